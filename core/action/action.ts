@@ -1,0 +1,38 @@
+/** What a request does to its upstream: `compute` costs but changes nothing there (a model call). */
+export type Effect = 'read' | 'compute' | 'write'
+
+export type RiskLevel = 'low' | 'medium' | 'high'
+
+/** Who is acted upon. `target` is `<owner>/<repo>` on the code host (spec 2.1). */
+export type Resource = {
+  readonly provider: string
+  readonly account?: string
+  readonly target?: string
+  readonly environment?: string
+}
+
+export type Parameters = Readonly<Record<string, unknown>>
+
+/** A named action: the one thing that permissions, policies, approvals and records speak about. */
+export type Action = {
+  /** `provider.resource.verb`, e.g. `codehost.pr.merge`. */
+  readonly type: string
+  /** The connector type that named it, e.g. `codehost`. */
+  readonly connector: string
+  readonly effect: Effect
+  readonly risk: RiskLevel
+  readonly resource: Resource
+  readonly parameters: Parameters
+  readonly riskHints: Readonly<Record<string, boolean>>
+  /** True for `<connector>.unmapped.<method>`: no catalogue row describes the request. */
+  readonly unmapped?: boolean
+}
+
+/** The type of a request that no row describes. */
+export function unmappedType(connector: string, method: string): string {
+  return `${connector}.unmapped.${method.toLowerCase()}`
+}
+
+export function isUnmapped(type: string): boolean {
+  return /^[^.]+\.unmapped\.[^.]+$/.test(type)
+}

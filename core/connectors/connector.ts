@@ -1,0 +1,110 @@
+import type { Action, Effect, Parameters, Resource, RiskLevel } from '../action/action.ts'
+import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
+
+/** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
+export type AuthScheme =
+  | { readonly type: 'bearer' }
+  | { readonly type: 'token' }
+  | { readonly type: 'basic'; readonly username?: string }
+  | { readonly type: 'header'; readonly header: string }
+  | { readonly type: 'none' }
+
+/**
+ * A request body as far as a class needs it. `complete` bodies were read whole and decoded strictly;
+ * `seen` ones streamed by and only name the record afterwards, they never decide.
+ */
+export type BodyView =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'form'; readonly fields: ReadonlyArray<readonly [string, string]> }
+  | { readonly kind: 'opaque' }
+
+/**
+ * The result of naming a request.
+ * `actions`: all of them happen (an MCP batch has several); the strictest decision holds for the request.
+ * `candidates`: exactly one of them happens, the body says which; `bodyDecides` stays true until a body was given.
+ */
+export type Classification =
+  | { readonly kind: 'actions'; readonly actions: readonly Action[] }
+  | { readonly kind: 'candidates'; readonly candidates: readonly Action[] }
+  | Refusal
+
+/** One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may hold `/`. */
+export type Row = {
+  readonly method: string
+  readonly template: string
+  readonly type: string
+  readonly effect: Effect
+  readonly risk: RiskLevel
+  /** Only with this body the row applies; rows of one method and template are candidates of one another. */
+  readonly when?: Discriminator
+  /** Body or query fields copied into the action's parameters, beside the template's own. */
+  readonly parameters?: readonly string[]
+  readonly hints?: Readonly<Record<string, boolean>>
+}
+
+/** `equals` compares strictly (boolean true only is true); `present: 'string'` wants a string under the key. */
+export type Discriminator =
+  | { readonly key: string; readonly equals: string | boolean }
+  | { readonly key: string; readonly present: 'string' }
+  | { readonly key: string; readonly otherwise: true }
+
+/** A catalogue row that a user declared in `Connector.spec.actions[]`; never overrides a built-in one. */
+export type UserRow = {
+  readonly method: string
+  readonly path: string
+  readonly action: string
+  readonly effect: Effect
+  readonly risk: RiskLevel
+}
+
+/** What a connector may know of its own configuration. */
+export type ConnectorConfig = {
+  readonly name: string
+  readonly domains: readonly string[]
+  readonly baseUrl?: string
+  readonly actions: readonly UserRow[]
+  readonly environment?: string
+}
+
+/** Headers and query of the outbound request, edited in place by strip and inject. */
+export type OutboundEdit = {
+  rawHeaders: string[]
+  rawTarget: string
+}
+
+/**
+ * The contract that built-in and custom connectors implement (spec 4.1: Name, Domains, ParseAction, InjectCredentials).
+ * Pure: no I/O, no clock. Compile a custom one in by adding it to the list in `registry.ts`.
+ */
+export type Connector = {
+  readonly name: string
+  /** Domains it owns without configuration; empty when they must be configured. */
+  domains(config: ConnectorConfig): readonly string[]
+  /** Names the request. `body` is given once it was read; without it a body-dependent class yields `candidates`. */
+  parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
+  /** Adds the credential to a request from which the agent's own were already removed. */
+  injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
+  /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
+  readonly carriers: CredentialCarriers
+  readonly defaultAuth: AuthScheme
+  /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
+  toRequest?(spec: { type: string; resource: Resource; parameters: Parameters }): ExecuteRequest | Refusal
+}
+
+export type ExecuteRequest = {
+  readonly method: string
+  readonly host: string
+  readonly target: string
+  readonly headers: RawHeaders
+  readonly body?: string
+}
+
+export type CredentialCarriers = {
+  /** Lower-case header names. */
+  readonly headers: readonly string[]
+  /** Query parameter names. */
+  readonly query: readonly string[]
+  /** Names of form or top-level JSON body fields; a non-empty list makes the gateway read form bodies. */
+  readonly bodyFields: readonly string[]
+}

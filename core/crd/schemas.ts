@@ -1,0 +1,251 @@
+import * as z from 'zod'
+
+/**
+ * The four custom resources of `chaperone.dev/v1alpha1`, once: the manifests folder, the operator, the control
+ * plane and the generated `crds/` all read these schemas. Unknown fields are errors that name the field.
+ */
+const dns1123 = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'lower-case letters, digits, - and . only')
+const host = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$|^\[?[0-9a-fA-F:.]+\]?$/, 'a host name such as api.example.com')
+
+export const ConnectorType = z.enum([
+  'codehost',
+  'llm_a',
+  'llm_b',
+  'payments',
+  'chat',
+  'generic',
+  'webhook',
+  'mcp',
+])
+export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
+export const EnforcementLevelSchema = z.enum(['monitor', 'enforce_high_risk', 'full_enforce'])
+/** Dotted segments of a permission or scope; `*` only as the last character. */
+export const PatternSchema = z
+  .string()
+  .min(1)
+  .max(300)
+  .regex(/^[^*\s]*\*?$/, '`*` is allowed at the end only')
+
+const AllowedNamespaces = z.strictObject({
+  permissions: z.array(dns1123).max(64).default([]),
+  policies: z.array(dns1123).max(64).default([]),
+  connectors: z.array(dns1123).max(64).default([]),
+  agents: z.array(dns1123).max(64).default([]),
+})
+
+export const GatewaySpec = z.strictObject({
+  enforcementLevel: EnforcementLevelSchema.default('full_enforce'),
+  defaultDecision: RuleDecisionSchema.default('deny'),
+  interception: z.enum(['transparent', 'proxyEnv']).default('transparent'),
+  topology: z.enum(['sidecar']).default('sidecar'),
+  egress: z
+    .strictObject({
+      unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
+      allowedHosts: z.array(host).max(256).default([]),
+      tcp: z
+        .array(z.strictObject({ host, port: z.int().min(1).max(65535) }))
+        .max(64)
+        .default([]),
+    })
+    .prefault({}),
+  rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(100_000).default(120) }).prefault({}),
+  approvals: z
+    .strictObject({
+      timeoutSeconds: z.int().min(5).max(86_400).default(300),
+      maxPendingPerAgent: z.int().min(1).max(1_000).default(20),
+    })
+    .prefault({}),
+  failurePolicy: z
+    .strictObject({
+      highRiskAfterSeconds: z.int().min(0).max(86_400).default(30),
+      writesAfterSeconds: z.int().min(0).max(86_400).default(120),
+      everythingAfterSeconds: z.int().min(0).max(86_400).default(600),
+    })
+    .prefault({}),
+  killSwitch: z
+    .strictObject({
+      active: z.boolean().default(false),
+      reason: z.string().max(1_000).optional(),
+      scopes: z.array(z.string().min(1).max(300)).max(64).default(['all']),
+    })
+    .optional(),
+  allowedNamespaces: AllowedNamespaces.optional(),
+  hardening: z.enum(['standard', 'strict']).default('standard'),
+  trust: z.strictObject({ extraSecretRef: z.strictObject({ name: dns1123 }).optional() }).optional(),
+  sidecar: z.strictObject({ resources: z.record(z.string(), z.unknown()).optional() }).optional(),
+})
+
+export const AuthSpec = z.strictObject({
+  type: z.enum(['bearer', 'token', 'basic', 'header', 'none']),
+  /** Header name for `type: header`. */
+  header: z
+    .string()
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
+    .optional(),
+  username: z.string().max(256).optional(),
+})
+
+export const UserRowSpec = z.strictObject({
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
+  path: z.string().min(1).max(500).regex(/^\//, 'a path template such as /v1/things/{id}'),
+  action: z
+    .string()
+    .max(300)
+    .regex(/^[a-z0-9_]+(\.[A-Za-z0-9_~-]+)+$/, 'connector.resource.verb'),
+  effect: z.enum(['read', 'compute', 'write']),
+  risk: z.enum(['low', 'medium', 'high']),
+})
+
+export const ConnectorSpec = z.strictObject({
+  type: ConnectorType,
+  gateways: z.array(dns1123).max(64).optional(),
+  domains: z.array(host).max(64).optional(),
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  ports: z.array(z.int().min(1).max(65535)).max(16).default([443]),
+  auth: AuthSpec.optional(),
+  credential: z
+    .strictObject({ secretRef: z.strictObject({ name: dns1123, key: z.string().min(1).max(253).default('token') }) })
+    .optional(),
+  upstream: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }).optional(),
+      caBundle: z.string().max(200_000).optional(),
+      allowPrivateAddresses: z.boolean().default(false),
+    })
+    .prefault({}),
+  tls: z.strictObject({ mode: z.enum(['intercept', 'passthrough']).default('intercept') }).prefault({}),
+  errorShape: z.enum(['service', 'provider']).default('service'),
+  environment: z.string().min(1).max(64).optional(),
+  actions: z.array(UserRowSpec).max(512).default([]),
+})
+
+export const PermissionSpec = z.strictObject({
+  gateway: dns1123,
+  agents: z.array(z.string().min(1).max(253)).min(1).max(64).default(['*']),
+  rules: z
+    .array(
+      z.strictObject({
+        connectorType: ConnectorType,
+        actionPattern: PatternSchema,
+        decision: RuleDecisionSchema,
+        reason: z.string().max(500).optional(),
+      }),
+    )
+    .min(1)
+    .max(256),
+})
+
+export const PolicyScope = z.strictObject({
+  actions: z.array(PatternSchema).max(64).default(['*']),
+  agents: z.array(z.string().min(1).max(253)).max(64).default(['*']),
+  environments: z.array(z.string().min(1).max(64)).max(16).default([]),
+  connectors: z.array(z.string().min(1).max(253)).max(64).default([]),
+})
+
+export const PolicyRule = z.strictObject({
+  name: z.string().min(1).max(128),
+  conditions: z.array(z.string().min(1).max(2_000)).max(16).default([]),
+  decision: RuleDecisionSchema,
+  reason: z.string().max(500).optional(),
+  approver_groups: z.array(z.string().min(1).max(128)).max(16).default([]),
+})
+
+export const PolicyTest = z.strictObject({
+  name: z.string().min(1).max(200),
+  action: z.strictObject({
+    type: z.string().min(1).max(300),
+    resource: z.strictObject({
+      provider: z.string().min(1),
+      account: z.string().optional(),
+      target: z.string().optional(),
+      environment: z.string().optional(),
+    }),
+    parameters: z.record(z.string(), z.unknown()).default({}),
+    risk_hints: z.record(z.string(), z.boolean()).default({}),
+    context: z.record(z.string(), z.unknown()).default({}),
+  }),
+  agent: z
+    .strictObject({ name: z.string().default('test'), environment: z.string().default('production') })
+    .prefault({}),
+  now: z.iso.datetime().optional(),
+  expect: z.strictObject({
+    outcome: z.enum(['allow', 'deny', 'requires_approval', 'no_opinion']),
+    rule: z.string().optional(),
+  }),
+})
+
+/** `{description?, scope, rules, tests?}`: the text of `policyYaml`, and the heart of a Policy resource. */
+export const PolicyDocument = z.strictObject({
+  description: z.string().max(2_000).optional(),
+  scope: PolicyScope.prefault({}),
+  rules: z.array(PolicyRule).min(1).max(128),
+  tests: z.array(PolicyTest).max(256).default([]),
+})
+
+export const PolicySpec = z.strictObject({
+  ...PolicyDocument.shape,
+  enabled: z.boolean().default(true),
+  priority: z.int().min(-1_000_000).max(1_000_000).default(100),
+  tags: z.array(z.string().min(1).max(64)).max(32).default([]),
+  mode: z.enum(['enforce', 'monitor']).default('enforce'),
+  targetRefs: z
+    .array(z.strictObject({ kind: z.literal('Gateway'), name: dns1123, namespace: dns1123.optional() }))
+    .max(64)
+    .optional(),
+})
+
+const metadata = z.looseObject({
+  name: dns1123,
+  namespace: dns1123.optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+})
+
+export const API_VERSION = 'chaperone.dev/v1alpha1'
+const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
+  z.strictObject({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal(kind),
+    metadata,
+    spec,
+    status: z.unknown().optional(),
+  })
+
+export const GatewayResource = resource('Gateway', GatewaySpec)
+export const ConnectorResource = resource('Connector', ConnectorSpec)
+export const PermissionResource = resource('Permission', PermissionSpec)
+export const PolicyResource = resource('Policy', PolicySpec)
+/** Only `stringData` is read from a manifest folder; a cluster's operator reads `data` by name. */
+export const SecretResource = z.looseObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('Secret'),
+  metadata,
+  stringData: z.record(z.string(), z.string()).default({}),
+})
+
+export const ManifestResource = z.discriminatedUnion('kind', [
+  GatewayResource,
+  ConnectorResource,
+  PermissionResource,
+  PolicyResource,
+  SecretResource,
+])
+
+export type GatewaySpec = z.infer<typeof GatewaySpec>
+export type ConnectorSpec = z.infer<typeof ConnectorSpec>
+export type PermissionSpec = z.infer<typeof PermissionSpec>
+export type PolicySpec = z.infer<typeof PolicySpec>
+export type PolicyDocument = z.infer<typeof PolicyDocument>
+export type PolicyTest = z.infer<typeof PolicyTest>
+export type PolicyRule = z.infer<typeof PolicyRule>
+export type PolicyScope = z.infer<typeof PolicyScope>
+export type ManifestResource = z.infer<typeof ManifestResource>
+export type ResourceKind = 'Gateway' | 'Connector' | 'Permission' | 'Policy'

@@ -1,0 +1,70 @@
+import type { Action } from '../action/action.ts'
+import type { Verdict } from './vocabulary.ts'
+
+/** `monitor` forwards everything, `enforce_high_risk` enforces what is dangerous, `full_enforce` everything. */
+export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
+
+/** The agent as conditions see it (`agent.*`). */
+export type AgentFacts = {
+  readonly id: string
+  readonly name: string
+  readonly environment: string
+  readonly runtime: string
+  readonly status: 'active' | 'suspended' | 'revoked'
+}
+
+/** Proxy mode only (`request.*`). */
+export type RequestFacts = {
+  readonly method: string
+  readonly host: string
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+/** Everything one decision may look at. `nowMs` is epoch milliseconds. */
+export type DecisionInput = {
+  readonly action: Action
+  readonly agent: AgentFacts
+  readonly gateway?: { readonly name: string; readonly environment?: string }
+  readonly connector?: { readonly name: string; readonly type: string; readonly environment?: string }
+  readonly request?: RequestFacts
+  readonly context?: Readonly<Record<string, unknown>>
+  readonly nowMs: number
+}
+
+export type DecisionSource = 'kill' | 'agent' | 'permission' | 'policy' | 'default' | 'level'
+
+export type MatchedRule = { readonly policyId: string; readonly policyName: string; readonly rule: string }
+
+/** The answer to "may this happen?", complete enough to explain itself. */
+export type Decision = {
+  /** What happens, after the enforcement level. */
+  readonly verdict: Verdict
+  /** What full enforcement says; equal to `verdict` unless the level let something pass. */
+  readonly would: Verdict
+  readonly reason: string
+  readonly source: DecisionSource
+  /** `perm_…`: the permission that won, when one matched. */
+  readonly permission: string | null
+  readonly permissionPattern: string | null
+  /** `pol_…@version` of every policy that had an opinion. */
+  readonly policies: readonly string[]
+  readonly rules: readonly MatchedRule[]
+  readonly riskScore: number
+  readonly riskFactors: readonly string[]
+  readonly approverGroups: readonly string[]
+  readonly trace?: readonly PolicyTrace[]
+}
+
+/** Dry-run trace per policy (spec 4.3.1). */
+export type PolicyTrace = {
+  readonly policy_id: string
+  readonly policy_name: string
+  readonly scope_matched: boolean
+  readonly rules: ReadonlyArray<{
+    readonly rule_name: string
+    readonly conditions_matched: boolean
+    readonly failed_condition: string | null
+    readonly decision: string | null
+  }>
+}

@@ -1,0 +1,44 @@
+import * as z from 'zod'
+
+/**
+ * The one record of a governed request: what the journal holds, what is uploaded, what `/internal/traffic` and
+ * `/api/dashboard/traffic` show. Paths are stored without credentials; bodies are never stored.
+ */
+export const RecordSchema = z.object({
+  id: z.string(),
+  process_id: z.string(),
+  /** Rises by one per record of a process: a gap is a lost record. */
+  seq: z.number().int().nonnegative(),
+  /** ISO 8601 UTC, when the request was accepted. */
+  time: z.string(),
+  gateway: z.string(),
+  agent: z.string().nullable(),
+  connector: z.string().nullable(),
+  action_type: z.string().nullable(),
+  decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
+  /** What full enforcement would have done, when that differs from `decision`. */
+  would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),
+  /** `approved`, `would deny`, `would hold`, `unknown` (crashed between intent and result), … */
+  note: z.string().nullable(),
+  /** One of the closed reasons of spec 4.5 for a refusal, else a short sentence. */
+  reason: z.string().nullable(),
+  approval_id: z.string().nullable(),
+  /** Given to denied, held, stopped and executed-after-hold requests: they get an audit event. */
+  act_id: z.string().nullable(),
+  method: z.string(),
+  host: z.string().nullable(),
+  path: z.string().nullable(),
+  /** What the agent was answered. */
+  status: z.number().int().nullable(),
+  error_type: z.string().nullable(),
+  latency_ms: z.number(),
+  overhead_ms: z.number(),
+  bytes_in: z.number().int(),
+  bytes_out: z.number().int(),
+  permission: z.string().nullable(),
+  policies: z.array(z.string()),
+  snapshot_version: z.number().int().nullable(),
+  transport: z.string(),
+})
+
+export type TrafficRecord = z.infer<typeof RecordSchema>

@@ -1,0 +1,64 @@
+import type { ErrorCode } from '../errors.ts'
+
+/** Raw header fields as received: name, value, name, value, … Order, case and duplicates are kept. */
+export type RawHeaders = readonly string[]
+
+/** What a listener knows of a request before anything is judged. Strings are latin-1 of the bytes on the wire. */
+export type RawRequest = {
+  readonly method: string
+  /** Origin-form target exactly as it will be forwarded (`/path?query`), or absolute-form for the explicit proxy. */
+  readonly target: string
+  readonly rawHeaders: RawHeaders
+  readonly httpVersion: '1.0' | '1.1' | '2'
+  readonly scheme: 'http' | 'https'
+  readonly sources: RequestSources
+}
+
+/** Every place that names the host. All that are present must agree (421 otherwise). */
+export type RequestSources = {
+  /** `host:port` of the CONNECT that opened the tunnel. */
+  readonly connectAuthority?: string
+  readonly sni?: string
+  /** HTTP/2 `:authority`. The Host header and an absolute-form target are read from the request itself. */
+  readonly authority?: string
+}
+
+export type BodyInfo = {
+  /** Declared length in bytes; absent when chunked or on HTTP/2 without content-length. */
+  readonly length?: number
+  readonly isChunked: boolean
+  /** Lower case without parameters, e.g. `application/json`. */
+  readonly mediaType?: string
+  readonly charset?: string
+  /** Content-Encoding, lower case; absent means identity. */
+  readonly encoding?: string
+}
+
+/** One reading of one request. Classification, approval binding and forwarding all use exactly this. */
+export type CanonicalRequest = {
+  readonly method: string
+  readonly scheme: 'http' | 'https'
+  /** Lower case, no trailing dot, no port. */
+  readonly host: string
+  readonly port: number
+  /** Origin-form, byte for byte what goes upstream (before a credential is taken out of the query). */
+  readonly rawTarget: string
+  readonly rawPath: string
+  /** Without `?`; empty when there is none. */
+  readonly rawQuery: string
+  /** Path segments still percent-encoded. `/a/b` has two; `/` has none. */
+  readonly rawSegments: readonly string[]
+  /** Decoded once. A segment that decodes to something with `/` is only legal inside a tail parameter. */
+  readonly segments: readonly string[]
+  readonly query: ReadonlyArray<readonly [name: string, value: string]>
+  readonly rawHeaders: RawHeaders
+  readonly body: BodyInfo
+  readonly isUpgrade: boolean
+}
+
+/** A refusal is a value: what is wrong and what to change. */
+export type Refusal = { readonly kind: 'refusal'; readonly code: ErrorCode; readonly detail: string }
+
+export function refusal(code: ErrorCode, detail: string): Refusal {
+  return { kind: 'refusal', code, detail }
+}

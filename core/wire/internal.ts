@@ -1,0 +1,77 @@
+import * as z from 'zod'
+import { ConnectorType, EnforcementLevelSchema, PatternSchema, RuleDecisionSchema } from '../crd/schemas.ts'
+
+/** Bodies of the gateway's internal API (spec 4.2; shapes as the README's extension table lists them). */
+export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
+
+export const ApprovalCard = z.object({
+  id: z.string(),
+  kind: z.enum(['action', 'hold']),
+  status: ApprovalStatus,
+  agent: z.string(),
+  action_type: z.string(),
+  target: z.string().nullable(),
+  method: z.string().nullable(),
+  host: z.string().nullable(),
+  path: z.string().nullable(),
+  parameters: z.record(z.string(), z.unknown()),
+  risk_score: z.number(),
+  risk_factors: z.array(z.string()),
+  matched_rule: z.string().nullable(),
+  required_approver_groups: z.array(z.string()),
+  requested_by_agent_text: z.string().nullable(),
+  body_sha256: z.string().nullable(),
+  created_at: z.string(),
+  expires_at: z.string(),
+  responded_by: z.string().nullable(),
+  note: z.string().nullable(),
+})
+
+const name = z.string().min(1).max(253)
+
+export const ConnectorAdd = z.strictObject({
+  type: ConnectorType,
+  token: z.string().min(1).max(65_536),
+  domains: z.array(z.string().min(1).max(253)).max(64).optional(),
+  auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
+  header: z.string().min(1).max(64).optional(),
+  base_url: z.url().optional(),
+})
+export const ConnectorRemove = z.strictObject({ id: name })
+export const PermissionSet = z.strictObject({
+  gateway_name: name,
+  connector_type: ConnectorType,
+  action_pattern: PatternSchema,
+  decision: RuleDecisionSchema,
+  agent: name.optional(),
+})
+export const ApprovalRespond = z.strictObject({
+  id: name,
+  approved: z.boolean(),
+  by: z.string().min(1).max(320),
+  note: z.string().max(2_000).optional(),
+})
+export const KillSwitchSet = z.strictObject({
+  active: z.boolean(),
+  reason: z.string().max(1_000).optional(),
+  scope: z.string().min(1).max(300).optional(),
+})
+export const AgentRegister = z.strictObject({
+  name,
+  agent_id: name.optional(),
+  api_key: z.string().min(1).max(256).optional(),
+})
+export const AgentDeregister = z.strictObject({ name })
+export const EnforcementSet = z.strictObject({
+  level: EnforcementLevelSchema,
+  reason: z.string().max(1_000).optional(),
+})
+
+export type ApprovalStatus = z.infer<typeof ApprovalStatus>
+export type ApprovalCard = z.infer<typeof ApprovalCard>
+export type ConnectorAdd = z.infer<typeof ConnectorAdd>
+export type PermissionSet = z.infer<typeof PermissionSet>
+export type ApprovalRespond = z.infer<typeof ApprovalRespond>
+export type KillSwitchSet = z.infer<typeof KillSwitchSet>
+export type AgentRegister = z.infer<typeof AgentRegister>
+export type EnforcementSet = z.infer<typeof EnforcementSet>

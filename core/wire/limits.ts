@@ -1,0 +1,38 @@
+/** Every number and header name that two sides must agree on. Times in ms unless the name says otherwise. */
+export const LIMITS = {
+  /** Proxied requests per agent and minute (spec 8). */
+  gatewayRatePerMinute: 120,
+  controlPlaneRatePerMinute: 60,
+  batchMax: 20,
+  approvalTimeoutS: 300,
+  approvedRetryWindowS: 300,
+  maxPendingHoldsPerAgent: 20,
+  headerBlockBytes: 16 * 1024,
+  decidingBodyBytes: 1024 * 1024,
+  heldBodyBytes: 8 * 1024 * 1024,
+  connectTimeoutMs: 10_000,
+  idleTimeoutMs: 300_000,
+  maxConnections: 1_000,
+  maxConcurrentPerAgent: 256,
+  maxPermissions: 100_000,
+  maxPolicies: 1_000,
+  metricAgents: 500,
+  metricToolNames: 200,
+  /** Lease steps after the stream is lost (design 8). */
+  leaseHighRiskMs: 30_000,
+  leaseWritesMs: 120_000,
+  leaseEverythingMs: 600_000,
+  beatMs: 5_000,
+  recordFlushMs: 100,
+  recordBatchMax: 500,
+  permissionShards: 16,
+  listDefault: 50,
+  listMax: 500,
+} as const
+
+export const HEADERS = {
+  decision: 'X-Service-Decision',
+  requestId: 'X-Request-Id',
+  error: 'X-Service-Error',
+  version: 'X-Service-Version',
+} as const

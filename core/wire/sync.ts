@@ -1,0 +1,281 @@
+import * as z from 'zod'
+import {
+  AuthSpec,
+  ConnectorType,
+  EnforcementLevelSchema,
+  GatewaySpec,
+  PolicyDocument,
+  RuleDecisionSchema,
+  UserRowSpec,
+} from '../crd/schemas.ts'
+import { RecordSchema } from '../record.ts'
+import { ApprovalCard, ApprovalStatus } from './internal.ts'
+
+/**
+ * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
+ * `/api/gateway/`. Authentication: `Authorization: Bearer <gateway token>` on all of them, `X-Process-Id` names the process.
+ */
+export const SYNC_PATHS = {
+  stream: '/api/gateway/stream',
+  /** `GET {sections}/{name}?hash=<sha256>` -> the section's JSON, whose canonical bytes have that hash. */
+  sections: '/api/gateway/sections',
+  ack: '/api/gateway/ack',
+  holds: '/api/gateway/holds',
+  /** `POST {holds}/{apv_id}/spend`. */
+  records: '/api/gateway/records',
+  results: '/api/gateway/results',
+  status: '/api/gateway/status',
+  commands: '/api/gateway/commands',
+} as const
+
+export const PROCESS_HEADER = 'x-process-id'
+export const PROTOCOL = 1
+
+// ---- sections -------------------------------------------------------------------------------------------------
+
+export const GatewaySection = z.object({
+  id: z.string(),
+  /** `namespace/name`. */
+  name: z.string(),
+  environment: z.string().optional(),
+  enforcementLevel: EnforcementLevelSchema,
+  defaultDecision: RuleDecisionSchema,
+  egress: GatewaySpec.shape.egress,
+  rateLimit: GatewaySpec.shape.rateLimit,
+  approvals: GatewaySpec.shape.approvals,
+  failurePolicy: GatewaySpec.shape.failurePolicy,
+})
+
+export const AgentEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  runtime: z.string(),
+  environment: z.string(),
+  status: z.enum(['active', 'suspended', 'revoked']),
+  /** Lower-case hex SHA-256 of the whole API key; null for agents that have none. */
+  key_sha256: z.string().nullable(),
+})
+
+export const ConnectorEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: ConnectorType,
+  domains: z.array(z.string()),
+  ports: z.array(z.number().int()),
+  baseUrl: z.string().optional(),
+  auth: AuthSpec,
+  /** The stored credential in clear: sent over the authenticated stream's own fetch, kept in memory only. */
+  secret: z.string().nullable(),
+  upstream: z.object({
+    url: z.string().optional(),
+    caBundle: z.string().optional(),
+    allowPrivateAddresses: z.boolean(),
+  }),
+  tlsMode: z.enum(['intercept', 'passthrough']),
+  errorShape: z.enum(['service', 'provider']),
+  environment: z.string().optional(),
+  actions: z.array(UserRowSpec),
+  source: z.enum(['kubernetes', 'api', 'file']),
+  managed_by: z.string().nullable(),
+})
+
+export const PermissionEntry = z.object({
+  id: z.string(),
+  /** `*` or an agent's name. */
+  agent: z.string(),
+  connector_type: z.string(),
+  action_pattern: z.string(),
+  decision: RuleDecisionSchema,
+  reason: z.string().nullable(),
+  source: z.enum(['kubernetes', 'api', 'file']),
+  managed_by: z.string().nullable(),
+})
+
+export const PolicyEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  version: z.number().int(),
+  priority: z.number().int(),
+  mode: z.enum(['enforce', 'monitor']),
+  document: PolicyDocument,
+})
+
+export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })
+
+/** Section names: these, and `permissions.00` … `permissions.0f` (shard = first hex digit of SHA-256 of the id). */
+export const SECTION_SCHEMAS = {
+  gateway: GatewaySection,
+  agents: z.array(AgentEntry),
+  connectors: z.array(ConnectorEntry),
+  policies: z.array(PolicyEntry),
+  keys: z.array(TokenKeyEntry),
+} as const
+export const PermissionShard = z.array(PermissionEntry)
+
+// ---- down -----------------------------------------------------------------------------------------------------
+
+/** One latched source of a stop. Effective state is the union of all. */
+export const KillEntry = z.object({
+  /** `all`, `connector:X`, `agent:X`, `gateway:X` or bare `X`. */
+  scope: z.string(),
+  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`, `configmap`, … */
+  source: z.string(),
+  reason: z.string(),
+  since: z.string(),
+})
+
+export const VerdictMessage = z.object({
+  id: z.string(),
+  status: ApprovalStatus,
+  by: z.string().nullable(),
+  via: z.string().nullable(),
+  at: z.string(),
+  note: z.string().nullable(),
+})
+
+export const DownMessage = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('hello'),
+    protocol: z.number(),
+    gateway: z.object({ id: z.string(), name: z.string() }),
+    lease_ms: z.number(),
+    at: z.string(),
+  }),
+  /** `mac` = hex HMAC-SHA256 over `manifest\n<version>\n<name>=<hash>\n…` (names sorted), key: see `syncKey`. */
+  z.object({
+    type: z.literal('manifest'),
+    version: z.number().int(),
+    sections: z.record(z.string(), z.string()),
+    mac: z.string(),
+  }),
+  /** Always the whole effective state, so that a lost or repeated one does no harm. */
+  z.object({ type: z.literal('kill'), seq: z.number().int(), effective: z.array(KillEntry) }),
+  z.object({ type: z.literal('verdict'), verdict: VerdictMessage }),
+  z.object({
+    type: z.literal('execute'),
+    order_id: z.string(),
+    action_request_id: z.string(),
+    agent: z.string(),
+    action_spec: z.record(z.string(), z.unknown()),
+  }),
+  /** `mac` over `beat\n<version>\n<until>`. */
+  z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
+  z.object({ type: z.literal('goaway'), after_ms: z.number() }),
+])
+
+// ---- up -------------------------------------------------------------------------------------------------------
+
+export const AckBody = z.object({
+  version: z.number().int().optional(),
+  rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
+  kill_seq: z.number().int().optional(),
+  applied_at: z.string(),
+})
+
+/** Asks for a person. The control plane joins, coalesces or opens; it alone holds the state. */
+export const HoldBody = z.object({
+  /** Hex SHA-256 over agent, connector, method, host, path, query, body hash and policy versions. */
+  binding: z.string(),
+  agent: z.string(),
+  act_id: z.string(),
+  connector: z.string(),
+  action_type: z.string(),
+  target: z.string().nullable(),
+  method: z.string(),
+  host: z.string(),
+  path: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+  risk_score: z.number(),
+  risk_factors: z.array(z.string()),
+  matched_rule: z.string().nullable(),
+  required_approver_groups: z.array(z.string()),
+  requested_by_agent_text: z.string().nullable(),
+  body_sha256: z.string().nullable(),
+})
+
+/** `outcome`: `created`, `joined` (pending already), `approved` (a person said yes within the retry window, unspent). 429 when too many. */
+export const HoldReply = z.object({
+  outcome: z.enum(['created', 'joined', 'approved']),
+  approval: ApprovalCard,
+})
+
+/** One conditional statement in the database: true exactly once per approval. */
+export const SpendBody = z.object({ binding: z.string() })
+export const SpendReply = z.object({ spent: z.boolean(), status: ApprovalStatus })
+
+export const RecordsBody = z.object({
+  records: z.array(RecordSchema).max(1_000),
+  /** Sequence ranges that this process (or an earlier one, recovered) knows to be lost. */
+  lost: z.array(z.object({ process_id: z.string(), from: z.number().int(), to: z.number().int() })).default([]),
+})
+/** Ids stored now or before; the gateway trims its journal by them. */
+export const RecordsReply = z.object({ accepted: z.array(z.string()) })
+
+export const ResultBody = z.object({
+  order_id: z.string(),
+  action_request_id: z.string(),
+  ok: z.boolean(),
+  status: z.number().int().nullable(),
+  result: z.unknown(),
+  error: z.string().nullable(),
+})
+
+export const StatusBody = z.object({
+  url: z.string(),
+  version: z.string(),
+  applied_version: z.number().int().nullable(),
+  agents: z.number().int(),
+  uptime_seconds: z.number(),
+  journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
+})
+
+/**
+ * What the internal API of a gateway asks its control plane to do on its behalf (spec 4.2). The reply is
+ * `{status, body}`: the gateway answers exactly that.
+ */
+export const CommandBody = z.discriminatedUnion('command', [
+  z.object({ command: z.literal('connectors.add'), input: z.unknown() }),
+  z.object({ command: z.literal('connectors.list') }),
+  z.object({ command: z.literal('connectors.remove'), input: z.unknown() }),
+  z.object({ command: z.literal('permissions.set'), input: z.unknown() }),
+  z.object({ command: z.literal('permissions.list') }),
+  z.object({ command: z.literal('approvals.pending') }),
+  z.object({ command: z.literal('approvals.recent') }),
+  z.object({ command: z.literal('approvals.respond'), input: z.unknown() }),
+  z.object({ command: z.literal('kill-switch'), input: z.unknown() }),
+  z.object({ command: z.literal('agents.register'), input: z.unknown() }),
+  z.object({ command: z.literal('agents.deregister'), input: z.unknown() }),
+  z.object({ command: z.literal('enforcement'), input: z.unknown() }),
+])
+export const CommandReply = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()) })
+
+export type GatewaySection = z.infer<typeof GatewaySection>
+export type AgentEntry = z.infer<typeof AgentEntry>
+export type ConnectorEntry = z.infer<typeof ConnectorEntry>
+export type PermissionEntry = z.infer<typeof PermissionEntry>
+export type PolicyEntry = z.infer<typeof PolicyEntry>
+export type TokenKeyEntry = z.infer<typeof TokenKeyEntry>
+export type KillEntry = z.infer<typeof KillEntry>
+export type VerdictMessage = z.infer<typeof VerdictMessage>
+export type DownMessage = z.infer<typeof DownMessage>
+export type AckBody = z.infer<typeof AckBody>
+export type HoldBody = z.infer<typeof HoldBody>
+export type HoldReply = z.infer<typeof HoldReply>
+export type SpendReply = z.infer<typeof SpendReply>
+export type RecordsBody = z.infer<typeof RecordsBody>
+export type ResultBody = z.infer<typeof ResultBody>
+export type StatusBody = z.infer<typeof StatusBody>
+export type CommandBody = z.infer<typeof CommandBody>
+export type CommandReply = z.infer<typeof CommandReply>
+
+/** The text whose HMAC a manifest carries. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both sides. */
+export function manifestMacText(version: number, sections: Readonly<Record<string, string>>): string {
+  const lines = Object.keys(sections)
+    .sort()
+    .map((name) => `${name}=${sections[name]}`)
+  return ['manifest', String(version), ...lines].join('\n')
+}
+
+export function beatMacText(version: number, until: string): string {
+  return `beat\n${version}\n${until}`
+}

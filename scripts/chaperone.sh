@@ -1,0 +1,7 @@
+#!/bin/sh
+# The command line tool from a checkout: finds the bundled Node 24, whatever Node the machine has.
+set -eu
+self=$(readlink -f "$0")
+root=$(dirname "$(dirname "$self")")
+sh "$root/scripts/install.sh"
+exec "$root/node_modules/.bin/node" "$root/controlplane/cli/main.ts" "$@"

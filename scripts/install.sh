@@ -1,0 +1,11 @@
+#!/bin/sh
+# Installs what the lockfile names, once: `npm start` and `npm test` call this first, so that a fresh clone needs
+# no other step. Everything it prints goes to standard error, because `--json` owns standard output.
+set -eu
+cd "$(dirname "$0")/.."
+stamp=node_modules/.chaperone-installed
+if [ ! -f "$stamp" ] || ! cmp -s package-lock.json "$stamp"; then
+  echo 'chaperone: installing packages (once, about 20 s) ...' >&2
+  npm ci --no-audit --no-fund --loglevel=error >&2
+  cp package-lock.json "$stamp"
+fi
