@@ -1,0 +1,134 @@
+import type { Duplex, Readable } from 'node:stream'
+import type { Action } from '../../core/action/action.ts'
+import type { OutboundEdit } from '../../core/connectors/connector.ts'
+import type { BoundConnector } from '../../core/connectors/registry.ts'
+import type { Decision } from '../../core/decision/decision.ts'
+import type { ErrorCode } from '../../core/errors.ts'
+import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { AgentEntry } from '../../core/wire/sync.ts'
+
+/** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
+export type Transport = 'absolute' | 'connect-h1' | 'connect-h2' | 'port-absolute' | 'port-h1' | 'port-h2' | 'connect'
+
+/**
+ * `http`: one request and its reply. `upgrade`: a request that becomes a raw stream (WebSocket).
+ * `tunnel`: a CONNECT that is not decrypted (host without connector, or passthrough).
+ */
+export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
+
+/** Who says it is asking: an agent's own port, or `Proxy-Authorization: Basic name:key`, or nobody. */
+export type Credentials =
+  | { readonly kind: 'port'; readonly agent: string }
+  | { readonly kind: 'basic'; readonly header: string }
+  | { readonly kind: 'none' }
+
+/** The request body as the listener offers it. Never read twice: what `buffer` read is replayed by `forward`. */
+export type RequestBody = {
+  /** True when the framing says that there is none. */
+  readonly isEmpty: boolean
+  /** Resolves with the whole body, or null when it is longer than `limit` (what was read stays for `forward`). Rejects when the client goes away. */
+  buffer(limit: number): Promise<Buffer | null>
+  /** The whole body when it is already here (buffered, or arrived with the head), else a stream; null when empty. */
+  forward(): Buffer | Readable | null
+  /** Bytes received so far. */
+  readonly bytesIn: number
+}
+
+/** The reply, in the words of the client's protocol. Exactly one of `send`, `stream`, `upgrade` is called, once. */
+export type Reply = {
+  readonly isStarted: boolean
+  /** Whole answer. Adds framing itself; `headers` must hold none. The request body left over is drained or the connection closed. */
+  send(status: number, headers: RawHeaders, body: Buffer | string): void
+  /** Upstream's answer: raw header pairs less hop-by-hop ones; framing is chosen by the listener. */
+  stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream
+  /** Interim answer such as 103; 100 is sent by the body when it is first read. */
+  interim(status: number, headers: RawHeaders): void
+  /** Hijacks the connection: writes the head as given and hands over the raw stream (upgrade and tunnel only). */
+  upgrade(head: string): Duplex
+  readonly bytesOut: number
+}
+
+export type ReplyStream = {
+  /** False when the client is slow: wait for `onDrain`. */
+  write(chunk: Buffer): boolean
+  onDrain(callback: () => void): void
+  end(trailers?: RawHeaders): void
+  /** Cuts the connection so that the client cannot take the answer for complete. */
+  destroy(): void
+}
+
+/** What became of it, filled as it goes; the pipeline's `finally` turns it into the one record. */
+export type Outcome = {
+  status: number | null
+  /** Closed reason of spec 4.5 for refusals. */
+  denyReason: DenyReason | null
+  errorCode: ErrorCode | null
+  /** `401 | 429 | 500 | timeout | connect | tls` for upstream trouble. */
+  errorType: string | null
+  note: string | null
+  reason: string | null
+  /** When the upstream dispatch began and when its head came (performance.now), for overhead. */
+  upstreamStartedAt: number | null
+  upstreamHeadAt: number | null
+  /** Milliseconds spent waiting for a person. */
+  heldMs: number
+}
+
+export type DenyReason =
+  | 'permission'
+  | 'policy'
+  | 'kill_switch'
+  | 'unknown_host'
+  | 'approval_denied'
+  | 'approval_expired'
+  | 'ambiguous'
+  | 'not_ready'
+  | 'rate_limit'
+  | 'agent'
+  | 'address'
+  | 'credential'
+
+/** One request's life: created by a listener before parsing, filled by the stages, closed once by the pipeline. */
+export type Exchange = {
+  /** `req_…`, also X-Request-Id. */
+  readonly id: string
+  /** performance.now() at accept. */
+  readonly acceptedAt: number
+  /** Epoch ms at accept. */
+  readonly timeMs: number
+  readonly kind: ExchangeKind
+  readonly transport: Transport
+  readonly raw: RawRequest
+  readonly credentials: Credentials
+  readonly body: RequestBody
+  readonly reply: Reply
+  /** Fires once when the client went away or the kill switch cut the exchange; the reason is `signal.reason`. */
+  readonly abort: AbortController
+  /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */
+  readonly malformed?: { readonly code: ErrorCode; readonly detail: string }
+
+  request?: CanonicalRequest
+  snapshot?: Snapshot
+  agent?: AgentEntry
+  connector?: BoundConnector
+  actions?: readonly Action[]
+  /** True while only the body can tell which of `actions` happens (all got the same verdict, so it streams). */
+  isCandidateSet?: boolean
+  /** Whole body, when a stage had to read it. */
+  bodyBytes?: Buffer
+  decision?: Decision
+  /** A person's yes that was spent for exactly this request. */
+  approvalId?: string
+  actId?: string
+  outbound?: OutboundEdit
+  intentSeq?: number
+  outcome: Outcome
+}
+
+/** A stage either lets the request go on or has answered it. No stage knows its neighbours. */
+export type StageResult = 'continue' | 'responded'
+export type Stage = {
+  readonly name: string
+  run(exchange: Exchange): StageResult | Promise<StageResult>
+}

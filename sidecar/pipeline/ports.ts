@@ -1,0 +1,58 @@
+import type { LeaseStep } from '../../core/state/lease.ts'
+import type { TrafficRecord } from '../../core/record.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { HoldBody, KillEntry } from '../../core/wire/sync.ts'
+import type { Exchange } from './exchange.ts'
+
+/** What the stages need from the rest of the process. Composition in `gateway.ts` gives the real ones. */
+export type PipelinePorts = {
+  /** Null until the first snapshot was applied. */
+  snapshot(): Snapshot | null
+  readonly kill: KillPort
+  readonly lease: { step(): LeaseStep }
+  readonly rate: { take(agent: string, perMinute: number): { ok: true } | { ok: false; retryAfterS: number } }
+  readonly journal: JournalPort
+  readonly holds: HoldPort
+  readonly live: LivePort
+  readonly events: EventPort
+  readonly clock: { nowMs(): number; monotonicMs(): number }
+  readonly newId: (kind: 'request' | 'record' | 'actionRequest') => string
+}
+
+export type KillPort = {
+  /** The entry that stops this agent and connector, or null. Before a connector is known pass null for it. */
+  match(subject: { agent: string | null; agentId: string | null; connectors: readonly string[] }): KillEntry | null
+}
+
+export type JournalPort = {
+  /** False: forwarding must stop with 503 (full or unwritable); denies go on. */
+  readonly isWritable: boolean
+  /** Appends the intent before the first byte goes upstream; returns its sequence. Throws `journal_unavailable`. */
+  intent(record: TrafficRecord): void
+  /** Appends the finished record. Never throws: what cannot be written is counted as lost. */
+  result(record: TrafficRecord): void
+  nextSeq(): number
+  readonly processId: string
+}
+
+export type HoldPort = {
+  /** Waits for a person. Resolves early when the signal fires. Rejects with ChaperoneError (503, 429). */
+  wait(hold: HoldBody, signal: AbortSignal): Promise<HoldOutcome>
+}
+
+export type HoldOutcome =
+  | { readonly kind: 'approved'; readonly approvalId: string; readonly by: string | null }
+  | { readonly kind: 'denied' | 'expired' | 'cancelled'; readonly approvalId: string; readonly note: string | null }
+  | { readonly kind: 'aborted'; readonly approvalId: string | null }
+
+export type LivePort = {
+  /** Registers something that the kill switch can cut; returns the function that unregisters it. */
+  add(exchange: Exchange): () => void
+}
+
+export type EventPort = {
+  /** Counted once, at accept, whatever follows; also the active-connections gauge. */
+  accepted(exchange: Exchange): void
+  /** Record, metrics and log line of one finished request, in one call. */
+  finished(exchange: Exchange, record: TrafficRecord): void
+}
