@@ -1,0 +1,75 @@
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type * as z from 'zod'
+
+export type Role = 'owner' | 'admin' | 'member' | 'viewer'
+
+/**
+ * Who may call a route. Roles mean "at least": `member` admits member, admin and owner. `session` is any signed-in user.
+ * The admin token of the laptop install acts as an owner. Without `auth` a route does not compile.
+ */
+export type RouteAuth = 'none' | 'session' | Role | 'agent' | 'gateway' | 'operator' | 'maintenance'
+
+export type Principal =
+  | { readonly kind: 'anonymous' }
+  | {
+      readonly kind: 'user'
+      readonly userId: string
+      readonly email: string
+      readonly role: Role
+      readonly groups: readonly string[]
+      readonly via: 'session' | 'admin_token'
+    }
+  | { readonly kind: 'agent'; readonly agentId: string; readonly name: string; readonly capabilities: readonly string[] }
+  | { readonly kind: 'gateway'; readonly gatewayId: string; readonly name: string; readonly processId: string }
+  | { readonly kind: 'operator' }
+  | { readonly kind: 'maintenance' }
+
+export type RouteInput<P, Q, B> = {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly principal: Principal
+  readonly requestId: string
+  readonly log: FastifyBaseLogger
+  /** For streams and raw answers only; a handler that returns a value must not touch it. */
+  readonly raw: { readonly request: FastifyRequest; readonly reply: FastifyReply }
+}
+
+/** `{status, body}` when the status is not 200. `undefined` when the handler has taken over `raw.reply`. */
+export type RouteResult = { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> }
+
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly auth: RouteAuth
+  readonly summary: string
+  readonly params?: z.ZodType
+  readonly query?: z.ZodType
+  readonly body?: z.ZodType
+  readonly response?: z.ZodType
+  /** Bytes; default 1 MiB. */
+  readonly bodyLimit?: number
+  readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
+}
+
+type Infer<S> = S extends z.ZodType ? z.infer<S> : undefined
+
+/** Declares one route. Input schemas decide the handler's types; strict objects, so unknown fields are named in the 400. */
+export function route<
+  P extends z.ZodType | undefined = undefined,
+  Q extends z.ZodType | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+>(declaration: {
+  method: Route['method']
+  path: string
+  auth: RouteAuth
+  summary: string
+  params?: P
+  query?: Q
+  body?: B
+  response?: z.ZodType
+  bodyLimit?: number
+  handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<unknown>
+}): Route {
+  return declaration as unknown as Route
+}
