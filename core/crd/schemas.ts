@@ -56,7 +56,7 @@ export const GatewaySpec = z.strictObject({
         .default([]),
     })
     .prefault({}),
-  rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(100_000).default(120) }).prefault({}),
+  rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(1_000_000).default(120) }).prefault({}),
   approvals: z
     .strictObject({
       timeoutSeconds: z.int().min(5).max(86_400).default(300),
