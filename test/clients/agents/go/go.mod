@@ -1,0 +1,3 @@
+module client
+
+go 1.21
