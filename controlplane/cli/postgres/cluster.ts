@@ -1,0 +1,110 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { Account } from './account.ts'
+import type { Binaries } from './binaries.ts'
+import { explainOutput } from './explain.ts'
+
+/** The application's role: owns its database and nothing else, so that rights bind it. Nobody else may log in. */
+export const ROLE = 'chaperone'
+const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
+/** The inherited descriptor under which PostgreSQL finds its folder. */
+export const FOLDER_FD = 4
+
+export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
+
+/**
+ * How the account names the folder. Root hands the opened folder over, because another account may not be able to
+ * walk to it (`/root`, `mktemp -d`); `/proc/self/fd` needs no right on the folders above.
+ */
+export function folderName(dir: string, account: Account | undefined): string {
+  return account !== undefined && process.platform === 'linux' ? `/proc/self/fd/${FOLDER_FD}` : dir
+}
+
+/** Spawn options that every PostgreSQL program shares. */
+export function programOptions(account: Account | undefined) {
+  const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid }
+  return { ...identity, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' } }
+}
+
+/** Makes the cluster when there is none; a half-made one never carries the final name. `password` is base62. */
+export function ensureCluster(
+  dir: string,
+  password: string,
+  tools: ClusterTools,
+): { readonly created: boolean } {
+  if (existsSync(join(dir, 'PG_VERSION'))) return { created: false }
+  const unfinished = `${dir}.new`
+  rmSync(unfinished, { recursive: true, force: true })
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(unfinished, { mode: 0o700 })
+  if (tools.account !== undefined) chownSync(unfinished, tools.account.uid, tools.account.gid)
+  runProgram('initdb', initArguments(unfinished, tools.account), unfinished, tools)
+  writeFileSync(join(unfinished, 'pg_hba.conf'), HBA)
+  runSingleUser(
+    unfinished,
+    [`CREATE ROLE ${ROLE} LOGIN PASSWORD '${password}'`, `CREATE DATABASE ${ROLE} OWNER ${ROLE}`],
+    tools,
+  )
+  renameSync(unfinished, dir)
+  return { created: true }
+}
+
+/** For a cluster whose password file was lost: sets the role's password. The server must not be running. */
+export function resetPassword(dir: string, password: string, tools: ClusterTools): void {
+  runSingleUser(dir, [`ALTER ROLE ${ROLE} PASSWORD '${password}'`], tools)
+}
+
+function initArguments(dir: string, account: Account | undefined): string[] {
+  return [
+    ...['-D', folderName(dir, account), '--username=postgres', '--auth=reject', '--no-instructions'],
+    ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  ]
+}
+
+/** One statement a line. An error does not change the exit code of single-user mode, so its output is read. */
+function runSingleUser(dir: string, statements: readonly string[], tools: ClusterTools): void {
+  const flags = ['--single', '-D', folderName(dir, tools.account), 'postgres']
+  const done = runProgram('postgres', flags, dir, tools, `${statements.join('\n')}\n`)
+  const failed = done.stderr.split('\n').find((line) => /\b(ERROR|FATAL):/.test(line))
+  if (failed !== undefined) throw failure('postgres --single', failed)
+}
+
+function runProgram(
+  name: string,
+  args: readonly string[],
+  dir: string,
+  tools: ClusterTools,
+  input = '',
+): SpawnSyncReturns<string> {
+  const folder = openSync(dir, 'r')
+  try {
+    const done = spawnSync(join(tools.binaries.root, 'bin', name), args, {
+      ...programOptions(tools.account),
+      stdio: ['pipe', 'pipe', 'pipe', 'ignore', folder],
+      input,
+      encoding: 'utf8',
+    })
+    if (done.error !== undefined) throw failure(name, done.error.message)
+    if (done.status !== 0) throw failure(name, `${done.stdout}\n${done.stderr}`)
+    return done
+  } finally {
+    closeSync(folder)
+  }
+}
+
+function failure(program: string, output: string): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `The embedded PostgreSQL could not be set up (${program}):\n  ${explainOutput(output)}`,
+  })
+}

@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ChaperoneError } from '../../../core/errors.ts'
+
+const POLL_MS = 20
+
+/**
+ * Deals with what an earlier run left: a server of this folder that still runs is shut down, the pid file of one
+ * that is gone is removed (its number may belong to somebody else by now). The caller holds the folder's lock.
+ */
+export async function clearLeftover(
+  dir: string,
+  timeoutMs = 10_000,
+): Promise<'none' | 'removed' | 'stopped'> {
+  const pid = postmasterPid(dir)
+  if (pid === undefined) return 'none'
+  if (!isServerOf(pid, dir)) {
+    rmSync(join(dir, 'postmaster.pid'), { force: true })
+    return 'removed'
+  }
+  const deadline = performance.now() + timeoutMs
+  signal(pid, 'SIGINT')
+  while (isServerOf(pid, dir)) {
+    if (performance.now() > deadline) {
+      throw new ChaperoneError('conflict', {
+        detail: `A PostgreSQL (pid ${pid}) of an earlier run still uses ${dir} and does not stop. End it: kill -QUIT ${pid}`,
+      })
+    }
+    await delay(POLL_MS)
+  }
+  rmSync(join(dir, 'postmaster.pid'), { force: true })
+  return 'stopped'
+}
+
+export function postmasterPid(dir: string): number | undefined {
+  const file = join(dir, 'postmaster.pid')
+  if (!existsSync(file)) return undefined
+  const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
+  return Number.isInteger(pid) && pid > 0 ? pid : undefined
+}
+
+/** True once the server writes `ready` into its pid file, as pg_ctl reads it. */
+export function isReady(dir: string, pid: number): boolean {
+  const file = join(dir, 'postmaster.pid')
+  if (!existsSync(file)) return false
+  const lines = readFileSync(file, 'utf8').split('\n')
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'
+}
+
+function isServerOf(pid: number, dir: string): boolean {
+  return process.platform === 'linux' ? isLinuxServer(pid, dir) : commandOf(pid).includes(dir)
+}
+
+function isLinuxServer(pid: number, dir: string): boolean {
+  try {
+    const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
+    return name === 'postgres' && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dir)
+  } catch (error) {
+    // Gone, or not ours to look at: either way it is no server that this user started here.
+    if (error instanceof Error && 'code' in error) return false
+    throw error
+  }
+}
+
+function commandOf(pid: number): string {
+  const listed = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+  return listed.stdout?.includes('postgres') === true ? listed.stdout : ''
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}

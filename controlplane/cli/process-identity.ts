@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/**
+ * A process number alone is used again sooner or later; with its start time it names one process for good.
+ * Undefined when no such process runs.
+ */
+export function processIdentity(pid: number): string | undefined {
+  return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid)
+}
+
+function linuxIdentity(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The command name may hold spaces and brackets: fields count from the last bracket. Field 3 is the state, 22 the start.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH'))
+      return undefined
+    throw error
+  }
+}
+
+function psIdentity(pid: number): string | undefined {
+  const listed = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { LC_ALL: 'C' },
+  })
+  const started = listed.stdout?.trim()
+  return listed.status === 0 && started ? started : undefined
+}
