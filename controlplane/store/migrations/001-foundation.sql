@@ -7,6 +7,8 @@ create table orgs (
   plan        text not null default 'Enterprise',
   created_at  timestamptz not null default now()
 );
+-- One installation is one organisation: two first starts at once must not make two.
+create unique index orgs_only_one on orgs ((true));
 
 create table users (
   id            text primary key,
@@ -182,7 +184,7 @@ create table approvals (
   org_id       text not null references orgs(id),
   kind         text not null check (kind in ('action','hold')),
   status       text not null default 'pending' check (status in ('pending','approved','denied','expired','cancelled')),
-  gateway_id   text references gateways(id),
+  gateway_id   text references gateways(id) on delete set null,
   agent        text not null,
   act_id       text,
   -- hex SHA-256 that ties a hold to exactly one request; null for kind action
@@ -234,6 +236,20 @@ create index audit_time on audit_events using brin (created_at);
 revoke update, delete, truncate on audit_events from public;
 do $$ begin execute format('revoke update, delete, truncate on audit_events from %I', current_user); end $$;
 
+-- The one way out of the audit log. The owner gives itself the right for the length of this statement: no other
+-- transaction ever sees it granted, and a failure rolls the grant back with everything else.
+create function purge_audit_events(of_org text, older_than timestamptz) returns bigint
+language plpgsql set search_path = public as $$
+declare
+  purged bigint;
+begin
+  execute format('grant delete on audit_events to %I', current_user);
+  delete from audit_events where org_id = of_org and created_at < older_than;
+  get diagnostics purged = row_count;
+  execute format('revoke delete on audit_events from %I', current_user);
+  return purged;
+end $$;
+
 -- One row per governed request, partitioned by day (UTC). `id` repeats only when a batch is sent again.
 create table traffic (
   id               text not null,
@@ -268,7 +284,50 @@ create table traffic (
 ) partition by range (time);
 create index traffic_time on traffic (org_id, time desc, id desc);
 create index traffic_agent on traffic (org_id, agent, time desc);
+create index traffic_connector on traffic (org_id, connector, time desc);
 create table traffic_default partition of traffic default;
+
+-- Makes the partitions of these days. Days far from today stay in the default partition, so that a wrong clock or a
+-- hostile gateway cannot make thousands of tables; so does a day whose rows already landed there.
+create function ensure_traffic_days(days date[]) returns void
+language plpgsql set search_path = public as $$
+declare
+  day date;
+  part text;
+begin
+  foreach day in array days loop
+    part := 'traffic_' || to_char(day, 'YYYYMMDD');
+    continue when to_regclass('public.' || part) is not null;
+    continue when day < (now() at time zone 'utc')::date - 8 or day > (now() at time zone 'utc')::date + 1;
+    perform pg_advisory_xact_lock(hashtext('chaperone traffic partitions'));
+    continue when to_regclass('public.' || part) is not null;
+    begin
+      execute format('create table %I partition of traffic for values from (%L) to (%L)',
+        part, day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
+    exception when check_violation then
+      raise notice 'rows of % are already in the default partition, they stay there', day;
+    end;
+  end loop;
+end $$;
+
+-- Drops whole days, then what is left of them in the default partition. Returns the number of tables dropped.
+create function drop_traffic_before(first_kept date) returns integer
+language plpgsql set search_path = public as $$
+declare
+  part text;
+  dropped integer := 0;
+begin
+  for part in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'public.traffic'::regclass and c.relname ~ '^traffic_[0-9]{8}$'
+      and c.relname < 'traffic_' || to_char(first_kept, 'YYYYMMDD')
+  loop
+    execute format('drop table %I', part);
+    dropped := dropped + 1;
+  end loop;
+  delete from traffic_default where time < first_kept::timestamp at time zone 'utc';
+  return dropped;
+end $$;
 
 create table records_lost (
   process_id text not null,

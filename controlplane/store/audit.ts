@@ -1,0 +1,42 @@
+import type { Query } from './query.ts'
+
+/** Spec 6.1, and the additions that the README lists. */
+export type AuditEventType =
+  | `action.${'requested' | 'allowed' | 'denied' | 'pending_approval' | 'executed' | 'execution_failed' | 'cancelled'}`
+  | `approval.${'responded' | 'expired'}`
+  | `kill_switch.${'activated' | 'deactivated'}`
+  | `agent.${'registered' | 'updated' | 'suspended' | 'activated' | 'revoked'}`
+  | `policy.${'created' | 'updated' | 'deleted' | 'enabled' | 'disabled'}`
+  | `gateway.${'created' | 'updated'}`
+  | `user.${'login' | 'login_failed' | 'logout' | 'registered' | 'role_changed' | 'suspended' | 'activated'}`
+  | `config.${'exported' | 'imported'}`
+  | 'settings.updated'
+  | 'audit.purged'
+
+export type AuditEvent = {
+  readonly orgId: string
+  readonly eventType: AuditEventType
+  readonly agentId?: string | null
+  readonly userId?: string | null
+  readonly actionRequestId?: string | null
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Appends one event in the caller's transaction; gives its number. Never put a secret into `details`. */
+export async function appendAudit(q: Query, event: AuditEvent): Promise<number> {
+  const [id] = await appendAuditAll(q, [event])
+  if (id === undefined) throw new Error('the audit event was not stored')
+  return id
+}
+
+/** The same for many, in one statement and in this order. */
+export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): Promise<readonly number[]> {
+  const { rows } = await q.query<{ id: number }>(
+    `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details)
+     select e->>'eventType', e->>'orgId', e->>'agentId', e->>'userId', e->>'actionRequestId', e->'details'
+     from jsonb_array_elements($1::jsonb) with ordinality as list(e, position) order by position
+     returning id`,
+    [JSON.stringify(events)],
+  )
+  return rows.map((row) => row.id)
+}

@@ -1,0 +1,29 @@
+import type { Query } from './query.ts'
+
+/** The channel on which replicas hear that something changed; its payload is only the version. */
+export const CHANGES_CHANNEL = 'chaperone'
+
+/**
+ * Raises the configuration's version and tells every replica at commit. Call it in the transaction that changes
+ * what a gateway may see: the row lock keeps versions in the order of their commits.
+ */
+export async function bumpVersion(q: Query): Promise<number> {
+  const { rows } = await q.query<{ version: number }>(
+    `with bumped as (update config_version set version = version + 1 returning version)
+     select version, pg_notify('${CHANGES_CHANNEL}', version::text) from bumped`,
+    [],
+  )
+  return onlyVersion(rows)
+}
+
+export async function currentVersion(q: Query): Promise<number> {
+  const { rows } = await q.query<{ version: number }>('select version from config_version', [])
+  return onlyVersion(rows)
+}
+
+function onlyVersion(rows: readonly { version: number }[]): number {
+  const [row] = rows
+  if (row === undefined)
+    throw new Error('the table config_version has lost its row: restore the database from a backup')
+  return row.version
+}

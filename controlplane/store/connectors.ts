@@ -1,0 +1,85 @@
+import { ConnectorSpec } from '../../core/crd/schemas.ts'
+import type { Sealed } from '../crypto/sealed.ts'
+import type { Query } from './query.ts'
+import { onlyRow, type Source } from './rows.ts'
+
+export type ConnectorRow = {
+  readonly id: string
+  readonly orgId: string
+  /** `namespace/name` from manifests, else the type, made unique with a suffix. */
+  readonly name: string
+  readonly type: string
+  /** Ids of the gateways it serves; empty = every gateway of the installation. */
+  readonly gatewayIds: readonly string[]
+  readonly spec: ConnectorSpec
+  /** Sealed to the row's id; null = none stored. */
+  readonly credential: Sealed | null
+  readonly source: Source
+  readonly managedBy: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What `upsertConnector` writes. `credential: undefined` keeps the stored one, `null` removes it. */
+export type ConnectorInput = Omit<ConnectorRow, 'credential' | 'createdAt' | 'updatedAt'> & {
+  readonly credential: Sealed | null | undefined
+}
+
+const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds", spec, credential, source,
+  managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
+
+/** All, or those that serve this gateway (its own and the installation-wide ones). */
+export async function listConnectors(q: Query, gatewayId?: string): Promise<readonly ConnectorRow[]> {
+  const { rows } =
+    gatewayId === undefined
+      ? await q.query<ConnectorRow>(`select ${COLUMNS} from connectors order by name`, [])
+      : await q.query<ConnectorRow>(
+          `select ${COLUMNS} from connectors where gateway_ids = '{}' or $1 = any(gateway_ids) order by name`,
+          [gatewayId],
+        )
+  return rows.map(withDefaults)
+}
+
+export async function getConnector(q: Query, id: string): Promise<ConnectorRow | undefined> {
+  const { rows } = await q.query<ConnectorRow>(`select ${COLUMNS} from connectors where id = $1`, [id])
+  return rows.map(withDefaults)[0]
+}
+
+export async function findConnectorByName(q: Query, name: string): Promise<ConnectorRow | undefined> {
+  const { rows } = await q.query<ConnectorRow>(`select ${COLUMNS} from connectors where name = $1`, [name])
+  return rows.map(withDefaults)[0]
+}
+
+/** Inserts, or replaces the row with this id: choose the id first, a credential is sealed to it. */
+export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
+  const { rows } = await q.query<ConnectorRow>(
+    `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (id) do update set name = excluded.name, type = excluded.type, gateway_ids = excluded.gateway_ids,
+       spec = excluded.spec, credential = case when $10 then connectors.credential else excluded.credential end,
+       source = excluded.source, managed_by = excluded.managed_by, updated_at = now()
+     returning ${COLUMNS}`,
+    [
+      row.id,
+      row.orgId,
+      row.name,
+      row.type,
+      row.gatewayIds,
+      JSON.stringify(row.spec),
+      row.credential ? JSON.stringify(row.credential) : null,
+      row.source,
+      row.managedBy,
+      row.credential === undefined,
+    ],
+  )
+  return withDefaults(onlyRow(rows))
+}
+
+export async function deleteConnector(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query('delete from connectors where id = $1', [id])
+  return rowCount > 0
+}
+
+function withDefaults(row: ConnectorRow): ConnectorRow {
+  return { ...row, spec: ConnectorSpec.parse(row.spec) }
+}

@@ -1,0 +1,69 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import type { Logger } from 'pino'
+
+export type ListenOptions = {
+  readonly config: pg.ClientConfig
+  readonly channel: string
+  readonly onNotify: (payload: string) => void
+  readonly log: Logger
+}
+
+/**
+ * One connection of its own that listens until disposed and comes back when lost. Resolves once it listens.
+ * After a re-connect `onNotify('')` is called: what was sent in between is gone, the caller has to look.
+ */
+export async function listenOn(options: ListenOptions): Promise<AsyncDisposable> {
+  const stop = new AbortController()
+  let current = await connect(options)
+  const keep = (async () => {
+    while (!stop.signal.aborted) {
+      await current.lost
+      if (stop.signal.aborted) return
+      options.log.warn({ channel: options.channel }, 'database notifications lost, connecting again')
+      const next = await reconnect(options, stop.signal)
+      if (next === undefined) return
+      current = next
+      options.onNotify('')
+    }
+  })()
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await current.end()
+      await keep
+    },
+  }
+}
+
+type Listening = { readonly lost: Promise<void>; end(): Promise<void> }
+
+async function connect({ config, channel, onNotify }: ListenOptions): Promise<Listening> {
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: 5_000 })
+  const { promise: lost, resolve } = Promise.withResolvers<void>()
+  client.on('error', () => resolve())
+  client.on('end', () => resolve())
+  client.on('notification', (message) => onNotify(message.payload ?? ''))
+  try {
+    await client.connect()
+    await client.query(`listen ${client.escapeIdentifier(channel)}`)
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+  return { lost, end: () => client.end() }
+}
+
+async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Listening | undefined> {
+  for (let attempt = 0; !stop.aborted; attempt++) {
+    try {
+      const next = await connect(options)
+      if (!stop.aborted) return next
+      await next.end()
+    } catch (error) {
+      options.log.debug({ err: error, attempt }, 'database notifications still unavailable')
+    }
+    await wait(Math.min(100 * 2 ** attempt, 5_000), undefined, { signal: stop }).catch(() => undefined)
+  }
+  return undefined
+}

@@ -1,0 +1,27 @@
+import { newId } from '../crypto/ids.ts'
+import type { Query } from './query.ts'
+import { onlyRow } from './rows.ts'
+
+export type OrgRow = {
+  readonly id: string
+  readonly name: string
+  readonly plan: string
+  readonly createdAt: Date
+}
+
+/** The installation's one organisation, made by whoever starts first; `created` is true for exactly one caller. */
+export async function ensureOrg(
+  q: Query,
+  name = 'Chaperone',
+): Promise<OrgRow & { readonly created: boolean }> {
+  const { rowCount } = await q.query(
+    'insert into orgs (id, name) values ($1, $2) on conflict ((true)) do nothing',
+    [newId('org'), name],
+  )
+  return { ...(await getOrg(q)), created: rowCount === 1 }
+}
+
+export async function getOrg(q: Query): Promise<OrgRow> {
+  const { rows } = await q.query<OrgRow>('select id, name, plan, created_at as "createdAt" from orgs', [])
+  return onlyRow(rows)
+}

