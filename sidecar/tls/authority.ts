@@ -1,0 +1,137 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  X509Certificate,
+} from 'node:crypto'
+import { rootCertificates } from 'node:tls'
+import { type Issuer, keyIdentifier, leafTemplate, makeRoot } from './certificate.ts'
+import { pem } from './der.ts'
+import { readIfPresent, writeAtomically } from './files.ts'
+
+const DAY_MS = 86_400_000
+const LEAF_LIFETIME_MS = 7 * DAY_MS
+
+export type Leaf = {
+  /** PEM of the private key, the same for every leaf of this process. */
+  readonly key: string
+  /** PEM of the leaf, followed by the issuer when that is not a root itself. */
+  readonly cert: string
+  /** Epoch ms. */
+  readonly notAfterMs: number
+}
+
+export type Authority = {
+  /** The certificate that signs leaves. */
+  readonly certPem: string
+  /** The trust anchor that clients install: the last certificate of the file. */
+  readonly caPem: string
+  /** A leaf for a host name or an IP address (without brackets): one signature, 50-100 us. */
+  mint(host: string): Leaf
+}
+
+export type AuthorityFiles = {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly bundleFile: string
+}
+
+/**
+ * Reads the certificate authority, or makes a P-256 root when there is none (key 0600), and writes the bundle of
+ * the public roots and ours. Throws an Error that says which file is wrong and what to do.
+ */
+export async function loadAuthority(
+  files: AuthorityFiles,
+  nowMs: () => number = Date.now,
+): Promise<Authority> {
+  const key = await loadKey(files)
+  const chain = await loadChain(files, key, nowMs())
+  const anchor = chain.at(-1) ?? chain[0]
+  await writeAtomically(files.bundleFile, [...rootCertificates, anchor.toString()].join('\n'), 0o644)
+  return createAuthority(key, chain, nowMs)
+}
+
+type Chain = readonly [X509Certificate, ...X509Certificate[]]
+
+function createAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Authority {
+  const [issuer, ...above] = chain
+  const isRoot = above.length === 0
+  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const leafKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const template = leafTemplate(issuerOf(key, issuer), pair.publicKey.export({ type: 'spki', format: 'der' }))
+  const suffix = isRoot ? '' : chain.slice(0, -1).map(String).join('')
+  return {
+    certPem: issuer.toString(),
+    caPem: (chain.at(-1) ?? issuer).toString(),
+    mint(host) {
+      const now = nowMs()
+      // A leaf that outlives its issuer is refused by some clients and accepted by none for longer.
+      const notAfterMs = Math.min(now + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))
+      return { key: leafKey, cert: pem('CERTIFICATE', template(host, now, notAfterMs)) + suffix, notAfterMs }
+    },
+  }
+}
+
+async function loadKey({ certFile, keyFile }: AuthorityFiles): Promise<KeyObject> {
+  const stored = await readIfPresent(keyFile)
+  if (stored !== null) return createPrivateKey(stored)
+  if ((await readIfPresent(certFile)) !== null) {
+    throw new Error(
+      `${certFile} has no key: restore ${keyFile}, or delete ${certFile} to get a new authority`,
+    )
+  }
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  await writeAtomically(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600)
+  return privateKey
+}
+
+async function loadChain({ certFile, keyFile }: AuthorityFiles, key: KeyObject, now: number): Promise<Chain> {
+  const stored = await readIfPresent(certFile)
+  if (stored === null) return [await createRoot(certFile, key, now)]
+  const [issuer, ...above] = (
+    stored.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  ).map((text) => new X509Certificate(text))
+  if (issuer === undefined)
+    throw new Error(`${certFile} holds no certificate: delete it to get a new authority`)
+  if (!issuer.checkPrivateKey(key)) {
+    throw new Error(`${certFile} and ${keyFile} do not belong together: restore the pair, or delete both`)
+  }
+  if (!issuer.ca) throw new Error(`${certFile} is no certificate authority (CA:TRUE is missing): replace it`)
+  if (Date.parse(issuer.validTo) <= now) {
+    throw new Error(`${certFile} expired on ${issuer.validTo}: delete it, restart, and hand out the new one`)
+  }
+  return [issuer, ...above]
+}
+
+async function createRoot(certFile: string, key: KeyObject, now: number): Promise<X509Certificate> {
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
+  // Two installations must not share a name, or a client that trusts both picks the wrong key.
+  const root = makeRoot(key, spki, `Chaperone CA ${randomBytes(4).toString('hex')}`, now)
+  await writeAtomically(certFile, pem('CERTIFICATE', root), 0o644)
+  return new X509Certificate(root)
+}
+
+function issuerOf(key: KeyObject, certificate: X509Certificate): Issuer {
+  const spki = certificate.publicKey.export({ type: 'spki', format: 'der' })
+  return { key, name: subjectOf(certificate.raw), keyId: keyIdentifier(spki) }
+}
+
+/** The subject's DER, byte for byte: Certificate > TBSCertificate > [0] version, serial, algorithm, issuer, validity, subject. */
+function subjectOf(certificate: Buffer): Buffer {
+  let at = contentStart(certificate, contentStart(certificate, 0))
+  for (let skipped = 0; skipped < 5; skipped++) at = elementEnd(certificate, at)
+  return certificate.subarray(at, elementEnd(certificate, at))
+}
+
+function contentStart(der: Buffer, at: number): number {
+  const first = der[at + 1] ?? 0
+  return at + 2 + (first < 0x80 ? 0 : first & 0x7f)
+}
+
+function elementEnd(der: Buffer, at: number): number {
+  const first = der[at + 1] ?? 0
+  const start = contentStart(der, at)
+  return start + (first < 0x80 ? first : der.readUIntBE(at + 2, first & 0x7f))
+}
