@@ -9,7 +9,14 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
 
 /** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
-export type Transport = 'absolute' | 'connect-h1' | 'connect-h2' | 'port-absolute' | 'port-h1' | 'port-h2' | 'connect'
+export type Transport =
+  | 'absolute'
+  | 'connect-h1'
+  | 'connect-h2'
+  | 'port-absolute'
+  | 'port-h1'
+  | 'port-h2'
+  | 'connect'
 
 /**
  * `http`: one request and its reply. `upgrade`: a request that becomes a raw stream (WebSocket).
@@ -122,7 +129,11 @@ export type Exchange = {
   approvalId?: string
   actId?: string
   outbound?: OutboundEdit
+  /** Id and sequence of the record, given with the intent so that intent and result are one record. */
+  recordId?: string
   intentSeq?: number
+  /** Bytes that passed through an upgraded or tunnelled connection. */
+  tunnelBytes?: { up: number; down: number }
   outcome: Outcome
 }
 

@@ -1,6 +1,6 @@
-import type { LeaseStep } from '../../core/state/lease.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { LeaseStep } from '../../core/state/lease.ts'
 import type { HoldBody, KillEntry } from '../../core/wire/sync.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -21,7 +21,11 @@ export type PipelinePorts = {
 
 export type KillPort = {
   /** The entry that stops this agent and connector, or null. Before a connector is known pass null for it. */
-  match(subject: { agent: string | null; agentId: string | null; connectors: readonly string[] }): KillEntry | null
+  match(subject: {
+    agent: string | null
+    agentId: string | null
+    connectors: readonly string[]
+  }): KillEntry | null
 }
 
 export type JournalPort = {
@@ -42,7 +46,11 @@ export type HoldPort = {
 
 export type HoldOutcome =
   | { readonly kind: 'approved'; readonly approvalId: string; readonly by: string | null }
-  | { readonly kind: 'denied' | 'expired' | 'cancelled'; readonly approvalId: string; readonly note: string | null }
+  | {
+      readonly kind: 'denied' | 'expired' | 'cancelled'
+      readonly approvalId: string
+      readonly note: string | null
+    }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 
 export type LivePort = {

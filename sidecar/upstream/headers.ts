@@ -1,0 +1,73 @@
+import type { RawHeaders } from '../../core/request/canonical.ts'
+
+/** Fields that belong to one connection (RFC 9110 7.6.1) and so end at the gateway. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Ours to write anew: Host from the target, Expect was answered by us, an h2c offer is not ours to pass on. */
+const REQUEST_ONLY: ReadonlySet<string> = new Set(['host', 'expect', 'http2-settings'])
+
+/**
+ * The request's end-to-end fields in their order and case, with the Host header first. `length` replaces a declared
+ * Content-Length (the body was read, and may have been changed); `undefined` keeps what the agent declared.
+ */
+export function outboundHeaders(raw: RawHeaders, host: string, length: number | undefined): string[] {
+  const named = connectionTokens(raw)
+  const out = ['host', host]
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? ''
+    const lower = name.toLowerCase()
+    if (HOP_BY_HOP.has(lower) || REQUEST_ONLY.has(lower) || named?.has(lower) === true) continue
+    if (lower === 'content-length' && length !== undefined) continue
+    out.push(name, raw[at + 1] ?? '')
+  }
+  return out
+}
+
+/** The answer's end-to-end fields as latin-1 pairs; framing is left to whoever writes them. */
+export function inboundHeaders(raw: unknown): string[] {
+  const pairs = latin1Pairs(raw)
+  const named = connectionTokens(pairs)
+  const out: string[] = []
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    const name = pairs[at] ?? ''
+    const lower = name.toLowerCase()
+    if (HOP_BY_HOP.has(lower) || named?.has(lower) === true) continue
+    out.push(name, pairs[at + 1] ?? '')
+  }
+  return out
+}
+
+/** Everything, as for the head of a 101 that is handed on as it came. */
+export function latin1Pairs(raw: unknown): string[] {
+  if (!Array.isArray(raw)) return []
+  return raw.map((field: Buffer | string) => (typeof field === 'string' ? field : field.toString('latin1')))
+}
+
+export function headerValue(raw: RawHeaders, wanted: string): string | undefined {
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? ''
+    if (name.length === wanted.length && name.toLowerCase() === wanted) return raw[at + 1]
+  }
+  return undefined
+}
+
+function connectionTokens(raw: RawHeaders): Set<string> | null {
+  let tokens: Set<string> | null = null
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? ''
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue
+    tokens ??= new Set()
+    for (const token of (raw[at + 1] ?? '').split(',')) tokens.add(token.trim().toLowerCase())
+  }
+  return tokens
+}

@@ -1,0 +1,93 @@
+import { isIP } from 'node:net'
+import type { CanonicalRequest } from '../../core/request/canonical.ts'
+import type { ConnectorEntry } from '../../core/wire/sync.ts'
+
+/** Where a request really goes and how the other side proves who it is. Equal `key`: connections may be shared. */
+export type UpstreamTarget = {
+  readonly key: string
+  readonly isTls: boolean
+  /** Name or IP literal that is resolved and dialled. */
+  readonly host: string
+  readonly port: number
+  /** SNI; empty for IP literals. */
+  readonly servername: string
+  /** The certificate must be good for one of them. */
+  readonly identities: readonly string[]
+  /** What the Host header says: always the host the agent asked for. */
+  readonly hostHeader: string
+  /** Put before every path when the connector's own URL has one. */
+  readonly pathPrefix: string
+  readonly allowPrivateAddresses: boolean
+  readonly caBundle: string | null
+}
+
+const HTTP_PORT = 80
+const HTTPS_PORT = 443
+
+/** The target of a request that no connector owns but the gateway lets out: as it was asked, public addresses only. */
+export function plainTarget(request: CanonicalRequest): UpstreamTarget {
+  const isTls = request.scheme === 'https'
+  return {
+    key: `-|${request.scheme}|${request.host}|${request.port}`,
+    isTls,
+    host: request.host,
+    port: request.port,
+    servername: sniFor(request.host),
+    identities: [request.host],
+    hostHeader: hostHeader(request.host, request.port, isTls ? HTTPS_PORT : HTTP_PORT),
+    pathPrefix: '',
+    allowPrivateAddresses: false,
+    caBundle: null,
+  }
+}
+
+/** A connector's target: TLS always, unless its own URL says `http` and private addresses are allowed. */
+export function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
+  const { url, caBundle = null, allowPrivateAddresses } = entry.upstream
+  const asked = requestedPort(request)
+  const common = {
+    key: [entry.id, request.host, asked, allowPrivateAddresses, url ?? '', caBundle ?? ''].join('|'),
+    hostHeader: hostHeader(request.host, asked, HTTPS_PORT),
+    allowPrivateAddresses,
+    caBundle,
+  }
+  if (url !== undefined) return { ...common, ...reroutedTo(new URL(url), request, allowPrivateAddresses) }
+  return {
+    ...common,
+    isTls: true,
+    host: request.host,
+    port: asked,
+    servername: sniFor(request.host),
+    identities: [request.host],
+    pathPrefix: '',
+  }
+}
+
+/** The URL's name is what is dialled; its certificate may also be the original host's (an IP address in the URL, say). */
+function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
+  const isTls = !(base.protocol === 'http:' && allowPrivate)
+  const host = base.hostname.replace(/^\[|\]$/g, '')
+  const standard = isTls ? HTTPS_PORT : HTTP_PORT
+  return {
+    isTls,
+    host,
+    port: base.port === '' ? standard : Number(base.port),
+    servername: sniFor(host) || sniFor(request.host),
+    identities: [host, request.host],
+    pathPrefix: base.pathname.replace(/\/+$/, ''),
+  }
+}
+
+function sniFor(host: string): string {
+  return isIP(host) === 0 ? host : ''
+}
+
+/** Plain HTTP to a connector's host leaves as TLS on the port that the host has for it. */
+function requestedPort(request: CanonicalRequest): number {
+  return request.scheme === 'http' && request.port === HTTP_PORT ? HTTPS_PORT : request.port
+}
+
+function hostHeader(host: string, port: number, standard: number): string {
+  const name = isIP(host) === 6 ? `[${host}]` : host
+  return port === standard ? name : `${name}:${port}`
+}
