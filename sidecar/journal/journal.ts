@@ -1,0 +1,237 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { TrafficRecord } from '../../core/record.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { JournalPort } from '../pipeline/ports.ts'
+import { type Backlog, createBacklog } from './backlog.ts'
+import { line, recordJson } from './line.ts'
+import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
+import { recoverSegments } from './recover.ts'
+import { openSegment, type SegmentFile } from './segment.ts'
+
+/** `full`: over its size until the control plane acknowledges. `unwritable`: the disk said no; tried again each second. */
+export type JournalState = 'ok' | 'full' | 'unwritable'
+
+export type JournalBatch = {
+  /** Record JSON by record id. */
+  readonly records: ReadonlyMap<string, string>
+  readonly lost: readonly LostRange[]
+}
+
+export type JournalDeps = {
+  /** Created when missing. */
+  readonly dir: string
+  readonly processId: string
+  /** Forwarding stops short of this many bytes on disk; the rest is for the results of what is under way. */
+  readonly maxBytes: number
+  readonly log: {
+    warn(fields: object, message: string): void
+    info(fields: object, message: string): void
+  }
+  /** A whole batch is waiting and need not wait for the timer. */
+  readonly onBatchReady?: () => void
+  /** How often an unwritable journal is tried again. */
+  readonly probeMs?: number
+}
+
+const SEGMENT_BYTES = 4 * 1024 * 1024
+const RESERVE_BYTES = 8 * 1024 * 1024
+/** A segment in use is closed early once everything in it is acknowledged and it has grown this large. */
+const TIDY_BYTES = 2 * 1024 * 1024
+
+type Waiting = {
+  readonly id: string
+  readonly json: string
+  readonly seq: number
+  readonly processId: string
+}
+
+/**
+ * Append-only segments `DIR/<processId>-<n>.jsonl`: an intent before the first byte goes upstream, the result after.
+ * Opening takes over what earlier processes left in the folder: unacknowledged results are uploaded again under their
+ * own ids, intents without a result become records with the note `unknown`. Nothing may be written by two at once:
+ * hold the lock of the data folder.
+ */
+export class Journal implements JournalPort {
+  readonly processId: string
+  readonly #deps: JournalDeps
+  readonly #backlog: Backlog
+  readonly #lost: LostRanges = createLostRanges()
+  readonly #segmentBytes: number
+  readonly #intentLimit: number
+  /** Lines of intents without a result: carried into the next segment, so that old ones can go. */
+  readonly #open = new Map<string, string>()
+  #segment: SegmentFile
+  #segmentNumber = 1
+  #seq = 0
+  #isBroken = false
+  #probe: NodeJS.Timeout | null = null
+  /** Results of this turn of the event loop: written together, or along with the next intent. */
+  #buffered = ''
+  #waiting: Waiting[] = []
+
+  constructor(deps: JournalDeps) {
+    mkdirSync(deps.dir, { recursive: true, mode: 0o700 })
+    this.processId = deps.processId
+    this.#deps = deps
+    this.#segmentBytes = Math.min(SEGMENT_BYTES, Math.max(4096, Math.floor(deps.maxBytes / 8)))
+    this.#intentLimit = deps.maxBytes - Math.min(RESERVE_BYTES, Math.floor(deps.maxBytes / 8))
+    const recovery = recoverSegments(deps.dir)
+    this.#backlog = createBacklog(recovery.segments)
+    this.#segment = openSegment(this.#path(1))
+    this.#adopt(recovery.unknown, recovery.tornLines)
+  }
+
+  get isWritable(): boolean {
+    return !this.#isBroken && this.bytes < this.#intentLimit
+  }
+
+  get state(): JournalState {
+    if (this.#isBroken) return 'unwritable'
+    return this.bytes < this.#intentLimit ? 'ok' : 'full'
+  }
+
+  /** Results that the control plane has not acknowledged. */
+  get pending(): number {
+    return this.#backlog.total + this.#waiting.length
+  }
+
+  get bytes(): number {
+    return this.#backlog.closedBytes + this.#segment.bytes
+  }
+
+  /** Records lost since the start. */
+  get lost(): number {
+    return this.#lost.total
+  }
+
+  nextSeq(): number {
+    return this.#seq++
+  }
+
+  intent(record: TrafficRecord): void {
+    const text = line('intent', recordJson(record))
+    if (!this.isWritable || !this.#write(text)) {
+      throw new ChaperoneError('journal_unavailable', {
+        detail: `The journal in ${this.#deps.dir} is full or cannot be written, and nothing is forwarded without a record. Free disk space, or bring the control plane back so that it can take the records.`,
+        retryAfterS: 5,
+      })
+    }
+    this.#open.set(record.id, text)
+  }
+
+  result(record: TrafficRecord): void {
+    this.#open.delete(record.id)
+    const json = recordJson(record)
+    if (this.#waiting.length === 0) setImmediate(() => this.flush())
+    this.#buffered += line('result', json)
+    this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
+  }
+
+  /** Writes the results that wait for the end of this turn. */
+  flush(): void {
+    if (this.#waiting.length > 0) this.#write('')
+    if (this.#segment.bytes >= this.#segmentBytes && !this.#isBroken) this.#rotate()
+  }
+
+  /** What to upload next, oldest first. Empty when there is nothing. Rejects when a closed segment cannot be read. */
+  async nextBatch(max: number): Promise<JournalBatch> {
+    this.flush()
+    return { records: await this.#backlog.next(max), lost: this.#lost.list() }
+  }
+
+  /** The control plane has these. A segment is deleted once all of its results are acknowledged. */
+  acknowledge(ids: Iterable<string>, ranges: readonly LostRange[]): void {
+    this.#backlog.remove(ids)
+    this.#lost.reported(ranges)
+    const isIdle = this.#backlog.active === 0 && this.#waiting.length === 0
+    if (isIdle && this.#segment.bytes > TIDY_BYTES && !this.#isBroken) this.#rotate()
+  }
+
+  close(): void {
+    this.flush()
+    if (this.#probe !== null) clearInterval(this.#probe)
+    const isEmpty = this.#backlog.active === 0 && this.#open.size === 0 && !this.#isBroken
+    this.#segment.close()
+    if (isEmpty) rmSync(this.#segment.path, { force: true })
+  }
+
+  #path(n: number): string {
+    return join(this.#deps.dir, `${this.processId}-${n}.jsonl`)
+  }
+
+  /** Unknown results reach the disk before the segments that their intents came from may be deleted. */
+  #adopt(unknown: readonly TrafficRecord[], tornLines: number): void {
+    for (const record of unknown) this.result(record)
+    this.flush()
+    this.#segment.sync()
+    this.#backlog.remove([])
+    if (unknown.length + tornLines === 0) return
+    this.#deps.log.warn({ unknown: unknown.length, tornLines }, 'journal of an earlier process recovered')
+  }
+
+  /** Writes what is buffered and then `extra`, in one system call. Never throws. */
+  #write(extra: string): boolean {
+    const entries = this.#waiting
+    const text = this.#buffered + extra
+    this.#waiting = []
+    this.#buffered = ''
+    const fits = !this.#isBroken && this.bytes + text.length <= this.#deps.maxBytes
+    const isWritten = fits && this.#append(text)
+    for (const entry of entries) {
+      if (isWritten) this.#backlog.add(entry.id, entry.json)
+      else this.#lost.add(entry.processId, entry.seq)
+    }
+    if (this.#backlog.active >= LIMITS.recordBatchMax) this.#deps.onBatchReady?.()
+    return isWritten
+  }
+
+  #append(text: string): boolean {
+    try {
+      this.#segment.append(text)
+      return true
+    } catch (error) {
+      this.#broke(error)
+      return false
+    }
+  }
+
+  /** A new segment begins with the intents that are still open; the old one then matters for its results only. */
+  #rotate(): void {
+    const old = this.#segment
+    try {
+      const next = openSegment(this.#path(this.#segmentNumber + 1))
+      next.append([...this.#open.values()].join(''))
+      this.#segment = next
+      this.#segmentNumber++
+    } catch (error) {
+      this.#broke(error)
+      return
+    }
+    old.retire((error) => this.#deps.log.warn({ err: error, path: old.path }, 'journal segment not synced'))
+    this.#backlog.rotate({ path: old.path, bytes: old.bytes })
+  }
+
+  #broke(error: unknown): void {
+    const { dir, log, probeMs = 1_000 } = this.#deps
+    if (!this.#isBroken)
+      log.warn({ err: error, dir }, 'journal cannot be written: forwarding stops until it can')
+    this.#isBroken = true
+    this.#probe ??= setInterval(() => this.#retry(), probeMs).unref()
+  }
+
+  #retry(): void {
+    const { dir, log } = this.#deps
+    try {
+      this.#segment.reopen()
+    } catch (error) {
+      log.warn({ err: error, dir }, 'journal still cannot be written')
+      return
+    }
+    if (this.#probe !== null) clearInterval(this.#probe)
+    this.#probe = null
+    this.#isBroken = false
+    log.info({ dir, lost: this.lost }, 'journal can be written again')
+  }
+}

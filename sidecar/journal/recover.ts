@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { RecordSchema, type TrafficRecord } from '../../core/record.ts'
+import { type ParsedLine, parseLine } from './line.ts'
+
+/** A segment that an earlier process left, or that this one closed: `results` of it may be unacknowledged. */
+export type LeftSegment = { readonly path: string; readonly bytes: number; readonly results: number }
+
+export type Recovery = {
+  /** Oldest first. */
+  readonly segments: readonly LeftSegment[]
+  /** Intents without a result: the process died between the two. */
+  readonly unknown: readonly TrafficRecord[]
+  /** Lines that were cut off or hold no valid record. */
+  readonly tornLines: number
+}
+
+/** Reads what earlier processes left in `dir`. Changes nothing. */
+export function recoverSegments(dir: string): Recovery {
+  const found: Found = { open: new Map(), resolved: new Set(), tornLines: 0 }
+  const segments = segmentPaths(dir).map((path) => readSegment(path, found))
+  const unknown: TrafficRecord[] = []
+  for (const [id, json] of found.open) {
+    if (found.resolved.has(id)) continue
+    const record = RecordSchema.safeParse(JSON.parse(json))
+    if (record.success) unknown.push({ ...record.data, note: 'unknown', status: null })
+    else found.tornLines++
+  }
+  return { segments, unknown, tornLines: found.tornLines }
+}
+
+/** Over all segments, because a result may be in a later one than its intent. */
+type Found = { readonly open: Map<string, string>; readonly resolved: Set<string>; tornLines: number }
+
+function readSegment(path: string, found: Found): LeftSegment {
+  const before = found.resolved.size
+  const text = readFileSync(path, 'utf8')
+  for (const raw of text.split('\n')) {
+    if (raw !== '') note(parseLine(raw), found)
+  }
+  return { path, bytes: Buffer.byteLength(text), results: found.resolved.size - before }
+}
+
+function note(parsed: ParsedLine | null, found: Found): void {
+  if (parsed === null) found.tornLines++
+  else if (parsed.phase === 'result') found.resolved.add(parsed.record.id)
+  else found.open.set(parsed.record.id, parsed.json)
+}
+
+/** Results of one segment as `id -> record JSON`, in order. */
+export function resultsOf(text: string): Map<string, string> {
+  const results = new Map<string, string>()
+  for (const raw of text.split('\n')) {
+    const parsed = raw === '' ? null : parseLine(raw)
+    if (parsed?.phase === 'result') results.set(parsed.record.id, parsed.json)
+  }
+  return results
+}
+
+function segmentPaths(dir: string): string[] {
+  return readdirSync(dir)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => ({ path: join(dir, name), mtimeMs: statSync(join(dir, name)).mtimeMs, n: numberOf(name) }))
+    .sort((a, b) => a.mtimeMs - b.mtimeMs || a.n - b.n)
+    .map((entry) => entry.path)
+}
+
+function numberOf(name: string): number {
+  return Number(/-(\d+)\.jsonl$/.exec(name)?.[1] ?? 0)
+}
