@@ -1,0 +1,33 @@
+import type { Bench } from '../main.ts'
+import { eachSubject } from '../support/each.ts'
+import { closedLoop } from '../support/load.ts'
+import { cpuUs, rssMib } from '../support/processes.ts'
+import { absolute, compare } from '../support/report.ts'
+
+/** Final goals; the first milestone is 0.6 http-mitm-proxy, 0.8 @fastify/http-proxy, 0.25 mockttp, 1/15 mitmdump. */
+const GOALS = {
+  '@fastify/http-proxy': 1 / 1.6,
+  'http-mitm-proxy': 1 / 2.5,
+  mockttp: 1 / 5,
+  mitmdump: 1 / 30,
+  haproxy: 2.5,
+}
+
+/** 32 keep-alive tunnels in closed loop, POST 4 KiB -> 1 KiB, TLS on both sides, 1,000 permissions, one record each. */
+export const requests: Bench = async (context) => {
+  const cpu = new Map<string, number>()
+  const rss = new Map<string, number>()
+  await eachSubject(context, async (subject) => {
+    const size = (context.isQuick ? 0.25 : 1) * (subject.name === 'mitmdump' ? 3_000 : 24_000)
+    await closedLoop(subject.target, 32, size / 3)
+    const before = cpuUs(subject.pid)
+    await closedLoop(subject.target, 32, size)
+    cpu.set(subject.name, (cpuUs(subject.pid) - before) / size)
+    rss.set(subject.name, rssMib(subject.pid).peak)
+  })
+  return [
+    ...compare('B1', 'CPU us/request', cpu, GOALS),
+    ...compare('B1', 'RSS peak MiB', rss),
+    absolute('B1', 'RSS peak MiB loaded', rss.get('chaperone') ?? Number.NaN, 120),
+  ]
+}

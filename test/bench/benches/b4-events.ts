@@ -1,0 +1,60 @@
+import type { TLSSocket } from 'node:tls'
+import type { Bench } from '../main.ts'
+import { eachSubject } from '../support/each.ts'
+import { openTunnel, quantile, type Target } from '../support/load.ts'
+import { cpuUs } from '../support/processes.ts'
+import { absolute, compare } from '../support/report.ts'
+
+/** 200 streams x 200 events, one every 50 ms: none lost, none merged, none late. */
+export const events: Bench = async (context) => {
+  const streams = context.isQuick ? 50 : 200
+  const perStream = context.isQuick ? 50 : 200
+  const cpu = new Map<string, number>()
+  const rows: ReturnType<typeof absolute>[] = []
+  await eachSubject(
+    context,
+    async (subject) => {
+      const before = cpuUs(subject.pid)
+      const seen = await Promise.all(
+        Array.from({ length: streams }, () => readStream(subject.target, perStream)),
+      )
+      cpu.set(subject.name, (cpuUs(subject.pid) - before) / (streams * perStream))
+      if (subject.name !== 'chaperone') return
+      const delays = seen.flatMap((stream) => stream.delaysMs).sort((a, b) => a - b)
+      rows.push(absolute('B4', 'events lost', streams * perStream - delays.length, null))
+      rows.push(
+        absolute('B4', 'reads with more than one event', sum(seen.map((stream) => stream.merged)), null),
+      )
+      rows.push(absolute('B4', 'delay p99 ms', quantile(delays, 0.99), 10))
+    },
+    ['chaperone', '@fastify/http-proxy', 'http-mitm-proxy', 'mockttp', 'haproxy'],
+  )
+  return [...compare('B4', 'CPU us/event', cpu, { haproxy: 2 }), ...rows]
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, n) => total + n, 0)
+}
+
+async function readStream(target: Target, count: number): Promise<{ delaysMs: number[]; merged: number }> {
+  const socket: TLSSocket = await openTunnel(target, 'api.openai.com')
+  socket.write(
+    `GET /v1/sse?events=${count}&every=50 HTTP/1.1\r\nHost: api.openai.com\r\nAccept: text/event-stream\r\n\r\n`,
+  )
+  const delaysMs: number[] = []
+  let merged = 0
+  return new Promise((resolve, reject) => {
+    socket.on('data', (chunk: Buffer) => {
+      const times = [...chunk.toString('latin1').matchAll(/data: (\d+)/g)].map((match) =>
+        BigInt(match[1] ?? 0),
+      )
+      if (times.length > 1) merged += 1
+      for (const sentAt of times) delaysMs.push(Number(process.hrtime.bigint() - sentAt) / 1e6)
+      if (delaysMs.length < count) return
+      socket.destroy()
+      resolve({ delaysMs, merged })
+    })
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error(`stream ended after ${delaysMs.length} of ${count} events`)))
+  })
+}

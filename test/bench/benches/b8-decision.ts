@@ -1,0 +1,53 @@
+import {
+  buildPermissionIndex,
+  lookupPermission,
+  type PermissionIndex,
+} from '../../../core/decision/permissions.ts'
+import type { PermissionEntry } from '../../../core/wire/sync.ts'
+import type { Bench } from '../main.ts'
+import { absolute } from '../support/report.ts'
+
+/** Permission look-up at 10 and 100,000 rules: the same few hash probes. */
+export const decision: Bench = async () => {
+  const small = lookupNs(10)
+  const large = lookupNs(100_000)
+  return [
+    absolute('B8', 'permission look-up ns at 10 rules', small, null),
+    absolute('B8', 'permission look-up ns at 100,000 rules', large, 200),
+    absolute('B8', 'cost(100k) / cost(10)', large / small, 4),
+  ]
+}
+
+function lookupNs(rules: number): number {
+  const index = buildPermissionIndex(Array.from({ length: rules }, (_, i) => entry(i)))
+  // As many different types as there are rules, up to 4,096, so that no memo of the last few answers the question.
+  const types = Array.from({ length: 4_096 }, (_, i) => `codehost.thing_${(i * 7_919) % rules}.verb_${i % 3}`)
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 12; round += 1) best = Math.min(best, roundNs(index, types))
+  return best
+}
+
+function roundNs(index: PermissionIndex, types: readonly string[]): number {
+  let matches = 0
+  const startedAt = process.hrtime.bigint()
+  for (let pass = 0; pass < 25; pass += 1) {
+    for (const type of types) if (lookupPermission(index, 'agent-1', type) !== null) matches += 1
+  }
+  const ns = Number(process.hrtime.bigint() - startedAt) / (25 * types.length)
+  if (matches === 0) throw new Error('no look-up matched: the benchmark measures nothing')
+  return ns
+}
+
+function entry(i: number): PermissionEntry {
+  const pattern = i % 3 === 0 ? `codehost.thing_${i}.*` : `codehost.thing_${i}.verb_${i % 3}`
+  return {
+    id: `perm_${i}`,
+    agent: i % 10 === 0 ? 'agent-1' : '*',
+    connector_type: 'codehost',
+    action_pattern: pattern,
+    decision: i % 5 === 0 ? 'deny' : 'allow',
+    reason: null,
+    source: 'file',
+    managed_by: null,
+  }
+}

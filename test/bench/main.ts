@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { requests } from './benches/b1-requests.ts'
+import { latency } from './benches/b2-latency.ts'
+import { domains } from './benches/b3-domains.ts'
+import { events } from './benches/b4-events.ts'
+import { bodies } from './benches/b5-bodies.ts'
+import { protocols } from './benches/b7-protocols.ts'
+import { decision } from './benches/b8-decision.ts'
+import { issueTestCertificates } from './support/certificates.ts'
+import { end, serve } from './support/processes.ts'
+import { printTable, type Row } from './support/report.ts'
+import { type Bed, makeFolder, SUBJECTS } from './support/subjects.ts'
+
+/** A benchmark gets the bed and the names of the subjects to run, and answers with rows of one table. */
+export type Bench = (context: BenchContext) => Promise<readonly Row[]>
+export type BenchContext = {
+  readonly bed: Bed
+  readonly subjects: readonly string[]
+  readonly isQuick: boolean
+}
+
+const BENCHES: Readonly<Record<string, Bench>> = {
+  B1: requests,
+  B2: latency,
+  B3: domains,
+  B4: events,
+  B5: bodies,
+  B7: protocols,
+  B8: decision,
+}
+
+const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
+
+Measures the gateway beside other proxies on this machine and prints one table. Ratios of one run count, not absolute
+numbers. Benches: ${Object.keys(BENCHES).join(' ')}. Subjects: ${Object.keys(SUBJECTS).join(', ')}.
+mitmdump and haproxy take part where they are installed.`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean' },
+    subjects: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
+})
+if (values.help) {
+  console.log(HELP)
+  process.exit(0)
+}
+
+const { folder, remove } = makeFolder()
+const files = await issueTestCertificates(folder, ['api.openai.com', '*.bench.example'])
+const upstream = await serve(new URL('./support/upstream.ts', import.meta.url).pathname, {
+  KEY_FILE: files.keyFile,
+  CERT_FILE: files.certFile,
+})
+try {
+  const bed: Bed = { upstreamPort: upstream.port, folder, ...files }
+  const subjects = values.subjects?.split(',') ?? Object.keys(SUBJECTS)
+  const rows: Row[] = []
+  for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
+    const bench = BENCHES[name]
+    if (bench === undefined) throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
+    console.error(`bench: ${name} ...`)
+    rows.push(...(await bench({ bed, subjects, isQuick: values.quick === true })))
+  }
+  printTable(rows)
+  writeFileSync(join(process.cwd(), 'bench-results.json'), `${JSON.stringify(rows, null, 2)}\n`)
+} finally {
+  await end(upstream.child)
+  remove()
+}

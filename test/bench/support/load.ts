@@ -1,0 +1,138 @@
+import { connect, type Socket } from 'node:net'
+import tls from 'node:tls'
+
+/** How a subject is reached: through CONNECT, or as a reverse proxy that terminates TLS itself. */
+export type Target = {
+  readonly port: number
+  readonly via: 'connect' | 'reverse'
+  readonly proxyAuthorization?: string
+  /** PEM of the CA that signed what the subject presents. */
+  readonly ca: string | null
+}
+
+/** A TLS connection to `host` through the subject. */
+export async function openTunnel(
+  target: Target,
+  host: string,
+  alpn: readonly string[] = ['http/1.1'],
+): Promise<tls.TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port: target.port, noDelay: true })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  if (target.via === 'connect') await sendConnect(socket, target, host)
+  const secured = tls.connect({
+    socket,
+    servername: host,
+    ALPNProtocols: [...alpn],
+    ...(target.ca === null ? { rejectUnauthorized: false } : { ca: target.ca }),
+  })
+  await new Promise<void>((resolve, reject) => secured.once('secureConnect', resolve).once('error', reject))
+  return secured
+}
+
+function sendConnect(socket: Socket, target: Target, host: string): Promise<void> {
+  const auth =
+    target.proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${target.proxyAuthorization}\r\n`
+  socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${auth}\r\n`)
+  return new Promise((resolve, reject) => {
+    socket.once('data', (chunk: Buffer) => {
+      if (/^HTTP\/1\.[01] 200/.test(chunk.toString('latin1'))) resolve()
+      else reject(new Error(`CONNECT was answered: ${chunk.toString('latin1').slice(0, 200)}`))
+    })
+    socket.once('error', reject)
+  })
+}
+
+const BODY = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(4_040) }] })
+
+/** POST of 4 KiB chat JSON, as bytes. */
+export const CHAT_REQUEST = Buffer.from(
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nAuthorization: Bearer placeholder\r\n` +
+    `Content-Type: application/json\r\nUser-Agent: bench\r\nAccept: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+)
+
+/** One request after the other on one connection. Resolves with the latency in ms; rejects on any answer but 200. */
+export function createRequester(socket: tls.TLSSocket): () => Promise<number> {
+  let pending: { resolve: (ms: number) => void; reject: (error: Error) => void; startedAt: number } | null =
+    null
+  let buffered: Buffer = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk])
+    const end = endOfAnswer(buffered)
+    if (end === -1 || pending === null) return
+    const { resolve, reject, startedAt } = pending
+    pending = null
+    const isOk = buffered.subarray(9, 12).toString() === '200'
+    const head = buffered.subarray(0, 300).toString('latin1')
+    buffered = buffered.subarray(end)
+    if (isOk) resolve(performance.now() - startedAt)
+    else reject(new Error(`not 200: ${head}`))
+  })
+  socket.on('close', () => pending?.reject(new Error('connection closed')))
+  return () =>
+    new Promise((resolve, reject) => {
+      pending = { resolve, reject, startedAt: performance.now() }
+      socket.write(CHAT_REQUEST)
+    })
+}
+
+/** Index after the answer, by Content-Length or the last chunk; -1 while incomplete. */
+function endOfAnswer(bytes: Buffer): number {
+  const head = bytes.indexOf('\r\n\r\n')
+  if (head === -1) return -1
+  const fields = bytes.subarray(0, head).toString('latin1').toLowerCase()
+  const length = /content-length: *(\d+)/.exec(fields)?.[1]
+  if (length !== undefined) return bytes.length >= head + 4 + Number(length) ? head + 4 + Number(length) : -1
+  const last = bytes.indexOf('\r\n0\r\n\r\n', head)
+  return last === -1 ? -1 : last + 7
+}
+
+/** `tunnels` connections in closed loop until `requests` were answered. */
+export async function closedLoop(target: Target, tunnels: number, requests: number): Promise<void> {
+  const sockets = await Promise.all(
+    Array.from({ length: tunnels }, () => openTunnel(target, 'api.openai.com')),
+  )
+  let left = requests
+  await Promise.all(
+    sockets.map(async (socket) => {
+      const request = createRequester(socket)
+      while (left > 0) {
+        left -= 1
+        await request()
+      }
+      socket.destroy()
+    }),
+  )
+}
+
+/** Poisson-free open loop: one request every 1/rate seconds on the next free connection; latencies in ms from the planned time. */
+export async function openLoop(target: Target, rate: number, seconds: number): Promise<number[]> {
+  const sockets = await Promise.all(Array.from({ length: 64 }, () => openTunnel(target, 'api.openai.com')))
+  const free = sockets.map(createRequester)
+  const latencies: number[] = []
+  const total = rate * seconds
+  const startedAt = performance.now()
+  const running: Promise<void>[] = []
+  for (let sent = 0; sent < total; ) {
+    const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1_000) * rate))
+    for (; sent < due; sent += 1) {
+      const plannedAt = startedAt + (sent / rate) * 1_000
+      const request = free.pop()
+      if (request === undefined)
+        throw new Error(`the subject does not keep up with ${rate} requests a second`)
+      running.push(
+        request().then(() => {
+          latencies.push(performance.now() - plannedAt)
+          free.push(request)
+        }),
+      )
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await Promise.all(running)
+  for (const socket of sockets) socket.destroy()
+  return latencies.sort((a, b) => a - b)
+}
+
+export function quantile(sorted: readonly number[], q: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
+}

@@ -1,0 +1,70 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** A child that says over IPC which port it serves. */
+export type Served = { readonly child: ChildProcess; readonly pid: number; readonly port: number }
+
+/** Starts a Node script and waits for `{type: 'ready', port}`. Rejects with what it wrote to stderr. */
+export async function serve(script: string, env: Record<string, string>): Promise<Served> {
+  const options: SpawnOptions = {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  }
+  const child = spawn(process.execPath, [script], options)
+  let complaint = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    complaint = (complaint + String(chunk)).slice(-2_000)
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.on('message', (message: { type: string; port?: number }) => {
+      if (message.type === 'ready') resolve(message.port ?? 0)
+    })
+    child.once('exit', (code) => reject(new Error(`${script} ended with ${code}: ${complaint}`)))
+  })
+  return { child, pid: child.pid ?? 0, port }
+}
+
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  await gone
+  clearTimeout(timer)
+}
+
+/** CPU time of all threads of a process in microseconds, from the scheduler's own account. */
+export function cpuUs(pid: number): number {
+  let ns = 0
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    ns += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+  }
+  return ns / 1_000
+}
+
+/** Resident memory now and at its highest since the last reset, in MiB. */
+export function rssMib(pid: number): { readonly now: number; readonly peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const field = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024
+  return { now: field('VmRSS'), peak: field('VmHWM') }
+}
+
+/** The pid of the descendant whose command line contains `part`. */
+export function descendant(pid: number, part: string): number | null {
+  for (const child of childrenOf(pid)) {
+    const line = readFileSync(`/proc/${child}/cmdline`, 'utf8').replaceAll('\0', ' ')
+    if (line.includes(part)) return child
+    const deeper = descendant(child, part)
+    if (deeper !== null) return deeper
+  }
+  return null
+}
+
+function childrenOf(pid: number): number[] {
+  const all: number[] = []
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim()
+    if (text !== '') all.push(...text.split(' ').map(Number))
+  }
+  return all
+}

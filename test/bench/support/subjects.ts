@@ -1,0 +1,221 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startLaptop } from '../../support/laptop.ts'
+import type { Target } from './load.ts'
+import { descendant, end, serve } from './processes.ts'
+
+/** One proxy under measurement. `pid` is the process whose CPU and memory count. */
+export type Subject = {
+  readonly name: string
+  readonly pid: number
+  readonly target: Target
+  stop(): Promise<void>
+}
+
+/** What every subject is given: where the upstream is and which files hold keys. */
+export type Bed = {
+  readonly upstreamPort: number
+  readonly folder: string
+  readonly caFile: string
+  readonly keyFile: string
+  readonly certFile: string
+}
+
+export type StartSubject = (bed: Bed) => Promise<Subject | string>
+
+/** A string instead of a subject says why it cannot run here. */
+export const SUBJECTS: Readonly<Record<string, StartSubject>> = {
+  chaperone: startChaperone,
+  '@fastify/http-proxy': (bed) => startPeer(bed, 'fastify-proxy.mjs', '@fastify/http-proxy', 'reverse'),
+  'http-mitm-proxy': (bed) => startPeer(bed, 'http-mitm.mjs', 'http-mitm-proxy', 'connect'),
+  mockttp: (bed) => startPeer(bed, 'mockttp.mjs', 'mockttp', 'connect'),
+  mitmdump: startMitmdump,
+  haproxy: startHaproxy,
+}
+
+const PEERS = new URL('../peers/', import.meta.url).pathname
+
+async function startChaperone(bed: Bed): Promise<Subject> {
+  const rules = Array.from({ length: 999 }, (_, i) => `llm_a.bench_${i}.create`).concat(
+    'llm_a.chat.create',
+    'llm_a.*',
+  )
+  const laptop = await startLaptop({ manifests: { 'bench.yaml': manifests(bed, rules) } })
+  const gateway = descendant(laptop.pid, 'sidecar/main')
+  if (gateway === null) throw new Error('the gateway process of chaperone was not found')
+  const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
+  const target: Target = { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
+  return { name: 'chaperone', pid: gateway, target, stop: () => laptop.stop() }
+}
+
+function manifests(bed: Bed, patterns: readonly string[]): string {
+  const ca = readFileSync(bed.caFile, 'utf8').trim().replaceAll('\n', '\n      ')
+  const documents = [
+    `kind: Gateway\nmetadata: {name: local}\nspec: {rateLimit: {requestsPerMinute: 1000000}}`,
+    `kind: Connector\nmetadata: {name: llm}\nspec:\n  type: llm_a\n  domains: [api.openai.com, '*.bench.example']\n` +
+      `  credential: {secretRef: {name: llm, key: token}}\n  upstream:\n    url: https://127.0.0.1:${bed.upstreamPort}\n` +
+      `    allowPrivateAddresses: true\n    caBundle: |\n      ${ca}`,
+  ].map((text) => `apiVersion: chaperone.dev/v1alpha1\n${text}`)
+  documents.push(
+    'apiVersion: v1\nkind: Secret\nmetadata: {name: llm}\nstringData: {token: sk-bench-injected}',
+  )
+  for (let at = 0; at < patterns.length; at += 250) {
+    const rules = patterns
+      .slice(at, at + 250)
+      .map((p) => `  - {connectorType: llm_a, actionPattern: '${p}', decision: allow}`)
+    const head = `apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: {name: bench-${at}}\nspec:\n  gateway: local\n  rules:\n`
+    documents.push(head + rules.join('\n'))
+  }
+  return documents.join('\n---\n')
+}
+
+async function startPeer(
+  bed: Bed,
+  script: string,
+  name: string,
+  via: Target['via'],
+): Promise<Subject | string> {
+  installPeers()
+  const state = mkdtempSync(join(bed.folder, 'peer-'))
+  const served = await serve(PEERS + script, {
+    UPSTREAM_PORT: String(bed.upstreamPort),
+    CA_FILE: bed.caFile,
+    KEY_FILE: bed.keyFile,
+    CERT_FILE: bed.certFile,
+    STATE_DIR: state,
+    RECORDS_FILE: join(state, 'records.jsonl'),
+    ALLOW_ALL: '1',
+  })
+  return {
+    name,
+    pid: served.pid,
+    target: { port: served.port, via, ca: null },
+    stop: () => end(served.child),
+  }
+}
+
+/** Once, on the first use: these packages are the bench's own and no dependency of the product. */
+function installPeers(): void {
+  if (existsSync(`${PEERS}node_modules`)) return
+  console.error('bench: installing the peers (once) ...')
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], {
+    cwd: PEERS,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+async function startMitmdump(bed: Bed): Promise<Subject | string> {
+  if (!isInstalled('mitmdump')) return 'not installed (pip install mitmproxy)'
+  const port = await freePort()
+  const state = mkdtempSync(join(bed.folder, 'mitm-'))
+  const trust = `ssl_verify_upstream_trusted_ca=${bed.caFile}`
+  const args = [
+    '-q',
+    '-p',
+    String(port),
+    '--listen-host',
+    '127.0.0.1',
+    '-s',
+    `${PEERS}mitm_addon.py`,
+    '--set',
+    trust,
+  ]
+  const child = spawn(
+    'mitmdump',
+    [...args, '--set', `confdir=${state}`, '--set', 'connection_strategy=lazy'],
+    {
+      env: {
+        ...process.env,
+        UPSTREAM_PORT: String(bed.upstreamPort),
+        RECORDS_FILE: join(state, 'records.jsonl'),
+      },
+      stdio: 'ignore',
+    },
+  )
+  return started('mitmdump', child, { port, via: 'connect', ca: null })
+}
+
+async function startHaproxy(bed: Bed): Promise<Subject | string> {
+  if (!isInstalled('haproxy')) return 'not installed (apt-get install haproxy)'
+  const port = await freePort()
+  const folder = join(bed.folder, 'haproxy')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folder, 'front.pem'),
+    readFileSync(bed.certFile, 'utf8') + readFileSync(bed.keyFile, 'utf8'),
+  )
+  const map = Array.from({ length: 999 }, (_, i) => `/v1/bench_${i} allow`).concat('/v1/ allow')
+  writeFileSync(join(folder, 'permissions.map'), `${map.join('\n')}\n`)
+  writeFileSync(join(folder, 'haproxy.cfg'), haproxyConfig(bed, folder, port))
+  const child = spawn('haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: 'ignore' })
+  return started('haproxy', child, { port, via: 'reverse', ca: readFileSync(bed.caFile, 'utf8') })
+}
+
+function haproxyConfig(bed: Bed, folder: string, port: number): string {
+  return `global
+  nbthread 1
+  maxconn 4000
+  log 127.0.0.1:5514 local0
+defaults
+  mode http
+  log global
+  option httplog
+  timeout connect 10s
+  timeout client 300s
+  timeout server 300s
+frontend agents
+  bind 127.0.0.1:${port} ssl crt ${join(folder, 'front.pem')}
+  http-request set-var(txn.decision) path,map_beg(${join(folder, 'permissions.map')},deny)
+  http-request deny if { var(txn.decision) -m str deny }
+  http-request set-header Authorization "Bearer sk-bench-injected"
+  default_backend upstream
+backend upstream
+  http-reuse always
+  server upstream 127.0.0.1:${bed.upstreamPort} ssl verify required ca-file ${bed.caFile} sni str(api.openai.com) verifyhost api.openai.com
+`
+}
+
+async function started(name: string, child: ChildProcess, target: Target): Promise<Subject> {
+  await listening(target.port, child)
+  return { name, pid: child.pid ?? 0, target, stop: () => end(child) }
+}
+
+async function listening(port: number, child: ChildProcess): Promise<void> {
+  for (let attempt = 0; attempt < 300 && child.exitCode === null; attempt += 1) {
+    const { connect } = await import('node:net')
+    const isUp = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.once('connect', () => socket.destroy())
+      socket.once('error', () => resolve(false))
+    })
+    if (isUp) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`${child.spawnfile} does not listen on ${port}`)
+}
+
+function isInstalled(command: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
+
+export function makeFolder(): { readonly folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'chaperone-bench-'))
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * The upstream of every subject, a process of its own. TLS, HTTP/1.1 and HTTP/2, fixed answers:
+ * `POST /v1/chat/completions` 1 KiB JSON · `GET /v1/sse` N events · `GET /v1/download` MiB · `POST /v1/upload`.
+ */
+const KIB = Buffer.from(JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion', pad: 'x'.repeat(960) }))
+const BLOCK = Buffer.alloc(256 * 1024, 0x61)
+
+const server = createSecureServer({
+  key: readFileSync(process.env['KEY_FILE'] ?? ''),
+  cert: readFileSync(process.env['CERT_FILE'] ?? ''),
+  allowHTTP1: true,
+})
+server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+  const url = new URL(request.url, 'https://upstream')
+  const answer = ROUTES[url.pathname] ?? chat
+  answer(request, response, url.searchParams)
+})
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ type: 'ready', port: (server.address() as AddressInfo).port })
+})
+process.on('disconnect', () => process.exit(0))
+
+type Answer = (request: Http2ServerRequest, response: Http2ServerResponse, query: URLSearchParams) => void
+
+const ROUTES: Readonly<Record<string, Answer>> = {
+  '/v1/sse': sse,
+  '/v1/download': download,
+  '/v1/upload': chat,
+}
+
+function chat(request: Http2ServerRequest, response: Http2ServerResponse): void {
+  request.resume()
+  request.on('end', () => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': KIB.length })
+    response.end(KIB)
+  })
+}
+
+/** `?events=N&every=MS`: each event carries the time it was written, so that the reader knows its delay. */
+function sse(request: Http2ServerRequest, response: Http2ServerResponse, query: URLSearchParams): void {
+  const events = Number(query.get('events') ?? 200)
+  const everyMs = Number(query.get('every') ?? 20)
+  request.resume()
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  let sent = 0
+  const timer = setInterval(() => {
+    sent += 1
+    response.write(`id: ${sent}\ndata: ${process.hrtime.bigint()}\n\n`)
+    if (sent < events) return
+    clearInterval(timer)
+    response.end()
+  }, everyMs)
+  response.on('close', () => {
+    clearInterval(timer)
+    if (sent < events) process.send?.({ type: 'closed', at: process.hrtime.bigint().toString() })
+  })
+}
+
+function download(request: Http2ServerRequest, response: Http2ServerResponse, query: URLSearchParams): void {
+  let left = Number(query.get('mib') ?? 1) * 4
+  request.resume()
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-length': left * BLOCK.length,
+  })
+  const pump = () => {
+    while (left > 0) {
+      left -= 1
+      if (!response.write(BLOCK)) return void response.once('drain', pump)
+    }
+    response.end()
+  }
+  pump()
+}

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The one line that `chaperone up --json` prints when it serves. */
+export type ReadyLine = {
+  readonly base_url: string
+  readonly gateway_url: string
+  readonly ca_file: string
+  readonly ca_bundle_file: string
+  readonly owner_link: string | null
+  readonly agents: ReadonlyArray<{ readonly name: string; readonly proxy_url: string }>
+}
+
+export type CommandResult = { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+/** A whole installation on this machine, as a user starts it: real processes, real PostgreSQL. */
+export type Laptop = {
+  readonly data: string
+  readonly manifests: string
+  readonly ready: ReadyLine
+  readonly pid: number
+  /** Runs the command line tool against it. */
+  cli(
+    args: readonly string[],
+    options?: { env?: Record<string, string>; input?: string },
+  ): Promise<CommandResult>
+  /** A dashboard call as the owner. */
+  api(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
+  writeManifest(file: string, text: string): void
+  /** SIGTERM, waits for the end. The folder stays until `remove`. */
+  stop(): Promise<void>
+}
+
+export type LaptopOptions = {
+  readonly manifests?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+  /** Resume this folder instead of a new one. */
+  readonly data?: string
+  readonly keepData?: boolean
+}
+
+const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
+
+export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> {
+  const root =
+    options.data === undefined ? mkdtempSync(join(tmpdir(), 'chaperone-test-')) : join(options.data, '..')
+  const data = options.data ?? join(root, 'data')
+  const manifests = join(root, 'manifests')
+  mkdirSync(manifests, { recursive: true })
+  for (const [file, text] of Object.entries(options.manifests ?? {}))
+    writeFileSync(join(manifests, file), text)
+  const args = [
+    'up',
+    '--data',
+    data,
+    '--manifests',
+    manifests,
+    '--port',
+    '0',
+    '--gateway-port',
+    '0',
+    '--json',
+  ]
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ready = await readyLine(child)
+  const { readFileSync } = await import('node:fs')
+  const token = readFileSync(join(data, 'admin.token'), 'utf8').trim()
+  return {
+    data,
+    manifests,
+    ready,
+    pid: child.pid ?? 0,
+    cli: (cliArgs, cliOptions) => runCli([...cliArgs], data, cliOptions),
+    api: async (method, path, body) => {
+      const answer = await fetch(ready.base_url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+    },
+    writeManifest: (file, text) => writeFileSync(join(manifests, file), text),
+    stop: async () => {
+      await endOf(child)
+      if (options.keepData !== true) rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+function readyLine(child: ChildProcess): Promise<ReadyLine> {
+  let out = ''
+  let err = ''
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      out += String(chunk)
+      const line = out.split('\n').find((text) => text.startsWith('{') && text.endsWith('}'))
+      if (line !== undefined) resolve(JSON.parse(line) as ReadyLine)
+    })
+    child.stderr?.on('data', (chunk: Buffer) => {
+      err = (err + String(chunk)).slice(-4_000)
+    })
+    child.once('exit', (code) => reject(new Error(`chaperone up ended with ${code}:\n${err}`)))
+  })
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await gone
+}
+
+function runCli(
+  args: string[],
+  data: string,
+  options: { env?: Record<string, string>; input?: string } = {},
+): Promise<CommandResult> {
+  const [command = '', ...rest] = args
+  // `run` hands everything behind `--` to the command, so the option stands in front of it.
+  const child = spawn(process.execPath, [CLI, command, '--data', data, ...rest], {
+    env: { ...process.env, ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += String(chunk)
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += String(chunk)
+  })
+  child.stdin.end(options.input ?? '')
+  return new Promise((resolve) =>
+    child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr })),
+  )
+}
