@@ -18,6 +18,8 @@ export type BodyView =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'form'; readonly fields: ReadonlyArray<readonly [string, string]> }
   | { readonly kind: 'opaque' }
+  /** Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`. */
+  | { readonly kind: 'invalid'; readonly detail: string }
 
 /**
  * The result of naming a request.
@@ -29,8 +31,12 @@ export type Classification =
   | { readonly kind: 'candidates'; readonly candidates: readonly Action[] }
   | Refusal
 
-/** One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may hold `/`. */
+/**
+ * One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may hold `/`, plain
+ * or as `%2F`; `{name/}` is one segment that may hold `%2F`; `{number}` and `{…_number}` take decimal numbers only.
+ */
 export type Row = {
+  /** Upper case; `*` for an API that is blind to the method. */
   readonly method: string
   readonly template: string
   readonly type: string
@@ -45,6 +51,7 @@ export type Row = {
 
 /** `equals` compares strictly (boolean true only is true); `present: 'string'` wants a string under the key. */
 export type Discriminator =
+  | { readonly key: string; readonly in: 'query'; readonly equals: string }
   | { readonly key: string; readonly equals: string | boolean }
   | { readonly key: string; readonly present: 'string' }
   | { readonly key: string; readonly otherwise: true }

@@ -38,10 +38,10 @@ export type BodyInfo = {
 export type CanonicalRequest = {
   readonly method: string
   readonly scheme: 'http' | 'https'
-  /** Lower case, no trailing dot, no port. */
+  /** Lower case, no trailing dot, no port; an IPv6 literal without its brackets. */
   readonly host: string
   readonly port: number
-  /** Origin-form, byte for byte what goes upstream (before a credential is taken out of the query). */
+  /** Origin-form, byte for byte what goes upstream (before a credential is taken out of the query). For CONNECT the authority. */
   readonly rawTarget: string
   readonly rawPath: string
   /** Without `?`; empty when there is none. */
@@ -58,6 +58,10 @@ export type CanonicalRequest = {
 
 /** A refusal is a value: what is wrong and what to change. */
 export type Refusal = { readonly kind: 'refusal'; readonly code: ErrorCode; readonly detail: string }
+
+export function isRefusal(value: unknown): value is Refusal {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'refusal'
+}
 
 export function refusal(code: ErrorCode, detail: string): Refusal {
   return { kind: 'refusal', code, detail }

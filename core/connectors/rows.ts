@@ -1,0 +1,160 @@
+import type { Parameters } from '../action/action.ts'
+import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import type { Row } from './connector.ts'
+import { compileTemplate, type TemplatePart } from './template.ts'
+
+/** A row with its template compiled. */
+export type CompiledRow = { readonly row: Row; readonly parts: readonly TemplatePart[] }
+
+/** All rows of one connector and surface, as a tree over path segments. */
+export type RowTrie = { readonly root: Node }
+
+type Node = {
+  readonly literals: Map<string, Node>
+  parameter: Node | null
+  tail: Leaf | null
+  leaf: Leaf | null
+}
+/** Rows of one path by method. Rows of one method are candidates of one another. */
+type Leaf = Map<string, CompiledRow[]>
+
+export type RowMatch = {
+  readonly kind: 'match'
+  readonly rows: readonly CompiledRow[]
+  /** Template parameters decoded once; numbers where the template says so. */
+  readonly parameters: Parameters
+}
+
+/** Builds the tree once, at load. Throws where two rows describe the same request without a discriminator. */
+export function compileRows(rows: readonly Row[]): RowTrie {
+  const root = newNode()
+  for (const row of rows) insert(root, { row, parts: compileTemplate(row.template) })
+  return { root }
+}
+
+function newNode(): Node {
+  return { literals: new Map(), parameter: null, tail: null, leaf: null }
+}
+
+function insert(root: Node, compiled: CompiledRow): void {
+  let node = root
+  for (const part of compiled.parts) {
+    if (part.kind === 'tail') {
+      node.tail = addRow(node.tail, compiled)
+      return
+    }
+    node = part.kind === 'literal' ? literalChild(node, part.text) : parameterChild(node)
+  }
+  node.leaf = addRow(node.leaf, compiled)
+}
+
+function literalChild(node: Node, text: string): Node {
+  const child = node.literals.get(text) ?? newNode()
+  node.literals.set(text, child)
+  return child
+}
+
+function parameterChild(node: Node): Node {
+  node.parameter ??= newNode()
+  return node.parameter
+}
+
+function addRow(leaf: Leaf | null, compiled: CompiledRow): Leaf {
+  const target = leaf ?? new Map<string, CompiledRow[]>()
+  const { row } = compiled
+  const rows = target.get(row.method) ?? []
+  if (rows.some((other) => other.row.when === undefined || row.when === undefined)) {
+    throw new Error(`two catalogue rows describe ${row.method} ${row.template}`)
+  }
+  rows.push(compiled)
+  target.set(row.method, rows)
+  return target
+}
+
+/**
+ * Finds the rows of a path and method: literal beats parameter beats tail, decided on the path alone, so that a known
+ * path with another method is not taken for a parameter's value. HEAD is looked up as GET. Null when no row describes
+ * the request; a refusal where a parameter's value could be read in two ways. The cost grows with the number of
+ * segments, not of rows.
+ */
+export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
+  const leaf = descend(trie.root, path.segments, 0)
+  if (leaf === null) return null
+  const rows = leaf.get(method) ?? leaf.get('*') ?? (method === 'HEAD' ? leaf.get('GET') : undefined)
+  const first = rows?.[0]
+  if (rows === undefined || first === undefined) return null
+  const parameters = bind(first.parts, path)
+  if (parameters === null || isRefusal(parameters)) return parameters
+  return { kind: 'match', rows, parameters: parameters.values }
+}
+
+/** Raw and once-decoded segments, without a connector's own prefix. */
+export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
+
+function descend(node: Node, segments: readonly string[], at: number): Leaf | null {
+  if (at === segments.length) return node.leaf
+  const segment = segments[at] ?? ''
+  const literal = node.literals.get(segment)
+  const exact = literal === undefined ? null : descend(literal, segments, at + 1)
+  if (exact !== null) return exact
+  const byParameter =
+    node.parameter === null || segment === '' ? null : descend(node.parameter, segments, at + 1)
+  return byParameter ?? node.tail
+}
+
+type Bound = { readonly values: Readonly<Record<string, string | number>> }
+
+function bind(parts: readonly TemplatePart[], path: PathSegments): Bound | Refusal | null {
+  const values: Record<string, string | number> = {}
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]
+    if (part === undefined || part.kind === 'literal') continue
+    const value = part.kind === 'tail' ? readTail(path.segments.slice(i)) : readParameter(part, i, path)
+    if (value === null || isRefusal(value)) return value
+    values[part.name] = value
+  }
+  return { values }
+}
+
+type ParameterPart = Extract<TemplatePart, { kind: 'parameter' }>
+
+function readParameter(
+  part: ParameterPart,
+  at: number,
+  path: PathSegments,
+): string | number | Refusal | null {
+  const text = path.segments[at] ?? ''
+  if (path.rawSegments[at]?.includes(';')) return pathParameter()
+  if (part.isNumber) return readNumber(part.name, text)
+  if (!text.includes('/')) return text
+  return part.mayHoldSlash ? readTail([text]) : encodedSlash(part.name)
+}
+
+/** A value that only lenient readers take for a number (`01`, `+1`, `1abc`) is refused; other words are another path. */
+function readNumber(name: string, text: string): number | Refusal | null {
+  if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)
+  if (text.includes('/')) return encodedSlash(name)
+  return /^[\s+-]*[0-9]/.test(text)
+    ? refusal('ambiguous_request', `{${name}} must be a plain decimal number, not "${text.slice(0, 40)}"`)
+    : null
+}
+
+/** The decoded value of a tail: what the upstream will see as a path of its own. */
+function readTail(segments: readonly string[]): string | Refusal {
+  const value = segments.join('/')
+  if (value.split('/').some((part) => part === '' || part === '.' || part === '..')) {
+    return refusal(
+      'ambiguous_request',
+      'the last path parameter holds an empty or dot segment; send it resolved',
+    )
+  }
+  return value
+}
+
+function encodedSlash(name: string): Refusal {
+  return refusal('ambiguous_request', `{${name}} is one path segment and may not hold an encoded slash (%2F)`)
+}
+
+export function pathParameter(): Refusal {
+  return refusal('ambiguous_request', 'a path segment holds ";", which some servers cut off; send it as %3B')
+}

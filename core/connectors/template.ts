@@ -1,0 +1,36 @@
+/** One segment of a template, compiled. */
+export type TemplatePart =
+  | { readonly kind: 'literal'; readonly text: string }
+  | {
+      readonly kind: 'parameter'
+      readonly name: string
+      readonly isNumber: boolean
+      readonly mayHoldSlash: boolean
+    }
+  | { readonly kind: 'tail'; readonly name: string }
+
+/** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws on a template that cannot be matched. */
+export function compileTemplate(template: string): readonly TemplatePart[] {
+  const texts = template === '/' ? [] : template.slice(1).split('/')
+  // `{name/}` holds a slash itself: put it together again.
+  const joined = texts.join('/').replaceAll('/}', '%}').split('/')
+  const parts = template === '/' ? [] : joined.map(compilePart)
+  const tail = parts.findIndex((part) => part.kind === 'tail')
+  if (tail !== -1 && tail !== parts.length - 1) throw new Error(`a tail must come last: ${template}`)
+  return parts
+}
+
+function compilePart(text: string): TemplatePart {
+  const match = /^\{([a-z][a-z0-9_]*)([+%]?)\}$/.exec(text)
+  if (match === null) {
+    if (/[{}%+]/.test(text)) throw new Error(`not a template segment: ${text}`)
+    return { kind: 'literal', text }
+  }
+  const [, name = '', mark] = match
+  if (mark === '+') return { kind: 'tail', name }
+  return { kind: 'parameter', name, isNumber: isNumberName(name), mayHoldSlash: mark === '%' }
+}
+
+function isNumberName(name: string): boolean {
+  return name === 'number' || name.endsWith('_number')
+}

@@ -1,0 +1,86 @@
+import { type RawRequest, type Refusal, refusal } from './canonical.ts'
+
+/** A host and port that some part of a request names; port absent when that part cannot name one (SNI). */
+export type Authority = { readonly host: string; readonly port?: number }
+
+const DEFAULT_PORTS = { http: 80, https: 443 } as const
+
+/**
+ * Reads `host`, `host:port` or `[v6]:port`. Lower case, one trailing dot removed, default port filled in.
+ * User information, empty labels, percent escapes and bad ports are refused.
+ */
+export function parseAuthority(text: string, scheme: 'http' | 'https'): Authority | Refusal {
+  if (text.includes('@')) {
+    return refusal('ambiguous_request', 'the host carries user information; remove everything before the @')
+  }
+  const end = text.startsWith('[') ? text.indexOf(']') + 1 : hostEnd(text)
+  const host = normaliseHost(text.slice(0, end))
+  if (host === null) return badHost(text)
+  const port = readPort(text.slice(end), scheme)
+  return port === null ? badHost(text) : { host, port }
+}
+
+/** A host as every rule compares it, or null when it is not one. IPv6 literals lose their brackets. */
+export function normaliseHost(text: string): string | null {
+  if (text.startsWith('['))
+    return /^\[[0-9a-f:.]{2,45}\]$/i.test(text) ? text.slice(1, -1).toLowerCase() : null
+  const bare = text.endsWith('.') ? text.slice(0, -1) : text
+  if (bare.length === 0 || bare.length > 253) return null
+  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(bare) ? bare.toLowerCase() : null
+}
+
+/** One host identity: CONNECT authority, SNI, Host, `:authority` and an absolute-form target agree, else 421. */
+export function agreeOnHost(
+  raw: RawRequest,
+  scheme: 'http' | 'https',
+  named: ReadonlyArray<string | undefined>,
+): Required<Authority> | Refusal {
+  let agreed: Authority | null = null
+  for (const text of [raw.sources.connectAuthority, raw.sources.authority, ...named]) {
+    if (text === undefined) continue
+    const authority = parseAuthority(text, scheme)
+    if ('kind' in authority) return authority
+    if (agreed !== null && !isSame(agreed, authority)) return misdirected(agreed, authority)
+    agreed = authority
+  }
+  if (agreed?.port === undefined) {
+    return refusal('malformed_request', 'the request names no host; send a Host header')
+  }
+  return checkSni(raw.sources.sni, { host: agreed.host, port: agreed.port })
+}
+
+function checkSni(sni: string | undefined, agreed: Required<Authority>): Required<Authority> | Refusal {
+  if (sni === undefined || sni === '') return agreed
+  const host = normaliseHost(sni)
+  if (host === null) return badHost(sni)
+  return host === agreed.host ? agreed : misdirected({ host }, agreed)
+}
+
+function isSame(a: Authority, b: Authority): boolean {
+  return a.host === b.host && a.port === b.port
+}
+
+function hostEnd(text: string): number {
+  const colon = text.indexOf(':')
+  return colon === -1 ? text.length : colon
+}
+
+function readPort(rest: string, scheme: 'http' | 'https'): number | null {
+  if (rest === '') return DEFAULT_PORTS[scheme]
+  if (!/^:[1-9][0-9]{0,4}$/.test(rest)) return null
+  const port = Number(rest.slice(1))
+  return port <= 65_535 ? port : null
+}
+
+function badHost(text: string): Refusal {
+  return refusal('malformed_request', `"${text.slice(0, 100)}" is not a host name with an optional port`)
+}
+
+function misdirected(a: Authority, b: Authority): Refusal {
+  const detail = `the connection is for ${show(a)} but the request is for ${show(b)}; open a connection of its own for each host`
+  return refusal('misdirected', detail)
+}
+
+function show(authority: Authority): string {
+  return authority.port === undefined ? authority.host : `${authority.host}:${authority.port}`
+}

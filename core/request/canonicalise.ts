@@ -1,0 +1,122 @@
+import { agreeOnHost } from './authority.ts'
+import { type CanonicalRequest, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
+import { readBodyInfo } from './framing.ts'
+import { type HeaderFacts, listItems, readHeaders } from './header-rules.ts'
+import { readPath, readQuery, type SplitTarget, splitTarget } from './target.ts'
+
+/**
+ * Reads a request once, for classification, approval binding and forwarding alike. Where two reasonable servers
+ * could read it differently the answer is a refusal: `ambiguous_request` or `malformed_request` (400),
+ * `method_not_allowed` (405), `misdirected` (421), `headers_too_large` (431). Never changes a byte of path or query.
+ */
+export function canonicalise(raw: RawRequest): CanonicalRequest | Refusal {
+  const facts = readHeaders(raw)
+  if (isRefusal(facts)) return facts
+  const wrongMethod = judgeMethod(raw.method)
+  if (wrongMethod !== null) return wrongMethod
+  if (raw.method === 'CONNECT') return readConnect(raw, facts)
+  const target = splitTarget(raw.target)
+  if (isRefusal(target)) return target
+  const scheme = agreeOnScheme(raw, target)
+  if (isRefusal(scheme)) return scheme
+  return assemble(raw, facts, target, scheme)
+}
+
+const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function judgeMethod(method: string): Refusal | null {
+  if (KNOWN_METHODS.has(method)) return null
+  if (method === 'TRACE' || method === 'TRACK')
+    return refusal('method_not_allowed', `${method} is not forwarded`)
+  if (KNOWN_METHODS.has(method.toUpperCase())) {
+    return refusal('ambiguous_request', `methods are case-sensitive: send ${method.toUpperCase()}`)
+  }
+  const isWord = /^[A-Z][A-Z-]{0,31}$/.test(method)
+  return isWord ? null : refusal('method_not_allowed', 'the method is not a word of upper-case letters')
+}
+
+function agreeOnScheme(raw: RawRequest, target: SplitTarget): 'http' | 'https' | Refusal {
+  if (target.scheme === undefined || target.scheme === raw.scheme) return raw.scheme
+  if (raw.httpVersion === '2') return refusal('malformed_request', 'an HTTP/2 :path must begin with /')
+  // A plain proxy connection may ask for https; inside TLS nothing may ask for plain http.
+  if (raw.scheme === 'http' && raw.sources.connectAuthority === undefined) return target.scheme
+  return refusal('misdirected', `the target says ${target.scheme} on a connection that is ${raw.scheme}`)
+}
+
+function assemble(
+  raw: RawRequest,
+  facts: HeaderFacts,
+  target: SplitTarget,
+  scheme: 'http' | 'https',
+): CanonicalRequest | Refusal {
+  const hostHeader = facts.get('host')?.[0]
+  if (hostHeader === undefined && raw.httpVersion === '1.1') {
+    return refusal('malformed_request', 'an HTTP/1.1 request needs one Host header')
+  }
+  const authority = agreeOnHost(raw, scheme, [hostHeader, target.authority])
+  if (isRefusal(authority)) return authority
+  const path = readPath(target.rawPath)
+  if (isRefusal(path)) return path
+  const query = readQuery(target.rawQuery)
+  if (isRefusal(query)) return query
+  const body = readBodyInfo(facts, raw.httpVersion)
+  if (isRefusal(body)) return body
+  const { rawTarget, rawPath, rawQuery } = target
+  const overriding = judgeQueryOverride(query)
+  if (overriding !== null) return overriding
+  const { method, rawHeaders } = raw
+  const isUpgrade = asksForUpgrade(facts)
+  return {
+    method,
+    scheme,
+    ...authority,
+    rawTarget,
+    rawPath,
+    rawQuery,
+    ...path,
+    query,
+    rawHeaders,
+    body,
+    isUpgrade,
+  }
+}
+
+/** Frameworks that honour a method override take it from the query, too. */
+function judgeQueryOverride(query: ReadonlyArray<readonly [string, string]>): Refusal | null {
+  for (const [name] of query) {
+    if (name === '_method' || /^x-http-method(-override)?$/i.test(name)) {
+      return refusal(
+        'ambiguous_request',
+        `the query parameter ${name} would replace the request's method; remove it`,
+      )
+    }
+  }
+  return null
+}
+
+/** `h2c` is not an upgrade here: the fields are dropped as hop-by-hop and the request is served as it is. */
+function asksForUpgrade(facts: HeaderFacts): boolean {
+  const upgrade = facts.get('upgrade')?.[0]
+  if (upgrade === undefined || !listItems(facts.get('connection')).includes('upgrade')) return false
+  return upgrade.toLowerCase() !== 'h2c'
+}
+
+/** A CONNECT that stays a tunnel has no path: its target is the authority, which Host must repeat if present. */
+function readConnect(raw: RawRequest, facts: HeaderFacts): CanonicalRequest | Refusal {
+  const authority = agreeOnHost(raw, 'https', [raw.target, facts.get('host')?.[0]])
+  if (isRefusal(authority)) return authority
+  return {
+    method: 'CONNECT',
+    scheme: 'https',
+    ...authority,
+    rawTarget: raw.target,
+    rawPath: '',
+    rawQuery: '',
+    rawSegments: [],
+    segments: [],
+    query: [],
+    rawHeaders: raw.rawHeaders,
+    body: { isChunked: false },
+    isUpgrade: false,
+  }
+}

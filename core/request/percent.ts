@@ -1,0 +1,28 @@
+/** Decodes percent escapes once. Null for an invalid escape or bytes that are not UTF-8. */
+export function decodePercent(text: string): string | null {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** The same for a form or query component, where `+` is a space. */
+export function decodeComponent(text: string): string | null {
+  return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text)
+}
+
+/** True when what was decoded once would become a dot, slash, backslash or NUL if somebody decoded it again. */
+export function hidesSecondEncoding(decoded: string): boolean {
+  return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
+}
+
+/** True for C0 controls and DEL. */
+export function hasControl(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code === 0x7f) return true
+  }
+  return false
+}

@@ -1,0 +1,176 @@
+import { type Refusal, refusal } from './canonical.ts'
+
+export const MAX_JSON_DEPTH = 64
+
+/**
+ * Parses JSON of which every parser makes the same thing, in linear time. `decidingKeys` are the keys that a class
+ * depends on, as paths from the root (`method`, `params.name`; elements of a root array count as roots).
+ * Refused: duplicate keys anywhere, keys that fold (case, NFKC) to a deciding key where it decides, NUL in a key,
+ * a BOM, trailing data (`ambiguous_request`), depth over 64, and what is not JSON at all (`malformed_request`).
+ */
+export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
+  if (text.charCodeAt(0) === 0xfeff)
+    return refusal('ambiguous_request', 'the JSON body begins with a byte order mark')
+  const parsed = tryParse(text)
+  const wrong = scanKeys(text, parsed !== null, decidingKeys)
+  if (wrong !== null) return wrong
+  return parsed ?? refusal('malformed_request', 'the body is not valid JSON')
+}
+
+export type ParsedJson = { readonly kind: 'parsed'; readonly value: unknown }
+
+function tryParse(text: string): ParsedJson | null {
+  try {
+    return { kind: 'parsed', value: JSON.parse(text) }
+  } catch {
+    return null
+  }
+}
+
+/** One open object or array. `keys` of an object seen so far; `path` of its members, for the deciding ones. */
+type Frame = {
+  readonly isObject: boolean
+  readonly path: string | null
+  readonly keys: KeySet
+  /** True where the next string of an object is a key. */
+  expectsKey: boolean
+  memberPath: string | null
+}
+
+type Scan = {
+  readonly text: string
+  readonly folded: ReadonlyMap<string, readonly FoldedKey[]>
+  readonly stack: Frame[]
+}
+type FoldedKey = { readonly exact: string; readonly folded: string }
+
+/** Walks the structure only: strings are skipped, numbers and literals not looked at. */
+function scanKeys(text: string, isValid: boolean, decidingKeys: readonly string[]): Refusal | null {
+  const scan: Scan = { text, folded: groupByParent(decidingKeys), stack: [] }
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at)
+    const end = code === QUOTE ? stringEnd(text, at) : at + 1
+    const wrong = code === QUOTE ? readString(scan, at, end) : step(scan, code)
+    if (wrong !== null) return wrong
+    if (!isValid && isClose(code) && scan.stack.length === 0) return trailing(text, end)
+    at = end
+  }
+  return null
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+function isClose(code: number): boolean {
+  return code === 0x7d || code === 0x5d
+}
+
+function step(scan: Scan, code: number): Refusal | null {
+  if (code === 0x7b || code === 0x5b) return open(scan, code === 0x7b)
+  if (isClose(code)) scan.stack.pop()
+  else if (code === 0x2c) {
+    const frame = scan.stack.at(-1)
+    if (frame !== undefined) frame.expectsKey = frame.isObject
+  }
+  return null
+}
+
+function open(scan: Scan, isObject: boolean): Refusal | null {
+  const { stack } = scan
+  if (stack.length >= MAX_JSON_DEPTH) {
+    return refusal('malformed_request', `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels`)
+  }
+  const parent = stack.at(-1)
+  // Elements of a root array are roots themselves: a JSON-RPC batch. Other arrays hold nothing that decides.
+  const path =
+    parent === undefined || (!parent.isObject && parent.path === '')
+      ? ''
+      : parent.isObject
+        ? parent.memberPath
+        : null
+  stack.push({ isObject, path, keys: { list: [], set: null }, expectsKey: isObject, memberPath: null })
+  return null
+}
+
+function readString(scan: Scan, start: number, end: number): Refusal | null {
+  const frame = scan.stack.at(-1)
+  if (frame === undefined || !frame.expectsKey) return null
+  frame.expectsKey = false
+  const key = decodeKey(scan.text.slice(start, end))
+  if (key === null) return null
+  if (key.includes('\0')) return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
+  if (!addKey(frame.keys, key))
+    return refusal('ambiguous_request', `the key "${key.slice(0, 100)}" appears twice in one JSON object`)
+  frame.memberPath = frame.path === null ? null : frame.path === '' ? key : `${frame.path}.${key}`
+  return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
+}
+
+function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Refusal | null {
+  if (deciding === undefined) return null
+  const folded = fold(key)
+  for (const one of deciding) {
+    if (one.folded === folded && one.exact !== key) {
+      return refusal(
+        'ambiguous_request',
+        `the key "${key.slice(0, 100)}" could be read as "${one.exact}"; send it exactly so`,
+      )
+    }
+  }
+  return null
+}
+
+/** Upper then lower, because some letters (long s, dotless i) meet ASCII in one direction only. */
+export function fold(key: string): string {
+  return key.normalize('NFKC').toUpperCase().toLowerCase()
+}
+
+function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
+  const groups = new Map<string, FoldedKey[]>()
+  for (const path of decidingKeys) {
+    const dot = path.lastIndexOf('.')
+    const exact = path.slice(dot + 1)
+    const parent = dot === -1 ? '' : path.slice(0, dot)
+    const group = groups.get(parent) ?? []
+    group.push({ exact, folded: fold(exact) })
+    groups.set(parent, group)
+  }
+  return groups
+}
+
+function decodeKey(quoted: string): string | null {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  const parsed = tryParse(quoted)
+  return parsed !== null && typeof parsed.value === 'string' ? parsed.value : null
+}
+
+/** Index after the closing quote; the text's end when there is none. */
+function stringEnd(text: string, start: number): number {
+  let at = text.indexOf('"', start + 1)
+  while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1)
+  return at === -1 ? text.length : at + 1
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0
+  while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1
+  return slashes % 2 === 1
+}
+
+function trailing(text: string, at: number): Refusal | null {
+  if (text.slice(at).trim() === '') return null
+  return refusal('ambiguous_request', 'the body holds more data after the JSON value')
+}
+
+/** A list while short, a set once it grows: small objects stay cheap, large ones linear. */
+type KeySet = { readonly list: string[]; set: Set<string> | null }
+
+function addKey(keys: KeySet, key: string): boolean {
+  if (keys.set !== null) {
+    const before = keys.set.size
+    return keys.set.add(key).size > before
+  }
+  if (keys.list.includes(key)) return false
+  keys.list.push(key)
+  if (keys.list.length > 16) keys.set = new Set(keys.list)
+  return true
+}

@@ -1,0 +1,122 @@
+import { isRefusal, type Refusal, refusal } from './canonical.ts'
+import { decodeComponent, decodePercent, hasControl, hidesSecondEncoding } from './percent.ts'
+
+/** A request target split without changing a byte. `authority` and `scheme` only for the absolute form. */
+export type SplitTarget = {
+  readonly scheme?: 'http' | 'https'
+  readonly authority?: string
+  readonly rawTarget: string
+  readonly rawPath: string
+  readonly rawQuery: string
+}
+
+export type ReadPath = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
+
+const BACKSLASH = 0x5c
+
+/** Takes origin-form and absolute-form targets apart; everything else is refused. */
+export function splitTarget(target: string): SplitTarget | Refusal {
+  const wrong = judgeCharacters(target)
+  if (wrong !== null) return wrong
+  if (target.startsWith('/')) return splitOrigin(target)
+  const absolute = /^(https?):\/\/([^/?]*)/i.exec(target)
+  if (absolute === null) {
+    return refusal('malformed_request', 'the request target must begin with / or with http:// or https://')
+  }
+  const rest = target.slice(absolute[0].length)
+  const scheme = absolute[1]?.toLowerCase() === 'https' ? 'https' : 'http'
+  return { ...splitOrigin(rest.startsWith('/') ? rest : `/${rest}`), scheme, authority: absolute[2] ?? '' }
+}
+
+function splitOrigin(rawTarget: string): SplitTarget {
+  const mark = rawTarget.indexOf('?')
+  if (mark === -1) return { rawTarget, rawPath: rawTarget, rawQuery: '' }
+  return { rawTarget, rawPath: rawTarget.slice(0, mark), rawQuery: rawTarget.slice(mark + 1) }
+}
+
+function judgeCharacters(target: string): Refusal | null {
+  for (let i = 0; i < target.length; i++) {
+    const code = target.charCodeAt(i)
+    if (code <= 0x20 || code >= 0x7f) {
+      return refusal('malformed_request', 'the request target holds a character that must be percent-encoded')
+    }
+    if (code === 0x23)
+      return refusal('malformed_request', 'the request target holds a fragment (#); remove it')
+  }
+  return null
+}
+
+/**
+ * Splits the path and decodes each segment once. Refused because readers differ: empty and dot segments (plain or
+ * encoded), backslash, NUL and control characters, invalid or doubled encodings, bytes that are not UTF-8.
+ * `%2F` stays: whether it is legal depends on the row that matches.
+ */
+export function readPath(rawPath: string): ReadPath | Refusal {
+  if (rawPath === '/') return { rawSegments: [], segments: [] }
+  const rawSegments = rawPath.slice(1).split('/')
+  const segments = rawPath.includes('%') ? decodeAll(rawSegments) : rawSegments
+  if (isRefusal(segments)) return segments
+  const last = segments.length - 1
+  for (let i = 0; i <= last; i++) {
+    const wrong = judgeSegment(segments[i] ?? '', i === last)
+    if (wrong !== null) return wrong
+  }
+  return { rawSegments, segments }
+}
+
+function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal {
+  const segments: string[] = []
+  for (const raw of rawSegments) {
+    const decoded = decodePercent(raw)
+    if (decoded === null)
+      return refusal('malformed_request', 'the path holds a percent escape that is not valid UTF-8')
+    if (hasControl(decoded))
+      return refusal('ambiguous_request', 'the path holds an encoded control character')
+    if (hidesSecondEncoding(decoded)) {
+      return refusal('ambiguous_request', 'the path is percent-encoded twice; encode it once')
+    }
+    segments.push(decoded)
+  }
+  return segments
+}
+
+function judgeSegment(segment: string, isLast: boolean): Refusal | null {
+  if (segment === '' && !isLast) return refusal('ambiguous_request', 'the path holds an empty segment (//)')
+  if (isDotted(segment))
+    return refusal('ambiguous_request', 'the path holds a dot segment (. or ..); send it resolved')
+  for (let i = 0; i < segment.length; i++) {
+    if (segment.charCodeAt(i) === BACKSLASH) return refusal('ambiguous_request', 'the path holds a backslash')
+  }
+  return null
+}
+
+/** Also `a%2F..%2Fb`, and `..;x`, which servers with path parameters read as `..`. */
+function isDotted(segment: string): boolean {
+  if (!segment.includes('.')) return false
+  return segment.split('/').some((part) => /^\.\.?(;|$)/.test(part))
+}
+
+/** Decodes the query's pairs once, in order, `+` as space. */
+export function readQuery(rawQuery: string): Array<readonly [string, string]> | Refusal {
+  const pairs: Array<readonly [string, string]> = []
+  if (rawQuery === '') return pairs
+  for (const part of rawQuery.split('&')) {
+    const pair = part === '' ? null : readPair(part)
+    if (isRefusal(pair)) return pair
+    if (pair !== null) pairs.push(pair)
+  }
+  return pairs
+}
+
+/** One `name=value` of a query or a form, decoded once. */
+export function readPair(part: string): readonly [string, string] | Refusal {
+  const equals = part.indexOf('=')
+  const name = decodeComponent(equals === -1 ? part : part.slice(0, equals))
+  const value = equals === -1 ? '' : decodeComponent(part.slice(equals + 1))
+  if (name === null || value === null) {
+    return refusal('malformed_request', 'the query or form holds a percent escape that is not valid UTF-8')
+  }
+  if (name.includes('\0') || value.includes('\0'))
+    return refusal('ambiguous_request', 'the query or form holds a NUL')
+  return [name, value]
+}
