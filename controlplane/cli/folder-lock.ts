@@ -15,23 +15,30 @@ export async function lockFolder(file: string): Promise<FolderLock> {
   const mine: Holder = { pid: process.pid, started: processIdentity(process.pid) ?? '' }
   for (let attempt = 0; attempt < 100; attempt++) {
     if (create(file, mine)) return { release: () => release(file, mine) }
-    const holder = readHolder(file)
-    if (holder !== undefined && isAlive(holder)) throw refusal(file, holder)
-    // Made, but not yet written: its owner is about to.
-    if (holder === undefined && ageMs(file) < 1_000) {
-      await delay(20)
-      continue
-    }
-    // Only one process at a time may remove a stale lock: a second one could remove the first one's new lock.
-    if (claim(`${file}.takeover`)) {
-      const again = readHolder(file)
-      if (again === undefined || !isAlive(again)) rmSync(file, { force: true })
-      rmdirSync(`${file}.takeover`)
-    } else await delay(20)
+    const state = stateOf(file)
+    if (state.kind === 'held') throw refusal(file, state.holder)
+    if (state.kind === 'unwritten' || !takeOver(file)) await delay(20)
   }
   throw new ChaperoneError('conflict', {
     detail: `The lock ${file} could not be taken. Remove it when nothing uses the folder.`,
   })
+}
+
+type LockState = { readonly kind: 'held'; readonly holder: Holder } | { readonly kind: 'unwritten' | 'stale' }
+
+function stateOf(file: string): LockState {
+  const holder = readHolder(file)
+  if (holder !== undefined && isAlive(holder)) return { kind: 'held', holder }
+  // Made, but not yet written: its owner is about to.
+  return { kind: holder === undefined && ageMs(file) < 1_000 ? 'unwritten' : 'stale' }
+}
+
+/** Only one process at a time may remove a stale lock: a second one could remove the first one's new lock. */
+function takeOver(file: string): boolean {
+  if (!claim(`${file}.takeover`)) return false
+  if (stateOf(file).kind === 'stale') rmSync(file, { force: true })
+  rmdirSync(`${file}.takeover`)
+  return true
 }
 
 /** The living process that holds the lock. */

@@ -1,0 +1,123 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import { parseArguments } from './arguments.ts'
+import { type Command, EXIT, type Invocation } from './command.ts'
+import { findDataFolder } from './data-folder.ts'
+import { commandHelp, overview } from './help.ts'
+import { nearest } from './nearest.ts'
+
+type Entry = { readonly name: string; readonly summary: string; readonly load: () => Promise<Command> }
+
+/** Loaded one at a time: `chaperone status` need not read the code of `chaperone demo`. */
+const COMMANDS: readonly Entry[] = [
+  {
+    name: 'up',
+    summary: 'start control plane, gateway and database on this machine',
+    load: async () => (await import('./up.ts')).up,
+  },
+  {
+    name: 'run',
+    summary: 'start a command behind the gateway',
+    load: async () => (await import('./run.ts')).run,
+  },
+  {
+    name: 'status',
+    summary: 'what runs, what is in force, what waits',
+    load: async () => (await import('./status.ts')).status,
+  },
+  {
+    name: 'explain',
+    summary: 'what would happen to a request, and why',
+    load: async () => (await import('./explain.ts')).explain,
+  },
+  { name: 'traffic', summary: 'what agents did', load: async () => (await import('./traffic.ts')).traffic },
+  {
+    name: 'approvals',
+    summary: 'requests that wait for a person',
+    load: async () => (await import('./approvals.ts')).approvals,
+  },
+  {
+    name: 'kill',
+    summary: 'stop agents at once, all or some',
+    load: async () => (await import('./kill.ts')).kill,
+  },
+  {
+    name: 'agent',
+    summary: 'create, list, suspend, activate, revoke agents; new keys',
+    load: async () => (await import('./agent.ts')).agent,
+  },
+  { name: 'apply', summary: 'put manifests in force', load: async () => (await import('./apply.ts')).apply },
+  {
+    name: 'get',
+    summary: 'gateways, connectors, permissions, policies, agents, manifests',
+    load: async () => (await import('./get.ts')).get,
+  },
+  {
+    name: 'policy',
+    summary: 'run the tests inside policies',
+    load: async () => (await import('./policy.ts')).policy,
+  },
+  {
+    name: 'doctor',
+    summary: 'find what is wrong, with the line that mends it',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  { name: 'logs', summary: 'logs of the processes', load: async () => (await import('./logs.ts')).logs },
+  {
+    name: 'demo',
+    summary: 'the whole story in a minute, no account needed',
+    load: async () => (await import('./demo.ts')).demo,
+  },
+]
+
+export type CliContext = Pick<Invocation, 'env' | 'cwd' | 'terminal'>
+
+/** Runs one command line and resolves to its exit code; every failure becomes a sentence on standard error. */
+export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
+  const [name, ...args] = argv
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help')
+    return help(args[0], context)
+  const entry = COMMANDS.find((candidate) => candidate.name === name)
+  if (entry === undefined) return unknownCommand(name, context)
+  try {
+    const command = await entry.load()
+    const parsed = parseArguments(command, args)
+    if (parsed.options['help'] === true) {
+      context.terminal.print(commandHelp(command))
+      return EXIT.ok
+    }
+    const data = parsed.options['data']
+    const folder = findDataFolder(typeof data === 'string' ? data : undefined, context.env, context.cwd)
+    return await command.run({ ...parsed, ...context, folder })
+  } catch (error) {
+    return report(error, context)
+  }
+}
+
+async function help(name: string | undefined, context: CliContext): Promise<number> {
+  const entry = COMMANDS.find((candidate) => candidate.name === name)
+  if (name !== undefined && entry === undefined) return unknownCommand(name, context)
+  context.terminal.print(entry === undefined ? overview(COMMANDS) : commandHelp(await entry.load()))
+  return EXIT.ok
+}
+
+function unknownCommand(name: string, context: CliContext): number {
+  const suggestion = nearest(
+    name,
+    COMMANDS.map((command) => command.name),
+  )
+  const hint = suggestion === undefined ? 'See: chaperone --help' : `Did you mean: chaperone ${suggestion}`
+  context.terminal.warn(`chaperone: ${name} is not a command. ${hint}`)
+  return EXIT.usage
+}
+
+function report(error: unknown, context: CliContext): number {
+  if (!(error instanceof ChaperoneError)) {
+    context.terminal.warn(
+      `chaperone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    )
+    return EXIT.refused
+  }
+  context.terminal.warn(`chaperone: ${error.message}`)
+  if (error.code === 'validation') return EXIT.usage
+  return error.code === 'not_ready' ? EXIT.unreachable : EXIT.refused
+}

@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+export type Restartable = { readonly exited: Promise<unknown>; stop(graceMs: number): Promise<void> }
+
+export type KeptAlive<R extends Restartable> = {
+  current(): R
+  stop(graceMs: number): Promise<void>
+}
+
+export type KeepAliveOptions<R extends Restartable> = {
+  readonly first: R
+  readonly start: (signal: AbortSignal) => Promise<R>
+  readonly onDeath: (exit: Awaited<R['exited']>, retryMs: number) => void
+  readonly onFailure: (error: unknown, retryMs: number) => void
+  readonly onBack: (running: R) => void
+  readonly backoffMs?: readonly [first: number, most: number]
+}
+
+/** A run this long counts as healthy: the next death starts with a short wait again. */
+const HEALTHY_MS = 30_000
+
+type State<R extends Restartable> = {
+  readonly options: KeepAliveOptions<R>
+  readonly stopping: AbortController
+  /** Waits in ms: the next one and the longest. */
+  readonly mostMs: number
+  backoffMs: number
+  current: R
+}
+
+/** Starts a process again when it dies, waiting longer each time, until it is stopped. */
+export function keepAlive<R extends Restartable>(options: KeepAliveOptions<R>): KeptAlive<R> {
+  const [firstMs, mostMs] = options.backoffMs ?? [500, 30_000]
+  const stopping = new AbortController()
+  const state: State<R> = { options, stopping, mostMs, backoffMs: firstMs, current: options.first }
+  const watching = watch(state, firstMs)
+  return {
+    current: () => state.current,
+    async stop(graceMs) {
+      stopping.abort()
+      await state.current.stop(graceMs)
+      await watching
+      // A restart may have come up in between.
+      await state.current.stop(graceMs)
+    },
+  }
+}
+
+async function watch<R extends Restartable>(state: State<R>, firstMs: number): Promise<void> {
+  while (!state.stopping.signal.aborted) {
+    const since = performance.now()
+    const exit = (await state.current.exited) as Awaited<R['exited']>
+    if (state.stopping.signal.aborted) return
+    if (performance.now() - since > HEALTHY_MS) state.backoffMs = firstMs
+    let waitMs: number | null = nextWait(state)
+    state.options.onDeath(exit, waitMs)
+    while (waitMs !== null) waitMs = await revive(state, waitMs)
+  }
+}
+
+/** One try after a wait: null when it runs (or must not any more), else how long to wait before the next. */
+async function revive<R extends Restartable>(state: State<R>, waitMs: number): Promise<number | null> {
+  const { options, stopping } = state
+  await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  if (stopping.signal.aborted) return null
+  try {
+    state.current = await options.start(stopping.signal)
+    options.onBack(state.current)
+    return null
+  } catch (error) {
+    if (stopping.signal.aborted) return null
+    const nextMs = nextWait(state)
+    options.onFailure(error, nextMs)
+    return nextMs
+  }
+}
+
+function nextWait<R extends Restartable>(state: State<R>): number {
+  const waitMs = state.backoffMs
+  state.backoffMs = Math.min(waitMs * 2, state.mostMs)
+  return waitMs
+}

@@ -1,0 +1,71 @@
+import type { DataFolder } from './data-folder.ts'
+
+export type Addresses = {
+  readonly host: string
+  readonly port: number
+  readonly gatewayPort: number
+  readonly manifests: string
+}
+
+/** What a child inherits: everything but what would send our own processes through a proxy or rename them. */
+function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const foreign =
+    /^(https?_proxy|all_proxy|no_proxy|node_use_env_proxy|host|port|node_channel_fd|node_options)$/i
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))
+}
+
+export function controlPlaneEnvironment(
+  folder: DataFolder,
+  addresses: Addresses,
+  env: NodeJS.ProcessEnv,
+  databaseUrl: string,
+): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    HOST: addresses.host,
+    PORT: String(addresses.port),
+    DATABASE_URL: databaseUrl,
+    ...(env['MASTER_KEY'] || env['MASTER_KEY_FILE'] ? {} : { MASTER_KEY_FILE: folder.masterKey }),
+    ADMIN_TOKEN_FILE: folder.adminToken,
+    LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken,
+    OPERATOR_TOKEN_FILE: folder.operatorToken,
+  }
+}
+
+export function gatewayEnvironment(
+  folder: DataFolder,
+  addresses: Addresses,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    HOST: '127.0.0.1',
+    PORT: String(addresses.gatewayPort),
+    CONTROL_PLANE_URL: baseUrl(addresses),
+    GATEWAY_TOKEN_FILE: folder.enrolToken,
+    INTERNAL_TOKEN_FILE: folder.gatewayToken,
+    DATA_DIR: folder.gateway,
+    CA_CERT_FILE: folder.caCert,
+    CA_KEY_FILE: folder.caKey,
+    CA_BUNDLE_FILE: folder.caBundle,
+  }
+}
+
+export function operatorEnvironment(
+  folder: DataFolder,
+  addresses: Addresses,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    MANIFESTS_DIR: addresses.manifests,
+    CONTROL_PLANE_URL: baseUrl(addresses),
+    OPERATOR_TOKEN_FILE: folder.operatorToken,
+  }
+}
+
+/** The address under which this machine reaches the control plane, whatever it listens on. */
+export function baseUrl({ host, port }: Pick<Addresses, 'host' | 'port'>): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}

@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+export type Program = 'controlplane' | 'sidecar' | 'operator'
+
+const SOURCES: Readonly<Record<Program, string>> = {
+  controlplane: '../main.ts',
+  sidecar: '../../sidecar/main.ts',
+  operator: '../../operator/main.ts',
+}
+
+/** The file that starts a process: its bundle beside ours when we are one, else its source. */
+export function programFile(program: Program): string {
+  const bundle = fileURLToPath(new URL(`./${program}.js`, import.meta.url))
+  return existsSync(bundle) ? bundle : fileURLToPath(new URL(SOURCES[program], import.meta.url))
+}
