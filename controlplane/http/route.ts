@@ -5,9 +5,19 @@ export type Role = 'owner' | 'admin' | 'member' | 'viewer'
 
 /**
  * Who may call a route. Roles mean "at least": `member` admits member, admin and owner. `session` is any signed-in user.
+ * `approver` is a member or an approver key (an agent key is answered 403); `agent_or_admin` an agent key or an admin.
  * The admin token of the laptop install acts as an owner. Without `auth` a route does not compile.
  */
-export type RouteAuth = 'none' | 'session' | Role | 'agent' | 'gateway' | 'operator' | 'maintenance'
+export type RouteAuth =
+  | 'none'
+  | 'session'
+  | Role
+  | 'approver'
+  | 'agent'
+  | 'agent_or_admin'
+  | 'gateway'
+  | 'operator'
+  | 'maintenance'
 
 export type Principal =
   | { readonly kind: 'anonymous' }
@@ -17,10 +27,20 @@ export type Principal =
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
-      readonly via: 'session' | 'admin_token'
+      readonly via: 'session' | 'admin_token' | 'approver_key'
     }
-  | { readonly kind: 'agent'; readonly agentId: string; readonly name: string; readonly capabilities: readonly string[] }
-  | { readonly kind: 'gateway'; readonly gatewayId: string; readonly name: string; readonly processId: string }
+  | {
+      readonly kind: 'agent'
+      readonly agentId: string
+      readonly name: string
+      readonly capabilities: readonly string[]
+    }
+  | {
+      readonly kind: 'gateway'
+      readonly gatewayId: string
+      readonly name: string
+      readonly processId: string
+    }
   | { readonly kind: 'operator' }
   | { readonly kind: 'maintenance' }
 
@@ -36,7 +56,11 @@ export type RouteInput<P, Q, B> = {
 }
 
 /** `{status, body}` when the status is not 200. `undefined` when the handler has taken over `raw.reply`. */
-export type RouteResult = { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> }
+export type RouteResult = {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Record<string, string>
+}
 
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

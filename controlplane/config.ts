@@ -1,0 +1,128 @@
+import { isIP } from 'node:net'
+
+export type ControlPlaneConfig = {
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly databaseUrl: string
+  readonly masterKey: { readonly file: string } | { readonly value: string }
+  readonly adminTokenFile: string | null
+  readonly localGatewayTokenFile: string | null
+  readonly operatorTokenFile: string | null
+  /** Without a slash at the end; null = made from host and port. */
+  readonly publicUrl: string | null
+  readonly registration: 'open' | 'invite'
+  /** Null = the organisation's plan decides. */
+  readonly auditRetentionDays: number | null
+  readonly maintenanceSecret: string | null
+  readonly notifyAllowCidrs: readonly string[]
+  readonly logLevel: string
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+
+/** Reads the environment. Each error names the variable, what is wrong with it and what to set. */
+export function readConfig(env: Env): ControlPlaneConfig {
+  const host = text(env, 'HOST') ?? '127.0.0.1'
+  return {
+    host,
+    port: port(env),
+    databaseUrl: databaseUrl(env),
+    masterKey: masterKey(env),
+    adminTokenFile: text(env, 'ADMIN_TOKEN_FILE'),
+    localGatewayTokenFile: text(env, 'LOCAL_GATEWAY_TOKEN_FILE'),
+    operatorTokenFile: text(env, 'OPERATOR_TOKEN_FILE'),
+    publicUrl: publicUrl(env),
+    registration: registration(env, host),
+    auditRetentionDays: auditRetentionDays(env),
+    maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
+    notifyAllowCidrs: cidrs(env),
+    logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
+  }
+}
+
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+function text(env: Env, name: string): string | null {
+  const value = env[name]?.trim()
+  return value === undefined || value === '' ? null : value
+}
+
+function port(env: Env): number {
+  const value = text(env, 'PORT') ?? '3000'
+  const number = Number(value)
+  if (/^\d+$/.test(value) && number <= 65_535) return number
+  throw new Error(`PORT is "${value}": set it to a number from 0 (any free port) to 65535`)
+}
+
+function databaseUrl(env: Env): string {
+  const value = text(env, 'DATABASE_URL')
+  if (value !== null && /^postgres(ql)?:\/\//.test(value)) return value
+  // The value itself may hold a password: it is not repeated.
+  throw new Error(
+    `DATABASE_URL is ${value === null ? 'not set' : 'no PostgreSQL address'}: set it to postgres://user:password@host:5432/database`,
+  )
+}
+
+function masterKey(env: Env): ControlPlaneConfig['masterKey'] {
+  const file = text(env, 'MASTER_KEY_FILE')
+  if (file !== null) return { file }
+  const value = text(env, 'MASTER_KEY')
+  if (value !== null) return { value }
+  throw new Error(
+    'MASTER_KEY_FILE is not set: set it to a file with 32 random bytes as base64 (`openssl rand -base64 32`); stored credentials are encrypted with it',
+  )
+}
+
+function publicUrl(env: Env): string | null {
+  const value = text(env, 'PUBLIC_URL')
+  if (value === null) return null
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new Error(
+      `PUBLIC_URL is "${value}": set it to the address people open, such as https://chaperone.example.com`,
+    )
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** Open only where nobody but this machine can reach it, unless asked for. */
+function registration(env: Env, host: string): 'open' | 'invite' {
+  const chosen = choice(env, 'REGISTRATION', ['open', 'invite'])
+  return (chosen as 'open' | 'invite' | null) ?? (isLoopback(host) ? 'open' : 'invite')
+}
+
+function auditRetentionDays(env: Env): number | null {
+  const value = text(env, 'AUDIT_RETENTION_DAYS')
+  if (value === null) return null
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
+  throw new Error(
+    `AUDIT_RETENTION_DAYS is "${value}": set it to a whole number of days, 1 or more, or leave it out`,
+  )
+}
+
+function cidrs(env: Env): readonly string[] {
+  const list = (text(env, 'NOTIFY_ALLOW_CIDRS') ?? '').split(',').map((part) => part.trim())
+  const given = list.filter((part) => part !== '')
+  const wrong = given.find((part) => !isCidr(part))
+  if (wrong === undefined) return given
+  throw new Error(
+    `NOTIFY_ALLOW_CIDRS has "${wrong}": set it to ranges such as 10.0.0.0/8, separated by commas`,
+  )
+}
+
+function isCidr(range: string): boolean {
+  const [address = '', bits = ''] = range.split('/')
+  const family = isIP(address)
+  return family !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
+}
+
+function choice(env: Env, name: string, choices: readonly string[]): string | null {
+  const value = text(env, name)
+  if (value === null || choices.includes(value)) return value
+  throw new Error(`${name} is "${value}": set it to one of ${choices.join(', ')}`)
+}

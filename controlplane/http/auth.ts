@@ -1,0 +1,142 @@
+import type { FastifyRequest } from 'fastify'
+import { ChaperoneError } from '../../core/errors.ts'
+import { PROCESS_HEADER } from '../../core/wire/sync.ts'
+import { matchesHash } from '../crypto/tokens.ts'
+import { refuseForeignOrigin } from './origin.ts'
+import type { Principal, Role, RouteAuth } from './route.ts'
+import { sessionCookie } from './session-cookie.ts'
+
+export type UserPrincipal = Extract<Principal, { kind: 'user' }>
+export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
+
+/** Who is behind a secret; undefined = nobody who may act now. */
+export type Identify = {
+  session(id: string): Promise<UserPrincipal | undefined>
+  approverKey(key: string): Promise<UserPrincipal | undefined>
+  agentKey(key: string): Promise<AgentPrincipal | undefined>
+  gatewayToken(token: string): Promise<{ readonly id: string; readonly name: string } | undefined>
+}
+
+export type AuthDeps = {
+  readonly identify: Identify
+  readonly adminTokenHash: Buffer | null
+  readonly operatorTokenHash: Buffer | null
+  readonly maintenanceSecretHash: Buffer | null
+  readonly publicUrl: string | null
+  /** Counts one request of the agent; throws `rate_limited`. */
+  readonly countAgentRequest: (agentId: string) => void
+}
+
+const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, admin: 2, owner: 3 }
+const ADMIN: UserPrincipal = {
+  kind: 'user',
+  userId: 'admin_token',
+  email: 'admin-token',
+  role: 'owner',
+  groups: [],
+  via: 'admin_token',
+}
+
+/** True when `role` includes everything that `minimum` may do. */
+export function hasRole(role: Role, minimum: Role): boolean {
+  return RANK[role] >= RANK[minimum]
+}
+
+/** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
+export async function authenticate(
+  auth: RouteAuth,
+  request: FastifyRequest,
+  deps: AuthDeps,
+): Promise<Principal> {
+  switch (auth) {
+    case 'none':
+      return { kind: 'anonymous' }
+    case 'agent':
+      return agent(request, deps)
+    case 'gateway':
+      return gateway(request, deps)
+    case 'operator':
+      if (matchesHash(bearer(request) ?? '', deps.operatorTokenHash)) return { kind: 'operator' }
+      throw unauthorized('the operator token (`Authorization: Bearer …`)')
+    case 'maintenance':
+      if (matchesHash(bearer(request) ?? '', deps.maintenanceSecretHash)) return { kind: 'maintenance' }
+      throw unauthorized('the maintenance secret (`Authorization: Bearer $MAINTENANCE_SECRET`)')
+    case 'approver':
+      return approver(request, deps)
+    case 'agent_or_admin':
+      return isAgentKey(bearer(request)) ? agent(request, deps) : user(request, deps, 'admin')
+    case 'session':
+      return user(request, deps, 'viewer')
+    default:
+      return user(request, deps, auth)
+  }
+}
+
+async function user(request: FastifyRequest, deps: AuthDeps, minimum: Role): Promise<UserPrincipal> {
+  const found = await signedIn(request, deps)
+  if (found === undefined) throw unauthorized('a session: sign in at /api/auth/login')
+  return withRole(found, minimum)
+}
+
+function withRole(found: UserPrincipal, minimum: Role): UserPrincipal {
+  if (hasRole(found.role, minimum)) return found
+  throw new ChaperoneError('forbidden', {
+    detail: `This needs the role ${minimum}, yours is ${found.role}: ask an owner or admin to change it`,
+    extra: { required_role: minimum, your_role: found.role },
+  })
+}
+
+async function signedIn(request: FastifyRequest, deps: AuthDeps): Promise<UserPrincipal | undefined> {
+  const token = bearer(request)
+  if (token !== undefined) return matchesHash(token, deps.adminTokenHash) ? ADMIN : undefined
+  const session = sessionCookie(request)
+  if (session === undefined) return undefined
+  const found = await deps.identify.session(session)
+  if (found !== undefined) refuseForeignOrigin(request, deps.publicUrl)
+  return found
+}
+
+async function approver(request: FastifyRequest, deps: AuthDeps): Promise<UserPrincipal> {
+  const token = bearer(request)
+  if (isAgentKey(token)) {
+    throw new ChaperoneError('forbidden', {
+      detail: 'An agent cannot answer approvals: sign in as a member, or use an approver key (svc_user_…)',
+    })
+  }
+  if (token === undefined || !token.startsWith('svc_user_')) return user(request, deps, 'member')
+  const found = await deps.identify.approverKey(token)
+  if (found === undefined) throw unauthorized('a valid approver key')
+  return withRole(found, 'member')
+}
+
+async function agent(request: FastifyRequest, deps: AuthDeps): Promise<AgentPrincipal> {
+  const key = bearer(request)
+  const found = key !== undefined && isAgentKey(key) ? await deps.identify.agentKey(key) : undefined
+  if (found === undefined) throw unauthorized('the key of an active agent (`Authorization: Bearer svc_…`)')
+  deps.countAgentRequest(found.agentId)
+  return found
+}
+
+async function gateway(request: FastifyRequest, deps: AuthDeps): Promise<Principal> {
+  const token = bearer(request)
+  const found = token === undefined ? undefined : await deps.identify.gatewayToken(token)
+  if (found === undefined) throw unauthorized("a gateway's enrolment token (`Authorization: Bearer …`)")
+  const processId = request.headers[PROCESS_HEADER]
+  if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
+    throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
+  }
+  return { kind: 'gateway', gatewayId: found.id, name: found.name, processId }
+}
+
+function isAgentKey(token: string | undefined): boolean {
+  return token !== undefined && /^svc_(live|test)_/.test(token)
+}
+
+function bearer(request: FastifyRequest): string | undefined {
+  const [scheme, token, ...rest] = (request.headers.authorization ?? '').split(' ')
+  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined
+}
+
+function unauthorized(what: string): ChaperoneError {
+  return new ChaperoneError('unauthorized', { detail: `This needs ${what}` })
+}

@@ -1,0 +1,60 @@
+import type * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+
+const MAX_DEPTH = 64
+
+/** The parsed value. Throws `validation` with `details` = `path: message; path: message` (spec 7). */
+export function parseInput<S extends z.ZodType>(
+  schema: S | undefined,
+  value: unknown,
+): z.infer<S> | undefined {
+  refuseUnstorable(value, [])
+  if (schema === undefined) return undefined
+  // A missing body is an empty one: the message then names the fields instead of "expected object".
+  const result = schema.safeParse(value ?? {})
+  if (result.success) return result.data
+  throw validationError(result.error.issues.flatMap(sentences))
+}
+
+/** The error of spec 7.2 for these `path: message` sentences. */
+export function validationError(list: readonly string[]): ChaperoneError {
+  const details = [...new Set(list)].join('; ')
+  return new ChaperoneError('validation', { detail: details, extra: { details } })
+}
+
+type Issue = z.core.$ZodIssue
+
+function sentences(issue: Issue): readonly string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is not a known field`)
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const [nearest] = [...issue.errors].sort((a, b) => a.length - b.length)
+    return (nearest ?? []).flatMap((inner) => sentences({ ...inner, path: [...issue.path, ...inner.path] }))
+  }
+  const isMissing = issue.code === 'invalid_type' && /received undefined$/.test(issue.message)
+  return [`${pathText(issue.path)}: ${isMissing ? 'is required' : issue.message}`]
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? 'body' : path.map(String).join('.')
+}
+
+/**
+ * Text that PostgreSQL cannot store (NUL) or that is no Unicode (lone surrogates) is refused here, once, instead of
+ * failing deep inside or being changed on the way; so is nesting that no schema of ours needs.
+ */
+function refuseUnstorable(value: unknown, path: readonly string[]): void {
+  if (path.length > MAX_DEPTH) throw validationError([`${pathText(path.slice(0, 3))}: is nested too deeply`])
+  if (typeof value === 'string') refuseText(value, path)
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, item] of Object.entries(value)) {
+    refuseText(key, path)
+    refuseUnstorable(item, [...path, key])
+  }
+}
+
+function refuseText(text: string, path: readonly string[]): void {
+  if (text.isWellFormed() && !text.includes('\0')) return
+  throw validationError([`${pathText(path)}: has a NUL or an incomplete Unicode character`])
+}

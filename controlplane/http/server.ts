@@ -1,0 +1,161 @@
+import type { Socket } from 'node:net'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { ChaperoneError, errorBody } from '../../core/errors.ts'
+import { HEADERS } from '../../core/wire/limits.ts'
+import { newId } from '../crypto/ids.ts'
+import { type AuthDeps, authenticate } from './auth.ts'
+import { asChaperoneError } from './errors.ts'
+import { parseInput } from './input.ts'
+import { refuseForeignHost } from './origin.ts'
+import type { Principal, Route, RouteResult } from './route.ts'
+
+const BODY_LIMIT = 1024 * 1024
+
+export type ServerDeps = {
+  readonly routes: readonly Route[]
+  readonly auth: AuthDeps
+  readonly log: FastifyBaseLogger
+  /** `X-Service-Version`. */
+  readonly version: string
+  readonly listenHost: string
+}
+
+/** The whole HTTP surface as a Fastify app that does not listen yet. */
+export function createHttpServer(deps: ServerDeps): FastifyInstance {
+  const app = fastify({
+    loggerInstance: deps.log,
+    disableRequestLogging: true,
+    genReqId: () => newId('request'),
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: 'idle',
+    // Streams to gateways live for days; the time-outs below cover headers and bodies of requests.
+    requestTimeout: 60_000,
+    keepAliveTimeout: 75_000,
+    frameworkErrors: (error, request, reply) => {
+      stamp(request.id, reply, deps.version)
+      return sendError(error, request, reply)
+    },
+    clientErrorHandler: answerMalformed,
+    routerOptions: { maxParamLength: 512 },
+  })
+  readJsonOnly(app)
+  app.addHook('onRequest', async (request, reply) => {
+    stamp(request.id, reply, deps.version)
+    refuseForeignHost(request, { host: deps.listenHost, publicUrl: deps.auth.publicUrl })
+  })
+  app.setErrorHandler(sendError)
+  app.setNotFoundHandler((request, reply) =>
+    sendError(
+      new ChaperoneError('not_found', { detail: `There is no ${request.method} ${pathOf(request)}` }),
+      request,
+      reply,
+    ),
+  )
+  for (const declared of deps.routes) addRoute(app, declared, deps.auth)
+  return app
+}
+
+function addRoute(app: FastifyInstance, declared: Route, auth: AuthDeps): void {
+  app.route({
+    method: declared.method,
+    url: declared.path,
+    bodyLimit: declared.bodyLimit ?? BODY_LIMIT,
+    // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
+    onRequest: async (request) => {
+      request.principal = await authenticate(declared.auth, request, auth)
+    },
+    handler: async (request, reply) => {
+      const value = await declared.handler({
+        params: parseInput(declared.params, request.params),
+        query: parseInput(declared.query, request.query),
+        body: parseInput(declared.body, request.body),
+        principal: request.principal,
+        requestId: request.id,
+        log: request.log,
+        raw: { request, reply },
+      } as never)
+      if (value === undefined) return reply
+      if (!isResult(value)) return value
+      return reply
+        .code(value.status)
+        .headers(value.headers ?? {})
+        .send(value.body)
+    },
+  })
+}
+
+/** An object of exactly `status`, `body` and perhaps `headers` is a RouteResult; anything else is the body itself. */
+function isResult(value: unknown): value is RouteResult {
+  if (typeof value !== 'object' || value === null) return false
+  const keys = Object.keys(value)
+  return (
+    'status' in value &&
+    typeof value.status === 'number' &&
+    'body' in value &&
+    keys.every((key) => key === 'status' || key === 'body' || key === 'headers')
+  )
+}
+
+/** JSON is the only body we read; an empty one counts as none, whatever Content-Type says. */
+function readJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const parse = app.getDefaultJsonParser('error', 'ignore')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+    if (text.length === 0) return done(null, undefined)
+    void parse(request, String(text), (error, value) => {
+      if (!error) return done(null, value)
+      done(new ChaperoneError('malformed_request', { detail: 'The body is not valid JSON', cause: error }))
+    })
+  })
+}
+
+/** On the raw answer, so that streams that take over the socket carry the headers too. */
+function stamp(requestId: string, reply: FastifyReply, version: string): void {
+  reply.raw.setHeader(HEADERS.requestId, requestId)
+  reply.raw.setHeader(HEADERS.version, version)
+  reply.raw.setHeader('X-Content-Type-Options', 'nosniff')
+  reply.raw.setHeader('Cache-Control', 'no-store')
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const failure = asChaperoneError(error)
+  if (failure.status >= 500) request.log.error({ err: error, request_id: request.id }, 'request failed')
+  const { retryAfterS } = failure.options
+  if (retryAfterS !== undefined) reply.header('Retry-After', String(retryAfterS))
+  if (failure.code === 'unauthorized') reply.header('WWW-Authenticate', 'Bearer')
+  return reply.code(failure.status).send(errorBody(failure))
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?')[0] ?? ''
+}
+
+/** Bytes that are no HTTP request: answered and closed, so that a client sees why. */
+function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const code = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
+  const failure = new ChaperoneError(code, { detail: 'The request is not valid HTTP/1.1' })
+  const body = JSON.stringify(errorBody(failure))
+  const head = [
+    `HTTP/1.1 ${failure.status} ${code === 'headers_too_large' ? 'Request Header Fields Too Large' : 'Bad Request'}`,
+    'Content-Type: application/json; charset=utf-8',
+    `${HEADERS.requestId}: ${newId('request')}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal
+  }
+}
