@@ -30,14 +30,22 @@ export const REQUEST_STATUS: Readonly<Record<Verdict, RequestStatus>> = {
   hold: 'pending_approval',
   deny: 'denied',
 }
-export const LOG_DECISION: Readonly<Record<Verdict, LogDecision>> = { allow: 'ALLOW', hold: 'HOLD', deny: 'DENY' }
+export const LOG_DECISION: Readonly<Record<Verdict, LogDecision>> = {
+  allow: 'ALLOW',
+  hold: 'HOLD',
+  deny: 'DENY',
+}
 export const METRIC_DECISION: Readonly<Record<Verdict, MetricDecision>> = {
   allow: 'allow',
   hold: 'require_approval',
   deny: 'deny',
 }
 
-const FROM_RULE: Readonly<Record<string, Verdict>> = { allow: 'allow', require_approval: 'hold', deny: 'deny' }
+const FROM_RULE: Readonly<Record<string, Verdict>> = {
+  allow: 'allow',
+  require_approval: 'hold',
+  deny: 'deny',
+}
 
 /** An unknown spelling (from a newer control plane, say) is a deny, never an allow. */
 export function verdictOfRule(decision: string): Verdict {

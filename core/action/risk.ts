@@ -1,0 +1,45 @@
+import type { Action, RiskLevel } from './action.ts'
+
+/** `score` is between 0 and 1 with two decimals; the amounts in `factors` add up to it. */
+export type Risk = { readonly score: number; readonly factors: readonly string[] }
+
+/** From here on an action counts as high risk for enforcement levels and the lease. */
+export const HIGH_RISK_SCORE = 0.8
+
+/** In hundredths, because 0.1 + 0.2 is not 0.3. */
+const BASE: Readonly<Record<RiskLevel, number>> = { low: 20, medium: 50, high: 80 }
+const IRREVERSIBLE = 15
+const PRODUCTION = 10
+const FINANCIAL = 10
+
+/**
+ * How dangerous the action is: its base risk plus what is known about this use of it. `environments` are those of
+ * the connector and gateway it runs through; a `production_target` hint and any environment `production` are one factor.
+ */
+export function scoreRisk(action: Action, environments: readonly (string | undefined)[] = []): Risk {
+  const base = BASE[action.risk] ?? BASE.high
+  const factors = [factor(`${action.risk} risk`, base)]
+  let total = base
+  const add = (name: string, amount: number, applies: boolean): void => {
+    if (!applies) return
+    total += amount
+    factors.push(factor(name, amount))
+  }
+  add('irreversible', IRREVERSIBLE, action.riskHints['irreversible'] === true)
+  add('production', PRODUCTION, isProduction(action, environments))
+  add('financial impact', FINANCIAL, action.riskHints['financial_impact'] === true)
+  if (total > 100) factors.push(`cap -${(total - 100) / 100}`)
+  return { score: Math.min(total, 100) / 100, factors }
+}
+
+export function isProduction(action: Action, environments: readonly (string | undefined)[] = []): boolean {
+  return (
+    action.riskHints['production_target'] === true ||
+    action.resource.environment === 'production' ||
+    environments.includes('production')
+  )
+}
+
+function factor(name: string, hundredths: number): string {
+  return `${name} +${hundredths / 100}`
+}

@@ -1,0 +1,34 @@
+import type { Action } from '../action/action.ts'
+import { HIGH_RISK_SCORE } from '../action/risk.ts'
+import type { EnforcementLevel } from './decision.ts'
+import type { Verdict } from './vocabulary.ts'
+
+/** What the level looks at besides the verdict of full enforcement. */
+export type LevelInput = {
+  readonly would: Verdict
+  readonly action: Action
+  readonly riskScore: number
+  /** A policy, not only a permission or the default, asks for this verdict. */
+  readonly isByPolicy: boolean
+}
+
+/**
+ * What happens under an enforcement level, given what full enforcement would do.
+ *
+ * | would | monitor | enforce_high_risk | full_enforce |
+ * |---|---|---|---|
+ * | deny, hold | passes | kept if risk >= 0.8, an unmapped write, or asked for by a policy; else passes | kept |
+ *
+ * Kill switches, suspended agents, malformed requests and rate limits are not verdicts: no level loosens them.
+ * A level that this version does not know enforces everything.
+ */
+export function applyLevel(level: EnforcementLevel, input: LevelInput): Verdict {
+  if (level === 'monitor') return 'allow'
+  if (level !== 'enforce_high_risk') return input.would
+  return isAlwaysEnforced(input) ? input.would : 'allow'
+}
+
+function isAlwaysEnforced({ action, riskScore, isByPolicy }: LevelInput): boolean {
+  if (isByPolicy || riskScore >= HIGH_RISK_SCORE) return true
+  return action.unmapped === true && action.effect === 'write'
+}

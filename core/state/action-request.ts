@@ -1,0 +1,63 @@
+import type { Transition } from './approval.ts'
+
+export const ACTION_REQUEST_STATES = [
+  'pending_approval',
+  'allowed',
+  'denied',
+  'cancelled',
+  'expired',
+  'executed',
+  'execution_failed',
+] as const
+
+export type ActionRequestState = (typeof ACTION_REQUEST_STATES)[number]
+
+export type ActionRequestEvent = 'approve' | 'deny' | 'expire' | 'cancel' | 'execute' | 'fail'
+
+/**
+ * Every move of a v1 action request; what is not listed is refused. `allowed` means that a token may be issued;
+ * it stays so after the token's expiry, because the status tells what was decided.
+ */
+const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEvent, ActionRequestState>>>> = {
+  pending_approval: { approve: 'allowed', deny: 'denied', expire: 'expired', cancel: 'cancelled' },
+  allowed: { cancel: 'cancelled', execute: 'executed', fail: 'execution_failed' },
+  denied: {},
+  cancelled: {},
+  expired: {},
+  executed: {},
+  execution_failed: {},
+}
+
+/** The next state, or 410 for an answer that came after the expiry, or 409 for anything else that is too late. */
+export function moveActionRequest(
+  state: ActionRequestState,
+  event: ActionRequestEvent,
+): Transition<ActionRequestState> {
+  const next = MOVES[state][event]
+  if (next !== undefined) return { ok: true, state: next }
+  if (state === 'expired' && (event === 'approve' || event === 'deny')) {
+    return {
+      ok: false,
+      code: 'gone',
+      detail: 'The approval has expired. Submit the action again to ask anew.',
+    }
+  }
+  return { ok: false, code: 'conflict', detail: refusalText(state, event) }
+}
+
+const VERB: Readonly<Record<ActionRequestEvent, string>> = {
+  approve: 'approved',
+  deny: 'denied',
+  expire: 'expired',
+  cancel: 'cancelled',
+  execute: 'executed',
+  fail: 'executed',
+}
+
+function refusalText(state: ActionRequestState, event: ActionRequestEvent): string {
+  const isExecution = event === 'execute' || event === 'fail'
+  if (isExecution && state === 'pending_approval') {
+    return 'The action is pending_approval. Wait for an approver, then execute it with the token you receive.'
+  }
+  return `The action is ${state} and cannot be ${VERB[event]}. Submit a new action instead.`
+}

@@ -1,0 +1,31 @@
+import type { ErrorCode } from '../errors.ts'
+import type { ApprovalStatus } from '../wire/internal.ts'
+
+export type ApprovalEvent = 'approve' | 'deny' | 'expire' | 'cancel'
+
+/** The next state, or why there is none: `gone` (410) once expired, `conflict` (409) once answered. */
+export type Transition<S> =
+  | { readonly ok: true; readonly state: S }
+  | { readonly ok: false; readonly code: Extract<ErrorCode, 'conflict' | 'gone'>; readonly detail: string }
+
+const NEXT: Readonly<Record<ApprovalEvent, ApprovalStatus>> = {
+  approve: 'approved',
+  deny: 'denied',
+  expire: 'expired',
+  cancel: 'cancelled',
+}
+
+/** Only a pending approval moves, once. The caller's clock is the database's: past `expires_at` it sends `expire` first. */
+export function moveApproval(state: ApprovalStatus, event: ApprovalEvent): Transition<ApprovalStatus> {
+  if (state === 'pending') return { ok: true, state: NEXT[event] }
+  if (state === 'expired') return { ok: false, code: 'gone', detail: EXPIRED }
+  return { ok: false, code: 'conflict', detail: RESOLVED[state] }
+}
+
+const EXPIRED = 'The approval has expired. Let the agent send the request again to ask anew.'
+
+const RESOLVED: Readonly<Record<Exclude<ApprovalStatus, 'pending' | 'expired'>, string>> = {
+  approved: 'The approval was already approved. An answer counts once and cannot be changed.',
+  denied: 'The approval was already denied. An answer counts once and cannot be changed.',
+  cancelled: 'The approval was cancelled because its request was withdrawn. There is nothing left to answer.',
+}

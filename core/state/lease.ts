@@ -1,0 +1,41 @@
+import type { Action } from '../action/action.ts'
+import { HIGH_RISK_SCORE, scoreRisk } from '../action/risk.ts'
+
+/** What is forbidden while the control plane cannot be reached: nothing, then more and more. */
+export type LeaseStep = 'ok' | 'high_risk' | 'writes' | 'everything'
+
+/** `failurePolicy` of a Gateway, in seconds since the stream was lost. */
+export type FailurePolicy = {
+  readonly highRiskAfterSeconds: number
+  readonly writesAfterSeconds: number
+  readonly everythingAfterSeconds: number
+}
+
+/** The step that holds after `lostForMs` without the control plane; null = connected. The severest that is due wins. */
+export function leaseStep(lostForMs: number | null, policy: FailurePolicy): LeaseStep {
+  if (lostForMs === null) return 'ok'
+  if (lostForMs >= policy.everythingAfterSeconds * 1_000) return 'everything'
+  if (lostForMs >= policy.writesAfterSeconds * 1_000) return 'writes'
+  return lostForMs >= policy.highRiskAfterSeconds * 1_000 ? 'high_risk' : 'ok'
+}
+
+/**
+ * True when the action must not pass at this step: `high_risk` forbids high-risk and unmapped actions and everything
+ * that needs a person, `writes` all writes as well (by the catalogue's effect, not by method), `everything` all.
+ */
+export function leaseForbids(step: LeaseStep, action: Action, needsHold: boolean): boolean {
+  switch (step) {
+    case 'ok':
+      return false
+    case 'high_risk':
+      return needsHold || isDangerous(action)
+    case 'writes':
+      return needsHold || isDangerous(action) || action.effect === 'write'
+    default:
+      return true
+  }
+}
+
+function isDangerous(action: Action): boolean {
+  return action.unmapped === true || action.risk === 'high' || scoreRisk(action).score >= HIGH_RISK_SCORE
+}
