@@ -4,10 +4,17 @@ export type Lru<T> = {
   readonly size: number
 }
 
-/** At most `max` entries; the one unused for longest goes first. */
-export function createLru<T>(max: number): Lru<T> {
+/** At most `max` entries; the one unused for longest goes first. `onLeave` sees every value that is dropped or replaced. */
+export function createLru<T>(max: number, onLeave?: (value: T) => void): Lru<T> {
   // A Map keeps insertion order: re-inserting on use makes the first key the oldest.
   const entries = new Map<string, T>()
+
+  function leave(key: string): void {
+    const value = entries.get(key)
+    entries.delete(key)
+    if (value !== undefined) onLeave?.(value)
+  }
+
   return {
     get(key) {
       const value = entries.get(key)
@@ -17,11 +24,10 @@ export function createLru<T>(max: number): Lru<T> {
       return value
     },
     set(key, value) {
-      entries.delete(key)
+      leave(key)
       entries.set(key, value)
-      if (entries.size <= max) return
       const oldest = entries.keys().next()
-      if (!oldest.done) entries.delete(oldest.value)
+      if (entries.size > max && !oldest.done) leave(oldest.value)
     },
     get size() {
       return entries.size
