@@ -7,8 +7,8 @@ export async function issueTestCertificates(
   folder: string,
   names: readonly string[],
 ): Promise<{ readonly caFile: string; readonly keyFile: string; readonly certFile: string }> {
-  const ca = await createTestCa()
-  const leaf = ca.issue(names)
+  const ca = createTestCa()
+  const leaf = ca.issue(...names)
   const tls = join(folder, 'tls')
   mkdirSync(tls, { recursive: true })
   const files = {
@@ -16,7 +16,7 @@ export async function issueTestCertificates(
     keyFile: join(tls, 'leaf.key'),
     certFile: join(tls, 'leaf.crt'),
   }
-  writeFileSync(files.caFile, ca.certPem)
+  writeFileSync(files.caFile, ca.cert)
   writeFileSync(files.keyFile, leaf.key)
   writeFileSync(files.certFile, leaf.cert)
   return files

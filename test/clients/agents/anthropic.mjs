@@ -6,5 +6,6 @@ const message = { model: 'm', max_tokens: 8, messages: [{ role: 'user', content:
 await report({
   allowed: async () => (await client.messages.create(message)).id,
   denied: async () => (await client.messages.batches.delete('msgbatch_1')).id,
-  held: async () => (await client.messages.batches.create({ requests: [{ custom_id: 'a', params: message }] })).id,
+  held: async () =>
+    (await client.messages.batches.create({ requests: [{ custom_id: 'a', params: message }] })).id,
 })

@@ -1,7 +1,10 @@
 import { Octokit } from '@octokit/rest'
 import { report } from './report.mjs'
 
-const octokit = new Octokit({ auth: process.env.GITHUB_TOKEN, log: { debug() {}, info() {}, warn() {}, error() {} } })
+const octokit = new Octokit({
+  auth: process.env.GITHUB_TOKEN,
+  log: { debug() {}, info() {}, warn() {}, error() {} },
+})
 const repo = { owner: 'acme', repo: 'site' }
 await report({
   allowed: async () => (await octokit.rest.issues.create({ ...repo, title: 'hello' })).status,

@@ -7,7 +7,9 @@ export async function report(calls) {
     process.stdout.write(`${JSON.stringify({ ok: true, value: value ?? null })}\n`)
   } catch (error) {
     const status = error?.status ?? error?.statusCode ?? error?.code ?? null
-    process.stdout.write(`${JSON.stringify({ ok: false, status, message: String(error?.message ?? error) })}\n`)
+    process.stdout.write(
+      `${JSON.stringify({ ok: false, status, message: String(error?.message ?? error) })}\n`,
+    )
   }
   // Keep-alive sockets of some SDKs would hold the process for seconds.
   process.exit(0)

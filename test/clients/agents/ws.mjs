@@ -1,6 +1,6 @@
-import tls from 'node:tls'
-import http from 'node:http'
 import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import tls from 'node:tls'
 import WebSocket from 'ws'
 import { report } from './report.mjs'
 

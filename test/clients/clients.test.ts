@@ -1,0 +1,316 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { SECRETS, startVendors, type Vendors } from '../support/vendors.ts'
+
+/**
+ * Unmodified clients, started by `chaperone run`, against recorders that stand where the providers do. What counts is
+ * the wire: one credential and it is the stored one, the request once, nothing at all when it was denied.
+ */
+const AGENTS = new URL('./agents/', import.meta.url).pathname
+const GO = hasCommand('go')
+const PYTHON = hasCommand('python3')
+
+type Client = {
+  readonly name: string
+  readonly command: (call: string) => readonly string[]
+  readonly connector: keyof typeof SECRETS
+  readonly header: string
+  readonly expectedHeader: string
+  readonly actions: Readonly<Record<'allowed' | 'denied' | 'held', string>>
+}
+
+const node = (script: string) => (call: string) => ['node', join(AGENTS, script), call]
+const codehost = {
+  connector: 'codehost',
+  header: 'authorization',
+  expectedHeader: `token ${SECRETS.codehost}`,
+  actions: { allowed: 'codehost.issue.create', denied: 'codehost.branch.delete', held: 'codehost.pr.merge' },
+} as const
+
+const CLIENTS: readonly Client[] = [
+  { name: 'octokit', command: node('octokit.mjs'), ...codehost },
+  {
+    name: 'openai',
+    command: node('openai.mjs'),
+    connector: 'openai',
+    header: 'authorization',
+    expectedHeader: `Bearer ${SECRETS.openai}`,
+    actions: { allowed: 'llm_a.chat.create', denied: 'llm_a.model.delete', held: 'llm_a.image.generate' },
+  },
+  {
+    name: '@anthropic-ai/sdk',
+    command: node('anthropic.mjs'),
+    connector: 'anthropic',
+    header: 'x-api-key',
+    expectedHeader: SECRETS.anthropic,
+    actions: { allowed: 'llm_b.messages.create', denied: 'llm_b.batch.delete', held: 'llm_b.batch.create' },
+  },
+  {
+    name: 'stripe',
+    command: node('stripe.mjs'),
+    connector: 'payments',
+    header: 'authorization',
+    expectedHeader: `Bearer ${SECRETS.payments}`,
+    actions: {
+      allowed: 'payments.customer.create',
+      denied: 'payments.payout.create',
+      held: 'payments.charge.refund',
+    },
+  },
+  {
+    name: '@slack/web-api',
+    command: node('slack.mjs'),
+    connector: 'chat',
+    header: 'authorization',
+    expectedHeader: `Bearer ${SECRETS.chat}`,
+    actions: { allowed: 'chat.message.post', denied: 'chat.message.delete', held: 'chat.channel.archive' },
+  },
+  {
+    name: 'MCP SDK',
+    command: node('mcp.mjs'),
+    connector: 'mcp',
+    header: 'authorization',
+    expectedHeader: `Bearer ${SECRETS.mcp}`,
+    actions: {
+      allowed: 'mcp.tools.read_note',
+      denied: 'mcp.tools.delete_note',
+      held: 'mcp.tools.write_note',
+    },
+  },
+  { name: 'requests', command: python('requests'), ...codehost },
+  { name: 'httpx', command: python('httpx'), ...codehost },
+  { name: 'Go net/http', command: (call) => [join(work(), 'go-client'), call], ...codehost },
+]
+
+let folder = ''
+let vendors: Vendors
+let laptop: Laptop
+
+function work(): string {
+  return folder
+}
+
+function python(library: string): (call: string) => readonly string[] {
+  return (call) => [join(work(), 'venv/bin/python'), join(AGENTS, 'requests_client.py'), library, call]
+}
+
+function hasCommand(command: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' })
+    return true
+  } catch (error) {
+    if (process.env['CI'] !== undefined) throw new Error(`${command} is needed in CI`, { cause: error })
+    return false
+  }
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'chaperone-clients-'))
+  if (GO) execFileSync('go', ['build', '-o', join(folder, 'go-client'), '.'], { cwd: join(AGENTS, 'go') })
+  if (PYTHON) {
+    execFileSync('python3', ['-m', 'venv', join(folder, 'venv')])
+    execFileSync(join(folder, 'venv/bin/pip'), ['install', '-q', 'requests', 'httpx'], { stdio: 'ignore' })
+  }
+  makeRepository()
+  vendors = await startVendors({ gitRoot: join(folder, 'git') })
+  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+}, 180_000)
+
+afterAll(async () => {
+  await laptop?.stop()
+  await vendors?.recorder.close()
+  rmSync(folder, { recursive: true, force: true })
+}, 30_000)
+
+function makeRepository(): void {
+  const bare = join(folder, 'git/acme/site.git')
+  const seed = join(folder, 'seed')
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { stdio: 'ignore' })
+  git('init', '-q', '--bare', '-b', 'main', bare)
+  git('-C', bare, 'config', 'http.receivepack', 'true')
+  git('init', '-q', '-b', 'main', seed)
+  writeFileSync(join(seed, 'README'), 'hello\n')
+  git('-C', seed, 'add', '.')
+  git('-C', seed, 'commit', '-q', '-m', 'one')
+  git('-C', seed, 'push', '-q', bare, 'main')
+}
+
+const run = (command: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> =>
+  laptop.cli(['run', '--', ...command], { env: { GOFLAGS: '', ...env } })
+
+type Row = { id: string; action_type: string; decision: string; note: string | null; status: number | null }
+
+/** Records of one action type, once at least `count` have arrived. */
+async function records(actionType: string, count: number): Promise<Row[]> {
+  for (;;) {
+    const { body } = await laptop.api('GET', `/api/dashboard/traffic?limit=500&action_type=${actionType}`)
+    const rows = body['traffic'] as Row[]
+    if (rows.length >= count) return rows
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+async function answerPending(approved: boolean): Promise<string> {
+  for (;;) {
+    const { body } = await laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+    const card = (body['approvals'] as { id: string; action_type: string }[])[0]
+    if (card !== undefined) {
+      await laptop.api('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved, note: 'test' })
+      return card.action_type
+    }
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  }
+}
+
+function seenSince(count: number) {
+  return vendors.recorder.seen.slice(count)
+}
+
+function resultOf(outcome: CommandResult): { ok: boolean; status?: number; message?: string } {
+  const line = outcome.stdout.trim().split('\n').at(-1) ?? ''
+  if (!line.startsWith('{'))
+    throw new Error(`no result line; stdout: ${outcome.stdout} stderr: ${outcome.stderr}`)
+  return JSON.parse(line)
+}
+
+describe.each(CLIENTS)('$name, unmodified', (client) => {
+  const isMissing = (client.name === 'Go net/http' && !GO) || (/requests|httpx/.test(client.name) && !PYTHON)
+  const maybe = isMissing ? test.skip : test
+
+  maybe('an allowed call reaches the upstream once, with the stored credential only', async () => {
+    const before = vendors.recorder.seen.length
+    const recorded = (await records(client.actions.allowed, 0)).length
+    const result = resultOf(await run(client.command('allowed')))
+    expect(result).toMatchObject({ ok: true })
+    const calls = seenSince(before)
+    for (const seen of calls) {
+      expect(seen.header(client.header)).toBe(client.expectedHeader)
+      expect(seen.headerCount('authorization') + seen.headerCount('x-api-key')).toBe(1)
+      expect(seen.rawHeaders.join('\n')).not.toMatch(/placeholder|proxy-/i)
+    }
+    if (client.connector !== 'mcp') expect(calls).toHaveLength(1)
+    const rows = await records(client.actions.allowed, recorded + 1)
+    expect(rows).toHaveLength(recorded + 1)
+    expect(rows[0]).toMatchObject({ decision: 'ALLOW' })
+  })
+
+  maybe('a denied call never reaches the upstream, says why, and has one record', async () => {
+    const recorded = (await records(client.actions.denied, 0)).length
+    const before = vendors.recorder.seen.length
+    const result = resultOf(await run(client.command('denied')))
+    expect(result.ok).toBe(false)
+    const leaked = seenSince(before).filter((seen) => !/initialize|initialized/.test(seen.body.toString()))
+    if (client.connector === 'mcp')
+      expect(leaked.filter((s) => s.body.includes('delete_note'))).toHaveLength(0)
+    else expect(leaked).toHaveLength(0)
+    const rows = await records(client.actions.denied, recorded + 1)
+    expect(rows).toHaveLength(recorded + 1)
+    expect(rows[0]).toMatchObject({ decision: 'DENY' })
+  })
+
+  maybe('a held call waits for a person, then passes once and is recorded as approved', async () => {
+    const recorded = (await records(client.actions.held, 0)).length
+    const before = vendors.recorder.seen.length
+    const running = run(client.command('held'))
+    const asked = await answerPending(true)
+    const result = resultOf(await running)
+    expect(asked).toBe(client.actions.held)
+    expect(result).toMatchObject({ ok: true })
+    if (client.connector !== 'mcp') expect(seenSince(before)).toHaveLength(1)
+    const rows = await records(client.actions.held, recorded + 1)
+    expect(rows).toHaveLength(recorded + 1)
+    expect(rows[0]).toMatchObject({ note: 'approved' })
+  })
+})
+
+describe('other clients', () => {
+  test('curl passes path and body byte for byte, and shows the refusal', async () => {
+    const before = vendors.recorder.seen.length
+    const body = '{"title":"päth  and   spacing","n":1.0}'
+    const url = 'https://api.github.com/repos/acme/site/issues?x=%7Ea&y=a+b'
+    const allowed = await run([
+      'curl',
+      '-sS',
+      '-X',
+      'POST',
+      '-H',
+      'content-type: application/json',
+      '-d',
+      body,
+      url,
+    ])
+    expect(allowed.stdout).toContain('hello')
+    const seen = seenSince(before)[0]
+    expect(seen?.target).toBe('/repos/acme/site/issues?x=%7Ea&y=a+b')
+    expect(seen?.body.toString()).toBe(body)
+
+    const denied = await run([
+      'curl',
+      '-sS',
+      '-X',
+      'DELETE',
+      'https://api.github.com/repos/acme/site/git/refs/heads/x',
+    ])
+    const refusal = JSON.parse(denied.stdout)
+    expect(refusal).toMatchObject({ decision: 'deny', action_type: 'codehost.branch.delete' })
+    expect(refusal.message).toBeTruthy()
+    expect(seenSince(before)).toHaveLength(1)
+  })
+
+  test('openai streams event by event', async () => {
+    const result = resultOf(await run(['node', join(AGENTS, 'openai.mjs'), 'stream']))
+    expect(result).toMatchObject({ ok: true, value: 'governed' })
+  })
+
+  test('ws opens a governed WebSocket through its own agent option', async () => {
+    const result = resultOf(await run(['node', join(AGENTS, 'ws.mjs'), 'open', 'api.openai.com']))
+    expect(result).toMatchObject({ ok: true, value: 'ping' })
+    const refused = resultOf(await run(['node', join(AGENTS, 'ws.mjs'), 'open', 'api.anthropic.com']))
+    expect(refused).toMatchObject({ ok: false, status: 403 })
+  })
+
+  test('git clones, and a push is held, approved and arrives', async () => {
+    const clone = join(folder, 'clone')
+    const cloned = await run(['git', 'clone', '-q', 'https://github.com/acme/site.git', clone])
+    expect(cloned.stderr).not.toMatch(/fatal/)
+    expect(cloned.code).toBe(0)
+    const as = ['-c', 'user.name=t', '-c', 'user.email=t@example.com']
+    writeFileSync(join(clone, 'NEW'), 'x\n')
+    execFileSync('git', ['-C', clone, 'add', '.'])
+    execFileSync('git', [...as, '-C', clone, 'commit', '-q', '-m', 'two'])
+    const pushing = run(['git', '-C', clone, 'push', '-q', 'origin', 'HEAD:work'])
+    const answers = { isDone: false }
+    const approving = (async () => {
+      while (!answers.isDone) await approveIfAny()
+    })()
+    const pushed = await pushing
+    answers.isDone = true
+    await approving
+    expect(pushed.stderr).not.toMatch(/fatal/)
+    expect(pushed.code).toBe(0)
+    const branches = execFileSync('git', [
+      '-C',
+      join(folder, 'git/acme/site.git'),
+      'branch',
+      '--list',
+      'work',
+    ])
+    expect(String(branches)).toContain('work')
+    const token = Buffer.from(`x-access-token:${SECRETS.codehost}`).toString('base64')
+    const gitCalls = vendors.recorder.seen.filter((seen) => seen.header('host') === 'github.com')
+    for (const seen of gitCalls) expect(seen.header('authorization')).toBe(`Basic ${token}`)
+  })
+})
+
+async function approveIfAny(): Promise<void> {
+  const { body } = await laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+  for (const card of body['approvals'] as { id: string }[]) {
+    await laptop.api('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: true })
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50))
+}
