@@ -1,0 +1,261 @@
+import type { ApprovalStatus } from '../../core/wire/internal.ts'
+import { newId } from '../crypto/ids.ts'
+import { SYNC_CHANNEL } from './kill-switches.ts'
+import type { Query } from './query.ts'
+import { onlyRow } from './rows.ts'
+
+export type ApprovalKind = 'action' | 'hold'
+
+/** What of an approval card never changes. */
+export type CardFacts = {
+  readonly action_type: string
+  readonly connector: string | null
+  readonly target: string | null
+  readonly method: string | null
+  readonly host: string | null
+  readonly path: string | null
+  readonly parameters: Record<string, unknown>
+  readonly risk_score: number
+  readonly risk_factors: string[]
+  readonly matched_rule: string | null
+  readonly requested_by_agent_text: string | null
+  readonly body_sha256: string | null
+}
+
+export type ApprovalRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly kind: ApprovalKind
+  readonly status: ApprovalStatus
+  readonly gatewayId: string | null
+  readonly agent: string
+  readonly actId: string | null
+  readonly binding: string | null
+  readonly card: CardFacts
+  readonly requiredApproverGroups: string[]
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly respondedAt: Date | null
+  readonly respondedBy: string | null
+  readonly via: string | null
+  readonly note: string | null
+  readonly spentAt: Date | null
+  /** By the database's clock, when the row was read: pending ones past it count as expired. */
+  readonly isOverdue: boolean
+}
+
+export type ApprovalInput = Pick<
+  ApprovalRow,
+  'orgId' | 'kind' | 'gatewayId' | 'agent' | 'actId' | 'binding' | 'card' | 'requiredApproverGroups'
+> & { readonly timeoutS: number }
+
+const COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
+  required_approver_groups as "requiredApproverGroups", created_at as "createdAt", expires_at as "expiresAt",
+  responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt",
+  expires_at <= clock_timestamp() as "isOverdue"`
+
+/** Serialises everything that opens approvals for one agent, until the transaction ends. */
+export async function lockAgentApprovals(q: Query, orgId: string, agent: string): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`approvals ${orgId} ${agent}`])
+}
+
+/** Expiry counts from the moment of the statement, not from the start of a transaction that had to wait. */
+export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
+  const { rows } = await q.query<ApprovalRow>(
+    `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
+       created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, statement_timestamp(),
+       statement_timestamp() + make_interval(secs => $10)) returning ${COLUMNS}`,
+    [
+      newId(row.kind === 'hold' ? 'hold' : 'approval'),
+      row.orgId,
+      row.kind,
+      row.gatewayId,
+      row.agent,
+      row.actId,
+      row.binding,
+      JSON.stringify(row.card),
+      row.requiredApproverGroups,
+      row.timeoutS,
+    ],
+  )
+  return onlyRow(rows)
+}
+
+/** The open hold for exactly this request; overdue ones are not open. */
+export async function findPendingHold(
+  q: Query,
+  gatewayId: string,
+  binding: string,
+): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${COLUMNS} from approvals where kind = 'hold' and status = 'pending' and gateway_id = $1 and binding = $2
+       and expires_at > clock_timestamp()`,
+    [gatewayId, binding],
+  )
+  return rows[0]
+}
+
+/** A yes for exactly this request that nobody used yet, answered at most `windowS` seconds ago. */
+export async function findUnspentHold(
+  q: Query,
+  key: { readonly gatewayId: string; readonly binding: string; readonly windowS: number },
+): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
+       and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $3)
+     order by created_at desc limit 1`,
+    [key.gatewayId, key.binding, key.windowS],
+  )
+  return rows[0]
+}
+
+export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
+  const { rows } = await q.query<{ count: number }>(
+    `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'
+       and status = 'pending' and expires_at > clock_timestamp()`,
+    [orgId, agent],
+  )
+  return onlyRow(rows).count
+}
+
+export async function getApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(`select ${COLUMNS} from approvals where id = $1`, [id])
+  return rows[0]
+}
+
+export type ApprovalAnswer = {
+  readonly id: string
+  readonly status: 'approved' | 'denied' | 'cancelled'
+  readonly by: string
+  readonly via: string
+  readonly note: string | null
+}
+
+/** The one place where a pending approval is answered: undefined when somebody was quicker or time is over. */
+export async function answerApproval(
+  q: Query,
+  answer: ApprovalAnswer,
+): Promise<(ApprovalRow & { readonly responseS: number }) | undefined> {
+  const { rows } = await q.query<ApprovalRow & { responseS: number }>(
+    `update approvals set status = $2, responded_at = clock_timestamp(), responded_by = $3, via = $4, note = $5
+     where id = $1 and status = 'pending' and expires_at > clock_timestamp()
+     returning ${COLUMNS}, extract(epoch from responded_at - created_at)::float8 as "responseS"`,
+    [answer.id, answer.status, answer.by, answer.via, answer.note],
+  )
+  const [row] = rows
+  if (row !== undefined) await notifyAnswer(q, row)
+  return row
+}
+
+/** True exactly once per approved hold, and only for the request it was given for. */
+export async function spendHold(
+  q: Query,
+  key: {
+    readonly id: string
+    readonly gatewayId: string
+    readonly binding: string
+    readonly windowS: number
+  },
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update approvals set spent_at = clock_timestamp()
+     where id = $1 and gateway_id = $2 and binding = $3 and kind = 'hold' and status = 'approved' and spent_at is null
+       and responded_at > clock_timestamp() - make_interval(secs => $4)`,
+    [key.id, key.gatewayId, key.binding, key.windowS],
+  )
+  return rowCount === 1
+}
+
+/** Ends what nobody answered in time, at most 200 at once; rows that another replica is ending are left to it. */
+export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
+  const { rows } = await q.query<ApprovalRow>(
+    `update approvals set status = 'expired', responded_at = clock_timestamp() where id in (
+       select id from approvals where status = 'pending' and expires_at <= clock_timestamp()
+       order by expires_at limit 200 for update skip locked) returning ${COLUMNS}`,
+    [],
+  )
+  for (const row of rows) await notifyAnswer(q, row)
+  return rows
+}
+
+export async function countPending(q: Query): Promise<number> {
+  const { rows } = await q.query<{ count: number }>(
+    "select count(*)::int as count from approvals where status = 'pending'",
+    [],
+  )
+  return onlyRow(rows).count
+}
+
+export type ApprovalFilter = {
+  readonly status?: ApprovalStatus | undefined
+  readonly kind?: ApprovalKind | undefined
+  readonly gatewayId?: string | undefined
+  readonly limit: number
+  readonly offset?: number | undefined
+}
+
+/** Newest first, with the number of all that fit. */
+export async function listApprovals(
+  q: Query,
+  orgId: string,
+  filter: ApprovalFilter,
+): Promise<{ readonly rows: readonly ApprovalRow[]; readonly total: number }> {
+  const { rows } = await q.query<ApprovalRow & { total: number }>(
+    `select ${COLUMNS}, count(*) over ()::int as total from approvals
+     where org_id = $1 and ($2::text is null or status = $2) and ($3::text is null or kind = $3)
+       and ($4::text is null or gateway_id = $4)
+     order by created_at desc, id desc limit $5 offset $6`,
+    [
+      orgId,
+      filter.status ?? null,
+      filter.kind ?? null,
+      filter.gatewayId ?? null,
+      filter.limit,
+      filter.offset ?? 0,
+    ],
+  )
+  return { rows, total: rows[0]?.total ?? 0 }
+}
+
+export type AnsweredHold = {
+  readonly id: string
+  readonly gatewayId: string
+  readonly status: ApprovalStatus
+  readonly respondedBy: string | null
+  readonly via: string | null
+  readonly note: string | null
+  readonly at: Date
+}
+
+/** Holds that came to an end within the last seconds, of all gateways or of one. */
+export async function listAnsweredHolds(
+  q: Query,
+  { withinS, gatewayId }: { readonly withinS: number; readonly gatewayId?: string },
+): Promise<readonly AnsweredHold[]> {
+  const { rows } = await q.query<AnsweredHold>(
+    `select id, gateway_id as "gatewayId", status, responded_by as "respondedBy", via, note, responded_at as at
+     from approvals where kind = 'hold' and status <> 'pending' and gateway_id is not null
+       and responded_at > clock_timestamp() - make_interval(secs => $1) and ($2::text is null or gateway_id = $2)
+     order by responded_at`,
+    [withinS, gatewayId ?? null],
+  )
+  return rows
+}
+
+/** Whether anybody who may sign in is in one of these groups. */
+export async function isAnybodyInGroups(
+  q: Query,
+  orgId: string,
+  groups: readonly string[],
+): Promise<boolean> {
+  const { rows } = await q.query<{ found: boolean }>(
+    `select exists(select 1 from users where org_id = $1 and status = 'active' and groups && $2::text[]) as found`,
+    [orgId, groups],
+  )
+  return onlyRow(rows).found
+}
+
+async function notifyAnswer(q: Query, row: ApprovalRow): Promise<void> {
+  await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
+}

@@ -1,0 +1,142 @@
+import type { Logger } from 'pino'
+import { LIMITS } from '../../core/wire/limits.ts'
+import {
+  type AckBody,
+  type DownMessage,
+  PROTOCOL,
+  type ResultBody,
+  type StatusBody,
+} from '../../core/wire/sync.ts'
+import type { Db } from '../store/query.ts'
+import type { Clock } from './clock.ts'
+import { createKillCast, type KillCast } from './kill-cast.ts'
+import type { SectionLibrary } from './library.ts'
+import { type GatewayLive, liveOf } from './live.ts'
+import { createManifestCast } from './manifest-cast.ts'
+import { createOrderBook, type Order } from './orders.ts'
+import { createPeer, type Peer, type StreamSink } from './peer.ts'
+import { createRoster } from './roster.ts'
+import { createVerdictCast } from './verdict-cast.ts'
+import { watchChanges } from './watch.ts'
+
+export type HubDeps = {
+  readonly db: Db
+  readonly library: SectionLibrary
+  readonly log: Logger
+  readonly clock: Clock
+}
+
+/** Who asks for a stream; `syncKey` is the key of the gateway's row. */
+export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'>
+
+/** Keeps one stream per gateway process supplied with what it must know, and knows what each acknowledged. */
+export type Hub = AsyncDisposable & {
+  /** Takes over a stream whose head was sent: hello, kill state and manifest go out at once. Call the result when it closed. */
+  open(owner: StreamOwner, sink: StreamSink): () => void
+  ack(processId: string, body: AckBody): void
+  status(processId: string, body: StatusBody): void
+  /** Null when no process of it is connected here. */
+  liveOf(gatewayId: string): GatewayLive | null
+  /** Ids of the gateways that have a stream here. */
+  connected(): ReadonlySet<string>
+  readonly kill: Omit<KillCast, 'greet' | 'ack'>
+  /** Hands an order to one connected process. Null when there is none; rejects with `upstream_timeout` after 30 s. */
+  execute(gatewayId: string, order: Order): Promise<ResultBody> | null
+  /** False for a result that nobody waits for any more. */
+  settle(result: ResultBody): boolean
+}
+
+/** Reads the state once, then watches the database. Rejects when it cannot be read. */
+export async function createHub({ db, library, log, clock }: HubDeps): Promise<Hub> {
+  const roster = createRoster()
+  const orders = createOrderBook()
+  const kill = createKillCast({ db, roster, clock })
+  const manifests = createManifestCast({ db, roster, library, clock })
+  const verdicts = createVerdictCast({ db, roster })
+  await library.reload()
+  await kill.refresh()
+  const watch = await watchChanges({
+    db,
+    log,
+    refreshConfiguration: manifests.refresh,
+    refreshKill: kill.refresh,
+    refreshVerdicts: verdicts.refresh,
+  })
+  const beats = setInterval(manifests.beat, LIMITS.beatMs)
+  const seen = (processId: string) => seenPeer(roster.peers.get(processId), clock)
+
+  return {
+    open(owner, sink) {
+      const place = { gateway: owner.name, process: owner.processId }
+      const onSlow = () => log.warn(place, 'slow gateway stream cut')
+      const peer = createPeer({ ...owner, sink, onSlow, nowMs: clock.nowMs() })
+      roster.add(peer)?.end()
+      peer.send(hello(peer, clock))
+      kill.greet(peer)
+      manifests.greet(peer)
+      verdicts
+        .greet(peer)
+        .catch((error: unknown) => log.error({ ...place, err: error }, 'verdicts not sent again'))
+      log.info(place, 'gateway connected')
+      return () => {
+        roster.remove(peer, clock.nowMs())
+        log.info(place, 'gateway disconnected')
+      }
+    },
+    ack(processId, body) {
+      const peer = seen(processId)
+      if (peer !== undefined) applyAck(peer, body, { kill, log })
+    },
+    status(processId, body) {
+      const peer = seen(processId)
+      if (peer !== undefined) applyStatus(peer, body)
+    },
+    liveOf: (gatewayId) => liveOf(roster.of(gatewayId), kill.effective()),
+    connected: () => new Set([...roster.peers.values()].map((peer) => peer.gatewayId)),
+    kill,
+    execute(gatewayId, order) {
+      const peer = roster.of(gatewayId).at(-1)
+      if (peer === undefined) return null
+      const result = orders.wait(order.order_id)
+      peer.send({ type: 'execute', ...order })
+      return result
+    },
+    settle: orders.settle,
+    async [Symbol.asyncDispose]() {
+      clearInterval(beats)
+      await watch[Symbol.asyncDispose]()
+      orders.close()
+      for (const peer of roster.peers.values()) {
+        peer.send({ type: 'goaway', after_ms: 0 })
+        peer.end()
+      }
+    },
+  }
+}
+
+function hello(peer: Peer, clock: Clock): DownMessage {
+  const gateway = { id: peer.gatewayId, name: peer.name }
+  const at = new Date(clock.nowMs()).toISOString()
+  return { type: 'hello', protocol: PROTOCOL, gateway, lease_ms: LIMITS.leaseHighRiskMs, at }
+}
+
+function seenPeer(peer: Peer | undefined, clock: Clock): Peer | undefined {
+  if (peer !== undefined) peer.lastSeenMs = clock.nowMs()
+  return peer
+}
+
+function applyAck(peer: Peer, body: AckBody, { kill, log }: { kill: KillCast; log: Logger }): void {
+  if (body.version !== undefined) peer.appliedVersion = body.version
+  if (body.kill_seq !== undefined) kill.ack(peer, body.kill_seq)
+  if (body.rejected === undefined) return
+  log.error(
+    { gateway: peer.name, process: peer.processId, ...body.rejected },
+    'gateway refused its configuration',
+  )
+}
+
+function applyStatus(peer: Peer, body: StatusBody): void {
+  peer.agents = body.agents
+  peer.uptimeSeconds = body.uptime_seconds
+  peer.appliedVersion = body.applied_version ?? peer.appliedVersion
+}

@@ -1,0 +1,60 @@
+import type { KillEntry } from '../../core/wire/sync.ts'
+
+/** What is stopped: what the database says, and what was announced but is not stored yet. */
+export type KillBoard = {
+  /** The union, without repetitions of a scope by one source. */
+  effective(): readonly KillEntry[]
+  /** In force from now on, whatever the database does. */
+  announce(entry: KillEntry): void
+  /** The entry is stored now; the next `begin`/`store` pair takes it over. */
+  settle(entry: KillEntry): void
+  /** To be called before the database is read, so that an older answer cannot lift a newer stop. */
+  begin(): (stored: readonly KillEntry[]) => boolean
+}
+
+export function createKillBoard(): KillBoard {
+  let stored: readonly KillEntry[] = []
+  const announced = new Map<string, { entry: KillEntry; isStored: boolean }>()
+  const effective = () => {
+    const union = new Map<string, KillEntry>()
+    for (const { entry } of announced.values()) union.set(keyOf(entry), entry)
+    for (const entry of stored) union.set(keyOf(entry), entry)
+    return [...union.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  }
+  return {
+    effective,
+    announce(entry) {
+      announced.set(keyOf(entry), { entry, isStored: false })
+    },
+    settle(entry) {
+      const known = announced.get(keyOf(entry))
+      if (known !== undefined) known.isStored = true
+    },
+    begin() {
+      const settled = [...announced].filter(([, { isStored }]) => isStored)
+      return (entries) => {
+        const before = JSON.stringify(effective())
+        stored = entries
+        for (const [key, value] of settled) if (announced.get(key) === value) announced.delete(key)
+        return JSON.stringify(effective()) !== before
+      }
+    },
+  }
+}
+
+/** The entries that one gateway is sent: a stop in a Gateway manifest is that gateway's own affair. */
+export function entriesFor(entries: readonly KillEntry[], gatewayName: string): KillEntry[] {
+  const own = `manifest:${gatewayName}`
+  return entries.filter((entry) => !entry.source.startsWith('manifest:') || entry.source === own)
+}
+
+/** Whether a stop covers the whole gateway (and not only an agent or a connector). */
+export function stopsGateway(entry: KillEntry, gatewayName: string): boolean {
+  const short = gatewayName.slice(gatewayName.indexOf('/') + 1)
+  const names = ['all', gatewayName, short, `gateway:${gatewayName}`, `gateway:${short}`]
+  return names.includes(entry.scope)
+}
+
+function keyOf(entry: KillEntry): string {
+  return `${entry.source}\n${entry.scope}`
+}

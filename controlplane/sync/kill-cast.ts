@@ -1,0 +1,66 @@
+import type { KillEntry } from '../../core/wire/sync.ts'
+import { listKillSwitches } from '../store/kill-switches.ts'
+import type { Db } from '../store/query.ts'
+import type { Clock } from './clock.ts'
+import { createKillBoard, entriesFor } from './kill-board.ts'
+import { createKillRound, type KillRound } from './kill-round.ts'
+import type { Peer } from './peer.ts'
+import type { Roster } from './roster.ts'
+import { createSerial } from './serial.ts'
+
+/** Stops on their way to the gateways. */
+export type KillCast = {
+  /** The union of all sources, stored or only announced. */
+  effective(): readonly KillEntry[]
+  /** Sends a stop to every connected gateway at once, before it is stored. */
+  announce(entry: KillEntry): KillRound
+  /** The announced entry is stored now. */
+  settle(entry: KillEntry): void
+  /** Reads the stored stops again and sends them when they changed. */
+  refresh(): Promise<void>
+  /** Sends the state as it is, to count acknowledgements. */
+  round(): KillRound
+  greet(peer: Peer): void
+  ack(peer: Peer, seq: number): void
+}
+
+export function createKillCast({ db, roster, clock }: { db: Db; roster: Roster; clock: Clock }): KillCast {
+  const board = createKillBoard()
+  let rounds: readonly KillRound[] = []
+  let seq = 0
+
+  const send = (peer: Peer) =>
+    peer.send({ type: 'kill', seq, effective: entriesFor(board.effective(), peer.name) })
+
+  function round(): KillRound {
+    // Rises across restarts and replicas too: a gateway that changes its control plane must not think it knows better.
+    seq = Math.max(seq + 1, clock.nowMs())
+    const processes = [...roster.peers.keys()]
+    const total = processes.length + roster.awayCount(clock.nowMs())
+    const started = createKillRound({ seq, processes, total, clock })
+    rounds = [...rounds.filter((other) => !other.isOver()), started]
+    for (const peer of roster.peers.values()) send(peer)
+    return started
+  }
+
+  return {
+    effective: board.effective,
+    announce(entry) {
+      board.announce(entry)
+      return round()
+    },
+    settle: board.settle,
+    refresh: createSerial(async () => {
+      const take = board.begin()
+      if (take(await listKillSwitches(db))) round()
+    }),
+    round,
+    greet(peer) {
+      seq = Math.max(seq, clock.nowMs())
+      send(peer)
+    },
+    ack(peer, acked) {
+      for (const open of rounds) open.ack(peer.processId, acked)
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { KillEntry } from '../../core/wire/sync.ts'
+import { stopsGateway } from './kill-board.ts'
+import type { Peer } from './peer.ts'
+
+/** What is known of a gateway's running processes. `applied_version` is that of the one furthest behind. */
+export type GatewayLive = {
+  readonly processes: number
+  readonly applied_version: number | null
+  readonly desired_version: number | null
+  /** ISO 8601; the latest sign of life of any process. */
+  readonly last_seen_at: string
+  readonly agents: number
+  readonly kill_switch: boolean
+  /** Of the process that runs longest. */
+  readonly uptime_seconds: number
+}
+
+export function liveOf(peers: readonly Peer[], kills: readonly KillEntry[]): GatewayLive | null {
+  const [first] = peers
+  if (first === undefined) return null
+  const applied = peers.map((peer) => peer.appliedVersion)
+  return {
+    processes: peers.length,
+    applied_version: applied.reduce((a, b) => (a === null || b === null ? null : Math.min(a, b))) ?? null,
+    desired_version: peers.reduce<number | null>((max, { sentVersion }) => later(max, sentVersion), null),
+    last_seen_at: new Date(Math.max(...peers.map((peer) => peer.lastSeenMs))).toISOString(),
+    agents: peers.reduce((sum, peer) => sum + peer.agents, 0),
+    kill_switch: kills.some((entry) => stopsGateway(entry, first.name)),
+    uptime_seconds: Math.max(...peers.map((peer) => peer.uptimeSeconds)),
+  }
+}
+
+function later(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b
+  return Math.max(a, b)
+}

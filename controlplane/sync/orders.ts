@@ -1,0 +1,46 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import type { DownMessage, ResultBody } from '../../core/wire/sync.ts'
+
+/** What a gateway is asked to carry out after a decision token was consumed. */
+export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
+
+const TIMEOUT_MS = 30_000
+
+/** Orders that wait for their result. No answer within 30 s: the result is unknown and the order is never repeated. */
+export type OrderBook = {
+  wait(orderId: string): Promise<ResultBody>
+  settle(result: ResultBody): boolean
+  close(): void
+}
+
+type Waiting = { resolve(result: ResultBody): void; reject(error: Error): void; timer: NodeJS.Timeout }
+
+export function createOrderBook(): OrderBook {
+  const waiting = new Map<string, Waiting>()
+  const take = (orderId: string): Waiting | undefined => {
+    const entry = waiting.get(orderId)
+    clearTimeout(entry?.timer)
+    waiting.delete(orderId)
+    return entry
+  }
+  const fail = (orderId: string, detail: string) =>
+    take(orderId)?.reject(new ChaperoneError('upstream_timeout', { detail }))
+  return {
+    wait(orderId) {
+      const { promise, resolve, reject } = Promise.withResolvers<ResultBody>()
+      const expire = () =>
+        fail(orderId, 'the gateway did not answer within 30 s: whether it was done is unknown')
+      waiting.set(orderId, { resolve, reject, timer: setTimeout(expire, TIMEOUT_MS) })
+      return promise
+    },
+    settle(result) {
+      const entry = take(result.order_id)
+      entry?.resolve(result)
+      return entry !== undefined
+    },
+    close() {
+      for (const orderId of [...waiting.keys()])
+        fail(orderId, 'the control plane stops: the result is unknown')
+    },
+  }
+}

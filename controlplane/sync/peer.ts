@@ -1,0 +1,64 @@
+import type { DownMessage } from '../../core/wire/sync.ts'
+
+/** The writable side of one stream response (`http.ServerResponse` has it). */
+export type StreamSink = {
+  write(text: string): boolean
+  end(): void
+  destroy(): void
+  readonly writableLength: number
+  readonly destroyed: boolean
+}
+
+/** One connected gateway process: what it was sent and what it acknowledged. */
+export type Peer = {
+  readonly gatewayId: string
+  /** `namespace/name` of its gateway. */
+  readonly name: string
+  readonly processId: string
+  readonly connectedAtMs: number
+  readonly syncKey: Uint8Array
+  sentVersion: number | null
+  /** The hashes last sent, as one text, to see whether a new version concerns this gateway at all. */
+  sentHashes: string
+  appliedVersion: number | null
+  lastSeenMs: number
+  agents: number
+  uptimeSeconds: number
+  send(message: DownMessage): void
+  end(): void
+}
+
+/** A reader that is this far behind is cut off: it comes back and gets the whole state in a few lines. */
+const MAX_BUFFERED_BYTES = 512 * 1024
+
+export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
+  readonly nowMs: number
+  readonly sink: StreamSink
+  readonly onSlow: () => void
+}
+
+export function createPeer({ gatewayId, name, processId, syncKey, nowMs, sink, onSlow }: PeerInit): Peer {
+  return {
+    gatewayId,
+    name,
+    processId,
+    syncKey,
+    connectedAtMs: nowMs,
+    sentVersion: null,
+    sentHashes: '',
+    appliedVersion: null,
+    lastSeenMs: nowMs,
+    agents: 0,
+    uptimeSeconds: 0,
+    send(message) {
+      if (sink.destroyed) return
+      sink.write(`${JSON.stringify(message)}\n`)
+      if (sink.writableLength <= MAX_BUFFERED_BYTES) return
+      onSlow()
+      sink.destroy()
+    },
+    end() {
+      if (!sink.destroyed) sink.end()
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import type { DownMessage } from '../../core/wire/sync.ts'
+import { type AnsweredHold, listAnsweredHolds } from '../store/approvals.ts'
+import type { Db } from '../store/query.ts'
+import type { Peer } from './peer.ts'
+import type { Roster } from './roster.ts'
+import { createSerial } from './serial.ts'
+
+/** People's answers on their way to the gateways that asked. */
+export type VerdictCast = {
+  /** Sends each answer of the last half minute once to every process of its gateway. */
+  refresh(): Promise<void>
+  /** A process that was away gets what was answered meanwhile; it knows which of them it waits for. */
+  greet(peer: Peer): Promise<void>
+}
+
+const RELAY_WINDOW_S = 30
+const GREET_WINDOW_S = 600
+
+export function createVerdictCast({ db, roster }: { db: Db; roster: Roster }): VerdictCast {
+  let sent = new Set<string>()
+  return {
+    refresh: createSerial(async () => {
+      const answered = await listAnsweredHolds(db, { withinS: RELAY_WINDOW_S })
+      for (const hold of answered.filter((one) => !sent.has(keyOf(one)))) {
+        for (const peer of roster.of(hold.gatewayId)) peer.send(verdictMessage(hold))
+      }
+      sent = new Set(answered.map(keyOf))
+    }),
+    async greet(peer) {
+      const answered = await listAnsweredHolds(db, { withinS: GREET_WINDOW_S, gatewayId: peer.gatewayId })
+      for (const hold of answered) peer.send(verdictMessage(hold))
+    },
+  }
+}
+
+function verdictMessage(hold: AnsweredHold): DownMessage {
+  const { id, status, via, note, respondedBy, at } = hold
+  return { type: 'verdict', verdict: { id, status, by: respondedBy, via, at: at.toISOString(), note } }
+}
+
+function keyOf(hold: AnsweredHold): string {
+  return `${hold.id} ${hold.status}`
+}

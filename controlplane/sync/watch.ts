@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import { CHANGES_CHANNEL } from '../store/config-version.ts'
+import { KILL_PAYLOAD, SYNC_CHANNEL } from '../store/kill-switches.ts'
+import type { Db } from '../store/query.ts'
+
+export type WatchDeps = {
+  readonly db: Db
+  readonly log: Logger
+  readonly refreshConfiguration: () => Promise<void>
+  readonly refreshKill: () => Promise<void>
+  readonly refreshVerdicts: () => Promise<void>
+}
+
+const POLL_MS = 2_000
+
+/**
+ * Hears of changes that any replica made. Notifications make it quick; looking every two seconds makes it certain.
+ * Both end in the same three questions, which cost little when nothing changed.
+ */
+export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
+  const { db, log } = deps
+  const run = (work: () => Promise<void>) =>
+    void work().catch((error: unknown) => log.error({ err: error }, 'changes for gateways could not be read'))
+  const look = () => {
+    run(deps.refreshKill)
+    run(deps.refreshConfiguration)
+    run(deps.refreshVerdicts)
+  }
+  const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
+  const sync = await db.listen(SYNC_CHANNEL, (payload) => {
+    if (payload === '') look()
+    else run(payload === KILL_PAYLOAD ? deps.refreshKill : deps.refreshVerdicts)
+  })
+  const poll = setInterval(look, POLL_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(poll)
+      await changes[Symbol.asyncDispose]()
+      await sync[Symbol.asyncDispose]()
+    },
+  }
+}
