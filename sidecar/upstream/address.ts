@@ -43,8 +43,9 @@ const PRIVATE: readonly Range[] = [
   ['fec0::', 10],
 ]
 
-const never = blockList(NEVER)
-const notPublic = blockList(PRIVATE)
+// One list per family: a mapped range in a mixed list would match every IPv4 address.
+const never = { ipv4: blockList(NEVER, 'ipv4'), ipv6: blockList(NEVER, 'ipv6') }
+const notPublic = { ipv4: blockList(PRIVATE, 'ipv4'), ipv6: blockList(PRIVATE, 'ipv6') }
 
 /**
  * Why an address may not be dialled, or null when it may. Only canonical text is read; anything that is not an IP
@@ -56,15 +57,16 @@ export function refusedAddress(address: string, allowPrivate: boolean): string |
   const family = isIP(bare)
   if (family === 0) return 'not an IP address'
   const kind = family === 6 ? 'ipv6' : 'ipv4'
-  if (never.check(bare, kind)) return 'a metadata, unspecified or multicast address'
-  if (!allowPrivate && notPublic.check(bare, kind))
+  if (never[kind].check(bare, kind)) return 'a metadata, unspecified or multicast address'
+  if (!allowPrivate && notPublic[kind].check(bare, kind))
     return 'a loopback, private, link-local or translated address'
   return null
 }
 
-function blockList(ranges: readonly Range[]): BlockList {
+function blockList(ranges: readonly Range[], kind: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList()
-  for (const [network, prefix] of ranges)
-    list.addSubnet(network, prefix, network.includes(':') ? 'ipv6' : 'ipv4')
+  for (const [network, prefix] of ranges) {
+    if (network.includes(':') === (kind === 'ipv6')) list.addSubnet(network, prefix, kind)
+  }
   return list
 }

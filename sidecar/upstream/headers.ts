@@ -53,14 +53,6 @@ export function latin1Pairs(raw: unknown): string[] {
   return raw.map((field: Buffer | string) => (typeof field === 'string' ? field : field.toString('latin1')))
 }
 
-export function headerValue(raw: RawHeaders, wanted: string): string | undefined {
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at] ?? ''
-    if (name.length === wanted.length && name.toLowerCase() === wanted) return raw[at + 1]
-  }
-  return undefined
-}
-
 function connectionTokens(raw: RawHeaders): Set<string> | null {
   let tokens: Set<string> | null = null
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
+import { headerValue } from '../../core/request/headers.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { tapBody } from './body-tap.ts'
 import type { Dialer } from './dial.ts'
-import { headerValue, outboundHeaders } from './headers.ts'
+import { outboundHeaders } from './headers.ts'
 import { createIdleWatch } from './idle.ts'
 import { createPools } from './pools.ts'
 import { Relay } from './relay.ts'
@@ -82,7 +83,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
 function dispatchOptions(exchange: Exchange, outbound: Outbound, body: Buffer | Readable | null) {
   const { target, rawHeaders } = outbound
   const length = Buffer.isBuffer(body) ? body.length : undefined
-  const upgrade = exchange.kind === 'upgrade' ? headerValue(rawHeaders, 'upgrade') : undefined
+  const upgrade =
+    exchange.kind === 'upgrade' && exchange.request?.isUpgrade !== false
+      ? headerValue(rawHeaders, 'upgrade')
+      : undefined
   return {
     path: target.pathPrefix + outbound.path,
     method: outbound.method,

@@ -1,0 +1,297 @@
+import { once } from 'node:events'
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createSecureServer as createHttp2 } from 'node:http2'
+import { createServer as createHttps } from 'node:https'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+
+/** One request as it arrived. `target` and header pairs are latin-1 of the bytes; `body` grows until `isComplete`. */
+export type Seen = {
+  readonly method: string
+  readonly target: string
+  readonly rawHeaders: readonly string[]
+  readonly httpVersion: string
+  readonly servername: string | null
+  readonly body: Buffer
+  readonly isComplete: boolean
+  /** The connection was closed by the other side before the answer was complete. */
+  readonly isCut: boolean
+  header(name: string): string | undefined
+  headerCount(name: string): number
+}
+
+export type Answer = (request: IncomingMessage, response: ServerResponse, seen: Seen) => unknown
+
+export type RecorderOptions = {
+  /** With a key and certificate it speaks TLS, otherwise plain HTTP. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+  /** HTTP/2 beside HTTP/1.1 (needs `tls`). */
+  readonly h2?: boolean
+  readonly answer?: Answer
+}
+
+export type Recorder = AsyncDisposable & {
+  readonly port: number
+  /** `http://127.0.0.1:port` or `https://…`. */
+  readonly url: string
+  readonly seen: readonly Seen[]
+  /** Connections accepted so far, and those open now. */
+  readonly connections: number
+  readonly openConnections: number
+  /** Changes what later requests are answered with. */
+  answerWith(answer: Answer): void
+  /** Resolves once `count` requests have arrived with their bodies; rejects after `timeoutMs`. */
+  received(count: number, timeoutMs?: number): Promise<readonly Seen[]>
+  close(): Promise<void>
+}
+
+type Entry = { -readonly [K in keyof Seen]: Seen[K] } & { chunks: Buffer[] }
+
+/** A real upstream on 127.0.0.1 that writes down everything it is sent. */
+export async function startRecorder(options: RecorderOptions = {}): Promise<Recorder> {
+  const entries: Entry[] = []
+  const sockets = new Set<Socket>()
+  const waiting = new Set<() => void>()
+  const state = { answer: options.answer ?? replyJson({ ok: true }), connections: 0 }
+  const changed = () => {
+    for (const check of [...waiting]) check()
+  }
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const entry = newEntry(request)
+    entries.push(entry)
+    request.on('data', (chunk: Buffer) => entry.chunks.push(chunk))
+    request.on('end', () => {
+      entry.isComplete = true
+      changed()
+    })
+    response.on('close', () => {
+      entry.isCut = !response.writableFinished
+      changed()
+    })
+    request.on('error', () => undefined)
+    changed()
+    state.answer(request, response, entry)
+  }
+  const server = listenerFor(options, onRequest)
+  server.on('connection', (socket: Socket) => {
+    state.connections += 1
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const entry = newEntry(request)
+    entry.isComplete = true
+    entries.push(entry)
+    changed()
+    echoWebSocket(request, socket, head)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  const received = (count: number, timeoutMs = 5_000) =>
+    new Promise<readonly Seen[]>((resolve, reject) => {
+      const check = () => {
+        if (entries.filter((entry) => entry.isComplete).length < count) return
+        clearTimeout(timer)
+        waiting.delete(check)
+        resolve(entries)
+      }
+      const timer = setTimeout(() => {
+        waiting.delete(check)
+        reject(new Error(`the recorder saw ${entries.length} of ${count} requests`))
+      }, timeoutMs)
+      waiting.add(check)
+      check()
+    })
+
+  const close = async () => {
+    for (const socket of sockets) socket.destroy()
+    if (server.listening) await new Promise((done) => server.close(done))
+  }
+
+  return {
+    port,
+    url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    seen: entries,
+    get connections() {
+      return state.connections
+    },
+    get openConnections() {
+      return sockets.size
+    },
+    answerWith(answer) {
+      state.answer = answer
+    },
+    received,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+// ---- scripted answers -----------------------------------------------------------------------------------------
+
+export function replyJson(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
+  return (request, response) => {
+    request.on('end', () => {
+      const text = JSON.stringify(body)
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+        ...headers,
+      })
+      response.end(request.method === 'HEAD' ? undefined : text)
+    })
+    request.resume()
+  }
+}
+
+/** Answers at once, before the body was read. */
+export function replyEarly(status: number, text: string): Answer {
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': 'text/plain', 'content-length': Buffer.byteLength(text) })
+    response.end(text)
+  }
+}
+
+/** `events` server-sent events, one write each, `gapMs` apart. */
+export function replySse(events: number, gapMs = 0): Answer {
+  return (request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.flushHeaders()
+    let sent = 0
+    const next = () => {
+      if (response.destroyed) return
+      if (sent === events) {
+        response.end()
+        return
+      }
+      response.write(`data: ${sent++}\n\n`)
+      setTimeout(next, gapMs)
+    }
+    next()
+  }
+}
+
+export function replyRedirect(location: string, status = 302): Answer {
+  return (request, response) => {
+    request.resume()
+    response.writeHead(status, { location, 'content-length': 0 }).end()
+  }
+}
+
+/** `bytes` of body, written as fast as the reader takes it. `declared` says the length, else chunked. */
+export function replyDownload(bytes: number, declared = true): Answer {
+  const block = Buffer.alloc(64 * 1024, 'x')
+  return (request, response) => {
+    request.resume()
+    response.writeHead(200, {
+      'content-type': 'application/octet-stream',
+      ...(declared ? { 'content-length': bytes } : {}),
+    })
+    let left = bytes
+    const more = () => {
+      while (left > 0 && !response.destroyed) {
+        const part = left >= block.length ? block : block.subarray(0, left)
+        left -= part.length
+        if (!response.write(part)) {
+          response.once('drain', more)
+          return
+        }
+      }
+      response.end()
+    }
+    more()
+  }
+}
+
+/** Two chunks and trailers. */
+export function replyChunkedWithTrailers(parts: readonly string[], trailers: Record<string, string>): Answer {
+  return (request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/plain', trailer: Object.keys(trailers).join(', ') })
+    for (const part of parts) response.write(part)
+    response.addTrailers(trailers)
+    response.end()
+  }
+}
+
+/** Accepts and never answers. */
+export function replyNever(): Answer {
+  return (request) => {
+    request.resume()
+  }
+}
+
+/** Sends half of an answer, then cuts the connection. */
+export function replyHalf(): Answer {
+  return (request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/plain', 'content-length': 100 })
+    response.write('half', () => request.socket.destroy())
+  }
+}
+
+/** Cuts the connection instead of answering. */
+export function replyCut(): Answer {
+  return (request) => {
+    request.resume()
+    request.on('end', () => request.socket.destroy())
+  }
+}
+
+// ---- inside ---------------------------------------------------------------------------------------------------
+
+function listenerFor(
+  options: RecorderOptions,
+  onRequest: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  if (options.tls === undefined) return createHttp({ requestTimeout: 0, maxHeaderSize: 64 * 1024 }, onRequest)
+  if (options.h2 !== true) return createHttps({ ...options.tls, requestTimeout: 0 }, onRequest)
+  const server = createHttp2({ ...options.tls, allowHTTP1: true })
+  server.on('request', (request, response) => {
+    // The compatibility API is the same but for its class.
+    onRequest(request as unknown as IncomingMessage, response as unknown as ServerResponse)
+  })
+  return server
+}
+
+function newEntry(request: IncomingMessage): Entry {
+  const chunks: Buffer[] = []
+  const socket = request.socket as Socket & { servername?: string | false }
+  const values = (name: string) =>
+    request.rawHeaders.filter(
+      (_value, at) => at % 2 === 1 && request.rawHeaders[at - 1]?.toLowerCase() === name,
+    )
+  return {
+    method: request.method ?? '',
+    target: request.url ?? '',
+    rawHeaders: [...request.rawHeaders],
+    httpVersion: request.httpVersion,
+    servername: typeof socket.servername === 'string' ? socket.servername : null,
+    chunks,
+    get body() {
+      return Buffer.concat(chunks)
+    },
+    isComplete: false,
+    isCut: false,
+    header: (name) => values(name.toLowerCase())[0],
+    headerCount: (name) => values(name.toLowerCase()).length,
+  }
+}
+
+function echoWebSocket(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  socket.on('error', () => socket.destroy())
+  if (request.url?.includes('refuse') === true) {
+    socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nno')
+    return
+  }
+  const server = new WebSocketServer({ noServer: true })
+  server.handleUpgrade(request, socket, head, (peer) => {
+    peer.on('message', (data, isBinary) => peer.send(data, { binary: isBinary }))
+    peer.on('error', () => peer.terminate())
+  })
+}
