@@ -1,0 +1,30 @@
+/** Doubles from 100 ms to 5 s; each wait is drawn from the upper half, so that a thousand gateways do not come back at once. */
+export type Backoff = { next(): number; reset(): void }
+
+export function createBackoff(random: () => number, fromMs = 100, toMs = 5_000): Backoff {
+  let current = fromMs
+  return {
+    next() {
+      const wait = current / 2 + (random() * current) / 2
+      current = Math.min(toMs, current * 2)
+      return wait
+    },
+    reset() {
+      current = fromMs
+    },
+  }
+}
+
+/** Resolves after `ms`, or at once when the signal fires. Never rejects. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

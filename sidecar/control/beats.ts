@@ -1,0 +1,48 @@
+import type { Clock } from '../clock.ts'
+
+/** A stream that stays silent, or whose beats are older than this, counts as lost although it is open. */
+export const LATE_MS = 15_000
+
+/** Since when the control plane's word is missing. Only signed messages count as its word. */
+export type Beats = {
+  /** `at` is the control plane's wall time: the two clocks may differ. */
+  connected(at: string): void
+  disconnected(): void
+  /** A signed message came. `until` is the wall time up to which a beat speaks; absent for a manifest. */
+  heard(until?: string): void
+  readonly isConnected: boolean
+  /** Milliseconds since the control plane was lost; 0 while it is there. */
+  lostForMs(): number
+}
+
+export function createBeats(clock: Clock): Beats {
+  let isConnected = false
+  let lastHeard = clock.monotonicMs()
+  let lostAt: number | null = lastHeard
+  let aheadMs = 0
+  return {
+    connected(at) {
+      isConnected = true
+      const theirs = Date.parse(at)
+      aheadMs = Number.isFinite(theirs) ? clock.nowMs() - theirs : 0
+    },
+    disconnected() {
+      isConnected = false
+      lostAt ??= clock.monotonicMs()
+    },
+    heard(until) {
+      // A beat that was held back somewhere for long proves nothing about now.
+      if (until !== undefined && clock.nowMs() - aheadMs - Date.parse(until) > LATE_MS) return
+      lastHeard = clock.monotonicMs()
+      lostAt = null
+    },
+    get isConnected() {
+      return isConnected
+    },
+    lostForMs() {
+      const now = clock.monotonicMs()
+      if (lostAt !== null) return now - lostAt
+      return now - lastHeard > LATE_MS ? now - lastHeard : 0
+    },
+  }
+}

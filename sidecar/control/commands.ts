@@ -1,0 +1,29 @@
+import { type CommandBody, CommandReply, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type ControlClient, jsonOf } from './client.ts'
+
+/**
+ * Asks the control plane to do what the internal API was asked. The answer is its verdict, to be passed on; when it
+ * cannot be reached or does not understand, a 503 or 502 that says so.
+ */
+export type Commands = (command: CommandBody) => Promise<CommandReply>
+
+export function createCommands(client: ControlClient, controlPlaneUrl: string): Commands {
+  return async (command) => {
+    try {
+      const reply = await client.post(SYNC_PATHS.commands, command)
+      const parsed = CommandReply.safeParse(jsonOf(reply))
+      if (reply.status === 200 && parsed.success) return parsed.data
+      return refused(502, `the control plane answered ${reply.status} to ${command.command}`)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      return refused(
+        503,
+        `${controlPlaneUrl} did not answer (${why}). Nothing was changed; try again when it is back.`,
+      )
+    }
+  }
+}
+
+function refused(status: number, message: string): CommandReply {
+  return { status, body: { error: 'control plane unreachable', message } }
+}

@@ -1,0 +1,33 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import * as z from 'zod'
+import { KillEntry } from '../../core/wire/sync.ts'
+import { isErrno } from '../journal/errno.ts'
+
+/** What survives a restart without a control plane: a stopped gateway stays stopped. */
+const KillFile = z.object({
+  /** `namespace/name`, so that `gateway:X` scopes match before the control plane has said who we are. */
+  gateway: z.string(),
+  /** The last effective state that the control plane sent. */
+  remote: z.array(KillEntry),
+  /** Set here and not known to be stored in the control plane yet: scope, reason, since. */
+  local: z.array(z.object({ scope: z.string(), reason: z.string(), since: z.string() })),
+})
+export type KillFile = z.infer<typeof KillFile>
+
+/** `null` when there is none. A file that cannot be understood throws: the caller must then assume a stop. */
+export function readKillFile(path: string): KillFile | null {
+  try {
+    return KillFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+/** Atomic: a crash leaves the old or the new state. */
+export function writeKillFile(path: string, state: KillFile): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
+}

@@ -1,0 +1,18 @@
+/** Splits a byte stream into lines. A character that is cut by a chunk border stays whole. */
+export type LineSplitter = { push(chunk: Buffer): string[] }
+
+const MAX_LINE_BYTES = 4 * 1024 * 1024
+
+/** Throws when a line grows beyond 4 MiB: whoever sends that is no control plane. */
+export function createLineSplitter(): LineSplitter {
+  const decoder = new TextDecoder('utf-8')
+  let rest = ''
+  return {
+    push(chunk) {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = parts.pop() ?? ''
+      if (rest.length > MAX_LINE_BYTES) throw new Error('a line of the control stream is longer than 4 MiB')
+      return parts.filter((part) => part.trim() !== '')
+    },
+  }
+}
