@@ -18,13 +18,11 @@ export function controlPlaneEnvironment(
   folder: DataFolder,
   addresses: Addresses,
   env: NodeJS.ProcessEnv,
-  databaseUrl: string,
 ): NodeJS.ProcessEnv {
   return {
     ...inherited(env),
     HOST: addresses.host,
     PORT: String(addresses.port),
-    DATABASE_URL: databaseUrl,
     ...(env['MASTER_KEY'] || env['MASTER_KEY_FILE'] ? {} : { MASTER_KEY_FILE: folder.masterKey }),
     ADMIN_TOKEN_FILE: folder.adminToken,
     LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken,

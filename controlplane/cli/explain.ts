@@ -1,0 +1,46 @@
+import * as z from 'zod'
+import { usageError } from './arguments.ts'
+import { controlPlane } from './client.ts'
+import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
+import { DEFAULT_AGENT } from './local-agents.ts'
+import { printable } from './table.ts'
+
+const Explained = z.looseObject({ text: z.string() })
+
+export const explain: Command = {
+  name: 'explain',
+  summary:
+    'Says what would happen to a request: connector, action, every rule seen, the winner. Nothing is sent.',
+  usage: ['explain METHOD URL [--agent NAME]'],
+  options: {
+    agent: { type: 'string', value: 'NAME', help: `on behalf of which agent (default ${DEFAULT_AGENT})` },
+  },
+  examples: [
+    ['chaperone explain DELETE https://api.github.com/repos/acme/site', 'why it is denied'],
+    [
+      'chaperone explain POST https://api.stripe.com/v1/refunds --agent billing',
+      'the same for another agent',
+    ],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [method, url] = invocation.positionals
+  if (method === undefined || url === undefined) throw usageError(explain, 'Give a method and a URL.')
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw usageError(explain, `${url} is no address: give it whole, e.g. https://api.github.com/user.`)
+  }
+  // The URL goes on as typed: the gateway judges the bytes, not what a parser would make of them.
+  const query = new URLSearchParams({
+    method: method.toUpperCase(),
+    url,
+    agent: text(invocation, 'agent') ?? DEFAULT_AGENT,
+  })
+  const answer = Explained.parse(
+    await controlPlane(invocation).call('GET', `/api/dashboard/explain?${query}`),
+  )
+  const { print } = invocation.terminal
+  print(flag(invocation, 'json') ? JSON.stringify(answer) : answer.text.split('\n').map(printable).join('\n'))
+  return EXIT.ok
+}

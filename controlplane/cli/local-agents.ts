@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { ApiClient } from './client.ts'
+
+export const DEFAULT_AGENT = 'dev'
+
+export type LocalAgent = { readonly name: string; readonly proxy_url: string }
+
+const AgentRow = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
+export const AgentList = z.object({ agents: z.array(AgentRow) })
+export type AgentRow = z.infer<typeof AgentRow>
+const Registered = z.looseObject({ proxy_url: z.string() })
+const RegisteredList = z.object({
+  agents: z.array(z.looseObject({ name: z.string(), proxy_url: z.string().nullish() })),
+})
+const GatewayList = z.object({
+  gateways: z.array(
+    z.looseObject({
+      name: z.string(),
+      live: z
+        .looseObject({ applied_version: z.number().nullish(), desired_version: z.number().nullish() })
+        .nullish(),
+    }),
+  ),
+})
+
+export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
+  return AgentList.parse(await api.call('GET', '/api/dashboard/agents')).agents
+}
+
+/** An installation that never had an agent gets one, so that the first governed call needs no dashboard. */
+export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
+  if ((await listAgents(api)).length > 0) return
+  const agent = { name: DEFAULT_AGENT, runtime: 'local', environment: 'development' }
+  await api.call('POST', '/api/dashboard/agents', agent)
+}
+
+/** The agent's own port on the gateway; the same name always gets the same port. */
+export async function registerAgent(
+  gateway: ApiClient,
+  name: string,
+  timeoutMs = 10_000,
+): Promise<LocalAgent> {
+  const answer = await untilAnswered(
+    () => gateway.send('POST', '/internal/agents/register', { name }),
+    timeoutMs,
+  )
+  if (answer.status !== 200) {
+    throw new ChaperoneError('conflict', {
+      detail: `The gateway refuses a port for agent ${name}: ${String(answer.body['message'] ?? answer.body['error'])}`,
+    })
+  }
+  return { name, proxy_url: Registered.parse(answer.body).proxy_url }
+}
+
+/** Ports that the gateway has open, in the order of their names. */
+export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]> {
+  const { agents } = RegisteredList.parse(await gateway.call('GET', '/internal/agents'))
+  return agents
+    .flatMap(({ name, proxy_url }) => (proxy_url ? [{ name, proxy_url }] : []))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Waits until the local gateway decides by the newest configuration; false when it does not within the time. */
+export async function untilApplied(
+  api: ApiClient,
+  gatewayName = 'default/local',
+  timeoutMs = 15_000,
+): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs
+  while (performance.now() < deadline) {
+    const { gateways } = GatewayList.parse(await api.call('GET', '/api/dashboard/gateway'))
+    const live = gateways.find((gateway) => gateway.name === gatewayName)?.live
+    const applied = live?.applied_version
+    if (typeof applied === 'number' && applied >= (live?.desired_version ?? 0)) return true
+    await delay(25)
+  }
+  return false
+}
+
+/** A gateway that has just started may not have reached its control plane yet. */
+async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutMs: number) {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const answer = await send()
+    if (answer.status < 500 || performance.now() > deadline) return answer
+    await delay(50)
+  }
+}

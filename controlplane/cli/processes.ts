@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from './child-program.ts'
+import type { DataFolder } from './data-folder.ts'
+import { startEmbeddedPostgres } from './embedded-postgres.ts'
+import type { InstallationKeys } from './installation-keys.ts'
+import { type KeptAlive, keepAlive, type Restartable } from './keep-alive.ts'
+import {
+  type Addresses,
+  controlPlaneEnvironment,
+  gatewayEnvironment,
+  operatorEnvironment,
+} from './program-environment.ts'
+import { programFile } from './program-files.ts'
+
+export type ProcessesOptions = {
+  readonly folder: DataFolder
+  readonly addresses: Addresses
+  readonly keys: InstallationKeys
+  readonly withGateway: boolean
+  readonly env: NodeJS.ProcessEnv
+  readonly warn: (line: string) => void
+}
+
+export type Processes = {
+  /** What the control plane said when it began to serve. */
+  readonly controlPlaneReady: Readonly<Record<string, unknown>>
+  /** Gateway and watcher first, so that their last words find the control plane; the database last. */
+  stop(): Promise<void>
+}
+
+type Kept = Pick<KeptAlive<Restartable>, 'stop'>
+type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
+
+/** Longest waits in ms before a process is killed; together below the five seconds that a stop may take. */
+const GRACE = { edge: 1_800, controlPlane: 1_200, postgres: 1_000 } as const
+
+/** Starts database, control plane, gateway and watcher, as much at once as they allow. All or nothing. */
+export async function startProcesses(options: ProcessesOptions, signal: AbortSignal): Promise<Processes> {
+  const failed = new AbortController()
+  const any = AbortSignal.any([signal, failed.signal])
+  const running: Running = {}
+  const parts = [
+    startDataSide(options, running, any),
+    ...(options.withGateway ? [startKept(options, 'gateway', running, any)] : []),
+  ]
+  for (const part of parts) part.catch(() => failed.abort())
+  const results = await Promise.allSettled(parts)
+  const broken = results.find(
+    (result) => result.status === 'rejected' && !isConsequence(result.reason, signal, results),
+  )
+  if (broken?.status === 'rejected') {
+    await stopAll(running)
+    throw broken.reason
+  }
+  const ready = results[0]?.status === 'fulfilled' ? results[0].value : {}
+  return { controlPlaneReady: ready, stop: () => stopAll(running) }
+}
+
+/** The part that was cut short because another one failed is not what a person needs to hear of. */
+function isConsequence(
+  reason: unknown,
+  signal: AbortSignal,
+  results: readonly PromiseSettledResult<unknown>[],
+): boolean {
+  const failures = results.filter((result) => result.status === 'rejected').length
+  return (
+    failures > 1 && !signal.aborted && reason instanceof Error && /was stopped before/.test(reason.message)
+  )
+}
+
+async function startDataSide(options: ProcessesOptions, running: Running, signal: AbortSignal) {
+  const databaseUrl = options.env['DATABASE_URL'] || (await startPostgres(options, running))
+  signal.throwIfAborted()
+  const withDatabase = { ...options, env: { ...options.env, DATABASE_URL: databaseUrl } }
+  const [ready] = await Promise.all([
+    startKept(withDatabase, 'controlPlane', running, signal),
+    startKept(options, 'operator', running, signal),
+  ])
+  return ready
+}
+
+async function startPostgres({ folder, keys, warn }: ProcessesOptions, running: Running): Promise<string> {
+  const start = (port: number) =>
+    startEmbeddedPostgres({
+      dir: folder.postgres,
+      password: keys.postgresPassword,
+      logFile: join(folder.logs, 'postgres.log'),
+      port,
+    })
+  const first = await start(0)
+  running.postgres = keepAlive({
+    first,
+    // The control plane knows this port: it has to be the same again.
+    start: () => start(first.port),
+    ...announcements('database', join(folder.logs, 'postgres.log'), warn),
+  })
+  return first.url
+}
+
+async function startKept(
+  options: ProcessesOptions,
+  name: 'gateway' | 'operator' | 'controlPlane',
+  running: Running,
+  signal: AbortSignal,
+): Promise<RunningProgram['ready']> {
+  const spec = specOf(name, options)
+  const first = await startProgram(spec, signal)
+  running[name] = keepAlive({
+    first,
+    start: (stopping) => startProgram(spec, stopping),
+    ...announcements(spec.title, spec.logFile, options.warn),
+  })
+  return first.ready
+}
+
+function specOf(name: 'gateway' | 'operator' | 'controlPlane', options: ProcessesOptions): ProgramSpec {
+  const { folder, addresses, env } = options
+  if (name === 'gateway') {
+    const gatewayEnv = gatewayEnvironment(folder, addresses, env)
+    return {
+      title: 'gateway',
+      file: programFile('sidecar'),
+      env: gatewayEnv,
+      logFile: join(folder.logs, 'gateway.log'),
+    }
+  }
+  if (name === 'operator') {
+    const operatorEnv = operatorEnvironment(folder, addresses, env)
+    const logFile = join(folder.logs, 'manifests.log')
+    return { title: 'manifests watcher', file: programFile('operator'), env: operatorEnv, logFile }
+  }
+  const controlEnv = controlPlaneEnvironment(folder, addresses, env)
+  const logFile = join(folder.logs, 'control-plane.log')
+  return { title: 'control plane', file: programFile('controlplane'), env: controlEnv, logFile }
+}
+
+function announcements(title: string, logFile: string, warn: (line: string) => void) {
+  const seconds = (ms: number) => `${ms / 1000} s`
+  return {
+    onDeath: (exit: Parameters<typeof describeExit>[0], retryMs: number) =>
+      warn(
+        `The ${title} ended ${describeExit(exit)}; it is started again in ${seconds(retryMs)}. Log: ${logFile}`,
+      ),
+    onFailure: (error: unknown, retryMs: number) =>
+      warn(`${error instanceof Error ? error.message : String(error)}\nNext try in ${seconds(retryMs)}.`),
+    onBack: () => warn(`The ${title} is back.`),
+  }
+}
+
+async function stopAll(running: Running): Promise<void> {
+  await Promise.all([running.gateway?.stop(GRACE.edge), running.operator?.stop(GRACE.edge)])
+  await running.controlPlane?.stop(GRACE.controlPlane)
+  await running.postgres?.stop(GRACE.postgres)
+}

@@ -1,0 +1,133 @@
+import { resolve } from 'node:path'
+import { portOption } from './arguments.ts'
+import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
+import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
+import { tryLine } from './try-line.ts'
+
+export const up: Command = {
+  name: 'up',
+  summary:
+    'Starts control plane, dashboard, gateway and database on this machine, and stops them with Ctrl-C.',
+  usage: ['up [--data DIR] [--manifests DIR] [--port N] [--gateway-port N] [--json]'],
+  details:
+    'Everything lives in one data folder; a second start resumes it. DATABASE_URL uses a PostgreSQL of your own instead of the\n' +
+    'embedded one. The manifests folder holds Gateways, Connectors, Permissions and Policies as YAML; edits are picked up.',
+  options: {
+    manifests: {
+      type: 'string',
+      value: 'DIR',
+      help: 'folder with YAML manifests (default: manifests in the data folder)',
+    },
+    port: { type: 'string', value: 'N', help: 'port of dashboard and API (default 3000; 0: any free one)' },
+    'gateway-port': {
+      type: 'string',
+      value: 'N',
+      help: 'port of the gateway (default 9443; 0: any free one)',
+    },
+    host: { type: 'string', value: 'ADDR', help: 'address of dashboard and API (default 127.0.0.1)' },
+    'no-gateway': {
+      type: 'boolean',
+      help: 'policies, approvals and audit only; agents ask /api/v1/actions (Mode B)',
+    },
+  },
+  examples: [
+    ['chaperone up', 'dashboard on http://127.0.0.1:3000, data in .chaperone'],
+    ['chaperone up --data /tmp/try --port 0 --gateway-port 0', 'a second installation beside it'],
+    ['chaperone up --json | head -1', 'one line of JSON when ready, for scripts'],
+    ['DATABASE_URL=postgres://me@db/chaperone chaperone up --no-gateway', 'Mode B on a database of your own'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const { terminal } = invocation
+  const stop = stopSignals()
+  const installation = await startUnlessStopped(upOptions(invocation), stop.starting)
+  if (installation === null) return EXIT.refused
+  if (flag(invocation, 'json')) terminal.print(JSON.stringify(installation.facts))
+  else for (const line of welcome(installation, invocation)) terminal.print(line)
+  await stop.requested
+  terminal.warn('chaperone: stopping ...')
+  await installation.stop()
+  return EXIT.ok
+}
+
+/** Null when a signal came first: that is what was asked for, and no failure to explain. */
+async function startUnlessStopped(
+  options: InstallationOptions,
+  signal: AbortSignal,
+): Promise<Installation | null> {
+  try {
+    return await startInstallation(options, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    options.warn('stopped before it was ready.')
+    return null
+  }
+}
+
+function upOptions(invocation: Invocation): InstallationOptions {
+  const { folder, env, cwd, terminal } = invocation
+  const manifests = text(invocation, 'manifests')
+  return {
+    folder,
+    manifests: manifests === undefined ? folder.manifests : resolve(cwd, manifests),
+    host: text(invocation, 'host') ?? '127.0.0.1',
+    port: portOption(up, 'port', text(invocation, 'port'), 3000),
+    gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),
+    withGateway: !flag(invocation, 'no-gateway'),
+    env,
+    warn: (line) => terminal.warn(`chaperone: ${line}`),
+  }
+}
+
+/** The first signal asks for an orderly stop, also in the middle of a start; a third one ends at once. */
+function stopSignals(): { readonly requested: Promise<void>; readonly starting: AbortSignal } {
+  const controller = new AbortController()
+  const { promise, resolve: done } = Promise.withResolvers<void>()
+  let count = 0
+  const onSignal = () => {
+    count += 1
+    controller.abort()
+    done()
+    if (count > 2) process.exit(EXIT.refused)
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  // A closed terminal is a stop too.
+  process.on('SIGHUP', onSignal)
+  return { requested: promise, starting: controller.signal }
+}
+
+function welcome(installation: Installation, invocation: Invocation): string[] {
+  const { facts, starterWritten } = installation
+  const agent = facts.agents[0]
+  const manifests = text(invocation, 'manifests') ?? invocation.folder.manifests
+  return [
+    '',
+    `  Dashboard        ${facts.base_url}`,
+    ...(facts.owner_link === null ? [] : [`  Become owner     ${facts.owner_link}`]),
+    ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${proxy_url}`),
+    `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
+    `  Data and logs    ${invocation.folder.root}`,
+    ...(agent === undefined ? modeB(facts) : firstSteps(facts, agent)),
+    '',
+    '  Stop with Ctrl-C.',
+  ]
+}
+
+function firstSteps(facts: Facts, agent: Facts['agents'][number]): string[] {
+  return [
+    '',
+    '  Try it: an agent deletes a repository, and is told why it may not.',
+    `    ${tryLine(agent.proxy_url, facts.ca_file)}`,
+    '',
+    '  Next: start an agent behind the gateway         chaperone run -- python agent.py',
+    '        add a credential, allow an action         edit the manifests, or use the dashboard',
+    '        what happened, what waits for a person    chaperone traffic -f, chaperone approvals ls',
+  ]
+}
+
+function modeB(facts: Facts): string[] {
+  return ['', `  No gateway: agents ask ${facts.base_url}/api/v1/actions before they act.`]
+}
