@@ -1,0 +1,55 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import { type HoldBody, HoldReply, SpendReply, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type ControlClient, type ControlReply, jsonOf } from './client.ts'
+
+export type HoldCalls = {
+  /**
+   * Creates, joins, or finds an approval that waits to be used. Rejects with `too_many_holds` when the agent has too
+   * many, with `not_ready` when the control plane is not there.
+   */
+  ask(hold: HoldBody): Promise<HoldReply>
+  /**
+   * Uses an approval up, if a person has said yes; in any case says how it stands. `unknown`: the control plane has no
+   * such approval. Null when nobody answers.
+   */
+  spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
+}
+
+export function createHoldCalls(client: ControlClient): HoldCalls {
+  return {
+    async ask(hold) {
+      const reply = await client.post(SYNC_PATHS.holds, hold).catch(unreachable)
+      if (reply.status === 429) throw tooMany(hold.agent, jsonOf(reply))
+      const parsed = HoldReply.safeParse(jsonOf(reply))
+      const isAnswer = reply.status >= 200 && reply.status < 300 && parsed.success
+      return isAnswer ? parsed.data : unreachable(new Error(`the control plane answered ${reply.status}`))
+    },
+    async spend(approvalId, binding) {
+      const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
+      // What went wrong does not matter: the hold goes on waiting and asks again.
+      const reply = await client.post(path, { binding }).catch((): ControlReply | null => null)
+      if (reply === null) return null
+      if (reply.status === 404) return 'unknown'
+      const parsed = SpendReply.safeParse(jsonOf(reply))
+      return parsed.success ? parsed.data : null
+    },
+  }
+}
+
+function unreachable(cause: unknown): never {
+  throw new ChaperoneError('not_ready', {
+    detail:
+      'This request needs a person, and the control plane that would ask one cannot be reached. Try again shortly.',
+    retryAfterS: 5,
+    cause,
+  })
+}
+
+function tooMany(agent: string, body: unknown): ChaperoneError {
+  const given =
+    typeof body === 'object' && body !== null && 'retry_after' in body ? Number(body.retry_after) : 5
+  return new ChaperoneError('too_many_holds', {
+    detail: `Agent ${agent} has too many requests waiting for a person. Answer or cancel some of them first.`,
+    retryAfterS: Number.isFinite(given) ? Math.max(1, Math.ceil(given)) : 5,
+  })
+}
