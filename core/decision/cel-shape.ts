@@ -1,0 +1,86 @@
+import { RE2JS, RE2JSException } from 're2js'
+import { LINEAR_MATCHES } from './cel-environment.ts'
+
+/** What this file needs of a parsed CEL node; `args` of calls: `[name, args]`, of methods `[name, receiver, args]`. */
+export type CelNode = { readonly op: string; readonly args: unknown; readonly start: number }
+
+/** A condition that is too expensive, or that uses what policies do not offer. `start` is an offset into its text. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError'
+  readonly start: number
+
+  constructor(message: string, start: number) {
+    super(message)
+    this.start = start
+  }
+}
+
+/** Node visits one evaluation may cost, counting a comprehension's body once per element. */
+const MAX_COST = 10_000
+const ELEMENTS = 64
+
+const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
+/** They make lists of any length, or name values so that repeated doubling becomes possible. */
+const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
+
+/**
+ * Bounds what a condition can cost: one level of comprehensions, over facts or literals, and regular expressions that
+ * are literals. Each pattern is compiled here, once: its node then holds the compiled one. Throws ShapeError.
+ */
+export function boundShape(root: CelNode): void {
+  const cost = visit(root, false)
+  if (cost > MAX_COST)
+    throw new ShapeError(`costs ${cost} steps, at most ${MAX_COST} are allowed`, root.start)
+}
+
+function visit(node: CelNode, isInside: boolean): number {
+  if (node.op !== 'rcall') return 1 + visitAll(childrenOf(node.args), isInside)
+  const [name, receiver, args] = node.args as [string, CelNode, CelNode[]]
+  if (REFUSED.has(name)) throw new ShapeError(`${name}() is not available in policies`, node.start)
+  if (COMPREHENSIONS.has(name) && args.length >= 2) return visitComprehension(node, receiver, args, isInside)
+  if (name === 'matches') compilePattern(node, args)
+  return 1 + visit(receiver, isInside) + visitAll(args, isInside)
+}
+
+function visitComprehension(node: CelNode, range: CelNode, body: CelNode[], isInside: boolean): number {
+  if (isInside) throw new ShapeError('comprehensions cannot be nested', node.start)
+  if (joinsLists(range)) throw new ShapeError('a comprehension cannot range over a sum of lists', range.start)
+  return 1 + visit(range, false) + ELEMENTS * visitAll(body, true)
+}
+
+function visitAll(nodes: readonly CelNode[], isInside: boolean): number {
+  return nodes.reduce((cost, child) => cost + visit(child, isInside), 0)
+}
+
+function joinsLists(node: CelNode): boolean {
+  return node.op === '+' || childrenOf(node.args).some(joinsLists)
+}
+
+function compilePattern(node: CelNode, args: readonly CelNode[]): void {
+  const [pattern] = args
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') {
+    throw new ShapeError('matches() needs a literal pattern', node.start)
+  }
+  const regex = compileRegex(pattern.args, pattern.start)
+  Object.assign(pattern, { args: regex })
+  const call = node.args as unknown[]
+  call[0] = LINEAR_MATCHES
+}
+
+function compileRegex(text: string, start: number): RE2JS {
+  try {
+    return RE2JS.compile(text)
+  } catch (cause) {
+    if (!(cause instanceof RE2JSException)) throw cause
+    throw new ShapeError(`invalid regular expression (RE2 syntax): ${cause.message}`, start)
+  }
+}
+
+function childrenOf(args: unknown): CelNode[] {
+  if (Array.isArray(args)) return args.flatMap(childrenOf)
+  return isNode(args) ? [args] : []
+}
+
+function isNode(value: unknown): value is CelNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value
+}

@@ -1,0 +1,120 @@
+import type { Parameters } from '../action/action.ts'
+import { isProduction, type Risk } from '../action/risk.ts'
+import { createCelEnvironment } from './cel-environment.ts'
+import type { DecisionInput } from './decision.ts'
+
+/** The variables of one decision as conditions see them. What no condition asks for is never converted. */
+export type Facts = Readonly<Record<string, unknown>>
+
+/** Beyond these a fact has no value for conditions: whoever looks at it gets an error, which can only tighten. */
+const MAX_LIST = 64
+const MAX_KEYS = 128
+const MAX_TEXT = 65_536
+const MAX_NESTING = 16
+
+/** CEL has no such type, so that touching the fact is an error. */
+const TOO_LARGE = Symbol('too large to be evaluated')
+
+type State = { readonly input: DecisionInput; readonly risk: Risk; readonly made: Record<string, unknown> }
+
+export function createFacts(input: DecisionInput, risk: Risk): Facts {
+  const state: State = { input, risk, made: {} }
+  return Object.assign(Object.create(GETTERS), { state })
+}
+
+const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
+  action: ({ input: { action } }) => ({
+    type: action.type,
+    connector: action.connector,
+    effect: action.effect,
+    risk: action.risk,
+    unmapped: action.unmapped === true,
+  }),
+  resource: ({ input }) => celValue({ ...input.action.resource, environment: environmentOf(input) }),
+  parameters: ({ input }) => celValue(input.action.parameters),
+  hints: ({ input }) => celValue(hintsOf(input)),
+  context: ({ input }) => celValue(input.context ?? {}),
+  agent: ({ input }) => ({ ...input.agent }),
+  gateway: ({ input }) => celValue(input.gateway ?? {}),
+  connector: ({ input }) => celValue(input.connector ?? ownConnector(input)),
+  request: ({ input }) => celValue(input.request ?? {}),
+  risk: ({ input, risk }) => ({ score: risk.score, level: input.action.risk, factors: [...risk.factors] }),
+  now: ({ input }) => timestamp(input.nowMs),
+}
+
+/** One shared prototype: a decision's facts cost two objects until a condition asks for one. */
+const GETTERS: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    Object.entries(MAKERS).map(([name, make]) => [
+      name,
+      {
+        get(this: { readonly state: State }): unknown {
+          const { state } = this
+          const known = state.made[name]
+          if (known !== undefined) return known
+          const made = make(state)
+          state.made[name] = made
+          return made
+        },
+      },
+    ]),
+  ),
+)
+
+/** Policy-only mode: the action's first segment stands for the connector. */
+function ownConnector({ action }: DecisionInput): { name: string; type: string } {
+  return { name: action.connector, type: action.connector }
+}
+
+/** Where the action lands: what the platform configured first, then what the action says of its resource. */
+export function environmentOf({ action, connector, gateway }: DecisionInput): string | undefined {
+  return connector?.environment ?? action.resource.environment ?? gateway?.environment
+}
+
+/** The known hints always have a value, so that `hints.irreversible` is false rather than an error when nobody said so. */
+function hintsOf({ action, connector, gateway }: DecisionInput): Parameters {
+  return {
+    irreversible: false,
+    financial_impact: false,
+    ...action.riskHints,
+    production_target: isProduction(action, [connector?.environment, gateway?.environment]),
+  }
+}
+
+/**
+ * JSON as CEL values: whole numbers become int, others double; objects become maps, in which no key has a meaning of
+ * its own.
+ */
+export function celValue(value: unknown, depth = 0): unknown {
+  switch (typeof value) {
+    case 'string':
+      return value.length > MAX_TEXT ? TOO_LARGE : value
+    case 'number':
+      return Number.isSafeInteger(value) ? BigInt(value) : value
+    case 'object':
+      return value === null ? null : container(value, depth)
+    default:
+      return value
+  }
+}
+
+function container(value: object, depth: number): unknown {
+  if (depth >= MAX_NESTING) return TOO_LARGE
+  if (Array.isArray(value)) {
+    return value.length > MAX_LIST ? TOO_LARGE : value.map((item) => celValue(item, depth + 1))
+  }
+  const entries = Object.entries(value)
+  if (entries.length > MAX_KEYS) return TOO_LARGE
+  const map = new Map<string, unknown>()
+  for (const [key, item] of entries) if (item !== undefined) map.set(key, celValue(item, depth + 1))
+  return map
+}
+
+/** CEL's own time value; core has no clock and no Date. */
+function timestamp(nowMs: number): unknown {
+  const ms = Math.floor(nowMs)
+  return TIMESTAMP({ risk: { seconds: BigInt(Math.floor(ms / 1_000)), rest: `${ms % 1_000}ms` } })
+}
+
+const TIMESTAMP = createCelEnvironment().parse('timestamp(int(risk.seconds)) + duration(string(risk.rest))')
