@@ -24,26 +24,40 @@ export const logs: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [name] = invocation.positionals
-  if (name !== undefined && !NAMES.some((known) => known === name))
-    throw usageError(logs, `${name} is none of ${NAMES.join(', ')}.`)
-  const count = Number(text(invocation, 'lines') ?? 50)
-  if (!Number.isInteger(count) || count < 0) throw usageError(logs, '--lines takes a whole number.')
-  const files = (name === undefined ? NAMES : [name])
-    .map((each) => ({ name: each, file: join(invocation.folder.logs, `${each}.log`) }))
-    .filter(({ file }) => existsSync(file))
-  if (files.length === 0)
-    throw new ChaperoneError('not_found', {
-      detail: `No logs in ${invocation.folder.logs}: nothing was started there yet.`,
-    })
+  const files = chosenLogs(invocation)
+  const count = lineCount(invocation)
   const { print } = invocation.terminal
-  for (const each of files) {
-    if (files.length > 1) print(`==> ${each.name} <==`)
-    const lines = (await readFile(each.file, 'utf8')).trimEnd().split('\n')
-    for (const line of count === 0 ? [] : lines.slice(-count)) print(line)
+  for (const { name, file } of files) {
+    if (files.length > 1) print(`==> ${name} <==`)
+    for (const line of await lastLines(file, count)) print(line)
   }
   if (flag(invocation, 'follow')) await Promise.all(files.map(({ file }) => follow(file, print)))
   return EXIT.ok
+}
+
+function chosenLogs({ positionals, folder }: Invocation): ReadonlyArray<{ name: string; file: string }> {
+  const [name] = positionals
+  if (name !== undefined && !NAMES.some((known) => known === name)) {
+    throw usageError(logs, `${name} is none of ${NAMES.join(', ')}.`)
+  }
+  const files = (name === undefined ? NAMES : [name])
+    .map((each) => ({ name: each, file: join(folder.logs, `${each}.log`) }))
+    .filter(({ file }) => existsSync(file))
+  if (files.length > 0) return files
+  throw new ChaperoneError('not_found', {
+    detail: `No logs in ${folder.logs}: nothing was started there yet.`,
+  })
+}
+
+function lineCount(invocation: Invocation): number {
+  const count = Number(text(invocation, 'lines') ?? 50)
+  if (!Number.isInteger(count) || count < 0) throw usageError(logs, '--lines takes a whole number.')
+  return count
+}
+
+async function lastLines(file: string, count: number): Promise<string[]> {
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+  return count === 0 ? [] : lines.slice(-count)
 }
 
 /** Until the command is interrupted. A file that was replaced by a shorter one is read from its start. */

@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import * as z from 'zod'
+import { ApprovalCard } from '../../core/wire/internal.ts'
+import { usageError } from './arguments.ts'
+import { type ApiClient, controlPlane } from './client.ts'
+import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
+import { printable, table } from './table.ts'
+
+const PATH = '/api/dashboard/proxy-approvals'
+const Cards = z.object({ approvals: z.array(ApprovalCard) })
+const Answered = z.looseObject({ id: z.string(), status: z.string() })
+
+export const approvals: Command = {
+  name: 'approvals',
+  summary: 'Shows the requests that wait for a person, and answers them.',
+  usage: ['approvals ls [--all]', 'approvals watch', 'approvals approve|deny ID [--note TEXT]'],
+  details:
+    'A request is answered once; it goes on (or is refused) within milliseconds. Unanswered ones expire.',
+  options: {
+    all: { type: 'boolean', help: 'answered and expired ones too' },
+    note: { type: 'string', value: 'TEXT', help: 'kept with the answer in the audit log' },
+  },
+  examples: [
+    ['chaperone approvals ls', 'what waits'],
+    ['chaperone approvals approve apv_1f2e --note "checked with Ada"', 'let it go on'],
+    ['chaperone approvals deny apv_1f2e', 'refuse it'],
+    ['chaperone approvals watch', 'each new one as it comes, until Ctrl-C'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [verb, id] = invocation.positionals
+  const api = controlPlane(invocation)
+  if (verb === undefined || verb === 'ls' || verb === 'list') return await printList(invocation, api)
+  if (verb === 'watch') return await watch(invocation, api)
+  if (verb !== 'approve' && verb !== 'deny')
+    throw usageError(approvals, `approvals ${verb} is none of ls, watch, approve, deny.`)
+  if (id === undefined)
+    throw usageError(approvals, `Which one? chaperone approvals ${verb} ID (see: chaperone approvals ls).`)
+  const note = text(invocation, 'note')
+  const answer = Answered.parse(await respond(api, id, verb === 'approve', note))
+  invocation.terminal.print(
+    flag(invocation, 'json') ? JSON.stringify(answer) : `${answer.id} is ${answer.status}.`,
+  )
+  return EXIT.ok
+}
+
+export async function pendingApprovals(api: ApiClient): Promise<readonly ApprovalCard[]> {
+  return Cards.parse(await api.call('GET', `${PATH}?status=pending`)).approvals
+}
+
+export function respond(api: ApiClient, id: string, approved: boolean, note?: string): Promise<unknown> {
+  return api.call('POST', PATH, { id, approved, ...(note === undefined ? {} : { note }) })
+}
+
+async function printList(invocation: Invocation, api: ApiClient): Promise<number> {
+  const isAll = flag(invocation, 'all')
+  const found = isAll ? Cards.parse(await api.call('GET', PATH)).approvals : await pendingApprovals(api)
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ approvals: found }))
+  else if (found.length === 0) print('Nothing waits for a person.')
+  else
+    for (const line of table(
+      ['ID', 'STATUS', 'AGENT', 'ACTION', 'TARGET', 'RISK', 'EXPIRES'],
+      found.map(row),
+    ))
+      print(line)
+  return EXIT.ok
+}
+
+function row(card: ApprovalCard): unknown[] {
+  return [card.id, card.status, card.agent, card.action_type, card.target, card.risk_score, card.expires_at]
+}
+
+/** The complete picture that a person answers on; text from agents cannot move the cursor. */
+export function cardLines(card: ApprovalCard): string[] {
+  const groups = card.required_approver_groups
+  return [
+    `${card.id}  ${card.agent} wants ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
+    ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
+    `  parameters  ${JSON.stringify(card.parameters)}`,
+    `  risk        ${card.risk_score}${card.risk_factors.length > 0 ? ` (${card.risk_factors.join(', ')})` : ''}`,
+    ...(card.matched_rule === null ? [] : [`  rule        ${card.matched_rule}`]),
+    ...(groups.length === 0 ? [] : [`  approvers   ${groups.join(', ')}`]),
+    ...(card.requested_by_agent_text === null
+      ? []
+      : [`  the agent says (unchecked): "${card.requested_by_agent_text}"`]),
+    `  expires     ${card.expires_at}`,
+  ].map(printable)
+}
+
+async function watch(invocation: Invocation, api: ApiClient): Promise<never> {
+  const { print, warn } = invocation.terminal
+  const seen = new Set<string>()
+  warn('Waiting for requests that need a person; Ctrl-C ends.')
+  for (;;) {
+    for (const card of await pendingApprovals(api)) {
+      if (seen.has(card.id)) continue
+      seen.add(card.id)
+      if (flag(invocation, 'json')) print(JSON.stringify(card))
+      else {
+        for (const line of cardLines(card)) print(line)
+        print(`  answer      chaperone approvals approve ${card.id}   (or deny)`)
+      }
+    }
+    await delay(500)
+  }
+}

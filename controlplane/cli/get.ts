@@ -1,0 +1,161 @@
+import * as z from 'zod'
+import { usageError } from './arguments.ts'
+import { type ApiClient, controlPlane } from './client.ts'
+import { type Command, EXIT, flag, type Invocation } from './command.ts'
+import { nearest } from './nearest.ts'
+import { table } from './table.ts'
+
+type Column = readonly [header: string, path: string]
+type Kind = { readonly path: string; readonly list: string; readonly columns: readonly Column[] }
+
+const SOURCE: Column = ['FROM', 'managed_by|source']
+const KINDS: Readonly<Record<string, Kind>> = {
+  gateways: {
+    path: '/api/dashboard/gateway',
+    list: 'gateways',
+    columns: [
+      ['NAME', 'name'],
+      ['STATUS', 'status'],
+      ['LEVEL', 'enforcementLevel'],
+      ['APPLIED', 'live.applied_version'],
+      ['DESIRED', 'live.desired_version'],
+      ['ID', 'id'],
+    ],
+  },
+  connectors: {
+    path: '/api/dashboard/connectors',
+    list: 'connectors',
+    columns: [
+      ['NAME', 'name'],
+      ['TYPE', 'type'],
+      ['DOMAINS', 'domains'],
+      ['CREDENTIAL', 'has_token'],
+      SOURCE,
+      ['ID', 'id'],
+    ],
+  },
+  permissions: {
+    path: '/api/dashboard/permissions',
+    list: 'permissions',
+    columns: [
+      ['AGENT', 'agent'],
+      ['PATTERN', 'action_pattern'],
+      ['DECISION', 'decision'],
+      ['REASON', 'reason'],
+      SOURCE,
+      ['ID', 'id'],
+    ],
+  },
+  policies: {
+    path: '/api/dashboard/policies',
+    list: 'policies',
+    columns: [
+      ['NAME', 'name'],
+      ['ENABLED', 'enabled'],
+      ['PRIORITY', 'priority'],
+      ['VERSION', 'version'],
+      SOURCE,
+      ['ID', 'id'],
+    ],
+  },
+  agents: {
+    path: '/api/dashboard/agents',
+    list: 'agents',
+    columns: [
+      ['NAME', 'name'],
+      ['STATUS', 'status'],
+      ['ENVIRONMENT', 'environment'],
+      ['LAST SEEN', 'last_seen_at'],
+      ['ID', 'agent_id'],
+    ],
+  },
+  manifests: {
+    path: '/api/dashboard/manifests',
+    list: 'objects',
+    columns: [
+      ['KIND', 'kind'],
+      ['NAMESPACE', 'namespace'],
+      ['NAME', 'name'],
+      ['ACCEPTED', 'accepted'],
+      ['FILE', 'managed_by'],
+      ['REASONS', 'reasons'],
+    ],
+  },
+}
+
+export const get: Command = {
+  name: 'get',
+  summary: 'Lists what is in force: gateways, connectors, permissions, policies, agents, manifests.',
+  usage: [`get ${Object.keys(KINDS).join('|')}`],
+  options: {},
+  examples: [
+    ['chaperone get permissions', 'every rule and where it comes from'],
+    ['chaperone get manifests', 'every manifest with its verdict; exit code 1 when one is refused'],
+    ['chaperone get policies --json', 'complete rows'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [name = ''] = invocation.positionals
+  const kind = KINDS[name] ?? KINDS[`${name}s`] ?? KINDS[`${name.slice(0, -1)}ies`]
+  if (kind === undefined) {
+    const hint = nearest(name, Object.keys(KINDS))
+    throw usageError(
+      get,
+      `get ${name} is none of ${Object.keys(KINDS).join(', ')}.${hint === undefined ? '' : ` Did you mean ${hint}?`}`,
+    )
+  }
+  const answer = await controlPlane(invocation).call<Record<string, unknown>>('GET', kind.path)
+  const rows = z.array(z.record(z.string(), z.unknown())).parse(answer[kind.list] ?? [])
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(answer))
+  else printRows(kind, rows, print)
+  return kind.list === 'objects' ? manifestVerdict(answer, rows, invocation) : EXIT.ok
+}
+
+function printRows(
+  kind: Kind,
+  rows: readonly Record<string, unknown>[],
+  print: (line: string) => void,
+): void {
+  const cells = rows.map((row) => kind.columns.map(([, path]) => at(row, path)))
+  for (const line of table(
+    kind.columns.map(([header]) => header),
+    cells,
+  ))
+    print(line)
+}
+
+/** `a.b` walks down, `a|b` takes the first that is there. */
+function at(row: Record<string, unknown>, path: string): unknown {
+  for (const alternative of path.split('|')) {
+    const value = alternative
+      .split('.')
+      .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], row)
+    if (value !== null && value !== undefined) return value
+  }
+  return null
+}
+
+const Problem = z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() })
+
+/** What the watcher refused, by file and line. */
+export async function manifestProblems(api: ApiClient): Promise<string[]> {
+  return problemLines(await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests'))
+}
+
+function problemLines(answer: Record<string, unknown>): string[] {
+  const problems = z.array(Problem).parse(answer['problems'] ?? [])
+  return problems.map(({ file, line, message }) => `${file}${line ? `:${line}` : ''}: ${message}`)
+}
+
+function manifestVerdict(
+  answer: Record<string, unknown>,
+  rows: readonly Record<string, unknown>[],
+  invocation: Invocation,
+): number {
+  const problems = problemLines(answer)
+  for (const line of problems) invocation.terminal.warn(line)
+  return problems.length > 0 || rows.some((row) => row['accepted'] === false) ? EXIT.refused : EXIT.ok
+}

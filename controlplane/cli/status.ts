@@ -1,0 +1,88 @@
+import * as z from 'zod'
+import { pendingApprovals } from './approvals.ts'
+import { type ApiClient, controlPlane, localGateway } from './client.ts'
+import { type Command, EXIT, flag, type Invocation } from './command.ts'
+import { readRunFile } from './data-folder.ts'
+import { lockHolder } from './folder-lock.ts'
+import { manifestProblems } from './get.ts'
+import { registeredAgents } from './local-agents.ts'
+
+const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
+
+export const status: Command = {
+  name: 'status',
+  summary:
+    'Says what runs, what is stopped, what waits for a person, and whether the manifests are in force.',
+  usage: ['status'],
+  options: {},
+  examples: [
+    ['chaperone status', 'exit code 0: all well; 1: something is wrong; 3: nothing runs'],
+    ['chaperone status --json | jq .pending_approvals', 'for scripts'],
+  ],
+  run,
+}
+
+type Report = {
+  readonly base_url: string
+  readonly pid: number | null
+  readonly health: string
+  readonly checks: unknown
+  readonly gateway: Readonly<Record<string, unknown>> | null
+  readonly agents: readonly { name: string; proxy_url: string }[]
+  readonly kill_switches: readonly { scope: string; reason: string }[]
+  readonly pending_approvals: number
+  readonly manifest_problems: readonly string[]
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const report = await gather(invocation, controlPlane(invocation))
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify(report))
+  else for (const line of lines(report)) print(line)
+  const isWell = report.health === 'healthy' && report.manifest_problems.length === 0
+  return isWell ? EXIT.ok : EXIT.refused
+}
+
+async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
+  const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !invocation.env['CHAPERONE_URL']
+  const gateway = hasGateway ? localGateway(invocation.folder) : null
+  const [health, gatewayStatus, agents, kill, pending, problems] = await Promise.all([
+    api.send('GET', '/api/health'),
+    gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
+    gateway === null ? [] : registeredAgents(gateway),
+    api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
+    pendingApprovals(api),
+    manifestProblems(api),
+  ])
+  return {
+    base_url: api.url,
+    pid: lockHolder(invocation.folder.lock) ?? null,
+    health: String(health.body['status'] ?? health.status),
+    checks: health.body['checks'],
+    gateway: gatewayStatus,
+    agents,
+    kill_switches: kill.effective,
+    pending_approvals: pending.length,
+    manifest_problems: problems,
+  }
+}
+
+function lines(report: Report): string[] {
+  const { gateway } = report
+  const stopped = report.kill_switches.map(({ scope, reason }) => `${scope} (${reason})`)
+  return [
+    `control plane  ${report.health} at ${report.base_url}${report.pid === null ? '' : ` (pid ${report.pid})`}`,
+    gateway === null
+      ? 'gateway        none (Mode B)'
+      : `gateway        ${gateway['status']}, ${gateway['enforcement_level']}, configuration ${gateway['snapshot_version'] ?? 'not yet received'}`,
+    `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxy_url}`).join(', ') || 'none registered'}`,
+    `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
+    `approvals      ${report.pending_approvals === 0 ? 'nothing waits' : `${report.pending_approvals} wait: chaperone approvals ls`}`,
+    ...(report.manifest_problems.length === 0
+      ? ['manifests      in force']
+      : [
+          'manifests      the last good state is in force; mend:',
+          ...report.manifest_problems.map((line) => `  ${line}`),
+        ]),
+  ]
+}
