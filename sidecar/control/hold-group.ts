@@ -102,17 +102,18 @@ export class HoldGroup {
   async #untilPassed(): Promise<void> {
     const signal = await this.#next()
     if (signal.kind === 'empty' || this.isEmpty) return
-    if (signal.kind === 'verdict' && signal.status !== 'approved' && signal.status !== 'pending') {
-      this.#end(signal.status, signal.note)
-      return
-    }
-    const by = signal.kind === 'verdict' ? signal.by : null
+    if (signal.kind === 'verdict' && isEnd(signal.status)) this.#end(signal.status, signal.note)
+    else await this.#use(signal)
+  }
+
+  async #use(signal: Signal): Promise<void> {
     const spent = await this.#deps.calls.spend(this.#approval?.id ?? '', this.#hold.binding)
-    const next = nextStep(spent, signal.kind === 'deadline')
-    if (next === 'later') this.#lookLater()
-    else if (next === 'pass') this.#pass(by)
-    else if (next !== 'again' && next !== 'wait') this.#end(next, null)
-    if ((next === 'pass' || next === 'again') && !this.isEmpty) await this.#askAgain()
+    const step = stepAfter(spent)
+    if (isEnd(step)) this.#end(step, null)
+    else if (step === 'pass') this.#pass(signal.kind === 'verdict' ? signal.by : null)
+    else if (signal.kind === 'deadline') this.#end('expired', null)
+    else if (step === 'later') this.#lookLater()
+    if ((step === 'pass' || step === 'again') && !this.isEmpty) await this.#askAgain()
   }
 
   /** The yes went to one request; the rest needs one of its own. */
@@ -155,7 +156,7 @@ export class HoldGroup {
     first.settle({ kind: 'approved', approvalId, by })
   }
 
-  #end(kind: 'denied' | 'expired' | 'cancelled', note: string | null): void {
+  #end(kind: End, note: string | null): void {
     const approvalId = this.#approval?.id ?? ''
     this.#each((waiter) => waiter.settle({ kind, approvalId, note }))
   }
@@ -196,12 +197,17 @@ export class HoldGroup {
   }
 }
 
-type Step = 'pass' | 'again' | 'wait' | 'later' | 'denied' | 'expired' | 'cancelled'
+type End = 'denied' | 'expired' | 'cancelled'
+type Step = End | 'pass' | 'again' | 'wait' | 'later'
 
-function nextStep(spent: SpendReply | 'unknown' | null, isLast: boolean): Step {
-  if (spent === 'unknown') return isLast ? 'expired' : 'again'
-  if (spent === null) return isLast ? 'expired' : 'later'
+function isEnd(status: string): status is End {
+  return status === 'denied' || status === 'expired' || status === 'cancelled'
+}
+
+function stepAfter(spent: SpendReply | 'unknown' | null): Step {
+  if (spent === 'unknown') return 'again'
+  if (spent === null) return 'later'
   if (spent.spent) return 'pass'
-  if (spent.status === 'pending') return isLast ? 'expired' : 'wait'
-  return spent.status === 'approved' ? 'again' : spent.status
+  if (isEnd(spent.status)) return spent.status
+  return spent.status === 'pending' ? 'wait' : 'again'
 }
