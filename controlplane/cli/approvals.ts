@@ -94,16 +94,17 @@ async function watch(invocation: Invocation, api: ApiClient): Promise<never> {
   const { print, warn } = invocation.terminal
   const seen = new Set<string>()
   warn('Waiting for requests that need a person; Ctrl-C ends.')
+  const asJson = flag(invocation, 'json')
   for (;;) {
-    for (const card of await pendingApprovals(api)) {
-      if (seen.has(card.id)) continue
+    const fresh = (await pendingApprovals(api)).filter((card) => !seen.has(card.id))
+    for (const card of fresh) {
       seen.add(card.id)
-      if (flag(invocation, 'json')) print(JSON.stringify(card))
-      else {
-        for (const line of cardLines(card)) print(line)
-        print(`  answer      chaperone approvals approve ${card.id}   (or deny)`)
-      }
+      for (const line of asJson ? [JSON.stringify(card)] : watchLines(card)) print(line)
     }
     await delay(500)
   }
+}
+
+function watchLines(card: ApprovalCard): string[] {
+  return [...cardLines(card), `  answer      chaperone approvals approve ${card.id}   (or deny)`]
 }

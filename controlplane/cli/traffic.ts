@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
-import { RecordSchema, type TrafficRecord } from '../../core/record.ts'
+import { RecordSchema } from '../../core/record.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
@@ -87,9 +87,7 @@ function show(invocation: Invocation, records: readonly Shown[], seen: Set<strin
 }
 
 /** `time agent action DECISION 12ms (note)`. */
-export function trafficLine(
-  record: Pick<TrafficRecord, 'time' | 'decision' | 'latency_ms'> & Partial<TrafficRecord>,
-): string {
+export function trafficLine(record: Shown): string {
   const what = record.action_type ?? `${record.method ?? '?'} ${record.host ?? '?'}`
   const note = record.note ? ` (${record.note})` : ''
   return printable(

@@ -1,0 +1,75 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { LineCounter, parseAllDocuments } from 'yaml'
+import type * as z from 'zod'
+import { API_VERSION, ManifestResource } from '../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+
+export type ManifestFile = { readonly path: string; readonly text: string }
+export type Checked = {
+  readonly resources: readonly ManifestResource[]
+  /** `file:line: what is wrong`. */
+  readonly problems: readonly string[]
+}
+
+/** The files that a person named; a folder stands for the YAML files in it. */
+export function readManifestFiles(names: readonly string[], cwd: string): ManifestFile[] {
+  return names.flatMap((name) => {
+    const path = resolve(cwd, name)
+    if (!existsSync(path)) throw new ChaperoneError('validation', { detail: `${name} does not exist.` })
+    if (!statSync(path).isDirectory()) return [{ path, text: readFileSync(path, 'utf8') }]
+    const inside = readdirSync(path).filter((file) => /^[^.].*\.ya?ml$/.test(file))
+    return inside
+      .sort()
+      .map((file) => ({ path: join(path, file), text: readFileSync(join(path, file), 'utf8') }))
+  })
+}
+
+/** Reads every document against the schemas that the control plane uses too. */
+export function checkManifest({ path, text }: ManifestFile): Checked {
+  const lines = new LineCounter()
+  const resources: ManifestResource[] = []
+  const problems: string[] = []
+  const parsed = parseAllDocuments(text, { lineCounter: lines })
+  for (const document of Array.isArray(parsed) ? parsed : []) {
+    const at = (offset: number | undefined) => `${basename(path)}:${lines.linePos(offset ?? 0).line}`
+    const start = document.contents?.range?.[0]
+    if (document.errors.length > 0) {
+      problems.push(
+        ...document.errors.map((error) => `${at(error.pos[0])}: not valid YAML: ${firstLine(error.message)}`),
+      )
+    } else if (document.toJS() !== null) {
+      const checked = ManifestResource.safeParse(document.toJS())
+      if (checked.success) resources.push(checked.data)
+      else
+        problems.push(
+          ...checked.error.issues.map(
+            (issue) => `${at(offsetOf(document, issue.path) ?? start)}: ${issueText(issue)}`,
+          ),
+        )
+    }
+  }
+  return { resources, problems }
+}
+
+type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }
+
+/** Where the value at the path stands, or its nearest parent that exists. */
+function offsetOf(document: Located, path: readonly PropertyKey[]): number | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined
+    if (node?.range !== undefined) return node.range[0]
+  }
+  return undefined
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_union')
+    return `kind and apiVersion must be one of Gateway, Connector, Permission, Policy (${API_VERSION}) or Secret (v1)`
+  const path = issue.path.map(String).join('.')
+  return `${path}${path === '' ? '' : ': '}${issue.message}`
+}
+
+function firstLine(message: string): string {
+  return message.split('\n')[0] ?? message
+}
