@@ -39,6 +39,12 @@ export async function getAgent(q: Query, id: string): Promise<AgentRow | undefin
   return rows[0]
 }
 
+/** Locked until the transaction ends: two changes of one agent follow each other. */
+export async function lockAgent(q: Query, id: string): Promise<AgentRow | undefined> {
+  const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where id = $1 for update`, [id])
+  return rows[0]
+}
+
 /** The agent that bears the name now: a revoked one has given it up. */
 export async function findAgentByName(q: Query, name: string): Promise<AgentRow | undefined> {
   const { rows } = await q.query<AgentRow>(

@@ -1,0 +1,94 @@
+import { timingSafeEqual } from 'node:crypto'
+import { ChaperoneError } from '../../core/errors.ts'
+import { newId } from '../crypto/ids.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import { hashPassword } from '../crypto/password.ts'
+import { sha256 } from '../crypto/tokens.ts'
+import { recordEvent } from '../events.ts'
+import { takeInvitation } from '../store/invitations.ts'
+import type { Db, Query } from '../store/query.ts'
+import { hasUsers, insertUser, lockRegistrations, type Role, type UserRow } from '../store/users.ts'
+
+export type RegistrationDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly registration: 'open' | 'invite'
+  /** On loopback the first person needs no link: nobody else can reach the address. */
+  readonly isLoopback: boolean
+}
+
+export type RegistrationInput = {
+  readonly email: string
+  readonly password: string
+  readonly name: string
+  readonly setup_token?: string | undefined
+  readonly invite_token?: string | undefined
+}
+
+export type Registration = {
+  register(input: RegistrationInput): Promise<UserRow>
+  /** The token of the first-owner link; null once there is an owner. */
+  setupToken(): Promise<string | null>
+}
+
+export function createRegistration(deps: RegistrationDeps): Registration {
+  // Made from the master key: the same on every replica and after every start, and nowhere stored.
+  const token = deps.keyring.derive(`first owner of ${deps.orgId}`).toString('base64url')
+  return {
+    async register(input) {
+      const passwordHash = await hashPassword(input.password)
+      return deps.db.tx(async (q) => {
+        await lockRegistrations(q)
+        const role = await roleFor(q, input, deps, token)
+        const { email, name } = input
+        const user = await insertUser(q, {
+          id: newId('user'),
+          orgId: deps.orgId,
+          email,
+          name,
+          role,
+          passwordHash,
+          groups: [],
+        })
+        if (user === undefined) {
+          throw new ChaperoneError('conflict', {
+            detail: 'This e-mail address has an account already: sign in instead',
+          })
+        }
+        const actor = { userId: user.id, label: email }
+        await recordEvent(q, { orgId: deps.orgId, actor, type: 'user.registered', details: { email, role } })
+        return user
+      })
+    },
+    setupToken: async () => ((await hasUsers(deps.db)) ? null : token),
+  }
+}
+
+async function roleFor(
+  q: Query,
+  input: RegistrationInput,
+  deps: RegistrationDeps,
+  token: string,
+): Promise<Role> {
+  if (!(await hasUsers(q))) {
+    if (deps.isLoopback && input.setup_token === undefined) return 'owner'
+    if (input.setup_token !== undefined && isSame(input.setup_token, token)) return 'owner'
+    throw refused('The first owner registers through the link that the control plane printed when it started')
+  }
+  if (input.invite_token !== undefined) {
+    const invitation = await takeInvitation(q, sha256(input.invite_token), input.email)
+    if (invitation !== undefined) return invitation.role
+    throw refused('The invitation is over, used, or for another e-mail address: ask for a new one')
+  }
+  if (deps.registration === 'open') return 'viewer'
+  throw refused('Ask an owner or admin of this installation for an invitation')
+}
+
+function refused(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { error: 'Registration is by invitation', detail })
+}
+
+function isSame(given: string, token: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(token))
+}

@@ -1,0 +1,144 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import { newId } from '../crypto/ids.ts'
+import { issueUserKey, randomToken, sha256 } from '../crypto/tokens.ts'
+import { actorOf, recordEvent } from '../events.ts'
+import type { UserPrincipal } from '../http/auth.ts'
+import { insertInvitation } from '../store/invitations.ts'
+import type { Db, Query } from '../store/query.ts'
+import { deleteSessionsOf } from '../store/sessions.ts'
+import { insertUserKey } from '../store/user-keys.ts'
+import { listUsers, lockUser, type Role, type UserRow, updateUser } from '../store/users.ts'
+
+export type UsersDeps = { readonly db: Db; readonly orgId: string }
+
+export type Users = {
+  list(): Promise<readonly UserRow[]>
+  changeRole(by: UserPrincipal, userId: string, role: Role): Promise<UserRow>
+  suspend(by: UserPrincipal, userId: string): Promise<UserRow>
+  activate(by: UserPrincipal, userId: string): Promise<UserRow>
+  setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
+  /** The key, shown this once. */
+  createKey(by: UserPrincipal, userId: string): Promise<string>
+  /** The token of the link to register with. */
+  invite(by: UserPrincipal, email: string, role: Role): Promise<string>
+}
+
+export function createUsers(deps: UsersDeps): Users {
+  const change = <T>(userId: string, work: (q: Query, user: UserRow) => Promise<T>) =>
+    deps.db.tx(async (q) => work(q, await existing(q, userId)))
+  return {
+    list: () => listUsers(deps.db),
+    changeRole: (by, userId, role) =>
+      change(userId, async (q, user) => {
+        refuseRoleChange(by, user, role)
+        if (user.role === role) return user
+        const changed = await updateUser(q, userId, { role })
+        await deleteSessionsOf(q, userId)
+        await note(q, deps, by, 'user.role_changed', {
+          user_id: userId,
+          email: user.email,
+          from: user.role,
+          to: role,
+        })
+        return changed
+      }),
+    suspend: (by, userId) =>
+      change(userId, async (q, user) => {
+        if (user.role === 'owner') throw forbidden('An owner cannot be suspended: change the role first')
+        return setStatus(q, deps, { by, user, status: 'suspended' })
+      }),
+    activate: (by, userId) => change(userId, (q, user) => setStatus(q, deps, { by, user, status: 'active' })),
+    setGroups: (by, userId, groups) =>
+      change(userId, async (q, user) => {
+        const changed = await updateUser(q, userId, { groups: [...new Set(groups)] })
+        await note(q, deps, by, 'user.role_changed', {
+          user_id: userId,
+          email: user.email,
+          change: 'groups',
+          from: user.groups,
+          to: changed.groups,
+        })
+        return changed
+      }),
+    createKey: (by, userId) =>
+      change(userId, async (q, user) => {
+        if (user.id !== by.userId && user.role === 'owner' && by.role !== 'owner') {
+          throw forbidden('Only an owner may make a key for an owner')
+        }
+        const { key, prefix, sha256: hash } = issueUserKey()
+        await insertUserKey(q, { id: newId('key'), userId, prefix, sha256: hash })
+        await note(q, deps, by, 'user.role_changed', {
+          user_id: userId,
+          email: user.email,
+          change: 'key',
+          prefix,
+        })
+        return key
+      }),
+    invite: (by, email, role) => invite(deps, { by, email, role }),
+  }
+}
+
+async function invite(
+  { db, orgId }: UsersDeps,
+  { by, email, role }: { by: UserPrincipal; email: string; role: Role },
+): Promise<string> {
+  if (role === 'owner' && by.role !== 'owner') throw forbidden('Only an owner may invite an owner')
+  const token = randomToken()
+  await insertInvitation(db, {
+    id: newId('invitation'),
+    orgId,
+    email,
+    role,
+    tokenSha256: sha256(token),
+    invitedBy: by.email,
+  })
+  return token
+}
+
+async function setStatus(
+  q: Query,
+  deps: UsersDeps,
+  { by, user, status }: { by: UserPrincipal; user: UserRow; status: UserRow['status'] },
+): Promise<UserRow> {
+  if (user.status === status) return user
+  const changed = await updateUser(q, user.id, { status })
+  if (status === 'suspended') await deleteSessionsOf(q, user.id)
+  const type = status === 'active' ? 'user.activated' : 'user.suspended'
+  await note(q, deps, by, type, { user_id: user.id, email: user.email })
+  return changed
+}
+
+/** Only an owner makes or unmakes owners, and nobody unmakes himself: there is always one left. */
+function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
+  if (user.role !== 'owner' && role !== 'owner') return
+  if (by.role !== 'owner') throw forbidden('Only an owner may make somebody an owner or end it')
+  if (user.id === by.userId && role !== 'owner') {
+    throw forbidden('An owner cannot end his own ownership: another owner has to')
+  }
+  if (by.via === 'admin_token' && user.role === 'owner' && role !== 'owner') {
+    throw forbidden('The admin token cannot end an ownership: an owner has to sign in for that')
+  }
+}
+
+async function existing(q: Query, userId: string): Promise<UserRow> {
+  const user = await lockUser(q, userId)
+  if (user !== undefined) return user
+  throw new ChaperoneError('not_found', {
+    detail: `There is no user ${userId}: see GET /api/dashboard/users`,
+  })
+}
+
+function note(
+  q: Query,
+  { orgId }: UsersDeps,
+  by: UserPrincipal,
+  type: 'user.role_changed' | 'user.suspended' | 'user.activated',
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return recordEvent(q, { orgId, actor: actorOf(by), type, details })
+}
+
+function forbidden(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail })
+}

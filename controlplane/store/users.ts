@@ -1,0 +1,77 @@
+import type { Query } from './query.ts'
+import { onlyRow } from './rows.ts'
+
+export type Role = 'owner' | 'admin' | 'member' | 'viewer'
+
+export type UserRow = {
+  readonly id: string
+  readonly orgId: string
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  readonly status: 'active' | 'suspended'
+  readonly passwordHash: string
+  readonly groups: readonly string[]
+  readonly createdAt: Date
+}
+
+export type UserInput = Omit<UserRow, 'status' | 'createdAt'>
+
+const COLUMNS = `id, org_id as "orgId", email, name, role, status, password_hash as "passwordHash", groups,
+  created_at as "createdAt"`
+
+export async function listUsers(q: Query): Promise<readonly UserRow[]> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users order by created_at, id`, [])
+  return rows
+}
+
+export async function getUser(q: Query, id: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1`, [id])
+  return rows[0]
+}
+
+/** Locked until the transaction ends: two changes of one user follow each other. */
+export async function lockUser(q: Query, id: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for update`, [id])
+  return rows[0]
+}
+
+export async function findUserByEmail(q: Query, email: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where lower(email) = lower($1)`, [
+    email,
+  ])
+  return rows[0]
+}
+
+/** Lets one registration at a time look whether there is an owner; until the transaction ends. */
+export async function lockRegistrations(q: Query): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
+}
+
+export async function hasUsers(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ some: boolean }>('select exists (select 1 from users) as some', [])
+  return onlyRow(rows).some
+}
+
+/** Undefined when the e-mail address has an account already. */
+export async function insertUser(q: Query, row: UserInput): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(
+    `insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (org_id, lower(email)) do nothing returning ${COLUMNS}`,
+    [row.id, row.orgId, row.email, row.name, row.role, row.passwordHash, row.groups],
+  )
+  return rows[0]
+}
+
+export async function updateUser(
+  q: Query,
+  id: string,
+  change: Partial<Pick<UserRow, 'role' | 'status' | 'groups'>>,
+): Promise<UserRow> {
+  const { rows } = await q.query<UserRow>(
+    `update users set role = coalesce($2, role), status = coalesce($3, status), groups = coalesce($4, groups)
+     where id = $1 returning ${COLUMNS}`,
+    [id, change.role ?? null, change.status ?? null, change.groups ?? null],
+  )
+  return onlyRow(rows)
+}
