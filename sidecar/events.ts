@@ -1,0 +1,51 @@
+import type { TrafficRecord } from '../core/record.ts'
+import type { Recent } from './admin/recent.ts'
+import type { Metrics } from './metrics.ts'
+import type { Exchange } from './pipeline/exchange.ts'
+import type { EventPort } from './pipeline/ports.ts'
+
+export type EventsDeps = {
+  readonly metrics: Metrics
+  readonly recent: Recent
+  readonly log: {
+    info(fields: object, message: string): void
+    debug(fields: object, message: string): void
+  }
+}
+
+export type Events = EventPort & {
+  /** Requests under way by agent name; null for those that nobody is known to have sent yet. */
+  activeByAgent(): ReadonlyMap<string | null, number>
+}
+
+/** One call per business event: it counts, keeps and logs, so that the three never disagree. */
+export function createEvents({ metrics, recent, log }: EventsDeps): Events {
+  const active = new Set<Exchange>()
+  return {
+    accepted(exchange) {
+      active.add(exchange)
+      metrics.accepted()
+    },
+    finished(exchange, record) {
+      active.delete(exchange)
+      metrics.finished(record, exchange.outcome.denyReason)
+      recent.add(record)
+      // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
+      if (record.decision === 'ALLOW' && record.note === null) log.debug(lineOf(record), 'request')
+      else log.info(lineOf(record), 'request')
+    },
+    activeByAgent() {
+      const counts = new Map<string | null, number>()
+      for (const exchange of active) {
+        const agent = exchange.agent?.name ?? null
+        counts.set(agent, (counts.get(agent) ?? 0) + 1)
+      }
+      return counts
+    },
+  }
+}
+
+function lineOf(record: TrafficRecord): object {
+  const { id, agent, action_type, decision, latency_ms, note, reason, method, host, path, status } = record
+  return { id, agent, action_type, decision, latency_ms, note, reason, method, host, path, status }
+}

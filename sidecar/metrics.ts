@@ -1,0 +1,205 @@
+import type { TrafficRecord } from '../core/record.ts'
+import type { KillEntry } from '../core/wire/sync.ts'
+import { createExposition, type Exposition, Histogram, type Labels } from './admin/exposition.ts'
+import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
+import type { DenyReason } from './pipeline/exchange.ts'
+
+/** What is read at the moment of a scrape rather than counted. */
+export type Gauges = {
+  readonly activeByAgent: ReadonlyMap<string | null, number>
+  readonly killEntries: readonly KillEntry[]
+  readonly approvalsPending: number
+  readonly connectors: number
+  readonly uptimeSeconds: number
+}
+
+export type Metrics = {
+  /** One more request, whatever becomes of it. */
+  accepted(): void
+  /** The finished request. */
+  finished(record: TrafficRecord, denyReason: DenyReason | null): void
+  /** Requests accepted, and finished by decision, since the start. */
+  readonly counts: {
+    readonly total: number
+    readonly ALLOW: number
+    readonly HOLD: number
+    readonly DENY: number
+  }
+  /** `GET /metrics` (spec 4.5). */
+  scrape(gauges: Gauges): string
+  /** `GET /internal/metrics`. */
+  internal(gauges: Gauges): string
+}
+
+const DURATION_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 300]
+const OVERHEAD_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1]
+const LATENCY_MS_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000]
+
+/** All that is counted per agent and connector: found with one look-up per request. */
+class Slot {
+  readonly labels: { readonly agent: string; readonly connector: string }
+  readonly duration = new Histogram(DURATION_BOUNDS)
+  readonly overhead = new Histogram(OVERHEAD_BOUNDS)
+  readonly requests = new Map<string, { readonly labels: Labels; value: number }>()
+  readonly denied = new Map<string, number>()
+  readonly wouldBlock = new Map<string, number>()
+  approved = 0
+
+  constructor(agent: string, connector: string) {
+    this.labels = { agent, connector }
+  }
+}
+
+export function createMetrics(): Metrics {
+  const bounds = createLabelBounds()
+  const slots = new Map<string, Slot>()
+  const connectorErrors = new Map<string, Map<string, number>>()
+  const rateLimited = new Map<string, number>()
+  const seenAgents = new Set<string>()
+  const seenScopes = new Set<string>(['all'])
+  const latency = new Histogram(LATENCY_MS_BOUNDS)
+  const counts = { total: 0, ALLOW: 0, HOLD: 0, DENY: 0 }
+
+  function slotOf(agent: string, connector: string): Slot {
+    const key = `${agent}\n${connector}`
+    const known = slots.get(key)
+    if (known !== undefined) return known
+    const slot = new Slot(agent, connector)
+    slots.set(key, slot)
+    return slot
+  }
+
+  return {
+    counts,
+    accepted() {
+      counts.total++
+    },
+    finished(record, denyReason) {
+      const slot = slotOf(bounds.agent(record.agent), bounds.connector(record.connector))
+      counts[record.decision]++
+      latency.observe(record.latency_ms)
+      countRequest(slot, record, bounds.action(record.action_type))
+      const reason = denyReason === null ? null : DENIED_LABEL[denyReason]
+      if (reason !== null) bump(slot.denied, reason)
+      if (denyReason === 'rate_limit') bump(rateLimited, slot.labels.agent)
+      const errorType = errorTypeOf(record)
+      if (errorType !== null) bumpIn(connectorErrors, slot.labels.connector, errorType)
+    },
+    scrape(gauges) {
+      const out = createExposition()
+      writeSlots(out, [...slots.values()])
+      writeActive(out, gauges, { seenAgents, label: bounds.agent })
+      writeKill(out, gauges, seenScopes)
+      out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
+      out.sample('svc_approvals_pending', {}, gauges.approvalsPending)
+      out.family('svc_connector_errors_total', 'counter', 'Upstream failures by connector and kind.')
+      for (const [connector, byType] of connectorErrors) {
+        for (const [error_type, n] of byType)
+          out.sample('svc_connector_errors_total', { connector, error_type }, n)
+      }
+      out.family('svc_rate_limit_hits_total', 'counter', 'Requests refused with 429 by agent.')
+      for (const [agent, n] of rateLimited) out.sample('svc_rate_limit_hits_total', { agent }, n)
+      return out.text()
+    },
+    internal(gauges) {
+      const out = createExposition()
+      out.family('svc_traffic_total', 'counter', 'Proxied requests accepted.')
+      out.sample('svc_traffic_total', {}, counts.total)
+      out.family('svc_traffic_latency_ms', 'histogram', 'Time from accept to the end of the answer in ms.')
+      out.histogram('svc_traffic_latency_ms', {}, latency)
+      writeGauge(out, 'svc_processes_active', 'Gateway processes behind this address.', 1)
+      writeGauge(out, 'svc_connectors_total', 'Connectors in force.', gauges.connectors)
+      writeGauge(out, 'svc_gateway_uptime_seconds', 'Seconds since the start.', gauges.uptimeSeconds)
+      return out.text()
+    },
+  }
+}
+
+function countRequest(slot: Slot, record: TrafficRecord, action_type: string): void {
+  const key = `${record.decision}${action_type}`
+  const known = slot.requests.get(key)
+  if (known === undefined) {
+    const labels = { ...slot.labels, decision: DECISION_LABEL[record.decision], action_type }
+    slot.requests.set(key, { labels, value: 1 })
+  } else known.value++
+  slot.duration.observe(record.latency_ms / 1_000)
+  slot.overhead.observe(record.overhead_ms / 1_000)
+  if (record.approval_id !== null && record.decision === 'ALLOW') slot.approved++
+  const { would, decision } = record
+  if (would !== null && would !== decision) bump(slot.wouldBlock, DECISION_LABEL[would])
+}
+
+function writeSlots(out: Exposition, slots: readonly Slot[]): void {
+  out.family('svc_requests_total', 'counter', 'Proxied requests by agent, connector, decision and action.')
+  for (const slot of slots) {
+    for (const { labels, value } of slot.requests.values()) out.sample('svc_requests_total', labels, value)
+  }
+  out.family('svc_requests_denied_total', 'counter', 'Refused requests by reason.')
+  writeBy(out, slots, { name: 'svc_requests_denied_total', label: 'reason', of: (slot) => slot.denied })
+  out.family('svc_requests_approved_total', 'counter', 'Requests that passed after a person said yes.')
+  for (const { labels, approved } of slots) {
+    if (approved > 0) out.sample('svc_requests_approved_total', labels, approved)
+  }
+  out.family(
+    'svc_would_block_total',
+    'counter',
+    'Requests forwarded that full enforcement would have stopped.',
+  )
+  writeBy(out, slots, { name: 'svc_would_block_total', label: 'outcome', of: (slot) => slot.wouldBlock })
+  writeHistograms(out, slots)
+}
+
+type By = {
+  readonly name: string
+  readonly label: string
+  readonly of: (slot: Slot) => ReadonlyMap<string, number>
+}
+
+function writeBy(out: Exposition, slots: readonly Slot[], { name, label, of }: By): void {
+  for (const slot of slots) {
+    for (const [value, n] of of(slot)) out.sample(name, { ...slot.labels, [label]: value }, n)
+  }
+}
+
+function writeHistograms(out: Exposition, slots: readonly Slot[]): void {
+  out.family('svc_request_duration_seconds', 'histogram', 'Time from accept to the end of the answer.')
+  for (const slot of slots) out.histogram('svc_request_duration_seconds', slot.labels, slot.duration)
+  out.family('svc_proxy_overhead_seconds', 'histogram', 'Time that the gateway itself added.')
+  for (const slot of slots) out.histogram('svc_proxy_overhead_seconds', slot.labels, slot.overhead)
+}
+
+type ActiveContext = { readonly seenAgents: Set<string>; readonly label: (agent: string | null) => string }
+
+/** An agent that was active once keeps its series, at 0. */
+function writeActive(out: Exposition, gauges: Gauges, { seenAgents, label }: ActiveContext): void {
+  const active = new Map<string, number>()
+  for (const [name, n] of gauges.activeByAgent) {
+    const agent = label(name)
+    seenAgents.add(agent)
+    active.set(agent, (active.get(agent) ?? 0) + n)
+  }
+  out.family('svc_active_connections', 'gauge', 'Requests, streams and tunnels under way by agent.')
+  for (const agent of seenAgents) out.sample('svc_active_connections', { agent }, active.get(agent) ?? 0)
+}
+
+function writeKill(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
+  const active = new Set(gauges.killEntries.map((entry) => entry.scope))
+  for (const scope of active) seenScopes.add(scope)
+  out.family('svc_kill_switch_active', 'gauge', '1 while something stops this scope.')
+  for (const scope of seenScopes) out.sample('svc_kill_switch_active', { scope }, active.has(scope) ? 1 : 0)
+}
+
+function writeGauge(out: Exposition, name: string, help: string, value: number): void {
+  out.family(name, 'gauge', help)
+  out.sample(name, {}, value)
+}
+
+function bump(counter: Map<string, number>, key: string): void {
+  counter.set(key, (counter.get(key) ?? 0) + 1)
+}
+
+function bumpIn(counters: Map<string, Map<string, number>>, outer: string, key: string): void {
+  const inner = counters.get(outer) ?? new Map<string, number>()
+  counters.set(outer, inner)
+  bump(inner, key)
+}
