@@ -82,21 +82,37 @@ export type OutboundEdit = {
 
 /**
  * The contract that built-in and custom connectors implement (spec 4.1: Name, Domains, ParseAction, InjectCredentials).
- * Pure: no I/O, no clock. Compile a custom one in by adding it to the list in `registry.ts`.
+ * Pure: no I/O, no clock; the same input gives the same answer. To add one, give it a `name` of `[a-z0-9_]+`, let every
+ * action type it returns begin with that name and a dot, and add it to `BUILT_IN` in `registry.ts`.
+ *
+ * - `parseAction` gets a request that is already unambiguous: segments decoded once, no dot or empty segments. What it
+ *   does not know it names `<name>.unmapped.<method>` (`unmappedAction`), never by a narrower name. It never throws;
+ *   what it cannot read in one way only is a `Refusal`, which the agent gets as a 400.
+ * - `injectCredentials` runs after every credential of the agent's own was taken out (Authorization, cookies, common
+ *   key headers, and the connector's `carriers`); after it the request carries exactly one. `injectAuth` does the usual.
  */
 export type Connector = {
   readonly name: string
-  /** Domains it owns without configuration; empty when they must be configured. */
+  /** Domains it owns: the configured ones, else its own; empty when they must be configured. */
   domains(config: ConnectorConfig): readonly string[]
   /** Names the request. `body` is given once it was read; without it a body-dependent class yields `candidates`. */
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
+  /** Body keys that the class of this request depends on, as paths (`state`, `params.name`); empty when it does not. */
+  decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
   /** Adds the credential to a request from which the agent's own were already removed. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
-  toRequest?(spec: { type: string; resource: Resource; parameters: Parameters }): ExecuteRequest | Refusal
+  toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
+}
+
+/** What `/execute` knows of an action. */
+export type ExecuteSpec = {
+  readonly type: string
+  readonly resource: Resource
+  readonly parameters: Parameters
 }
 
 export type ExecuteRequest = {

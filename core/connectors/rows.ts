@@ -11,6 +11,8 @@ export type RowTrie = { readonly root: Node }
 
 type Node = {
   readonly literals: Map<string, Node>
+  /** The same children by lower-case text, only to recognise a path that is misspelt in case. */
+  readonly folded: Map<string, Node>
   parameter: Node | null
   tail: Leaf | null
   leaf: Leaf | null
@@ -33,7 +35,7 @@ export function compileRows(rows: readonly Row[]): RowTrie {
 }
 
 function newNode(): Node {
-  return { literals: new Map(), parameter: null, tail: null, leaf: null }
+  return { literals: new Map(), folded: new Map(), parameter: null, tail: null, leaf: null }
 }
 
 function insert(root: Node, compiled: CompiledRow): void {
@@ -51,6 +53,7 @@ function insert(root: Node, compiled: CompiledRow): void {
 function literalChild(node: Node, text: string): Node {
   const child = node.literals.get(text) ?? newNode()
   node.literals.set(text, child)
+  node.folded.set(text.toLowerCase(), child)
   return child
 }
 
@@ -63,7 +66,9 @@ function addRow(leaf: Leaf | null, compiled: CompiledRow): Leaf {
   const target = leaf ?? new Map<string, CompiledRow[]>()
   const { row } = compiled
   const rows = target.get(row.method) ?? []
-  if (rows.some((other) => other.row.when === undefined || row.when === undefined)) {
+  const isClash = (other: Row) =>
+    other.when === undefined || row.when === undefined || other.template !== row.template
+  if (rows.some((other) => isClash(other.row))) {
     throw new Error(`two catalogue rows describe ${row.method} ${row.template}`)
   }
   rows.push(compiled)
@@ -78,7 +83,7 @@ function addRow(leaf: Leaf | null, compiled: CompiledRow): Leaf {
  * segments, not of rows.
  */
 export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
-  const leaf = descend(trie.root, path.segments, 0)
+  const leaf = descend(trie.root, path.segments, 0, 'literals')
   if (leaf === null) return null
   const rows = leaf.get(method) ?? leaf.get('*') ?? (method === 'HEAD' ? leaf.get('GET') : undefined)
   const first = rows?.[0]
@@ -91,14 +96,30 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 /** Raw and once-decoded segments, without a connector's own prefix. */
 export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
 
-function descend(node: Node, segments: readonly string[], at: number): Leaf | null {
+/**
+ * True for a path that no row has, but that a server which ignores case or a trailing slash would take for one:
+ * a name of its own (`unmapped`) would let a listed deed pass under another name.
+ */
+export function isNearMiss(trie: RowTrie, segments: readonly string[]): boolean {
+  if (descend(trie.root, segments, 0, 'literals') !== null) return false
+  const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments
+  const folded = bare.map((segment) => segment.toLowerCase())
+  return descend(trie.root, folded, 0, 'folded') !== null
+}
+
+function descend(
+  node: Node,
+  segments: readonly string[],
+  at: number,
+  by: 'literals' | 'folded',
+): Leaf | null {
   if (at === segments.length) return node.leaf
   const segment = segments[at] ?? ''
-  const literal = node.literals.get(segment)
-  const exact = literal === undefined ? null : descend(literal, segments, at + 1)
+  const literal = node[by].get(segment)
+  const exact = literal === undefined ? null : descend(literal, segments, at + 1, by)
   if (exact !== null) return exact
   const byParameter =
-    node.parameter === null || segment === '' ? null : descend(node.parameter, segments, at + 1)
+    node.parameter === null || segment === '' ? null : descend(node.parameter, segments, at + 1, by)
   return byParameter ?? node.tail
 }
 

@@ -1,0 +1,86 @@
+import type { Parameters } from '../action/action.ts'
+import type { CanonicalRequest } from '../request/canonical.ts'
+import { ACTIONS } from './codehost/actions.ts'
+import { CONTENTS } from './codehost/contents.ts'
+import { GIT } from './codehost/git.ts'
+import { ISSUES } from './codehost/issues.ts'
+import { PEOPLE } from './codehost/people.ts'
+import { PULLS } from './codehost/pulls.ts'
+import { REPOS } from './codehost/repos.ts'
+import type { AuthScheme, Connector, ConnectorConfig } from './connector.ts'
+import { injectAuth } from './credentials.ts'
+import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
+import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { compileRows } from './rows.ts'
+import { executeByRows } from './to-request.ts'
+
+const REST_ROWS = [...PULLS, ...ISSUES, ...CONTENTS, ...REPOS, ...ACTIONS, ...PEOPLE]
+const REST = compileRows(REST_ROWS)
+const GIT_OVER_HTTP = compileRows(GIT)
+
+const DOMAINS = ['api.github.com', 'github.com', 'uploads.github.com']
+const GIT_HOST = 'github.com'
+
+const NAMING: RowNaming = {
+  connector: 'codehost',
+  surface(request, config) {
+    // Only the public code host keeps git and REST on different names; a self-hosted one has both on one.
+    if (request.host === GIT_HOST) return { tries: [GIT_OVER_HTTP], path: request }
+    if (PUBLIC_API.has(request.host)) return { tries: [REST], path: request }
+    const base = baseOf(config)
+    if (base === null || base.host !== request.host) return { tries: [REST, GIT_OVER_HTTP], path: request }
+    const path = stripPrefix(request, restPrefixes(base.segments))
+    // Outside the prefix there is no REST: the same words there are pages for people.
+    if (path === null) return { tries: [GIT_OVER_HTTP], path: request }
+    return { tries: base.segments.length === 0 ? [REST, GIT_OVER_HTTP] : [REST], path }
+  },
+  resource: repositoryOf,
+}
+
+const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
+
+/** `/api/v3` has a sister for uploads. */
+function restPrefixes(base: readonly string[]): readonly (readonly string[])[] {
+  return base.join('/') === 'api/v3' ? [base, ['api', 'uploads']] : [base]
+}
+
+/** `owner/repo`, without the `.git` that clone addresses carry; an organisation stands for itself. */
+function repositoryOf(parameters: Parameters): { target?: string; account?: string } {
+  const { owner, repo, org } = parameters
+  if (typeof owner === 'string' && typeof repo === 'string') {
+    return { account: owner, target: `${owner}/${repo.endsWith('.git') ? repo.slice(0, -4) : repo}` }
+  }
+  return typeof org === 'string' ? { account: org, target: org } : {}
+}
+
+/** The code host: REST, git over HTTP, and GraphQL as one action. Self-hosted ones by `baseUrl`, path prefix included. */
+export const codehost: Connector = {
+  name: 'codehost',
+  domains: (config) => ownedDomains(config, DOMAINS),
+  parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
+  decidingKeys: (request, config) => rowKeys(NAMING, request, config),
+  injectCredentials(edit, secret, auth, request) {
+    injectAuth(edit, secret, isGitOverHttp(request) ? gitAuth(auth) : auth)
+  },
+  carriers: {
+    headers: ['x-github-token', 'private-token'],
+    query: ['client_id', 'client_secret'],
+    bodyFields: [],
+  },
+  defaultAuth: { type: 'token' },
+  toRequest: (spec, config) =>
+    executeByRows(REST_ROWS, spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
+}
+
+/** git clients and servers speak Basic; an administrator's own Basic user or `none` stays. */
+function gitAuth(auth: AuthScheme): AuthScheme {
+  return auth.type === 'basic' || auth.type === 'none' ? auth : { type: 'basic', username: 'x-access-token' }
+}
+
+function isGitOverHttp({ segments, rawQuery }: CanonicalRequest): boolean {
+  const last = segments.at(-1)
+  if (segments.length === 3) return last === 'git-receive-pack' || last === 'git-upload-pack'
+  return (
+    segments.length === 4 && last === 'refs' && segments[2] === 'info' && rawQuery.includes('service=git-')
+  )
+}

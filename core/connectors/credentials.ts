@@ -1,0 +1,178 @@
+import { ChaperoneError } from '../errors.ts'
+import { formatOf } from '../request/body.ts'
+import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import { readPair } from '../request/target.ts'
+import type { AuthScheme, Connector, OutboundEdit } from './connector.ts'
+import { removeMembers } from './json-members.ts'
+
+/** Header names that carry a credential on some API. None of them means anything else. */
+const HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'cookie2',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'x-apikey',
+  'x-auth-token',
+  'x-auth-key',
+  'x-access-token',
+  'x-api-token',
+  'x-token',
+  'x-authorization',
+  'x-goog-api-key',
+  'x-goog-iam-authorization-token',
+  'x-amz-security-token',
+  'x-vault-token',
+  'x-github-token',
+  'x-gitlab-token',
+  'private-token',
+  'job-token',
+  'deploy-token',
+  'ocp-apim-subscription-key',
+  'x-rapidapi-key',
+])
+
+/** Query parameters that carry a credential on some API. `key` and `token` mean other things: a connector names them. */
+const QUERY: ReadonlySet<string> = new Set([
+  'access_token',
+  'accesstoken',
+  'oauth_token',
+  'auth_token',
+  'authorization',
+  'api_key',
+  'apikey',
+  'api-key',
+  'x-api-key',
+  'private_token',
+  'job_token',
+  'client_secret',
+])
+
+/** Browsers cannot set headers on WebSockets, so some APIs take the key as a subprotocol. */
+const KEY_SUBPROTOCOL = /^(openai-insecure-api-key|openai-insecure-session-token|bearer|authorization)[.:]/i
+
+/** Removes the agent's own credentials from headers and query; every other byte of both stays as it was. */
+export function stripCredentials(edit: OutboundEdit, connector: Connector): void {
+  const { carriers } = connector
+  const named = new Set(carriers.headers)
+  edit.rawHeaders = keepHeaders(edit.rawHeaders, (lower) => !HEADERS.has(lower) && !named.has(lower))
+  edit.rawTarget = stripQuery(edit.rawTarget, new Set([...QUERY, ...carriers.query]))
+}
+
+function keepHeaders(rawHeaders: readonly string[], isKept: (lower: string) => boolean): string[] {
+  const kept: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    const lower = name.toLowerCase()
+    if (!isKept(lower)) continue
+    const value = rawHeaders[i + 1] ?? ''
+    const clean = lower === 'sec-websocket-protocol' ? withoutKeys(value) : value
+    if (clean !== '' || value === '') kept.push(name, clean)
+  }
+  return kept
+}
+
+function withoutKeys(subprotocols: string): string {
+  const items = subprotocols.split(',')
+  const clean = items.filter((item) => !KEY_SUBPROTOCOL.test(item.trim()))
+  return clean.length === items.length ? subprotocols : clean.join(',').trim()
+}
+
+function stripQuery(rawTarget: string, names: ReadonlySet<string>): string {
+  const mark = rawTarget.indexOf('?')
+  if (mark === -1) return rawTarget
+  const query = rawTarget.slice(mark + 1)
+  const kept = stripPairs(query, names)
+  if (kept === query) return rawTarget
+  return kept === '' ? rawTarget.slice(0, mark) : `${rawTarget.slice(0, mark)}?${kept}`
+}
+
+/** Also inside `a=1;token=x`, which older servers read as two parameters, and as `token[]=x`. */
+function stripPairs(text: string, names: ReadonlySet<string>): string {
+  const parts = text.split('&')
+  const kept = parts.flatMap((part) => {
+    if (!part.includes(';')) return isCarrier(part, names) ? [] : [part]
+    const pieces = part.split(';').filter((piece) => !isCarrier(piece, names))
+    return pieces.length === 0 ? [] : [pieces.join(';')]
+  })
+  return kept.join('&')
+}
+
+function isCarrier(part: string, names: ReadonlySet<string>): boolean {
+  const pair = readPair(part)
+  // What cannot be decoded names nothing a server would take for a credential; elsewhere it is refused.
+  if (isRefusal(pair)) return false
+  const bracket = pair[0].indexOf('[')
+  const name = bracket === -1 ? pair[0] : pair[0].slice(0, bracket)
+  return names.has(name.trim().toLowerCase())
+}
+
+export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
+
+/**
+ * Removes form fields or top-level JSON members that carry a credential; the rest stays byte for byte. `fields` are
+ * lower case. Bodies of other media types are returned as they are.
+ */
+export function stripBodyFields(
+  bytes: Uint8Array,
+  mediaType: string | undefined,
+  fields: readonly string[],
+): StrippedBody | Refusal {
+  const format = formatOf(mediaType)
+  if (format === 'opaque' || fields.length === 0 || bytes.length === 0) return { bytes, removed: false }
+  const names = new Set(fields)
+  if (format === 'json') return removeMembers(bytes, names)
+  return stripForm(bytes, names)
+}
+
+function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody | Refusal {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return refusal('malformed_request', 'the form body is not valid UTF-8')
+  }
+  const kept = stripPairs(text, names)
+  return kept === text ? { bytes, removed: false } : { bytes: new TextEncoder().encode(kept), removed: true }
+}
+
+/** Adds the one credential, replacing a header of the same name. Throws `upstream_failed` for a secret no header can carry. */
+export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
+  if (scheme.type === 'none') return
+  const header = scheme.type === 'header' ? scheme.header : 'Authorization'
+  const lower = header.toLowerCase()
+  edit.rawHeaders = keepHeaders(edit.rawHeaders, (name) => name !== lower)
+  edit.rawHeaders.push(header, credentialValue(checkSecret(secret), scheme))
+}
+
+function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'none' }>): string {
+  switch (scheme.type) {
+    case 'bearer':
+      return `Bearer ${secret}`
+    case 'token':
+      return `token ${secret}`
+    case 'basic':
+      return `Basic ${btoa(basicPair(secret, scheme.username))}`
+    case 'header':
+      return secret
+  }
+}
+
+/** Files often end in a newline; anything else that is no visible character would end up as a header of its own. */
+function checkSecret(secret: string): string {
+  const trimmed = secret.trim()
+  if (trimmed === '' || /[^\u0020-\u007e]/.test(trimmed)) {
+    const detail =
+      'the stored credential is empty or holds characters that a header cannot carry; store it again'
+    throw new ChaperoneError('upstream_failed', { detail })
+  }
+  return trimmed
+}
+
+/** Without a user name the secret is `user:password` itself, or a key that stands as the user (payment style). */
+function basicPair(secret: string, username: string | undefined): string {
+  if (username !== undefined) return `${username}:${secret}`
+  return secret.includes(':') ? secret : `${secret}:`
+}

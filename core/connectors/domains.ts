@@ -1,0 +1,54 @@
+import { normaliseHost } from '../request/authority.ts'
+import type { CanonicalRequest } from '../request/canonical.ts'
+import type { ConnectorConfig } from './connector.ts'
+import type { PathSegments } from './rows.ts'
+
+/** Where a self-hosted instance lives. */
+export type Base = {
+  readonly scheme: 'http' | 'https'
+  readonly host: string
+  readonly port: number
+  readonly segments: readonly string[]
+}
+
+/** Reads `baseUrl`; null when there is none or it is no http(s) address. */
+export function baseOf(config: Pick<ConnectorConfig, 'baseUrl'>): Base | null {
+  if (config.baseUrl === undefined) return null
+  const match = /^(https?):\/\/(\[[^\]]+\]|[^/:?#@]+)(?::([0-9]+))?(\/[^?#]*)?$/i.exec(config.baseUrl)
+  const host = normaliseHost(match?.[2] ?? '')
+  if (match === null || host === null) return null
+  const scheme = match[1]?.toLowerCase() === 'http' ? 'http' : 'https'
+  const port = match[3] === undefined ? (scheme === 'http' ? 80 : 443) : Number(match[3])
+  return { scheme, host, port, segments: (match[4] ?? '').split('/').filter((segment) => segment !== '') }
+}
+
+/** Configured domains win; a self-hosted connector owns its base host alone; else the provider's own. */
+export function ownedDomains(config: ConnectorConfig, defaults: readonly string[]): readonly string[] {
+  if (config.domains.length > 0) return config.domains
+  return config.baseUrl === undefined ? defaults : []
+}
+
+/** The path below the first of the prefixes that it begins with, or null when it begins with none. */
+export function stripPrefix(
+  request: CanonicalRequest,
+  prefixes: readonly (readonly string[])[],
+): PathSegments | null {
+  const prefix = prefixes.find((one) => one.every((segment, i) => request.segments[i] === segment))
+  if (prefix === undefined) return null
+  if (prefix.length === 0) return request
+  return {
+    rawSegments: request.rawSegments.slice(prefix.length),
+    segments: request.segments.slice(prefix.length),
+  }
+}
+
+/** `host[:port]` and path prefix that `/execute` addresses. */
+export function executeAddress(config: ConnectorConfig, fallback: string): { host: string; prefix: string } {
+  const base = baseOf(config)
+  if (base !== null) {
+    const isDefault = base.port === (base.scheme === 'http' ? 80 : 443)
+    const prefix = base.segments.map((segment) => `/${segment}`).join('')
+    return { host: isDefault ? base.host : `${base.host}:${base.port}`, prefix }
+  }
+  return { host: config.domains.find((domain) => !domain.startsWith('*')) ?? fallback, prefix: '' }
+}

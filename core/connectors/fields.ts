@@ -1,0 +1,53 @@
+import type { Parameters } from '../action/action.ts'
+import type { BodyView } from './connector.ts'
+
+type Pairs = ReadonlyArray<readonly [string, string]>
+
+/** Fields that are whole numbers even where a form or query can only spell them. */
+const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
+
+/**
+ * The declared body and query fields of a row as parameters; the body wins. A form field of the declared name or with
+ * brackets after it (`items[0][price]`) counts; one that is given twice becomes a list, so that nothing is hidden.
+ */
+export function pickFields(
+  names: readonly string[] | undefined,
+  query: Pairs,
+  body: BodyView | undefined,
+): Parameters {
+  if (names === undefined) return {}
+  const picked: Record<string, unknown> = {}
+  pickPairs(names, query, picked)
+  if (body?.kind === 'form') pickPairs(names, body.fields, picked)
+  if (body?.kind === 'json') pickMembers(names, body.value, picked)
+  return picked
+}
+
+function pickPairs(names: readonly string[], pairs: Pairs, into: Record<string, unknown>): void {
+  const own = new Map<string, string[]>()
+  for (const [name, value] of pairs) {
+    const bracket = name.indexOf('[')
+    if (!names.includes(bracket === -1 ? name : name.slice(0, bracket))) continue
+    own.set(name, [...(own.get(name) ?? []), value])
+  }
+  for (const [name, values] of own) {
+    const typed = values.map((value) => readValue(name, value))
+    into[name] = typed.length === 1 ? typed[0] : typed
+  }
+}
+
+function readValue(name: string, value: string): string | number {
+  return NUMBERS.has(name) && /^(0|[1-9][0-9]{0,14})$/.test(value) ? Number(value) : value
+}
+
+function pickMembers(names: readonly string[], value: unknown, into: Record<string, unknown>): void {
+  if (!isRecord(value)) return
+  for (const name of names) {
+    if (Object.hasOwn(value, name)) into[name] = value[name]
+  }
+}
+
+/** A JSON object, as opposed to arrays, scalars and null. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,75 @@
+import { isRefusal, type Refusal } from '../request/canonical.ts'
+import { parseStrictJson } from '../request/strict-json.ts'
+import { isRecord } from './fields.ts'
+
+const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Where one top-level member stands in the text: from its key's quote to after its value. */
+type Member = { readonly key: string; readonly start: number; readonly end: number }
+
+/**
+ * Takes top-level members out of a JSON object and leaves every other character as it was. `names` are lower case.
+ * Refused as ambiguous what two parsers could read differently; what is no JSON object is returned unchanged.
+ */
+export function removeMembers(
+  bytes: Uint8Array,
+  names: ReadonlySet<string>,
+): { bytes: Uint8Array; removed: boolean } | Refusal {
+  const text = decode(bytes)
+  const parsed = text === null ? null : parseStrictJson(text, [])
+  if (isRefusal(parsed) && parsed.code === 'ambiguous_request') return parsed
+  if (text === null || parsed === null || isRefusal(parsed)) return { bytes, removed: false }
+  if (!isRecord(parsed.value)) return { bytes, removed: false }
+  const members = readMembers(text)
+  const kept = members.filter((member) => !names.has(member.key.toLowerCase()))
+  if (kept.length === members.length) return { bytes, removed: false }
+  const body = kept.map((member) => text.slice(member.start, member.end)).join(',')
+  return { bytes: new TextEncoder().encode(`{${body}}`), removed: true }
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return STRICT_UTF8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** Members of valid JSON whose root is an object. */
+function readMembers(text: string): Member[] {
+  const members: Member[] = []
+  for (let at = 0; ; ) {
+    const start = text.indexOf('"', at)
+    if (start === -1) return members
+    const end = endOfMember(text, afterString(text, start))
+    members.push({ key: keyAt(text, start), start, end })
+    if (text[end] !== ',') return members
+    at = end + 1
+  }
+}
+
+/** Index of the comma or brace that ends the member whose key ended at `from`. */
+function endOfMember(text: string, from: number): number {
+  let depth = 0
+  for (let at = from; at < text.length; ) {
+    const char = text[at]
+    if (depth === 0 && (char === ',' || char === '}')) return at
+    if (char === '{' || char === '[') depth += 1
+    if (char === '}' || char === ']') depth -= 1
+    at = char === '"' ? afterString(text, at) : at + 1
+  }
+  return text.length
+}
+
+function keyAt(text: string, start: number): string {
+  const key: unknown = JSON.parse(text.slice(start, afterString(text, start)))
+  return typeof key === 'string' ? key : ''
+}
+
+function afterString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at += 1
+    else if (text[at] === '"') return at + 1
+  }
+  return text.length
+}

@@ -1,0 +1,61 @@
+import type { Parameters } from '../action/action.ts'
+import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
+import { injectAuth } from './credentials.ts'
+import { executeAddress, ownedDomains } from './domains.ts'
+import { LLM_A_ROWS } from './llm/rows-a.ts'
+import { LLM_B_ROWS } from './llm/rows-b.ts'
+import { prefixedSurface } from './prefixed-surface.ts'
+import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { compileRows } from './rows.ts'
+import { executeByRows } from './to-request.ts'
+
+type Provider = {
+  readonly name: string
+  readonly domain: string
+  readonly rows: readonly Row[]
+  readonly auth: AuthScheme
+  readonly carriers: CredentialCarriers
+}
+
+/** Both language-model providers: JSON over `/v1`, streamed or not by a key of the body. */
+function createModelConnector(provider: Provider): Connector {
+  const { name, domain, rows, carriers } = provider
+  const surface = prefixedSurface(compileRows(rows), 'v1')
+  const naming: RowNaming = { connector: name, surface, resource: modelOf }
+  return {
+    name,
+    domains: (config) => ownedDomains(config, [domain]),
+    parseAction: (request, body, config) => parseByRows(naming, request, body, config),
+    decidingKeys: (request, config) => rowKeys(naming, request, config),
+    injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
+    carriers,
+    defaultAuth: provider.auth,
+    toRequest: (spec, config) =>
+      executeByRows(rows, spec, { ...executeAddress(config, domain), prefix: '', format: 'json' }),
+  }
+}
+
+function modelOf({ id, model }: Parameters): { target?: string } {
+  const target = id ?? model
+  return typeof target === 'string' ? { target } : {}
+}
+
+export const llmA = createModelConnector({
+  name: 'llm_a',
+  domain: 'api.openai.com',
+  rows: LLM_A_ROWS,
+  auth: { type: 'bearer' },
+  carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
+})
+
+export const llmB = createModelConnector({
+  name: 'llm_b',
+  domain: 'api.anthropic.com',
+  rows: LLM_B_ROWS,
+  auth: { type: 'header', header: 'x-api-key' },
+  carriers: {
+    headers: ['anthropic-api-key', 'anthropic-auth-token'],
+    query: ['key', 'token'],
+    bodyFields: [],
+  },
+})

@@ -1,0 +1,64 @@
+import {
+  type Action,
+  type Effect,
+  type Parameters,
+  type Resource,
+  type RiskLevel,
+  unmappedType,
+} from '../action/action.ts'
+import type { CanonicalRequest } from '../request/canonical.ts'
+import type { Classification, ConnectorConfig } from './connector.ts'
+
+const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+export type ActionParts = {
+  readonly connector: string
+  readonly type: string
+  readonly effect: Effect
+  readonly risk: RiskLevel
+  readonly target?: string | undefined
+  readonly account?: string | undefined
+  readonly parameters?: Parameters
+  readonly hints?: Readonly<Record<string, boolean>> | undefined
+}
+
+/** An action with the resource and the environment of its connector filled in. */
+export function namedAction(parts: ActionParts, config: ConnectorConfig): Action {
+  const resource: Resource = {
+    provider: parts.connector,
+    ...(parts.account === undefined ? {} : { account: parts.account }),
+    ...(parts.target === undefined ? {} : { target: parts.target }),
+    ...(config.environment === undefined ? {} : { environment: config.environment }),
+  }
+  const { type, connector, effect, risk } = parts
+  return {
+    type,
+    connector,
+    effect,
+    risk,
+    resource,
+    parameters: parts.parameters ?? {},
+    riskHints: parts.hints ?? {},
+  }
+}
+
+export function oneAction(action: Action): Classification {
+  return { kind: 'actions', actions: [action] }
+}
+
+export function effectOfMethod(method: string): Effect {
+  return READ_METHODS.has(method) ? 'read' : 'write'
+}
+
+/** `<connector>.unmapped.<method>`: medium for reads, high for everything else. */
+export function unmappedAction(
+  connector: string,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): Action {
+  const effect = effectOfMethod(request.method)
+  const risk: RiskLevel = effect === 'read' ? 'medium' : 'high'
+  const type = unmappedType(connector, request.method)
+  const target = request.host + request.rawPath
+  return { ...namedAction({ connector, type, effect, risk, target }, config), unmapped: true }
+}

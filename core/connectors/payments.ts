@@ -1,0 +1,44 @@
+import type { Parameters } from '../action/action.ts'
+import type { Connector } from './connector.ts'
+import { injectAuth } from './credentials.ts'
+import { executeAddress, ownedDomains } from './domains.ts'
+import { PAYMENTS_ROWS } from './payments/rows.ts'
+import { prefixedSurface } from './prefixed-surface.ts'
+import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { compileRows } from './rows.ts'
+import { executeByRows } from './to-request.ts'
+
+const NAMING: RowNaming = {
+  connector: 'payments',
+  surface: prefixedSurface(compileRows(PAYMENTS_ROWS), 'v1'),
+  resource: paidObject,
+}
+
+function paidObject({ id, customer, charge, payment_intent }: Parameters): {
+  target?: string
+  account?: string
+} {
+  const target = id ?? charge ?? payment_intent ?? customer
+  return {
+    ...(typeof target === 'string' ? { target } : {}),
+    ...(typeof customer === 'string' ? { account: customer } : {}),
+  }
+}
+
+/** The payment provider: form bodies with bracket keys; the same deed under an older address has the same name. */
+export const payments: Connector = {
+  name: 'payments',
+  domains: (config) => ownedDomains(config, ['api.stripe.com', 'files.stripe.com']),
+  parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
+  decidingKeys: (request, config) => rowKeys(NAMING, request, config),
+  injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
+  // `key` is how the provider's browser library sends its key, in the query and in forms.
+  carriers: { headers: [], query: ['key', '_stripe_key'], bodyFields: ['key'] },
+  defaultAuth: { type: 'bearer' },
+  toRequest: (spec, config) =>
+    executeByRows(PAYMENTS_ROWS, spec, {
+      ...executeAddress(config, 'api.stripe.com'),
+      prefix: '',
+      format: 'form',
+    }),
+}

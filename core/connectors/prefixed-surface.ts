@@ -1,0 +1,20 @@
+import { baseOf, stripPrefix } from './domains.ts'
+import type { RowNaming } from './row-connector.ts'
+import type { RowTrie } from './rows.ts'
+
+/**
+ * One tree of rows, whose templates begin with `root` (`v1`, `api`). A `baseUrl` may put it under a path: both
+ * `https://host/proxy` and `https://host/proxy/v1` mean that `/proxy/v1/…` is the surface. Elsewhere on that host
+ * nothing is described.
+ */
+export function prefixedSurface(trie: RowTrie, root: string): RowNaming['surface'] {
+  const whole = [trie]
+  const nothing: RowTrie[] = []
+  return (request, config) => {
+    const base = baseOf(config)
+    if (base === null || base.host !== request.host) return { tries: whole, path: request }
+    const prefix = base.segments.at(-1) === root ? base.segments.slice(0, -1) : base.segments
+    const path = stripPrefix(request, [prefix])
+    return path === null ? { tries: nothing, path: request } : { tries: whole, path }
+  }
+}

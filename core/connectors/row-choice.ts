@@ -1,0 +1,85 @@
+import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import type { BodyView, Discriminator } from './connector.ts'
+import { isRecord } from './fields.ts'
+import type { CompiledRow } from './rows.ts'
+
+/** The rows that are still possible, or none, or why that cannot be said. */
+type Choice = readonly CompiledRow[] | Refusal
+
+/** Narrows the rows of one path and method by query, then by body; without a body all that remain are candidates. */
+export function chooseRows(
+  rows: readonly CompiledRow[],
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+): Choice {
+  const first = rows[0]?.row.when
+  if (first === undefined) return rows
+  if (isQueryKey(first)) return chooseByQuery(rows, request)
+  for (const key of bodyKeys(rows)) {
+    if (request.query.some(([name]) => name === key)) {
+      return refusal('ambiguous_request', `"${key}" belongs in the body here, not in the query`)
+    }
+  }
+  return body === undefined ? rows : chooseByBody(rows, body)
+}
+
+/** Top-level body keys that tell these rows apart. */
+export function bodyKeys(rows: readonly CompiledRow[]): readonly string[] {
+  const keys = new Set<string>()
+  for (const { row } of rows) {
+    if (row.when !== undefined && !isQueryKey(row.when)) keys.add(row.when.key)
+  }
+  return [...keys]
+}
+
+type QueryKey = Extract<Discriminator, { in: 'query' }>
+
+function isQueryKey(when: Discriminator): when is QueryKey {
+  return 'in' in when
+}
+
+function chooseByQuery(rows: readonly CompiledRow[], request: CanonicalRequest): Choice {
+  return rows.filter(
+    ({ row }) => row.when !== undefined && isQueryKey(row.when) && hasPair(request, row.when),
+  )
+}
+
+/** A key that is given twice matches nothing: servers take the first or the last. */
+function hasPair(request: CanonicalRequest, when: QueryKey): boolean {
+  const values = request.query.filter(([name]) => name === when.key)
+  return values.length === 1 && values[0]?.[1] === when.equals
+}
+
+function chooseByBody(rows: readonly CompiledRow[], body: BodyView): Choice {
+  const members = membersOf(body)
+  if (isRefusal(members)) return members
+  const exact = rows.find(({ row }) => row.when !== undefined && holds(row.when, members.values))
+  const chosen = exact ?? rows.find(({ row }) => row.when !== undefined && 'otherwise' in row.when)
+  return chosen === undefined ? [] : [chosen]
+}
+
+type Members = { readonly values: Readonly<Record<string, unknown>> }
+
+/** Wrapped, because the agent's JSON could itself look like a refusal. */
+function membersOf(body: BodyView): Members | Refusal {
+  switch (body.kind) {
+    case 'absent':
+      return { values: {} }
+    case 'json':
+      return { values: isRecord(body.value) ? body.value : {} }
+    case 'invalid':
+      return refusal('malformed_request', body.detail)
+    case 'form':
+    case 'opaque':
+      return refusal(
+        'unsupported_body',
+        'what this request does depends on its body; send it as application/json',
+      )
+  }
+}
+
+function holds(when: Discriminator, values: Readonly<Record<string, unknown>>): boolean {
+  const value = Object.hasOwn(values, when.key) ? values[when.key] : undefined
+  if ('equals' in when) return value === when.equals
+  return 'present' in when && typeof value === when.present
+}
