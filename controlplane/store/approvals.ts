@@ -29,6 +29,8 @@ export type ApprovalRow = {
   readonly status: ApprovalStatus
   readonly gatewayId: string | null
   readonly agent: string
+  /** Of the agent that bears that name now; null when none does. */
+  readonly agentId: string | null
   readonly actId: string | null
   readonly binding: string | null
   readonly card: CardFacts
@@ -50,6 +52,8 @@ export type ApprovalInput = Pick<
 > & { readonly timeoutS: number }
 
 const COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
+  (select a.id from agents a where a.org_id = approvals.org_id and a.name = approvals.agent
+   and a.status <> 'revoked') as "agentId",
   required_approver_groups as "requiredApproverGroups", created_at as "createdAt", expires_at as "expiresAt",
   responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt",
   expires_at <= clock_timestamp() as "isOverdue"`

@@ -1,3 +1,4 @@
+import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
 
 /** What is stopped: what the database says, and what was announced but is not stored yet. */
@@ -8,6 +9,10 @@ export type KillBoard = {
   announce(entry: KillEntry): void
   /** The entry is stored now; the next `begin`/`store` pair takes it over. */
   settle(entry: KillEntry): void
+  /** Forgets what was announced for this scope, by one source or (null) by all: it was lifted before it was stored. */
+  retract(scope: string, source: string | null): void
+  /** False once it was stored or retracted: then there is nothing left to store. */
+  isAnnounced(entry: KillEntry): boolean
   /** To be called before the database is read, so that an older answer cannot lift a newer stop. */
   begin(): (stored: readonly KillEntry[]) => boolean
 }
@@ -15,12 +20,7 @@ export type KillBoard = {
 export function createKillBoard(): KillBoard {
   let stored: readonly KillEntry[] = []
   const announced = new Map<string, { entry: KillEntry; isStored: boolean }>()
-  const effective = () => {
-    const union = new Map<string, KillEntry>()
-    for (const { entry } of announced.values()) union.set(keyOf(entry), entry)
-    for (const entry of stored) union.set(keyOf(entry), entry)
-    return [...union.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  }
+  const effective = () => unionEffective([...stored, ...[...announced.values()].map((known) => known.entry)])
   return {
     effective,
     announce(entry) {
@@ -30,6 +30,12 @@ export function createKillBoard(): KillBoard {
       const known = announced.get(keyOf(entry))
       if (known !== undefined) known.isStored = true
     },
+    retract(scope, source) {
+      for (const [key, { entry }] of announced) {
+        if (entry.scope === scope && (source === null || entry.source === source)) announced.delete(key)
+      }
+    },
+    isAnnounced: (entry) => announced.get(keyOf(entry))?.entry === entry,
     begin() {
       const settled = [...announced].filter(([, { isStored }]) => isStored)
       return (entries) => {
@@ -50,9 +56,7 @@ export function entriesFor(entries: readonly KillEntry[], gatewayName: string): 
 
 /** Whether a stop covers the whole gateway (and not only an agent or a connector). */
 export function stopsGateway(entry: KillEntry, gatewayName: string): boolean {
-  const short = gatewayName.slice(gatewayName.indexOf('/') + 1)
-  const names = ['all', gatewayName, short, `gateway:${gatewayName}`, `gateway:${short}`]
-  return names.includes(entry.scope)
+  return matchKill([entry], { gateway: gatewayName, agent: null, agentId: null, connectors: [] }) !== null
 }
 
 function keyOf(entry: KillEntry): string {

@@ -16,6 +16,10 @@ export type KillCast = {
   announce(entry: KillEntry): KillRound
   /** The announced entry is stored now. */
   settle(entry: KillEntry): void
+  /** Forgets announced entries that were lifted: by one source, or (null) by all. */
+  retract(scope: string, source: string | null): void
+  /** Whether the entry still waits to be stored. */
+  isAnnounced(entry: KillEntry): boolean
   /** Reads the stored stops again and sends them when they changed. */
   refresh(): Promise<void>
   /** Sends the state as it is, to count acknowledgements. */
@@ -50,6 +54,8 @@ export function createKillCast({ db, roster, clock }: { db: Db; roster: Roster; 
       return round()
     },
     settle: board.settle,
+    retract: board.retract,
+    isAnnounced: board.isAnnounced,
     refresh: createSerial(async () => {
       const take = board.begin()
       if (take(await listKillSwitches(db))) round()

@@ -1,0 +1,207 @@
+import type { FastifyReply } from 'fastify'
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import {
+  AckBody,
+  CommandBody,
+  CommandReply,
+  HoldBody,
+  HoldReply,
+  RecordsBody,
+  RecordsReply,
+  ResultBody,
+  SpendBody,
+  SpendReply,
+  StatusBody,
+  SYNC_PATHS,
+} from '../../core/wire/sync.ts'
+import { type Principal, type Route, route } from '../http/route.ts'
+import type { Approvals } from '../services/approvals.ts'
+import type { Commands } from '../services/commands.ts'
+import type { Records } from '../services/records.ts'
+import type { Hub } from '../sync/hub.ts'
+import type { SectionLibrary } from '../sync/library.ts'
+
+export type GatewayRoutesDeps = {
+  readonly hub: Hub
+  readonly library: SectionLibrary
+  readonly approvals: Approvals
+  readonly records: Records
+  readonly commands: Commands
+  /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
+  readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
+}
+
+type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
+
+const OK = z.object({ ok: z.literal(true) })
+const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
+const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
+
+/** The gateways' own side of the control plane, after `core/wire/sync.ts`. */
+export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
+  return [stream(deps), section(deps), ...reports(deps), ...holds(deps), records(deps), commands(deps)]
+}
+
+function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: SYNC_PATHS.stream,
+    auth: 'gateway',
+    summary: 'Everything a gateway process must hear of, one JSON object a line, for as long as it listens',
+    handler: async ({ principal, raw }) => {
+      const owner = gatewayOf(principal)
+      const syncKey = await syncKeyOf(owner.gatewayId)
+      if (syncKey === undefined) throw gone(owner)
+      const sink = takeOver(raw.reply)
+      const closed = hub.open({ ...owner, syncKey }, sink)
+      // A gateway that went away meanwhile has no close event left to send.
+      if (sink.destroyed) closed()
+      else sink.once('close', closed)
+      return undefined
+    },
+  })
+}
+
+/** The answer's head goes out now; lines follow without ever ending. */
+function takeOver(reply: FastifyReply): FastifyReply['raw'] {
+  reply.hijack()
+  const { raw } = reply
+  raw.on('error', () => raw.destroy())
+  raw.socket?.setNoDelay(true)
+  raw.setTimeout(0)
+  raw.writeHead(200, { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' })
+  raw.flushHeaders()
+  return raw
+}
+
+function section({ library }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: `${SYNC_PATHS.sections}/:name`,
+    auth: 'gateway',
+    summary: 'One section of the configuration; 404 when it is not the one with this hash any more',
+    params: z.object({ name: z.string().max(64) }),
+    query: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex') }),
+    handler: async ({ principal, params, query, raw }) => {
+      const set = library.of(gatewayOf(principal).gatewayId)
+      const text = set?.texts.get(params.name)
+      if (text === undefined || set?.hashes[params.name] !== query.hash) {
+        throw new ChaperoneError('not_found', {
+          detail: `Section ${params.name} does not have this hash any more; wait for the next manifest`,
+        })
+      }
+      raw.reply.header('content-type', 'application/json').send(text)
+      return undefined
+    },
+  })
+}
+
+function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.ack,
+      auth: 'gateway',
+      summary: 'A version was applied or refused, a stop took effect',
+      body: AckBody,
+      response: OK,
+      handler: async ({ principal, body }) => {
+        hub.ack(gatewayOf(principal).processId, body)
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.status,
+      auth: 'gateway',
+      summary: 'How a gateway process fares',
+      body: StatusBody,
+      response: OK,
+      handler: async ({ principal, body }) => {
+        hub.status(gatewayOf(principal).processId, body)
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.results,
+      auth: 'gateway',
+      summary: 'What became of an order to execute an action',
+      body: ResultBody,
+      bodyLimit: HOLD_LIMIT_BYTES,
+      response: OK,
+      handler: async ({ body }) => {
+        hub.settle(body)
+        return { ok: true }
+      },
+    }),
+  ]
+}
+
+function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: SYNC_PATHS.holds,
+      auth: 'gateway',
+      summary:
+        'A request waits for a person: joins the same request, passes on an unspent yes, or opens a card',
+      body: HoldBody,
+      bodyLimit: HOLD_LIMIT_BYTES,
+      response: HoldReply,
+      handler: async ({ principal, body }) => {
+        const { gatewayId, name } = gatewayOf(principal)
+        return approvals.hold({ gatewayId, gatewayName: name }, body)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${SYNC_PATHS.holds}/:id/spend`,
+      auth: 'gateway',
+      summary: 'Uses an approval for exactly the request it was given for; true once',
+      params: z.object({ id: z.string().max(100) }),
+      body: SpendBody,
+      response: SpendReply,
+      handler: async ({ principal, params, body }) =>
+        approvals.spend(gatewayOf(principal).gatewayId, params.id, body.binding),
+    }),
+  ]
+}
+
+function records({ records: service }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.records,
+    auth: 'gateway',
+    summary: 'A batch of records; answers the ids that are stored, now or before',
+    body: RecordsBody,
+    bodyLimit: RECORDS_LIMIT_BYTES,
+    response: RecordsReply,
+    handler: async ({ principal, body }) => ({ accepted: await service.ingest(gatewayOf(principal), body) }),
+  })
+}
+
+function commands({ commands: run }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.commands,
+    auth: 'gateway',
+    summary: 'What the internal API of a gateway was asked to do; the reply is what its caller gets',
+    body: CommandBody,
+    response: CommandReply,
+    handler: async ({ principal, body }) => {
+      // The reply has the very shape of a route's result: as JSON it must be the body.
+      return { status: 200, body: await run(gatewayOf(principal), body) }
+    },
+  })
+}
+
+function gatewayOf(principal: Principal): GatewayPrincipal {
+  if (principal.kind === 'gateway') return principal
+  throw new ChaperoneError('unauthorized', { detail: "This needs a gateway's enrolment token" })
+}
+
+function gone({ name }: GatewayPrincipal): ChaperoneError {
+  return new ChaperoneError('not_found', { detail: `The gateway ${name} is not configured any more` })
+}

@@ -1,0 +1,67 @@
+import type { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { HoldBody, HoldReply, SpendReply } from '../../core/wire/sync.ts'
+import type { ApprovalFilter, ApprovalKind, ApprovalRow } from '../store/approvals.ts'
+import { getApproval, listApprovals, spendHold } from '../store/approvals.ts'
+import type { Db, Query } from '../store/query.ts'
+import { approvalCard } from './approval-card.ts'
+import { type Respond, type Response, respond } from './approval-response.ts'
+import { bindingOf, openHold } from './holds.ts'
+
+export type ApprovalsDeps = {
+  readonly db: Db
+  readonly orgId: string
+  /** Called in the transaction that ends an approval (answered or expired), for what hangs on it: an action request, say. */
+  readonly onEnded?: (q: Query, row: ApprovalRow) => Promise<void>
+  /** Called after a commit that opened an approval: wakes the sweeper, tells the chat. */
+  readonly onOpened?: (card: ApprovalCard) => void
+}
+
+export type HoldOwner = { readonly gatewayId: string; readonly gatewayName: string }
+
+/** The one state machine behind `apr_` and `apv_`; all times are the database's. */
+export type Approvals = {
+  /** Joins the open hold of the same request, passes on an unspent yes, or opens a hold. Throws `too_many_holds`. */
+  hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
+  /** True exactly once per approved hold. `not_found` for a hold of another gateway. */
+  spend(gatewayId: string, id: string, binding: string): Promise<SpendReply>
+  /** Throws `not_found`, `conflict` (answered already), `gone` (too late), `forbidden` (not in a required group). */
+  respond(answer: Respond): Promise<Response>
+  list(filter: ApprovalFilter): Promise<{ readonly approvals: ApprovalCard[]; readonly total: number }>
+  get(id: string): Promise<ApprovalRow | undefined>
+}
+
+export type { ApprovalFilter, ApprovalKind, ApprovalStatus, Respond, Response }
+
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { db, orgId } = deps
+  return {
+    async hold(owner, body) {
+      const reply = await db.tx((q) => openHold(q, { owner, body, orgId, onEnded: deps.onEnded }))
+      if (reply.outcome === 'created') deps.onOpened?.(reply.approval)
+      return reply
+    },
+    async spend(gatewayId, id, binding) {
+      const key = {
+        id,
+        gatewayId,
+        binding: bindingOf(gatewayId, binding),
+        windowS: LIMITS.approvedRetryWindowS,
+      }
+      const spent = await spendHold(db, key)
+      return { spent, status: await statusOfHold(db, gatewayId, id) }
+    },
+    respond: (answer) => respond(deps, answer),
+    async list(filter) {
+      const { rows, total } = await listApprovals(db, orgId, filter)
+      return { approvals: rows.map(approvalCard), total }
+    },
+    get: (id) => getApproval(db, id),
+  }
+}
+
+async function statusOfHold(q: Query, gatewayId: string, id: string): Promise<ApprovalStatus> {
+  const row = await getApproval(q, id)
+  // A hold of another gateway does not exist for this one.
+  return row === undefined || row.gatewayId !== gatewayId ? 'cancelled' : approvalCard(row).status
+}

@@ -1,0 +1,32 @@
+import { ApprovalRespond } from '../../core/wire/internal.ts'
+import { type CommandDeps, type CommandHandler, parsed } from './command-context.ts'
+
+const RECENT = 100
+const PENDING = 1_000
+
+export function createApprovalCommands({
+  approvals,
+}: CommandDeps): Record<'approvals.pending' | 'approvals.recent' | 'approvals.respond', CommandHandler> {
+  return {
+    'approvals.pending': async ({ gatewayId }) => {
+      const page = await approvals.list({ gatewayId, kind: 'hold', status: 'pending', limit: PENDING })
+      return { approvals: page.approvals.filter((card) => card.status === 'pending') }
+    },
+    'approvals.recent': async ({ gatewayId }) => {
+      const page = await approvals.list({ gatewayId, kind: 'hold', limit: RECENT })
+      return { approvals: page.approvals }
+    },
+    'approvals.respond': async ({ gatewayId, name }, input) => {
+      const { id, approved, by, note } = parsed(ApprovalRespond, input)
+      const { status } = await approvals.respond({
+        id,
+        kinds: ['hold'],
+        approved,
+        note: note ?? null,
+        by: { kind: 'operator', name: by, gatewayId },
+        via: `gateway:${name}`,
+      })
+      return { ok: true, id, status }
+    },
+  }
+}

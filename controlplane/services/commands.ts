@@ -1,0 +1,31 @@
+import { ChaperoneError, errorBody } from '../../core/errors.ts'
+import type { CommandBody, CommandReply } from '../../core/wire/sync.ts'
+import { createAgentCommands } from './command-agents.ts'
+import { createApprovalCommands } from './command-approvals.ts'
+import { createConnectorCommands } from './command-connectors.ts'
+import type { CommandDeps, CommandGateway, CommandHandler } from './command-context.ts'
+import { createGatewayCommands } from './command-gateway.ts'
+import { createPermissionCommands } from './command-permissions.ts'
+
+/** What a gateway's internal API asks for; the reply is what its caller gets, status and body. */
+export type Commands = (gateway: CommandGateway, command: CommandBody) => Promise<CommandReply>
+
+export function createCommands(deps: CommandDeps): Commands {
+  const handlers: Readonly<Record<CommandBody['command'], CommandHandler>> = {
+    ...createConnectorCommands(deps),
+    ...createPermissionCommands(deps),
+    ...createApprovalCommands(deps),
+    ...createAgentCommands(deps),
+    ...createGatewayCommands(deps),
+  }
+  return async (gateway, command) => {
+    try {
+      const body = await handlers[command.command](gateway, 'input' in command ? command.input : {})
+      return { status: 200, body }
+    } catch (error) {
+      // A failure of ours is the control plane's 500, logged there; a refusal is an answer.
+      if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
+      return { status: error.status, body: errorBody(error) }
+    }
+  }
+}

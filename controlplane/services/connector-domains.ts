@@ -1,0 +1,59 @@
+import { builtInConnector } from '../../core/connectors/registry.ts'
+import type { ConnectorSpec } from '../../core/crd/schemas.ts'
+import type { ConnectorRow } from '../store/connectors.ts'
+
+type Owner = Pick<ConnectorRow, 'name' | 'spec'>
+
+/** The hosts whose requests this connector governs: configured, of its own base URL, or its provider's. Lower case. */
+export function ownedDomains({ name, spec }: Owner): readonly string[] {
+  const config = {
+    name,
+    domains: spec.domains ?? [],
+    actions: spec.actions,
+    ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
+  }
+  const domains = [...(builtInConnector(spec.type)?.domains(config) ?? [])]
+  const base = spec.baseUrl === undefined ? [] : [new URL(spec.baseUrl).hostname]
+  return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
+}
+
+/** How this type sends its credential when the connector does not say. */
+export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
+  return spec.auth ?? builtInConnector(spec.type)?.defaultAuth ?? { type: 'bearer' }
+}
+
+export type Overlap = { readonly connector: ConnectorRow; readonly domain: string }
+
+/** Other connectors of the same gateways that own a domain of this one: a request would belong to two. */
+export function findOverlaps(
+  candidate: Owner & Pick<ConnectorRow, 'id' | 'gatewayIds'>,
+  others: readonly ConnectorRow[],
+): readonly Overlap[] {
+  const domains = new Set(ownedDomains(candidate))
+  return others.flatMap((connector) => {
+    if (connector.id === candidate.id || !shareGateway(candidate.gatewayIds, connector.gatewayIds)) return []
+    return ownedDomains(connector)
+      .filter((domain) => domains.has(domain))
+      .map((domain) => ({ connector, domain }))
+  })
+}
+
+/** A connector without gateways serves all of them. */
+function shareGateway(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
+}
+
+/** What is missing in a connector of a type that has no domains of its own; null when nothing is. */
+export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
+  const needed = ['generic', 'webhook', 'mcp'].includes(spec.type)
+  if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
+  return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
+}
+
+/** What is wrong with the way the credential is to be sent; null when nothing is. */
+export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
+  if (auth?.type === 'header' && auth.header === undefined) {
+    return 'auth type header needs the name of the header, such as X-API-Key'
+  }
+  return null
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto'
+import { ChaperoneError } from '../../core/errors.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { HoldBody, HoldReply } from '../../core/wire/sync.ts'
+import {
+  type ApprovalRow,
+  type CardFacts,
+  countPendingHolds,
+  expireOverdue,
+  findPendingHold,
+  findUnspentHold,
+  insertApproval,
+  lockAgentApprovals,
+} from '../store/approvals.ts'
+import { appendAuditAll } from '../store/audit.ts'
+import { getGateway } from '../store/gateways.ts'
+import type { Query } from '../store/query.ts'
+import { approvalCard } from './approval-card.ts'
+import { appendExpired } from './approval-expiry.ts'
+
+export type HoldInput = {
+  readonly owner: { readonly gatewayId: string; readonly gatewayName: string }
+  readonly body: HoldBody
+  readonly orgId: string
+  readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
+}
+
+/**
+ * Finds or opens the hold for exactly this request. One agent's holds are looked at one after the other, so that
+ * identical requests at the same time share one card and the limit of pending holds is exact.
+ */
+export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
+  const { owner, body, orgId } = input
+  await lockAgentApprovals(q, orgId, body.agent)
+  const binding = bindingOf(owner.gatewayId, body.binding)
+  const pending = await findPendingHold(q, owner.gatewayId, binding)
+  if (pending !== undefined) return { outcome: 'joined', approval: approvalCard(pending) }
+  const key = { gatewayId: owner.gatewayId, binding, windowS: LIMITS.approvedRetryWindowS }
+  const unspent = await findUnspentHold(q, key)
+  if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
+  // What is overdue may still stand as pending under this very binding, of which only one may be open.
+  await appendExpired(q, await expireOverdue(q), input.onEnded)
+  return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
+}
+
+/** The gateway is part of what a yes is bound to: another one that asks the same asks for itself. */
+export function bindingOf(gatewayId: string, binding: string): string {
+  return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
+}
+
+async function create(q: Query, { owner, body, orgId }: HoldInput, binding: string): Promise<ApprovalRow> {
+  const limits = await limitsOf(q, owner.gatewayId)
+  if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
+    throw new ChaperoneError('too_many_holds', {
+      detail: `${limits.maxPendingPerAgent} requests of ${body.agent} wait for a person already; have some of them answered first`,
+      retryAfterS: 30,
+    })
+  }
+  const row = await insertApproval(q, {
+    orgId,
+    kind: 'hold',
+    gatewayId: owner.gatewayId,
+    agent: body.agent,
+    actId: body.act_id,
+    binding,
+    card: cardFacts(body),
+    requiredApproverGroups: body.required_approver_groups,
+    timeoutS: limits.timeoutSeconds,
+  })
+  await appendAuditAll(q, holdEvents(row, body, orgId))
+  return row
+}
+
+async function limitsOf(q: Query, gatewayId: string) {
+  const gateway = await getGateway(q, gatewayId)
+  if (gateway === undefined) {
+    throw new ChaperoneError('not_found', { detail: 'This gateway is not configured any more' })
+  }
+  return gateway.spec.approvals
+}
+
+function cardFacts(body: HoldBody): CardFacts {
+  const { action_type, connector, target, method, host, path, parameters } = body
+  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
+  return {
+    ...{ action_type, connector, target, method, host, path, parameters },
+    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 },
+  }
+}
+
+/** The chain of one action begins with what was asked, then says that it waits. */
+function holdEvents(row: ApprovalRow, body: HoldBody, orgId: string) {
+  const common = { orgId, agentId: row.agentId, actionRequestId: body.act_id }
+  const riskScore = Math.round(body.risk_score * 100)
+  const requested = {
+    action_type: body.action_type,
+    resource: { provider: body.connector, target: body.target, environment: null },
+    parameters: body.parameters,
+    risk_score: riskScore,
+    risk_hints: {},
+  }
+  const pending = {
+    approval_id: row.id,
+    action_type: body.action_type,
+    decision: 'requires_approval',
+    matched_rule: body.matched_rule,
+    required_approver_groups: body.required_approver_groups,
+    risk_score: riskScore,
+    method: body.method,
+    host: body.host,
+    path: body.path,
+    expires_at: row.expiresAt.toISOString(),
+  }
+  return [
+    { ...common, eventType: 'action.requested' as const, details: requested },
+    { ...common, eventType: 'action.pending_approval' as const, details: pending },
+  ]
+}

@@ -1,0 +1,212 @@
+import type { Logger } from 'pino'
+import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import { appendAudit } from '../store/audit.ts'
+import {
+  type KillInput,
+  latchKillSwitch,
+  releaseKillScope,
+  releaseKillSwitch,
+  scopesOfSource,
+} from '../store/kill-switches.ts'
+import type { Db, Query } from '../store/query.ts'
+import type { Clock } from '../sync/clock.ts'
+import type { Hub } from '../sync/hub.ts'
+import type { KillAcks, KillRound } from '../sync/kill-round.ts'
+
+export type KillSwitchDeps = {
+  readonly db: Db
+  readonly hub: Pick<Hub, 'kill'>
+  readonly orgId: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export type KillChange = {
+  readonly active: boolean
+  /** Absent means `all`. */
+  readonly scope?: string | undefined
+  readonly reason?: string | undefined
+  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`: each latches for itself. */
+  readonly source: string
+  /** Shown and audited: an e-mail address, an agent's or a gateway's name. */
+  readonly by: string
+  readonly userId?: string | null
+  readonly agentId?: string | null
+  /** Lifts the scope whatever source latched it; the audit row names them. */
+  readonly override?: boolean
+}
+
+export type KillReply = {
+  readonly ok: true
+  readonly active: boolean
+  readonly scope: string
+  readonly effective: readonly KillEntry[]
+  readonly acknowledged: KillAcks
+  /** Present when the stop is in force on connected gateways but could not be stored. */
+  readonly warning?: string
+}
+
+export type KillSwitch = {
+  effective(): readonly KillEntry[]
+  /** Waits up to 2 s for the gateways' acknowledgements. Throws `validation` for a scope that is none. */
+  set(change: KillChange): Promise<KillReply>
+  /** Makes these scopes the whole of what one source latches, in the caller's transaction. True when that changed anything. */
+  replaceSource(q: Query, source: KillSource): Promise<boolean>
+}
+
+export type KillSource = {
+  readonly source: string
+  readonly scopes: readonly string[]
+  readonly reason: string
+  readonly by: string
+}
+
+const ACK_TIMEOUT_MS = 2_000
+const RETRY_MS = 1_000
+const NO_REASON = 'no reason given'
+
+export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
+  const { hub } = deps
+  return {
+    effective: hub.kill.effective,
+    async set(change) {
+      const scope = checkedScope(change.scope)
+      const done = change.active
+        ? await activate(deps, { ...change, scope })
+        : await lift(deps, { ...change, scope })
+      const acknowledged = await done.round.acknowledged(ACK_TIMEOUT_MS)
+      const warning = done.warning === undefined ? {} : { warning: done.warning }
+      const effective = hub.kill.effective()
+      return { ok: true, active: change.active, scope, effective, acknowledged, ...warning }
+    },
+    replaceSource: (q, source) => replaceSource(deps.orgId, q, source),
+  }
+}
+
+type Scoped = KillChange & { readonly scope: string }
+type Done = { readonly round: KillRound; readonly warning?: string }
+
+/** First to the gateways, then to the database: a slow or dead database must not delay a stop. */
+async function activate(deps: KillSwitchDeps, change: Scoped): Promise<Done> {
+  const reason = change.reason?.trim() || NO_REASON
+  const since = new Date(deps.clock.nowMs()).toISOString()
+  const entry: KillEntry = { scope: change.scope, source: change.source, reason, since }
+  const round = deps.hub.kill.announce(entry)
+  try {
+    await store(deps, change, entry)
+    return { round }
+  } catch (error) {
+    deps.log.error(
+      { err: error, scope: change.scope },
+      'kill switch sent to the gateways but not stored, trying again',
+    )
+    storeLater(deps, change, entry)
+    const warning =
+      'Connected gateways were stopped, but the stop could not be stored: gateways that connect elsewhere do not know it yet. It is tried again until the database answers.'
+    return { round, warning }
+  }
+}
+
+async function store(deps: KillSwitchDeps, change: Scoped, entry: KillEntry): Promise<void> {
+  const { db, orgId, hub } = deps
+  const row = {
+    orgId,
+    scope: entry.scope,
+    source: entry.source,
+    reason: entry.reason,
+    activatedBy: change.by,
+  }
+  await db.tx(async (q) => {
+    if (await latchKillSwitch(q, row)) await auditActivated(q, row, change)
+  })
+  hub.kill.settle(entry)
+  await hub.kill.refresh()
+}
+
+function storeLater(deps: KillSwitchDeps, change: Scoped, entry: KillEntry): void {
+  const retry = () => {
+    if (!deps.hub.kill.isAnnounced(entry)) return
+    store(deps, change, entry).catch((error: unknown) => {
+      deps.log.warn({ err: error, scope: entry.scope }, 'kill switch still not stored')
+      storeLater(deps, change, entry)
+    })
+  }
+  const timer = setTimeout(retry, RETRY_MS)
+  timer.unref()
+}
+
+/** First the database, then the gateways: nobody is let go while the record still says stopped. */
+async function lift(deps: KillSwitchDeps, change: Scoped): Promise<Done> {
+  const { db, orgId, hub } = deps
+  await db.tx(async (q) => {
+    const sources = await release(q, orgId, change)
+    if (sources.length === 0) return
+    const { scope, reason, by, override, userId, agentId } = change
+    const details = {
+      scope,
+      deactivated_by: by,
+      reason: reason ?? null,
+      sources,
+      override: override ?? false,
+    }
+    await appendAudit(q, {
+      orgId,
+      eventType: 'kill_switch.deactivated',
+      userId: userId ?? null,
+      agentId: agentId ?? null,
+      details,
+    })
+  })
+  hub.kill.retract(change.scope, change.override === true ? null : change.source)
+  await hub.kill.refresh()
+  return { round: hub.kill.round() }
+}
+
+async function release(q: Query, orgId: string, { scope, source, override }: Scoped): Promise<string[]> {
+  if (override === true) return releaseKillScope(q, orgId, scope)
+  return (await releaseKillSwitch(q, { orgId, scope, source })) ? [source] : []
+}
+
+async function replaceSource(orgId: string, q: Query, wanted: KillSource): Promise<boolean> {
+  const { source, reason, by } = wanted
+  let isChanged = false
+  for (const scope of wanted.scopes) {
+    const row = { orgId, scope, source, reason, activatedBy: by }
+    if (!(await latchKillSwitch(q, row))) continue
+    isChanged = true
+    await auditActivated(q, row, { by })
+  }
+  const surplus = (await scopesOfSource(q, orgId, source)).filter((scope) => !wanted.scopes.includes(scope))
+  for (const scope of surplus) {
+    await releaseKillSwitch(q, { orgId, scope, source })
+    const details = { scope, deactivated_by: by, reason: null, sources: [source], override: false }
+    await appendAudit(q, { orgId, eventType: 'kill_switch.deactivated', details })
+  }
+  return isChanged || surplus.length > 0
+}
+
+async function auditActivated(
+  q: Query,
+  row: KillInput,
+  who: Pick<KillChange, 'by' | 'userId' | 'agentId'>,
+): Promise<void> {
+  await appendAudit(q, {
+    orgId: row.orgId,
+    eventType: 'kill_switch.activated',
+    userId: who.userId ?? null,
+    agentId: who.agentId ?? null,
+    details: { scope: row.scope, activated_by: who.by, reason: row.reason, source: row.source },
+  })
+}
+
+/** `all`, `connector:X`, `agent:X`, `gateway:X`, or a bare name that fits whatever bears it. */
+export function checkedScope(scope: string | undefined): string {
+  const text = normaliseScope(scope)
+  const name = text.slice(text.indexOf(':') + 1)
+  const isKnown = !text.includes(':') || /^(connector|agent|gateway):/.test(text)
+  if (isKnown && name !== '' && !/\s/.test(text)) return text
+  const detail = `scope: ${JSON.stringify(scope)} is no scope; use all, connector:NAME, agent:NAME, gateway:NAME or a bare name`
+  throw new ChaperoneError('validation', { detail, extra: { details: detail } })
+}

@@ -1,0 +1,109 @@
+import type { Logger } from 'pino'
+import type { TrafficRecord } from '../../core/record.ts'
+import type { RecordsBody } from '../../core/wire/sync.ts'
+import { touchAgents } from '../store/agents.ts'
+import { type AuditEvent, appendAuditAll } from '../store/audit.ts'
+import type { Db, Query } from '../store/query.ts'
+import {
+  findAgentIds,
+  findHoldActions,
+  findStoredRecords,
+  insertLostRecords,
+  lockProcessRecords,
+} from '../store/records.ts'
+import { insertTraffic } from '../store/traffic.ts'
+
+export type Records = {
+  /** Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. */
+  ingest(gateway: { readonly name: string; readonly processId: string }, body: RecordsBody): Promise<string[]>
+}
+
+export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Records {
+  const { db, orgId, log } = deps
+  return {
+    async ingest(gateway, { records, lost }) {
+      // The name in a record is the gateway's own word; the token says who it is.
+      const own = records.map((record) => ({ ...record, gateway: gateway.name }))
+      await db.tx(async (q) => {
+        await lockProcessRecords(q, gateway.processId)
+        const stored = await findStoredRecords(q, own)
+        const fresh = uniqueById(own.filter((record) => !stored.has(record.id)))
+        await insertTraffic(q, orgId, fresh)
+        await appendEvents(q, orgId, fresh)
+        await insertLostRecords(q, lost)
+        await touchAgents(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])
+      })
+      if (lost.length > 0) log.error({ gateway: gateway.name, lost }, 'records were lost at the gateway')
+      return records.map((record) => record.id)
+    },
+  }
+}
+
+async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
+  const eventful = records.filter((record) => record.act_id !== null)
+  if (eventful.length === 0) return
+  const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
+  const actions = await findHoldActions(q, defined(eventful.map((record) => record.approval_id)))
+  const events = eventful.flatMap((record) => {
+    const chain = {
+      orgId,
+      agentId: record.agent === null ? null : (agents.get(record.agent) ?? null),
+      actionRequestId: actions.get(record.approval_id ?? '') ?? record.act_id,
+    }
+    return eventsOf(record).map((event) => ({ ...chain, ...event }))
+  })
+  if (events.length > 0) await appendAuditAll(q, events)
+}
+
+type Event = Pick<AuditEvent, 'eventType' | 'details'>
+
+/** Refused, stopped, and let through by a person: these are for the audit log. Everything else is traffic alone. */
+function eventsOf(record: TrafficRecord): readonly Event[] {
+  const wasHeld = record.approval_id !== null
+  if (record.decision === 'DENY') return wasHeld ? [denied(record)] : [requested(record), denied(record)]
+  if (record.decision === 'HOLD') return []
+  if (record.reason === 'kill_switch') return [denied(record)]
+  return wasHeld ? [executed(record)] : []
+}
+
+function requested(record: TrafficRecord): Event {
+  const resource = { provider: record.connector, target: null, environment: null }
+  const details = { ...requestOf(record), resource, parameters: {}, risk_score: null, risk_hints: {} }
+  return { eventType: 'action.requested', details }
+}
+
+function denied(record: TrafficRecord): Event {
+  const details = {
+    ...requestOf(record),
+    decision: 'deny',
+    reason: record.reason,
+    matched_policy: record.policies[0] ?? null,
+    matched_rule: record.permission,
+    risk_score: null,
+    approval_id: record.approval_id,
+  }
+  return { eventType: 'action.denied', details }
+}
+
+function executed(record: TrafficRecord): Event {
+  const { status, error_type, latency_ms, approval_id } = record
+  const isFailed =
+    status === null || status >= 500 || ['timeout', 'connect', 'tls'].includes(error_type ?? '')
+  return {
+    eventType: isFailed ? 'action.execution_failed' : 'action.executed',
+    details: { ...requestOf(record), status, error_type, latency_ms, approval_id },
+  }
+}
+
+function requestOf(record: TrafficRecord): Record<string, unknown> {
+  const { id, action_type, method, host, path, gateway } = record
+  return { action_type, method, host, path, gateway, record_id: id }
+}
+
+function uniqueById(records: readonly TrafficRecord[]): TrafficRecord[] {
+  return [...new Map(records.map((record) => [record.id, record])).values()]
+}
+
+function defined(values: ReadonlyArray<string | null>): string[] {
+  return [...new Set(values.filter((value) => value !== null))]
+}

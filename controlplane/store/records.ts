@@ -1,0 +1,53 @@
+import type { Query } from './query.ts'
+
+/** One batch of a process at a time: the second of two identical uploads sees what the first has stored. */
+export async function lockProcessRecords(q: Query, processId: string): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`records ${processId}`])
+}
+
+/** Which of these records are stored already. `time` as in the record, so that one day's partition is asked. */
+export async function findStoredRecords(
+  q: Query,
+  records: ReadonlyArray<{ readonly id: string; readonly time: string }>,
+): Promise<Set<string>> {
+  const { rows } = await q.query<{ id: string }>(
+    `select t.id from jsonb_to_recordset($1::jsonb) as r(id text, time timestamptz)
+     join traffic t on t.time = date_trunc('milliseconds', r.time) and t.id = r.id`,
+    [JSON.stringify(records.map(({ id, time }) => ({ id, time })))],
+  )
+  return new Set(rows.map((row) => row.id))
+}
+
+export type LostRange = { readonly process_id: string; readonly from: number; readonly to: number }
+
+/** Sequence ranges that are known to be lost; naming one again changes nothing. */
+export async function insertLostRecords(q: Query, ranges: readonly LostRange[]): Promise<void> {
+  if (ranges.length === 0) return
+  await q.query(
+    `insert into records_lost (process_id, from_seq, to_seq)
+     select r.process_id, r."from", r."to" from jsonb_to_recordset($1::jsonb) as r(process_id text, "from" bigint, "to" bigint)
+     on conflict (process_id, from_seq) do update set to_seq = greatest(records_lost.to_seq, excluded.to_seq)`,
+    [JSON.stringify(ranges)],
+  )
+}
+
+/** Ids of the agents that bear these names now. */
+export async function findAgentIds(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await q.query<{ id: string; name: string }>(
+    "select id, name from agents where name = any($1::text[]) and status <> 'revoked'",
+    [names],
+  )
+  return new Map(rows.map(({ id, name }) => [name, id]))
+}
+
+/** The action request under which each of these holds was opened: a joined retry belongs to its chain. */
+export async function findHoldActions(
+  q: Query,
+  approvalIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await q.query<{ id: string; act: string }>(
+    'select id, act_id as act from approvals where id = any($1::text[]) and act_id is not null',
+    [approvalIds],
+  )
+  return new Map(rows.map(({ id, act }) => [id, act]))
+}
