@@ -1,0 +1,69 @@
+import type { Decision, MatchedRule } from './decision.ts'
+import { commonGroups } from './policy-opinion.ts'
+import { strictest, strictness } from './vocabulary.ts'
+
+/** `split`: only the body can tell what happens, or who may approve it. */
+export function combineCandidates(decisions: readonly Decision[]): Decision | 'split' {
+  const [first] = decisions
+  if (first === undefined) return NOTHING
+  const isSame = decisions.every((other) => other.verdict === first.verdict && isSameAudience(other, first))
+  return isSame ? decisions.reduce(stricter) : 'split'
+}
+
+const NOTHING: Decision = {
+  verdict: 'deny',
+  would: 'deny',
+  reason: 'The request names no action that could be decided. Send one that does.',
+  source: 'default',
+  permission: null,
+  permissionPattern: null,
+  policies: [],
+  rules: [],
+  riskScore: 1,
+  riskFactors: ['nothing known +1'],
+  approverGroups: [],
+}
+
+/** The strictest of several decisions, which says whose it is; `types[i]` is the action of `decisions[i]`. */
+export function combineAll(types: readonly string[], decisions: readonly Decision[]): Decision {
+  const [first] = decisions
+  if (first === undefined) return NOTHING
+  if (decisions.length === 1) return first
+  const decisive = decisions.reduce(stricter)
+  const place = decisions.indexOf(decisive)
+  const { riskScore, riskFactors } = decisions.reduce((a, b) => (b.riskScore > a.riskScore ? b : a))
+  const inOrder = [decisive, ...decisions]
+  return {
+    ...decisive,
+    would: decisions.map(({ would }) => would).reduce(strictest),
+    reason: `Action ${place + 1} of ${decisions.length} (${types[place]}) decides for the request. ${decisive.reason}`,
+    policies: [...new Set(inOrder.flatMap(({ policies }) => policies))],
+    rules: distinctRules(inOrder.flatMap(({ rules }) => rules)),
+    riskScore,
+    riskFactors,
+    approverGroups: audience(decisive, decisions),
+  }
+}
+
+function audience(decisive: Decision, decisions: readonly Decision[]): readonly string[] {
+  if (decisive.verdict !== 'hold') return decisive.approverGroups
+  const holding = decisions.filter(({ verdict }) => verdict === 'hold')
+  return commonGroups(holding.map(({ approverGroups }) => approverGroups))
+}
+
+/** By what happens, then by what would, then by risk; the first of equals. */
+function stricter(a: Decision, b: Decision): Decision {
+  const difference =
+    strictness(b.verdict) - strictness(a.verdict) ||
+    strictness(b.would) - strictness(a.would) ||
+    b.riskScore - a.riskScore
+  return difference > 0 ? b : a
+}
+
+function isSameAudience(a: Decision, b: Decision): boolean {
+  return a.verdict !== 'hold' || a.approverGroups.join('\n') === b.approverGroups.join('\n')
+}
+
+function distinctRules(rules: readonly MatchedRule[]): readonly MatchedRule[] {
+  return [...new Map(rules.map((rule) => [`${rule.policyId}\n${rule.rule}`, rule])).values()]
+}

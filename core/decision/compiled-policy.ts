@@ -1,0 +1,58 @@
+import { matchesPattern, type Pattern } from '../action/pattern.ts'
+import type { PolicyScope } from '../crd/schemas.ts'
+import type { Condition } from './condition.ts'
+import type { DecisionInput } from './decision.ts'
+import { environmentOf } from './facts.ts'
+import type { Verdict } from './vocabulary.ts'
+
+export type CompiledRule = {
+  readonly name: string
+  readonly conditions: readonly Condition[]
+  readonly verdict: Verdict
+  readonly reason: string | null
+  readonly approverGroups: readonly string[]
+}
+
+export type CompiledPolicy = {
+  readonly id: string
+  readonly name: string
+  readonly version: number
+  /** `pol_…@version`, as decisions and records name it. */
+  readonly ref: string
+  readonly priority: number
+  /** `monitor`: shadowed, its opinion shows only in what would have happened. */
+  readonly mode: 'enforce' | 'monitor'
+  readonly scope: PolicyScope
+  readonly patterns: readonly Pattern[]
+  readonly rules: readonly CompiledRule[]
+}
+
+/** How far a policy reaches: `tighten` when only its deny and require_approval rules may speak (see pattern.ts). */
+export type ScopeMatch = 'none' | 'tighten' | 'full'
+
+/** An empty list in a scope restricts nothing. */
+export function matchScope(policy: CompiledPolicy, input: DecisionInput): ScopeMatch {
+  const { type } = input.action
+  if (!policy.patterns.some((pattern) => matchesPattern(pattern, type, 'tighten'))) return 'none'
+  if (!matchesWho(policy.scope, input)) return 'none'
+  return policy.patterns.some((pattern) => matchesPattern(pattern, type, 'allow')) ? 'full' : 'tighten'
+}
+
+function matchesWho(scope: PolicyScope, input: DecisionInput): boolean {
+  const { agent, connector, action } = input
+  return (
+    names(scope.agents, [agent.name, agent.id]) &&
+    names(scope.environments, [environmentOf(input) ?? agent.environment]) &&
+    names(scope.connectors, [connector?.name, connector?.type, action.connector])
+  )
+}
+
+function names(wanted: readonly string[], own: readonly (string | undefined)[]): boolean {
+  return wanted.length === 0 || wanted.some((name) => own.some((each) => isNamed(name, each)))
+}
+
+/** A whole name, or a prefix before a trailing `*`. */
+function isNamed(wanted: string, own: string | undefined): boolean {
+  if (own === undefined) return false
+  return wanted.endsWith('*') ? own.startsWith(wanted.slice(0, -1)) : own === wanted
+}

@@ -1,0 +1,136 @@
+import { type Risk, scoreRisk } from '../action/risk.ts'
+import type { KillEntry } from '../wire/sync.ts'
+import { combineAll, combineCandidates } from './combine.ts'
+import type { Decision, DecisionInput, EnforcementLevel } from './decision.ts'
+import { applyLevel } from './enforcement.ts'
+import { createFacts } from './facts.ts'
+import { type Judgement, judge, modeOf, policyRefs } from './judgement.ts'
+import { killReason } from './kill-switch.ts'
+import { lookupPermission, type PermissionIndex } from './permissions.ts'
+import type { PolicyIndex } from './policy-index.ts'
+import { collectOpinions, matchedRule, tracePolicies, weigh } from './policy-opinion.ts'
+import { agentReason, levelReason, reasonOf, shadowReason } from './reasons.ts'
+import { strictest, strictness, type Verdict } from './vocabulary.ts'
+
+/** The rules one decision is taken under. */
+export type DecisionRules = {
+  /** Null: policies alone (v1 without a gateway that has the connector). */
+  readonly permissions: PermissionIndex | null
+  readonly policies: PolicyIndex
+  /** Null: v1, which is advisory and knows no level. */
+  readonly level: EnforcementLevel | null
+  /** What holds in a gateway when no permission matches. */
+  readonly defaultVerdict: Verdict
+}
+
+/**
+ * THE decision: may this agent do this action now?
+ *
+ * The permission (or the default where none matches) and the policies are judged apart and the stricter one holds; no
+ * policy with an opinion = the permission alone. Without permissions the policies decide alone, and silence is a deny.
+ * Then the level may let the result pass; a policy in monitor mode shows only in `would`.
+ * An agent that is not active is denied at every level. `trace` adds every policy and rule, for the dry run.
+ */
+export function decide(
+  rules: DecisionRules,
+  input: DecisionInput,
+  options: { readonly trace?: boolean } = {},
+): Decision {
+  const risk = scoreRisk(input.action, [input.connector?.environment, input.gateway?.environment])
+  const facts = createFacts(input, risk)
+  const opinions = collectOpinions(rules.policies, input, facts)
+  const enforced = opinions.filter(({ policy }) => policy.mode !== 'monitor')
+  const { permissions, defaultVerdict } = rules
+  const permission = permissions && lookupPermission(permissions, input.agent.name, input.action.type)
+  const frame = { mode: modeOf(rules), permission, defaultVerdict }
+  const judged = judge({ ...frame, policy: weigh(enforced) })
+  const shadowed = enforced.length === opinions.length ? judged : judge({ ...frame, policy: weigh(opinions) })
+  const decision = conclude({ level: rules.level, input, risk, judged, shadowed })
+  return options.trace ? { ...decision, trace: tracePolicies(rules.policies, input, facts) } : decision
+}
+
+/**
+ * One decision for a request that does several things at once (an MCP batch, several GraphQL fields): the strictest,
+ * saying which one it is for. A request that names no action is denied.
+ */
+export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision {
+  const types = inputs.map(({ action }) => action.type)
+  return combineAll(
+    types,
+    inputs.map((input) => decide(rules, input)),
+  )
+}
+
+/**
+ * One decision for a request of which only the body tells which candidate it is. `split`: the candidates differ in
+ * what happens or in who may approve it, so the body has to be read.
+ */
+export function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
+  return combineCandidates(inputs.map((input) => decide(rules, input)))
+}
+
+type Conclusion = {
+  readonly level: EnforcementLevel | null
+  readonly input: DecisionInput
+  readonly risk: Risk
+  /** What the enforced policies say, and what all of them would. */
+  readonly judged: Judgement
+  readonly shadowed: Judgement
+}
+
+function conclude(given: Conclusion): Decision {
+  const { judged, shadowed, risk } = given
+  const { permission } = judged
+  return {
+    ...outcomeOf(given),
+    permission: permission?.id ?? null,
+    permissionPattern: permission?.pattern ?? null,
+    policies: policyRefs(shadowed.policy),
+    rules: shadowed.policy.opinions.map(matchedRule),
+    riskScore: risk.score,
+    riskFactors: risk.factors,
+  }
+}
+
+type Outcome = Pick<Decision, 'verdict' | 'would' | 'reason' | 'source' | 'approverGroups'>
+
+function outcomeOf({ level, input, risk, judged, shadowed }: Conclusion): Outcome {
+  if (input.agent.status !== 'active') {
+    return { verdict: 'deny', would: 'deny', reason: agentReason(input), source: 'agent', approverGroups: [] }
+  }
+  const { verdict: strict, isByPolicy, source } = judged
+  const would = strictest(strict, shadowed.verdict)
+  const verdict =
+    level === null
+      ? strict
+      : applyLevel(level, { would: strict, action: input.action, riskScore: risk.score, isByPolicy })
+  const asking = verdict === 'hold' ? judged : shadowed
+  const approverGroups = would === 'hold' || verdict === 'hold' ? asking.policy.approverGroups : []
+  const reason = withShadow(reasonOf(judged, input), judged, shadowed)
+  if (verdict === strict) return { verdict, would, reason, source, approverGroups }
+  return {
+    verdict,
+    would,
+    reason: levelReason(String(level), would, reason),
+    source: 'level',
+    approverGroups,
+  }
+}
+
+function withShadow(reason: string, judged: Judgement, shadowed: Judgement): string {
+  const { decisive } = shadowed.policy
+  if (decisive === null || strictness(shadowed.verdict) <= strictness(judged.verdict)) return reason
+  return `${reason} ${shadowReason(decisive)}`
+}
+
+/** The same decision under an active kill switch: a deny that keeps the trace, so that a dry run stays complete. */
+export function underKillSwitch(decision: Decision, entry: KillEntry): Decision {
+  return {
+    ...decision,
+    verdict: 'deny',
+    would: 'deny',
+    reason: killReason(entry),
+    source: 'kill',
+    approverGroups: [],
+  }
+}

@@ -1,0 +1,79 @@
+/** A policy as it is stored when an organisation is created; an ordinary row that can be changed or disabled. */
+export type DefaultPolicy = {
+  readonly name: string
+  readonly description: string
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly policyYaml: string
+}
+
+/** Below the priority that policies get by default (100), so that anything an organisation writes goes first. */
+const PRIORITY = 10
+
+/**
+ * What a fresh organisation answers to actions submitted to v1: destructive work is denied, low risk passes, the rest
+ * needs a person. Proxied requests (`has(request.method)`) are left to the gateway's permissions, which deny what they
+ * do not name. Actions of unknown providers match nothing here.
+ */
+export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
+  {
+    name: 'default-deny-destructive',
+    description: 'Deleting what cannot be brought back is left to people',
+    priority: PRIORITY + 2,
+    tags: ['default'],
+    policyYaml: `scope:
+  actions: ["codehost.*", "llm_a.*", "llm_b.*", "payments.*", "chat.*", "mcp.*"]
+rules:
+  - name: destructive
+    conditions:
+      - '!has(request.method)'
+      - 'action.type.contains("delete")'
+      - 'action.risk == "high" || hints.irreversible || action.type == "codehost.branch.delete"'
+    decision: deny
+    reason: Destructive work is done by people
+tests:
+  - name: deleting a branch is denied
+    action: { type: codehost.branch.delete, resource: { provider: codehost, target: acme/site, environment: production } }
+    expect: { outcome: deny, rule: destructive }
+  - name: creating an issue is not its business
+    action: { type: codehost.issue.create, resource: { provider: codehost, target: acme/site } }
+    expect: { outcome: no_opinion }
+`,
+  },
+  {
+    name: 'default-approve-risky',
+    description: 'Medium and high risk needs a person',
+    priority: PRIORITY + 1,
+    tags: ['default'],
+    policyYaml: `scope:
+  actions: ["codehost.*", "llm_a.*", "llm_b.*", "payments.*", "chat.*", "mcp.*"]
+rules:
+  - name: risky
+    conditions:
+      - '!has(request.method)'
+      - 'risk.score >= 0.5'
+    decision: require_approval
+    reason: Risky work needs a person's approval
+tests:
+  - name: merging in production needs approval
+    action: { type: codehost.pr.merge, resource: { provider: codehost, target: acme/site, environment: production } }
+    expect: { outcome: requires_approval, rule: risky }
+`,
+  },
+  {
+    name: 'default-allow-safe',
+    description: 'Low risk passes',
+    priority: PRIORITY,
+    tags: ['default'],
+    policyYaml: `scope:
+  actions: ["codehost.*", "llm_a.*", "llm_b.*", "payments.*", "chat.*", "mcp.*"]
+rules:
+  - name: safe
+    conditions:
+      - '!has(request.method)'
+      - 'action.risk == "low" && risk.score < 0.5'
+    decision: allow
+    reason: Low risk
+`,
+  },
+]

@@ -1,0 +1,71 @@
+import type { Action } from '../action/action.ts'
+import type { Decision } from './decision.ts'
+import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
+
+export type Explained = {
+  /** `METHOD host/path`, or the action's type for v1. */
+  readonly request: string
+  readonly agent: string
+  /** Its name, or null when no connector owns the host. */
+  readonly connector: string | null
+  readonly action: Action | null
+  readonly decision: Decision
+  readonly snapshotVersion: number | null
+}
+
+/**
+ * Why a request is answered as it is: everything that was seen, the winner, and the version of the rules. The command
+ * line and every refusal print exactly this text.
+ */
+export function explainText(given: Explained): string {
+  const { request, agent, connector, action, decision } = given
+  return [
+    ['request', request],
+    ['agent', agent],
+    ['connector', connector ?? 'none owns this host'],
+    ['action', action === null ? 'none' : actionLine(action, decision)],
+    ['permission', permissionLine(decision)],
+    ...policyLines(decision),
+    ['verdict', verdictLine(decision)],
+    ['reason', decision.reason],
+    ['snapshot', given.snapshotVersion === null ? 'none' : String(given.snapshotVersion)],
+  ]
+    .map(([label = '', text = '']) => `${label.padEnd(11)} ${oneLine(text)}`)
+    .join('\n')
+}
+
+function actionLine(action: Action, { riskScore, riskFactors }: Decision): string {
+  return `${action.type} (${action.effect}, risk ${riskScore}: ${riskFactors.join(', ')})`
+}
+
+function permissionLine({ permission, permissionPattern }: Decision): string {
+  return permission === null ? 'none matches' : `"${permissionPattern}" (${permission})`
+}
+
+function policyLines({ rules }: Decision): string[][] {
+  if (rules.length === 0) return [['policies', 'none has an opinion']]
+  return rules.map(({ policyId, policyName, rule }) => [
+    'policy',
+    `"${policyName}", rule "${rule}" (${policyId})`,
+  ])
+}
+
+function verdictLine({ verdict, would, source, approverGroups }: Decision): string {
+  const shadow = would === verdict ? '' : `, would be ${RULE_DECISION[would]}`
+  const who = approverGroups.length === 0 ? '' : `, approvers: ${approverGroups.join(', ')}`
+  return `${LOG_DECISION[verdict]} (decided by ${SOURCE[source]}${shadow}${who})`
+}
+
+const SOURCE: Readonly<Record<Decision['source'], string>> = {
+  kill: 'kill switch',
+  agent: 'agent status',
+  permission: 'permission',
+  policy: 'policy',
+  default: 'default',
+  level: 'enforcement level',
+}
+
+/** Names and paths come from agents: none may start a line of its own. */
+function oneLine(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')
+}

@@ -1,0 +1,57 @@
+import type { DecisionSource } from './decision.ts'
+import type { PermissionMatch } from './permissions.ts'
+import type { PolicyVerdict } from './policy-opinion.ts'
+import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary.ts'
+
+/** What permission and policies say together, before the enforcement level. */
+export type Judgement = {
+  readonly verdict: Verdict
+  readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'default'>
+  /** A policy asks for exactly this verdict, whether or not a permission does too. */
+  readonly isByPolicy: boolean
+  /** Neither side had anything to say, and that is a deny outside a gateway. */
+  readonly isSilent: boolean
+  readonly permission: PermissionMatch | null
+  readonly policy: PolicyVerdict
+}
+
+/** `gateway`: the stricter of both sides. `advisory`: silence on both sides is a deny. `policiesOnly`: there are no permissions. */
+export type JudgementMode = 'gateway' | 'advisory' | 'policiesOnly'
+
+export type JudgementInput = {
+  readonly mode: JudgementMode
+  readonly permission: PermissionMatch | null
+  readonly policy: PolicyVerdict
+  readonly defaultVerdict: Verdict
+}
+
+export function judge({ mode, permission, policy, defaultVerdict }: JudgementInput): Judgement {
+  const said = policy.verdict
+  const isSilent = mode !== 'gateway' && permission === null && said === null
+  const sides = { permission, policy, isSilent }
+  if (isSilent) return { verdict: 'deny', source: 'default', isByPolicy: false, ...sides }
+  if (mode === 'policiesOnly') {
+    return { verdict: said ?? 'deny', source: 'policy', isByPolicy: true, ...sides }
+  }
+  const permitted = permission === null ? knownVerdict(defaultVerdict) : verdictOfRule(permission.decision)
+  const verdict = said === null ? permitted : strictest(permitted, said)
+  const isPolicyStricter = said !== null && strictness(said) > strictness(permitted)
+  const own = permission === null ? 'default' : 'permission'
+  return { verdict, source: isPolicyStricter ? 'policy' : own, isByPolicy: said === verdict, ...sides }
+}
+
+/** What this version does not know is a deny. */
+function knownVerdict(verdict: Verdict): Verdict {
+  return verdict === 'allow' || verdict === 'hold' ? verdict : 'deny'
+}
+
+/** `pol_…@version` of every policy that had an opinion, the decisive one first. */
+export function policyRefs({ decisive, opinions }: PolicyVerdict): readonly string[] {
+  const refs = opinions.map(({ policy }) => policy.ref)
+  return decisive === null ? refs : [...new Set([decisive.policy.ref, ...refs])]
+}
+
+export function modeOf(rules: { readonly permissions: unknown; readonly level: unknown }): JudgementMode {
+  if (rules.permissions === null) return 'policiesOnly'
+  return rules.level === null ? 'advisory' : 'gateway'
+}

@@ -1,0 +1,173 @@
+import { type Document, LineCounter, parseDocument } from 'yaml'
+import * as z from 'zod'
+import { type Pattern, parsePattern } from '../action/pattern.ts'
+import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../crd/schemas.ts'
+import { ChaperoneError } from '../errors.ts'
+import type { PolicyEntry } from '../wire/sync.ts'
+import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts'
+import { compileCondition } from './condition.ts'
+import { policyWarnings } from './policy-warnings.ts'
+import { verdictOfRule } from './vocabulary.ts'
+
+/** Fields of the policy's record. The text may repeat them, but not contradict them. */
+const RecordFields = PolicySpec.pick({ enabled: true, priority: true, tags: true, mode: true })
+  .partial()
+  .extend({ name: z.string().min(1).max(253).optional() })
+
+export type RepeatedFields = z.infer<typeof RecordFields>
+
+export type ParsedPolicy = {
+  readonly document: PolicyDocument
+  /** Full sentences about what is legal and probably not meant. */
+  readonly warnings: readonly string[]
+  /** Record fields that the text states as well; see `assertRepeatedFieldsAgree`. */
+  readonly repeated: RepeatedFields
+}
+
+const MAX_TEXT = 256 * 1024
+const MAX_ALIASES = 64
+
+/**
+ * Reads `policyYaml`. Throws ChaperoneError `validation` whose detail joins messages such as
+ * `line 7: rules.0.decision: Invalid option` by semicolons: YAML errors (duplicate keys too), unknown or wrong fields,
+ * conditions that do not compile.
+ */
+export function parsePolicyYaml(text: string): ParsedPolicy {
+  if (text.length > MAX_TEXT) throw invalid([`the policy is longer than ${MAX_TEXT / 1024} KiB`])
+  const lines = new LineCounter()
+  const yaml = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
+  if (yaml.errors.length > 0) throw invalid(yaml.errors.map((error) => yamlMessage(error, lines)))
+  const lineOf = (path: readonly PropertyKey[]): string => `line ${lineAt(yaml, lines, path)}: `
+  const { own, repeated } = splitFields(plainValue(yaml), lineOf)
+  const document = validated(PolicyDocument, own, lineOf)
+  const failures = conditionFailures(document, lineOf)
+  if (failures.length > 0) throw invalid(failures)
+  return { document, warnings: policyWarnings(document), repeated }
+}
+
+/** Throws `validation` when the text states a record field and the record says otherwise (rulings: 400). */
+export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: RepeatedFields): void {
+  const differing = Object.entries(repeated).filter(([name, value]) => {
+    const own = record[name as keyof RepeatedFields]
+    return own !== undefined && JSON.stringify(own) !== JSON.stringify(value)
+  })
+  if (differing.length === 0) return
+  const names = differing.map(([name]) => name)
+  throw invalid(
+    names.map(
+      (name) => `${name}: the policy's text and its record differ; change one or leave it out of the text`,
+    ),
+  )
+}
+
+/** Compiles every condition once. Throws ChaperoneError `validation` that names rule, condition and column. */
+export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
+  const { id, name, version, priority, mode, document } = entry
+  return {
+    id,
+    name,
+    version,
+    ref: `${id}@${version}`,
+    priority,
+    mode,
+    scope: document.scope,
+    patterns: patternsOf(document.scope),
+    rules: document.rules.map(compileRule),
+  }
+}
+
+function compileRule(rule: PolicyRule): CompiledRule {
+  return {
+    name: rule.name,
+    conditions: rule.conditions.map((text, index) => compileCondition(text, { rule: rule.name, index })),
+    verdict: verdictOfRule(rule.decision),
+    reason: rule.reason ?? null,
+    approverGroups: rule.approver_groups,
+  }
+}
+
+function patternsOf(scope: PolicyScope): readonly Pattern[] {
+  return (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
+}
+
+function plainValue(yaml: Document.Parsed): unknown {
+  try {
+    return yaml.toJS({ maxAliasCount: MAX_ALIASES })
+  } catch (cause) {
+    throw invalid([
+      `the YAML uses too many aliases (${cause instanceof Error ? cause.message : String(cause)})`,
+    ])
+  }
+}
+
+type LineOf = (path: readonly PropertyKey[]) => string
+
+function splitFields(value: unknown, lineOf: LineOf): { own: unknown; repeated: RepeatedFields } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(['the policy must be a mapping with scope and rules'])
+  }
+  const entries = Object.entries(value)
+  const isRecord = ([name]: [string, unknown]): boolean => name in RecordFields.shape
+  const stated = Object.fromEntries(entries.filter(isRecord))
+  return {
+    own: Object.fromEntries(entries.filter((entry) => !isRecord(entry))),
+    repeated: onlyStated(validated(RecordFields, stated, lineOf), stated),
+  }
+}
+
+/** Without the defaults that the schema adds: what the text does not say, it does not repeat. */
+function onlyStated(parsed: RepeatedFields, stated: object): RepeatedFields {
+  return Object.fromEntries(Object.entries(parsed).filter(([name]) => name in stated))
+}
+
+function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw invalid(
+    result.error.issues.map(
+      ({ path, message }) => `${lineOf(path)}${path.join('.') || 'policy'}: ${message}`,
+    ),
+  )
+}
+
+function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
+  const failures: string[] = []
+  document.rules.forEach((rule, ruleIndex) => {
+    rule.conditions.forEach((text, index) => {
+      try {
+        compileCondition(text, { rule: rule.name, index })
+      } catch (cause) {
+        if (!(cause instanceof ChaperoneError)) throw cause
+        const path = ['rules', ruleIndex, 'conditions', index]
+        failures.push(`${lineOf(path)}${path.join('.')}: ${cause.message}`)
+      }
+    })
+  })
+  return failures
+}
+
+/** The line of the node at the path, or of the nearest node above it that exists. */
+function lineAt(yaml: Document.Parsed, lines: LineCounter, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length >= 0; length--) {
+    const node: unknown = length === 0 ? yaml.contents : yaml.getIn(path.slice(0, length), true)
+    const start = startOf(node)
+    if (start !== null) return lines.linePos(start).line
+  }
+  return 1
+}
+
+function startOf(node: unknown): number | null {
+  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range))
+    return null
+  const [start] = node.range as unknown[]
+  return typeof start === 'number' ? start : null
+}
+
+function yamlMessage(error: { pos: [number, number]; message: string }, lines: LineCounter): string {
+  const [firstLine = error.message] = error.message.split('\n')
+  return `line ${lines.linePos(error.pos[0]).line}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`
+}
+
+function invalid(messages: readonly string[]): ChaperoneError {
+  return new ChaperoneError('validation', { detail: messages.join('; ') })
+}

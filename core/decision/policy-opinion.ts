@@ -1,0 +1,119 @@
+import { type CompiledPolicy, type CompiledRule, matchScope } from './compiled-policy.ts'
+import type { DecisionInput, MatchedRule, PolicyTrace } from './decision.ts'
+import type { Facts } from './facts.ts'
+import type { PolicyIndex } from './policy-index.ts'
+import { RULE_DECISION, strictness, type Verdict } from './vocabulary.ts'
+
+/** What one policy says: its first rule that matches. */
+export type Opinion = {
+  readonly policy: CompiledPolicy
+  readonly rule: CompiledRule
+  /** Set when a condition could not be evaluated and the rule matched because of it. */
+  readonly error: string | null
+}
+
+/** What all policies together say; null verdict = none has an opinion. */
+export type PolicyVerdict = {
+  readonly verdict: Verdict | null
+  /** The opinion that decides. */
+  readonly decisive: Opinion | null
+  readonly opinions: readonly Opinion[]
+  readonly approverGroups: readonly string[]
+}
+
+/** The opinions of all policies in scope, highest priority first. */
+export function collectOpinions(index: PolicyIndex, input: DecisionInput, facts: Facts): readonly Opinion[] {
+  const opinions: Opinion[] = []
+  for (const policy of index.matching(input.action.type)) {
+    const opinion = opinionOf(policy, input, facts)
+    if (opinion !== null) opinions.push(opinion)
+  }
+  return opinions
+}
+
+/** The first matching rule of a policy, or null when it has no opinion. */
+export function opinionOf(policy: CompiledPolicy, input: DecisionInput, facts: Facts): Opinion | null {
+  const scope = matchScope(policy, input)
+  if (scope === 'none') return null
+  for (const rule of policy.rules) {
+    if (rule.verdict === 'allow' && scope !== 'full') continue
+    const { isMatch, error } = matchRule(rule, facts)
+    if (isMatch) return { policy, rule, error }
+  }
+  return null
+}
+
+/** Highest priority with an opinion decides; at equal priority the strictest. */
+export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
+  const [first] = opinions
+  if (first === undefined) return { verdict: null, decisive: null, opinions, approverGroups: [] }
+  const peers = opinions.filter(({ policy }) => policy.priority === first.policy.priority)
+  const decisive = peers.reduce((a, b) => (strictness(b.rule.verdict) > strictness(a.rule.verdict) ? b : a))
+  const { verdict } = decisive.rule
+  const agreeing = peers.filter(({ rule }) => rule.verdict === verdict)
+  const approverGroups =
+    verdict === 'hold' ? commonGroups(agreeing.map(({ rule }) => rule.approverGroups)) : []
+  return { verdict, decisive, opinions, approverGroups }
+}
+
+/**
+ * Who may answer when several rules ask for approval: the groups that all of them accept, else everyone that any of
+ * them names. A rule without groups accepts anybody.
+ */
+export function commonGroups(lists: ReadonlyArray<readonly string[]>): readonly string[] {
+  const named = lists.filter((groups) => groups.length > 0)
+  const [first = [], ...rest] = named
+  const common = first.filter((group) => rest.every((groups) => groups.includes(group)))
+  return common.length > 0 ? common : [...new Set(named.flat())]
+}
+
+export function matchedRule({ policy, rule }: Opinion): MatchedRule {
+  return { policyId: policy.id, policyName: policy.name, rule: rule.name }
+}
+
+type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; readonly error: string | null }
+
+/**
+ * All conditions must hold. One that is false settles it; else one that cannot be evaluated can only tighten:
+ * an allow rule then does not match, a deny or require_approval rule does.
+ */
+function matchRule(rule: CompiledRule, facts: Facts): RuleMatch {
+  let error: string | null = null
+  let failed: string | null = null
+  for (const condition of rule.conditions) {
+    const value = condition.evaluate(facts)
+    if (value === true) continue
+    if (value === false) return { isMatch: false, failed: condition.text, error: null }
+    error ??= `\`${condition.text}\` could not be evaluated: ${value.error}`
+    failed ??= error
+  }
+  return { isMatch: error === null || rule.verdict !== 'allow', failed, error }
+}
+
+/** Every policy, every rule, for the dry run. */
+export function tracePolicies(
+  index: PolicyIndex,
+  input: DecisionInput,
+  facts: Facts,
+): readonly PolicyTrace[] {
+  return index.all.map((policy) => {
+    const scope = matchScope(policy, input)
+    return {
+      policy_id: policy.id,
+      policy_name: policy.name,
+      scope_matched: scope !== 'none',
+      rules: scope === 'none' ? [] : policy.rules.map((rule) => traceRule(rule, facts, scope === 'full')),
+    }
+  })
+}
+
+function traceRule(rule: CompiledRule, facts: Facts, mayAllow: boolean): PolicyTrace['rules'][number] {
+  const { isMatch, failed } = matchRule(rule, facts)
+  const counts = isMatch && (mayAllow || rule.verdict !== 'allow')
+  return {
+    rule_name: rule.name,
+    conditions_matched: counts,
+    failed_condition: failed,
+    decision: counts ? RULE_DECISION[rule.verdict] : null,
+  }
+}

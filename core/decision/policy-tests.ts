@@ -1,0 +1,71 @@
+import { scoreRisk } from '../action/risk.ts'
+import { actionFromSpec, type KnownAction } from '../action/spec.ts'
+import type { PolicyDocument, PolicyTest } from '../crd/schemas.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
+import { epochMsOf } from './condition.ts'
+import type { DecisionInput } from './decision.ts'
+import { createFacts } from './facts.ts'
+import { compilePolicy } from './policy-document.ts'
+import { opinionOf } from './policy-opinion.ts'
+import { OUTCOME, type Outcome } from './vocabulary.ts'
+
+export type PolicyTestResult = {
+  readonly name: string
+  readonly passed: boolean
+  readonly expected: string
+  readonly got: string
+  /** The rule that decided, or null when the policy had no opinion. */
+  readonly rule: string | null
+}
+
+/** `now` of tests that name none: any moment does, as long as it is always the same. */
+const DEFAULT_NOW_MS = 1_767_268_800_000
+
+/**
+ * Runs the tests in a policy against that policy alone. `knownAction` looks an action name up in the catalogue, for
+ * conditions on risk and effect; without it every action is a write of medium risk.
+ * Throws ChaperoneError `validation` when a condition does not compile.
+ */
+export function runPolicyTests(
+  document: PolicyDocument,
+  knownAction: (type: string) => KnownAction | null = () => null,
+): readonly PolicyTestResult[] {
+  const policy = compilePolicy({
+    id: 'pol_test',
+    name: 'test',
+    version: 1,
+    priority: 0,
+    mode: 'enforce',
+    document,
+  })
+  return document.tests.map((test) => runTest(policy, test, knownAction(test.action.type)))
+}
+
+function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | null): PolicyTestResult {
+  const input = inputOf(test, known)
+  const opinion = opinionOf(policy, input, createFacts(input, scoreRisk(input.action)))
+  const outcome: Outcome | 'no_opinion' = opinion === null ? 'no_opinion' : OUTCOME[opinion.rule.verdict]
+  const rule = opinion?.rule.name ?? null
+  const { expect } = test
+  return {
+    name: test.name,
+    passed: outcome === expect.outcome && (expect.rule === undefined || expect.rule === rule),
+    expected: describe(expect.outcome, expect.rule),
+    got: describe(outcome, rule ?? undefined),
+    rule,
+  }
+}
+
+function inputOf(test: PolicyTest, known: KnownAction | null): DecisionInput {
+  const { name, environment } = test.agent
+  return {
+    action: actionFromSpec(test.action, known),
+    agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
+    context: test.action.context,
+    nowMs: (test.now === undefined ? null : epochMsOf(test.now)) ?? DEFAULT_NOW_MS,
+  }
+}
+
+function describe(outcome: string, rule: string | undefined): string {
+  return rule === undefined ? outcome : `${outcome} by rule ${rule}`
+}
