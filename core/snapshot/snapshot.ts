@@ -3,7 +3,7 @@ import type { EnforcementLevel } from '../decision/decision.ts'
 import type { PermissionIndex } from '../decision/permissions.ts'
 import type { PolicyIndex } from '../decision/policy-index.ts'
 import type { Verdict } from '../decision/vocabulary.ts'
-import type { AgentEntry, GatewaySection, TokenKeyEntry } from '../wire/sync.ts'
+import type { AgentEntry, GatewaySection, PermissionEntry, TokenKeyEntry } from '../wire/sync.ts'
 
 /** Everything a gateway decides with, frozen. A request loads it once and keeps it to its end. */
 export type Snapshot = {
@@ -17,5 +17,8 @@ export type Snapshot = {
   readonly permissions: PermissionIndex
   readonly policies: PolicyIndex
   readonly keys: readonly TokenKeyEntry[]
+  /** Section name -> hex SHA-256 of its content. */
   readonly sections: Readonly<Record<string, string>>
+  /** The validated permissions by section, so that the next build validates only the shards that changed. */
+  readonly permissionShards?: ReadonlyMap<string, readonly PermissionEntry[]>
 }
