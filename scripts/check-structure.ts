@@ -1,0 +1,13 @@
+import { fileURLToPath } from 'node:url'
+import { codeViolations } from './structure/code-rules.ts'
+import { importViolations } from './structure/import-rules.ts'
+import { readSources } from './structure/source-files.ts'
+
+/** One line per violation of the import directions and of the rules that no linter knows. Exit code 1 when there are any. */
+const files = readSources(fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''))
+const violations = files.flatMap((file) => [...importViolations(file), ...codeViolations(file)])
+for (const { path, line, message } of violations) console.error(`${path}:${line} ${message}`)
+console.log(
+  `structure: ${files.length} files, ${violations.length} ${violations.length === 1 ? 'violation' : 'violations'}`,
+)
+process.exitCode = violations.length === 0 ? 0 : 1

@@ -1,0 +1,121 @@
+import { type SourceFile, target } from './source-files.ts'
+
+export type Violation = { readonly path: string; readonly line: number; readonly message: string }
+
+const COMPONENTS = ['sidecar', 'controlplane', 'operator']
+const CORE_PACKAGES = ['zod', 'yaml', 're2js', '@marcbachmann/cel-js']
+
+type Layer = {
+  readonly from: RegExp
+  readonly except?: RegExp
+  readonly mayNot: RegExp
+  readonly because: string
+  /** Types cost nothing at run time and are how a lower layer names what a higher one gives it. */
+  readonly allowsTypes?: true
+}
+
+/** Directions inside and between the components. */
+const LAYERS: readonly Layer[] = [
+  {
+    from: /^core\//,
+    mayNot: /^(sidecar|controlplane|operator|scripts)\//,
+    because: 'core imports only itself',
+  },
+  {
+    from: /^(core|sidecar|controlplane|operator|scripts)\//,
+    mayNot: /^test\//,
+    because: 'nothing imports test',
+  },
+  {
+    from: /^controlplane\/routes\//,
+    mayNot: /^controlplane\/store\//,
+    because: 'a route asks a service; it never sees SQL',
+  },
+  {
+    from: /^controlplane\/services\//,
+    mayNot: /^controlplane\/(routes\/|http\/(?!input\.ts$))/,
+    because: 'a service never sees a request',
+    allowsTypes: true,
+  },
+  {
+    from: /^controlplane\/store\//,
+    mayNot: /^controlplane\/(routes|http|services|sync|notify)\//,
+    because: 'the store knows nobody above it',
+  },
+  {
+    from: /^controlplane\/(?!cli\/)/,
+    mayNot: /^controlplane\/cli\//,
+    because: 'the server does not know the command line',
+  },
+  {
+    from: /^sidecar\/(pipeline|listener)\//,
+    except: /^sidecar\/pipeline\/stages\/forward[^/]*\.ts$/,
+    mayNot: /^sidecar\/upstream\//,
+    because: 'only the forward stage talks upstream',
+    allowsTypes: true,
+  },
+  {
+    from: /^sidecar\/pipeline\/stages\//,
+    mayNot: /^sidecar\/(listener|admin)\//,
+    because: 'a stage does not know who listens',
+  },
+]
+
+export function importViolations(file: SourceFile): Violation[] {
+  return file.imports.flatMap(({ line, specifier, isTypeOnly }) => {
+    const to = target(file, specifier)
+    const messages =
+      to === undefined ? packageMessages(file, specifier) : targetMessages(file, to, isTypeOnly)
+    return messages.map((message) => ({ path: file.path, line, message }))
+  })
+}
+
+function packageMessages(file: SourceFile, specifier: string): string[] {
+  if (file.path.startsWith('core/') && !CORE_PACKAGES.includes(packageOf(specifier))) {
+    return [`imports ${specifier}: core imports only itself and ${CORE_PACKAGES.join(', ')}`]
+  }
+  if (isBrowser(file.path))
+    return [`imports ${specifier}: browser code imports only itself and types of core/wire`]
+  return []
+}
+
+function targetMessages(file: SourceFile, to: string, isTypeOnly: boolean): string[] {
+  const reasons = [
+    /\.(ts|json)$/.test(to) ? null : 'write the extension .ts',
+    componentReason(file.path, to),
+    ...LAYERS.map((layer) => layerReason(layer, file.path, to, isTypeOnly)),
+    browserReason(file.path, to, isTypeOnly),
+  ]
+  return reasons.flatMap((reason) => (reason === null ? [] : [`imports ${to}: ${reason}`]))
+}
+
+function componentReason(from: string, to: string): string | null {
+  const [own, other] = [component(from), component(to)]
+  if (own === undefined || other === undefined || own === other) return null
+  return `${own} and ${other} meet only over HTTP, through core/wire`
+}
+
+function layerReason(layer: Layer, from: string, to: string, isTypeOnly: boolean): string | null {
+  const isExempt = layer.except?.test(from) === true || (isTypeOnly && layer.allowsTypes === true)
+  return !isExempt && layer.from.test(from) && layer.mayNot.test(to) ? layer.because : null
+}
+
+function browserReason(from: string, to: string, isTypeOnly: boolean): string | null {
+  if (!isBrowser(from) || isBrowser(to) || (isTypeOnly && to.startsWith('core/'))) return null
+  return 'browser code imports only itself and types of core'
+}
+
+function component(path: string): string | undefined {
+  return COMPONENTS.find((name) => path.startsWith(`${name}/`))
+}
+
+function isBrowser(path: string): boolean {
+  return path.startsWith('controlplane/dashboard/')
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}

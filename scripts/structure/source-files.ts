@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, sep } from 'node:path'
+
+export type Import = { readonly line: number; readonly specifier: string; readonly isTypeOnly: boolean }
+export type SourceFile = {
+  /** Relative to the root, with `/`. */
+  readonly path: string
+  readonly text: string
+  /** Without comments and the contents of strings, line for line. */
+  readonly code: string
+  readonly imports: readonly Import[]
+}
+
+const ROOTS = ['core', 'sidecar', 'controlplane', 'operator', 'scripts', 'test']
+const SKIPPED = new Set(['node_modules', 'dist', 'coverage', 'peers', 'results'])
+
+/** Every TypeScript file of the project, sorted by path. */
+export function readSources(root: string): SourceFile[] {
+  return ROOTS.flatMap((dir) => walk(join(root, dir)))
+    .map((path) =>
+      sourceFile(
+        path
+          .slice(root.length + 1)
+          .split(sep)
+          .join('/'),
+        readFileSync(path, 'utf8'),
+      ),
+    )
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+export function sourceFile(path: string, text: string): SourceFile {
+  return { path, text, code: withoutTexts(text), imports: importsOf(text) }
+}
+
+/** The project file that a relative import names; undefined for packages and `node:` modules. */
+export function target(file: SourceFile, specifier: string): string | undefined {
+  return specifier.startsWith('.')
+    ? normalize(join(dirname(file.path), specifier))
+        .split(sep)
+        .join('/')
+    : undefined
+}
+
+function walk(dir: string): string[] {
+  const entries = readdirSync(dir, { withFileTypes: true })
+  return entries.flatMap((entry) => {
+    if (SKIPPED.has(entry.name)) return []
+    const path = join(dir, entry.name)
+    if (entry.isDirectory()) return walk(path)
+    return entry.name.endsWith('.ts') ? [path] : []
+  })
+}
+
+const STATEMENT =
+  /(?:^|\n)[ \t]*(?:import|export)\b([^'"`;]*?)\bfrom\s*(['"])([^'"]+)\2|\bimport\s*\(\s*(['"])([^'"]+)\4|(?:^|\n)[ \t]*import\s*(['"])([^'"]+)\6/g
+
+function importsOf(text: string): Import[] {
+  return [...text.matchAll(STATEMENT)].map((match) => {
+    const specifier = match[3] ?? match[5] ?? match[7] ?? ''
+    const line = text.slice(0, match.index + match[0].length).split('\n').length
+    return { line, specifier, isTypeOnly: /^\s*type\b/.test(match[1] ?? '') }
+  })
+}
+
+/** Comments and quoted text become spaces, so that a rule about code never fires on prose. */
+function withoutTexts(text: string): string {
+  const blank = (part: string) => part.replace(/[^\n]/g, ' ')
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, blank)
+}
