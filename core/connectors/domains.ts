@@ -42,12 +42,17 @@ export function stripPrefix(
   }
 }
 
-/** `host[:port]` and path prefix that `/execute` addresses. */
-export function executeAddress(config: ConnectorConfig, fallback: string): { host: string; prefix: string } {
+/** `host[:port]` and path prefix that `/execute` addresses; templates that begin with `root` bring it along themselves. */
+export function executeAddress(
+  config: ConnectorConfig,
+  fallback: string,
+  root?: string,
+): { host: string; prefix: string } {
   const base = baseOf(config)
   if (base !== null) {
     const isDefault = base.port === (base.scheme === 'http' ? 80 : 443)
-    const prefix = base.segments.map((segment) => `/${segment}`).join('')
+    const above = base.segments.at(-1) === root ? base.segments.slice(0, -1) : base.segments
+    const prefix = above.map((segment) => `/${segment}`).join('')
     return { host: isDefault ? base.host : `${base.host}:${base.port}`, prefix }
   }
   return { host: config.domains.find((domain) => !domain.startsWith('*')) ?? fallback, prefix: '' }

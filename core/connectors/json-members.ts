@@ -48,14 +48,15 @@ function readMembers(text: string): Member[] {
   }
 }
 
+const DEPTH: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 }
+
 /** Index of the comma or brace that ends the member whose key ended at `from`. */
 function endOfMember(text: string, from: number): number {
   let depth = 0
   for (let at = from; at < text.length; ) {
-    const char = text[at]
+    const char = text.charAt(at)
     if (depth === 0 && (char === ',' || char === '}')) return at
-    if (char === '{' || char === '[') depth += 1
-    if (char === '}' || char === ']') depth -= 1
+    depth += DEPTH[char] ?? 0
     at = char === '"' ? afterString(text, at) : at + 1
   }
   return text.length

@@ -31,7 +31,7 @@ function createModelConnector(provider: Provider): Connector {
     carriers,
     defaultAuth: provider.auth,
     toRequest: (spec, config) =>
-      executeByRows(rows, spec, { ...executeAddress(config, domain), prefix: '', format: 'json' }),
+      executeByRows(rows, spec, { ...executeAddress(config, domain, 'v1'), format: 'json' }),
   }
 }
 

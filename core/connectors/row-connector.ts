@@ -4,7 +4,15 @@ import type { BodyView, Classification, ConnectorConfig, Row } from './connector
 import { pickFields } from './fields.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
-import { isNearMiss, lookUp, type PathSegments, pathParameter, type RowMatch, type RowTrie } from './rows.ts'
+import {
+  isNearMiss,
+  lookUp,
+  nearMiss,
+  type PathSegments,
+  pathParameter,
+  type RowMatch,
+  type RowTrie,
+} from './rows.ts'
 
 /** How one connector names requests by rows. */
 export type RowNaming = {
@@ -69,13 +77,7 @@ function judgeUnmatched(tries: readonly RowTrie[], path: PathSegments): Refusal 
     )
   }
   if (path.rawSegments.some((segment) => segment.includes(';'))) return pathParameter()
-  if (tries.some((trie) => isNearMiss(trie, path.segments))) {
-    return refusal(
-      'ambiguous_request',
-      'the path differs from a known one only in case or a trailing slash; send that one',
-    )
-  }
-  return null
+  return tries.some((trie) => isNearMiss(trie, path.segments)) ? nearMiss() : null
 }
 
 type Found = {

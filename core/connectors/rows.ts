@@ -179,3 +179,10 @@ function encodedSlash(name: string): Refusal {
 export function pathParameter(): Refusal {
   return refusal('ambiguous_request', 'a path segment holds ";", which some servers cut off; send it as %3B')
 }
+
+export function nearMiss(): Refusal {
+  return refusal(
+    'ambiguous_request',
+    'the path differs from a known one only in case or a trailing slash; send that one',
+  )
+}

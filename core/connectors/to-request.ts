@@ -25,7 +25,7 @@ export function executeByRows(
   const path = fillTemplate(row.template, left)
   if (isRefusal(path)) return path
   if (row.when !== undefined && 'equals' in row.when) left.set(row.when.key, row.when.equals)
-  const method = row.method === '*' ? 'POST' : row.method
+  const method = row.method === '*' ? (row.effect === 'read' ? 'GET' : 'POST') : row.method
   const isRead = method === 'GET' || method === 'HEAD' || (row.when !== undefined && 'in' in row.when)
   if (isRead) return { method, host: target.host, target: target.prefix + path + queryOf(left), headers: [] }
   const written = target.format === 'json' ? jsonBody(left) : formBody(left)

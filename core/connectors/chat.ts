@@ -1,0 +1,35 @@
+import type { Parameters } from '../action/action.ts'
+import { CHAT_ROWS } from './chat/rows.ts'
+import type { Connector } from './connector.ts'
+import { injectAuth } from './credentials.ts'
+import { executeAddress, ownedDomains } from './domains.ts'
+import { prefixedSurface } from './prefixed-surface.ts'
+import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { compileRows } from './rows.ts'
+import { executeByRows } from './to-request.ts'
+
+const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
+
+const NAMING: RowNaming = {
+  connector: 'chat',
+  surface: prefixedSurface(compileRows(CHAT_ROWS), 'api'),
+  resource: channelOf,
+}
+
+function channelOf({ channel, channel_id, user, file }: Parameters): { target?: string } {
+  const target = channel ?? channel_id ?? user ?? file
+  return typeof target === 'string' ? { target } : {}
+}
+
+/** The team chat: `/api/<method>` by any verb, parameters in query, form or JSON. */
+export const chat: Connector = {
+  name: 'chat',
+  domains: (config) => ownedDomains(config, DOMAINS),
+  parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
+  decidingKeys: (request, config) => rowKeys(NAMING, request, config),
+  injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
+  carriers: { headers: ['x-slack-token'], query: ['token'], bodyFields: ['token'] },
+  defaultAuth: { type: 'bearer' },
+  toRequest: (spec, config) =>
+    executeByRows(CHAT_ROWS, spec, { ...executeAddress(config, 'slack.com', 'api'), format: 'json' }),
+}

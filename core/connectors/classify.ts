@@ -1,0 +1,55 @@
+import type { Action } from '../action/action.ts'
+import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import type { BodyView, Classification } from './connector.ts'
+import { namedAction, oneAction } from './named-action.ts'
+import type { BoundConnector } from './registry.ts'
+import { nameByUserRows } from './user-rows.ts'
+
+/**
+ * Names what a request does. Without a body a class that depends on it comes back as `candidates`; with one (see
+ * `parseBody`) it is settled. An MCP POST has no finite candidates: without its body it is a refusal.
+ */
+export function classify(bound: BoundConnector, request: CanonicalRequest, body?: BodyView): Classification {
+  if (request.method === 'CONNECT') return oneAction(channel(bound, request, 'tunnel'))
+  if (request.isUpgrade) return oneAction(channel(bound, request, 'websocket'))
+  const named = bound.connector.parseAction(request, body, bound.config)
+  if (bound.userRows === null || isRefusal(named) || !mayRename(bound, named)) return named
+  return nameByUserRows(bound.userRows, bound.connector.name, request, bound.config) ?? named
+}
+
+/** Body keys that the class of this request depends on, for `parseBody` and `createKeyScan`; empty when it does not. */
+export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): readonly string[] {
+  if (request.method === 'CONNECT' || request.isUpgrade) return []
+  return bound.connector.decidingKeys?.(request, bound.config) ?? []
+}
+
+/** True when the class cannot be settled without the body: an MCP POST always, others when they have candidates. */
+export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
+  if (decidingKeys(bound, request).length > 0) return true
+  return bound.connector.decidingKeys === undefined && classify(bound, request).kind === 'candidates'
+}
+
+/** Settles candidates for the record by what a key scan saw while the body streamed by. Never decides. */
+export function nameSeen(
+  bound: BoundConnector,
+  request: CanonicalRequest,
+  seen: ReadonlyMap<string, unknown>,
+): Action | null {
+  const named = classify(bound, request, { kind: 'json', value: Object.fromEntries(seen) })
+  return named.kind === 'actions' ? (named.actions[0] ?? null) : null
+}
+
+/** A raw channel shows nothing of what happens in it: `<connector>.tunnel.open`, `<connector>.websocket.open`, high. */
+function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel' | 'websocket'): Action {
+  const connector = bound.connector.name
+  const target = request.host + request.rawPath
+  const type = `${connector}.${kind}.open`
+  return namedAction({ connector, type, effect: 'write', risk: 'high', target }, bound.config)
+}
+
+/** Declared rows name what no built-in row describes; a bare method of generic or webhook is no description. */
+function mayRename(bound: BoundConnector, named: Classification): boolean {
+  if (named.kind !== 'actions') return false
+  const isByMethod = bound.connector.name === 'generic' || bound.connector.name === 'webhook'
+  return isByMethod || named.actions[0]?.unmapped === true
+}

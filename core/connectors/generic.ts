@@ -1,0 +1,35 @@
+import type { CanonicalRequest } from '../request/canonical.ts'
+import type { Connector, ConnectorConfig } from './connector.ts'
+import { injectAuth } from './credentials.ts'
+import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-action.ts'
+
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** `generic` and `webhook`: the class is the method alone, on domains that must be configured. */
+function createMethodConnector(name: 'generic' | 'webhook'): Connector {
+  return {
+    name,
+    domains: (config) => config.domains,
+    parseAction(request, _body, config) {
+      const method = request.method === 'HEAD' ? 'GET' : request.method
+      if (!METHODS.has(method)) return oneAction(unmappedAction(name, request, config))
+      return oneAction(methodAction(name, method, request, config))
+    },
+    injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
+    carriers: { headers: [], query: ['token'], bodyFields: [] },
+    defaultAuth: { type: 'bearer' },
+  }
+}
+
+function methodAction(name: string, method: string, request: CanonicalRequest, config: ConnectorConfig) {
+  const effect = effectOfMethod(method)
+  const risk = effect === 'read' ? 'low' : method === 'DELETE' ? 'high' : 'medium'
+  const target = request.host + request.rawPath
+  return namedAction(
+    { connector: name, type: `${name}.${method.toLowerCase()}`, effect, risk, target },
+    config,
+  )
+}
+
+export const generic = createMethodConnector('generic')
+export const webhook = createMethodConnector('webhook')

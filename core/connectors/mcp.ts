@@ -1,0 +1,86 @@
+import type { Action } from '../action/action.ts'
+import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
+import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
+import { injectAuth } from './credentials.ts'
+import { judgeHeaders } from './mcp/headers.ts'
+import { nameMessage, unknownMessage } from './mcp/message.ts'
+import { namedAction, oneAction, unmappedAction } from './named-action.ts'
+
+/** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
+const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
+const MAX_BATCH = 64
+
+/** MCP over HTTP: POST is JSON-RPC, GET opens the server's stream, DELETE ends the session (both protocol revisions). */
+export const mcp: Connector = {
+  name: 'mcp',
+  domains: (config) => config.domains,
+  parseAction: nameRequest,
+  decidingKeys: (request) => (request.method === 'POST' ? DECIDING : []),
+  injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
+  carriers: { headers: [], query: ['token'], bodyFields: [] },
+  defaultAuth: { type: 'bearer' },
+}
+
+function nameRequest(
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  config: ConnectorConfig,
+): Classification {
+  const target = request.host + request.rawPath
+  if (request.method === 'POST') return namePost(request, body, config)
+  // Discovery documents and sign-in pages beside the endpoint are no streams.
+  const isEndpoint = request.segments[0] !== '.well-known'
+  if (request.method === 'GET' && isEndpoint) {
+    return oneAction(
+      namedAction(
+        { connector: 'mcp', type: 'mcp.rpc.stream_open', effect: 'read', risk: 'low', target },
+        config,
+      ),
+    )
+  }
+  if (request.method === 'DELETE' && isEndpoint) {
+    return oneAction(
+      namedAction(
+        { connector: 'mcp', type: 'mcp.rpc.session_end', effect: 'write', risk: 'low', target },
+        config,
+      ),
+    )
+  }
+  return oneAction(unmappedAction('mcp', request, config))
+}
+
+function namePost(
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  config: ConnectorConfig,
+): Classification {
+  switch (body?.kind) {
+    case undefined:
+      return refusal('malformed_request', 'an MCP POST is named by its body, which is not here')
+    case 'form':
+    case 'opaque':
+      return refusal('unsupported_body', 'an MCP message must be sent as application/json')
+    case 'absent':
+    case 'invalid':
+      return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))
+    case 'json':
+      return nameMessages(request, body.value, config)
+  }
+}
+
+function nameMessages(request: CanonicalRequest, value: unknown, config: ConnectorConfig): Classification {
+  const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (messages.length > MAX_BATCH) {
+    return refusal('malformed_request', `an MCP batch may hold ${MAX_BATCH} messages`)
+  }
+  const mismatch = judgeHeaders(request.rawHeaders, messages)
+  if (mismatch !== null) return mismatch
+  if (messages.length === 0) return oneAction(unknownMessage(config))
+  const actions: Action[] = []
+  for (const message of messages) {
+    const action = nameMessage(message, config)
+    if (isRefusal(action)) return action
+    actions.push(action)
+  }
+  return { kind: 'actions', actions }
+}

@@ -1,0 +1,94 @@
+import type { Action, Effect } from '../../action/action.ts'
+import { toolRisk } from '../../action/tool-risk.ts'
+import { type Refusal, refusal } from '../../request/canonical.ts'
+import { fold } from '../../request/strict-json.ts'
+import type { ConnectorConfig } from '../connector.ts'
+import { isRecord } from '../fields.ts'
+import { type ActionParts, namedAction } from '../named-action.ts'
+import { rpcType, toolType } from './names.ts'
+
+const MAX_NAME = 256
+
+/** Methods that look and answer. Others (subscriptions apart) may change something, so `read_only` does not take them. */
+const READS = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'subscriptions/listen',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+])
+
+/** Names one JSON-RPC message: a call, another request, a notification, a response, or none of these. */
+export function nameMessage(message: unknown, config: ConnectorConfig): Action | Refusal {
+  if (!isRecord(message) || message['jsonrpc'] !== '2.0') return unknownMessage(config)
+  const { method, params } = message
+  if (method === undefined) return nameResponse(message, config)
+  if (typeof method !== 'string' || method === '') return unknownMessage(config)
+  const wrong = judgeName(method, 'method')
+  if (wrong !== null) return wrong
+  if (method === 'tools/call') return nameCall(params, config)
+  if (method === 'tools/list') return act({ type: 'mcp.tools.list', effect: 'read', risk: 'low' }, config)
+  return nameRpc(method, params, config)
+}
+
+/** Valid JSON or not, but no JSON-RPC 2.0 message. What a lenient server makes of it nobody can say: high. */
+export function unknownMessage(config: ConnectorConfig): Action {
+  return act({ type: 'mcp.rpc.unknown', effect: 'write', risk: 'high' }, config)
+}
+
+function nameCall(params: unknown, config: ConnectorConfig): Action | Refusal {
+  const name = isRecord(params) ? params['name'] : undefined
+  if (!isRecord(params) || typeof name !== 'string' || name === '') return unknownMessage(config)
+  const wrong = judgeName(name, 'params.name')
+  if (wrong !== null) return wrong
+  const risk = toolRisk(name)
+  const effect: Effect = risk === 'low' ? 'read' : 'write'
+  const given = params['arguments']
+  const parameters = given === undefined ? { name } : { name, arguments: given }
+  return act({ type: toolType(name), effect, risk, target: name, parameters }, config)
+}
+
+function nameRpc(method: string, params: unknown, config: ConnectorConfig): Action {
+  const isRead = READS.has(method) || method.startsWith('notifications/')
+  const { uri, name } = isRecord(params) ? params : {}
+  const subject = typeof uri === 'string' ? { uri } : typeof name === 'string' ? { name } : {}
+  const target = typeof uri === 'string' ? uri : typeof name === 'string' ? name : undefined
+  const effect: Effect = isRead ? 'read' : 'write'
+  return act(
+    { type: rpcType(method), effect, risk: 'low', target, parameters: { method, ...subject } },
+    config,
+  )
+}
+
+/** The client's answer to something the server asked. */
+function nameResponse(message: Readonly<Record<string, unknown>>, config: ConnectorConfig): Action {
+  const isResponse = 'id' in message && ('result' in message || 'error' in message)
+  return isResponse
+    ? act({ type: 'mcp.rpc.response', effect: 'read', risk: 'low' }, config)
+    : unknownMessage(config)
+}
+
+function judgeName(name: string, where: string): Refusal | null {
+  if (name.length > MAX_NAME)
+    return refusal('malformed_request', `${where} is longer than ${MAX_NAME} characters`)
+  if (!name.isWellFormed()) return refusal('ambiguous_request', `${where} holds half a Unicode character`)
+  const folded = fold(name).trim()
+  if (where === 'method' && name !== folded && (folded === 'tools/call' || folded === 'tools/list')) {
+    return refusal('ambiguous_request', `the method could be read as "${folded}"; send it exactly so`)
+  }
+  return null
+}
+
+function act(parts: Omit<ActionParts, 'connector'>, config: ConnectorConfig): Action {
+  return namedAction({ ...parts, connector: 'mcp' }, config)
+}

@@ -1,0 +1,111 @@
+import { normaliseHost } from '../request/authority.ts'
+import type { ConnectorEntry } from '../wire/sync.ts'
+import { chat } from './chat.ts'
+import { codehost } from './codehost.ts'
+import type { Connector, ConnectorConfig } from './connector.ts'
+import { baseOf } from './domains.ts'
+import { generic, webhook } from './generic.ts'
+import { llmA, llmB } from './llm.ts'
+import { mcp } from './mcp.ts'
+import { payments } from './payments.ts'
+import type { RowTrie } from './rows.ts'
+import { compileUserRows } from './user-rows.ts'
+
+/** Every connector that is compiled in. A custom one is added here and to `ConnectorType` in the schemas. */
+export const BUILT_IN: readonly Connector[] = [codehost, llmA, llmB, payments, chat, generic, webhook, mcp]
+
+const BY_NAME: ReadonlyMap<string, Connector> = new Map(
+  BUILT_IN.map((connector) => [connector.name, connector]),
+)
+
+/** The connector of a type. Throws for a type that is not compiled in: entries are validated before. */
+export function connectorOfType(type: string): Connector {
+  const connector = BY_NAME.get(type)
+  if (connector === undefined) throw new Error(`no connector of type ${type} is compiled in`)
+  return connector
+}
+
+/** One connector record together with the code that reads its requests. */
+export type BoundConnector = {
+  readonly entry: ConnectorEntry
+  readonly connector: Connector
+  readonly config: ConnectorConfig
+  /** Ports on which it owns its domains; 80 is accepted wherever 443 is listed. */
+  readonly ports: readonly number[]
+  /** Rows declared in `Connector.spec.actions[]`, compiled; null when there are none. */
+  readonly userRows: RowTrie | null
+}
+
+/** Who owns which host. */
+export type HostIndex = {
+  readonly exact: ReadonlyMap<string, readonly HostOwner[]>
+  /** By the name after `*.`. */
+  readonly wildcards: ReadonlyMap<string, readonly HostOwner[]>
+}
+type HostOwner = { readonly bound: BoundConnector; readonly ports: readonly number[] }
+
+/** Binds a record to its connector; for tests and for building the index. */
+export function bindConnector(
+  entry: ConnectorEntry,
+  connector = connectorOfType(entry.type),
+): BoundConnector {
+  const config: ConnectorConfig = {
+    name: entry.name,
+    domains: entry.domains,
+    actions: entry.actions,
+    ...(entry.baseUrl === undefined ? {} : { baseUrl: entry.baseUrl }),
+    ...(entry.environment === undefined ? {} : { environment: entry.environment }),
+  }
+  return {
+    entry,
+    connector,
+    config,
+    ports: entry.ports,
+    userRows: compileUserRows(entry.type, entry.actions),
+  }
+}
+
+/** Builds the look-up once per snapshot. Where two records claim one host and port, the first listed has it. */
+export function buildHostIndex(entries: readonly ConnectorEntry[]): HostIndex {
+  return indexConnectors(entries.map((entry) => bindConnector(entry)))
+}
+
+/** The same for connectors that are already bound. */
+export function indexConnectors(connectors: readonly BoundConnector[]): HostIndex {
+  const exact = new Map<string, HostOwner[]>()
+  const wildcards = new Map<string, HostOwner[]>()
+  for (const bound of connectors) {
+    for (const domain of bound.connector.domains(bound.config)) {
+      if (domain.startsWith('*.')) addOwner(wildcards, domain.slice(2), { bound, ports: bound.ports })
+      else addOwner(exact, domain, { bound, ports: bound.ports })
+    }
+    const base = baseOf(bound.config)
+    if (base !== null) addOwner(exact, base.host, { bound, ports: [...bound.ports, base.port] })
+  }
+  return { exact, wildcards }
+}
+
+function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwner): void {
+  // A bare IPv6 address is written with or without brackets in configurations.
+  const host = normaliseHost(domain) ?? normaliseHost(`[${domain}]`)
+  if (host === null) return
+  const owners = map.get(host)
+  if (owners === undefined) map.set(host, [owner])
+  else owners.push(owner)
+}
+
+/** The connector that owns a host and port: an exact name beats a wildcard, a longer wildcard a shorter one. */
+export function findConnector(index: HostIndex, host: string, port: number): BoundConnector | null {
+  const exact = ownerAt(index.exact.get(host), port)
+  if (exact !== null || index.wildcards.size === 0) return exact
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    const owner = ownerAt(index.wildcards.get(host.slice(dot + 1)), port)
+    if (owner !== null) return owner
+  }
+  return null
+}
+
+function ownerAt(owners: readonly HostOwner[] | undefined, port: number): BoundConnector | null {
+  const owner = owners?.find(({ ports }) => ports.includes(port) || (port === 80 && ports.includes(443)))
+  return owner?.bound ?? null
+}

@@ -1,0 +1,62 @@
+import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import type { Classification, ConnectorConfig, Row, UserRow } from './connector.ts'
+import { namedAction, oneAction } from './named-action.ts'
+import { compileRows, lookUp, type RowTrie } from './rows.ts'
+import { compileTemplate } from './template.ts'
+
+/**
+ * Why declared rows cannot be used, as sentences; empty when all can. A row must name an action of its own connector
+ * type, have a template that can be matched, and be the only one for its method and path.
+ */
+export function checkUserRows(type: string, rows: readonly UserRow[]): string[] {
+  const problems = rows.map((row) => problemOf(type, row)).filter((problem) => problem !== null)
+  return problems.length > 0 ? problems : clashesOf(rows)
+}
+
+function problemOf(type: string, row: UserRow): string | null {
+  if (!row.action.startsWith(`${type}.`)) return `action ${row.action} must begin with ${type}.`
+  try {
+    compileTemplate(row.path)
+    return null
+  } catch (failure) {
+    return failure instanceof Error ? failure.message : String(failure)
+  }
+}
+
+function clashesOf(rows: readonly UserRow[]): string[] {
+  const shapes = rows.map((row) => `${row.method} ${row.path.replaceAll(/\{[^}+/]*/g, '{')}`)
+  return shapes
+    .filter((shape, i) => shapes.indexOf(shape) !== i)
+    .map((shape) => `two actions are declared for ${shape.replaceAll('{', '{…')}`)
+}
+
+/** The usable declared rows of a connector as a tree; null when there are none. Unusable ones stay unmapped. */
+export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
+  const usable = rows.filter(
+    (row, i) => problemOf(type, row) === null && clashesOf(rows.slice(0, i + 1)).length === 0,
+  )
+  if (usable.length === 0) return null
+  return compileRows(usable.map(toRow))
+}
+
+function toRow({ method, path, action, effect, risk }: UserRow): Row {
+  return { method, template: path, type: action, effect, risk }
+}
+
+/** The action that a declared row gives a request, or null when none describes it. */
+export function nameByUserRows(
+  trie: RowTrie,
+  connector: string,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): Classification | null {
+  const match = lookUp(trie, request.method, request)
+  if (isRefusal(match)) return match
+  const row = match?.rows[0]?.row
+  if (match === null || row === undefined) return isNearMiss(trie, request.segments) ? nearMiss() : null
+  const { type, effect, risk } = row
+  const target = request.host + request.rawPath
+  return oneAction(
+    namedAction({ connector, type, effect, risk, target, parameters: match.parameters }, config),
+  )
+}
