@@ -25,11 +25,16 @@ export function executeByRows(
   const path = fillTemplate(row.template, left)
   if (isRefusal(path)) return path
   if (row.when !== undefined && 'equals' in row.when) left.set(row.when.key, row.when.equals)
-  const method = row.method === '*' ? (row.effect === 'read' ? 'GET' : 'POST') : row.method
-  const isRead = method === 'GET' || method === 'HEAD' || (row.when !== undefined && 'in' in row.when)
-  if (isRead) return { method, host: target.host, target: target.prefix + path + queryOf(left), headers: [] }
+  const method = methodOf(row)
+  const whole = target.prefix + path
+  if (method === 'GET') return { method, host: target.host, target: whole + queryOf(left), headers: [] }
   const written = target.format === 'json' ? jsonBody(left) : formBody(left)
-  return { method, host: target.host, target: target.prefix + path, ...written }
+  return { method, host: target.host, target: whole, ...written }
+}
+
+function methodOf(row: Row): string {
+  if (row.method !== '*') return row.method
+  return row.effect === 'read' ? 'GET' : 'POST'
 }
 
 function withRepository(spec: ExecuteSpec): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import type { Classification, ConnectorConfig, Row, UserRow } from './connector.ts'
 import { namedAction, oneAction } from './named-action.ts'
-import { compileRows, lookUp, type RowTrie } from './rows.ts'
+import { compileRows, isNearMiss, lookUp, nearMiss, type RowTrie } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**

@@ -48,6 +48,8 @@ export const PEOPLE = readRows(
   GET    /search/users                                                 search.users               read  low    q
   GET    /gists                                                        gist.list                  read  low
   POST   /gists                                                        gist.create                write medium description,public
+  GET    /gists/public                                                 gist.list_public           read  low
+  GET    /gists/starred                                                gist.list_starred          read  low
   GET    /gists/{gist_id}                                              gist.get                   read  low
   PATCH  /gists/{gist_id}                                              gist.update                write low    description
   DELETE /gists/{gist_id}                                              gist.delete                write medium +irreversible
