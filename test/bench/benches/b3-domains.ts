@@ -1,7 +1,7 @@
+import type { Target } from '../../support/tunnel.ts'
+import { openTunnel } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
-import type { Target } from '../support/load.ts'
-import { openTunnel } from '../support/load.ts'
 import { cpuUs, rssMib } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 

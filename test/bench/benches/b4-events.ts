@@ -1,7 +1,8 @@
 import type { TLSSocket } from 'node:tls'
+import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
-import { openTunnel, quantile, type Target } from '../support/load.ts'
+import { quantile } from '../support/load.ts'
 import { cpuUs } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 

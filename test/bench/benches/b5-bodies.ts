@@ -1,7 +1,7 @@
 import type { TLSSocket } from 'node:tls'
+import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
-import { openTunnel, type Target } from '../support/load.ts'
 import { cpuUs, rssMib } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 

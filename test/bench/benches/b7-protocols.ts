@@ -1,7 +1,8 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
+import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
-import { closedLoop, openTunnel, type Target } from '../support/load.ts'
+import { closedLoop } from '../support/load.ts'
 import { cpuUs } from '../support/processes.ts'
 import { absolute } from '../support/report.ts'
 

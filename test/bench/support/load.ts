@@ -1,46 +1,5 @@
-import { connect, type Socket } from 'node:net'
-import tls from 'node:tls'
-
-/** How a subject is reached: through CONNECT, or as a reverse proxy that terminates TLS itself. */
-export type Target = {
-  readonly port: number
-  readonly via: 'connect' | 'reverse'
-  readonly proxyAuthorization?: string
-  /** PEM of the CA that signed what the subject presents. */
-  readonly ca: string | null
-}
-
-/** A TLS connection to `host` through the subject. */
-export async function openTunnel(
-  target: Target,
-  host: string,
-  alpn: readonly string[] = ['http/1.1'],
-): Promise<tls.TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port: target.port, noDelay: true })
-  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-  if (target.via === 'connect') await sendConnect(socket, target, host)
-  const secured = tls.connect({
-    socket,
-    servername: host,
-    ALPNProtocols: [...alpn],
-    ...(target.ca === null ? { rejectUnauthorized: false } : { ca: target.ca }),
-  })
-  await new Promise<void>((resolve, reject) => secured.once('secureConnect', resolve).once('error', reject))
-  return secured
-}
-
-function sendConnect(socket: Socket, target: Target, host: string): Promise<void> {
-  const auth =
-    target.proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${target.proxyAuthorization}\r\n`
-  socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${auth}\r\n`)
-  return new Promise((resolve, reject) => {
-    socket.once('data', (chunk: Buffer) => {
-      if (/^HTTP\/1\.[01] 200/.test(chunk.toString('latin1'))) resolve()
-      else reject(new Error(`CONNECT was answered: ${chunk.toString('latin1').slice(0, 200)}`))
-    })
-    socket.once('error', reject)
-  })
-}
+import type tls from 'node:tls'
+import { openTunnel, type Target } from '../../support/tunnel.ts'
 
 const BODY = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(4_040) }] })
 

@@ -1,0 +1,48 @@
+import { connect, type Socket } from 'node:net'
+import tls from 'node:tls'
+
+/** How a subject is reached: through CONNECT, or as a server that terminates TLS itself. */
+export type Target = {
+  readonly port: number
+  readonly via: 'connect' | 'reverse'
+  readonly proxyAuthorization?: string
+  /** PEM of the CA that signed what the subject presents; null to believe anything. */
+  readonly ca: string | null
+}
+
+export async function openSocket(port: number): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  return socket
+}
+
+/** A TLS connection to `host` through the subject. Rejects with the answer when CONNECT is refused. */
+export async function openTunnel(
+  target: Target,
+  host: string,
+  alpn: readonly string[] = ['http/1.1'],
+): Promise<tls.TLSSocket> {
+  const socket = await openSocket(target.port)
+  if (target.via === 'connect') await sendConnect(socket, target, host)
+  const secured = tls.connect({
+    socket,
+    servername: host,
+    ALPNProtocols: [...alpn],
+    ...(target.ca === null ? { rejectUnauthorized: false } : { ca: target.ca }),
+  })
+  await new Promise<void>((resolve, reject) => secured.once('secureConnect', resolve).once('error', reject))
+  return secured
+}
+
+function sendConnect(socket: Socket, target: Target, host: string): Promise<void> {
+  const auth =
+    target.proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${target.proxyAuthorization}\r\n`
+  socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${auth}\r\n`)
+  return new Promise((resolve, reject) => {
+    socket.once('data', (chunk: Buffer) => {
+      if (/^HTTP\/1\.[01] 200/.test(chunk.toString('latin1'))) resolve()
+      else reject(new Error(`CONNECT was answered: ${chunk.toString('latin1').slice(0, 600)}`))
+    })
+    socket.once('error', reject)
+  })
+}
