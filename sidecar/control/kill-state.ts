@@ -102,7 +102,7 @@ function subjectOf(exchange: Exchange, gateway: string): KillSubject {
   return {
     agent: agent?.name ?? null,
     agentId: agent?.id ?? null,
-    connectors: connector === undefined ? [] : [connector.type, connector.name],
+    connectors: connector === undefined ? [] : [connector.connector.name, connector.entry.name],
     gateway,
   }
 }
