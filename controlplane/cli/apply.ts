@@ -61,20 +61,27 @@ async function run(invocation: Invocation): Promise<number> {
   for (const problem of problems) terminal.warn(problem)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: 'Nothing was changed.' })
   const resources = checked.flatMap((each) => each.resources)
-  if (flag(invocation, 'dry-run')) {
-    return report(
-      invocation,
-      resources.map((resource) => ({ object: objectName(resource), accepted: true, reasons: ['valid'] })),
-    )
-  }
+  if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
   const api = controlPlane(invocation)
   const { manifests } = running(invocation.folder)
-  const before = Date.now()
-  for (const file of files) put(file, manifests)
-  return report(
-    invocation,
-    await verdicts(api, { resources, files: files.map(({ path }) => basename(path)), sinceMs: before }),
+  const before = new Set(currentResources(files, manifests).map((resource) => JSON.stringify(resource)))
+  const changed = new Set(
+    resources.filter((resource) => !before.has(JSON.stringify(resource))).map(objectName),
   )
+  const sinceMs = Date.now()
+  for (const file of files) put(file, manifests)
+  const wanted = { resources, changed, sinceMs, files: files.map(({ path }) => basename(path)) }
+  return report(invocation, await verdicts(api, wanted))
+}
+
+function valid(resource: ManifestResource): Verdict {
+  return { object: objectName(resource), accepted: true, reasons: ['valid'] }
+}
+
+/** What the files of the same names hold now: only what differs gets a new verdict. */
+function currentResources(files: readonly ManifestFile[], folder: string): readonly ManifestResource[] {
+  const present = files.map(({ path }) => join(folder, basename(path))).filter((path) => existsSync(path))
+  return readManifestFiles(present, folder).flatMap((file) => checkManifest(file).resources)
 }
 
 /** Whole or not at all: the watcher must never read half a file. */
@@ -92,6 +99,8 @@ function put({ path }: ManifestFile, folder: string): void {
 type Wanted = {
   readonly resources: readonly ManifestResource[]
   readonly files: readonly string[]
+  /** Objects whose verdict must be newer than `sinceMs`. */
+  readonly changed: ReadonlySet<string>
   readonly sinceMs: number
 }
 
@@ -111,20 +120,29 @@ async function verdicts(api: ApiClient, wanted: Wanted): Promise<Verdict[]> {
   }
 }
 
-/** Null while the control plane has not spoken on this object, from this file. */
-function verdictOf(resource: ManifestResource, seen: Seen, { files }: Wanted): Verdict | null {
-  const problems = seen.problems
-    .filter(({ file }) => files.includes(file))
-    .map(({ file, line, message }) => `${file}:${line ?? '?'}: ${message}`)
+/** Null while the control plane has not spoken on this object as it is now. */
+function verdictOf(resource: ManifestResource, seen: Seen, wanted: Wanted): Verdict | null {
   const object = objectName(resource)
-  if (problems.length > 0) return { object, accepted: false, reasons: problems }
+  const problems = seen.problems.filter(({ file }) => wanted.files.includes(file))
+  if (problems.length > 0) {
+    return {
+      object,
+      accepted: false,
+      reasons: problems.map(({ file, line, message }) => `${file}:${line ?? '?'}: ${message}`),
+    }
+  }
   const { name, namespace = 'default' } = resource.metadata
   const row = seen.objects.find(
     (each) => each.kind === resource.kind && each.name === name && each.namespace === namespace,
   )
-  return row === undefined || !files.includes(String(row.managed_by))
-    ? null
-    : { object, accepted: row.accepted, reasons: row.reasons }
+  if (row === undefined || (wanted.changed.has(object) && !isNewer(row.updated_at, wanted.sinceMs)))
+    return null
+  return { object, accepted: row.accepted, reasons: row.reasons }
+}
+
+/** One second of slack: the database's clock is not ours. */
+function isNewer(updatedAt: string | null | undefined, sinceMs: number): boolean {
+  return updatedAt === null || updatedAt === undefined || Date.parse(updatedAt) >= sinceMs - 1_000
 }
 
 function late(resource: ManifestResource | undefined): Verdict {
@@ -137,12 +155,12 @@ function objectName({ kind, metadata }: ManifestResource): string {
 }
 
 function report(invocation: Invocation, results: readonly Verdict[]): number {
-  const { print } = invocation.terminal
-  if (flag(invocation, 'json')) print(JSON.stringify({ objects: results }))
-  else
-    for (const { object, accepted, reasons } of results)
-      print(
-        `${object}: ${accepted ? 'accepted' : 'refused'}${reasons.length > 0 ? ` (${reasons.join('; ')})` : ''}`,
-      )
+  const lines = flag(invocation, 'json') ? [JSON.stringify({ objects: results })] : results.map(resultLine)
+  for (const line of lines) invocation.terminal.print(line)
   return results.every(({ accepted }) => accepted) ? EXIT.ok : EXIT.refused
+}
+
+function resultLine({ object, accepted, reasons }: Verdict): string {
+  const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : ''
+  return `${object}: ${accepted ? 'accepted' : 'refused'}${why}`
 }

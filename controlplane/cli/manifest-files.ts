@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { LineCounter, parseAllDocuments } from 'yaml'
+import { type Document, LineCounter, parseAllDocuments } from 'yaml'
 import type * as z from 'zod'
 import { API_VERSION, ManifestResource } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
@@ -28,28 +28,31 @@ export function readManifestFiles(names: readonly string[], cwd: string): Manife
 /** Reads every document against the schemas that the control plane uses too. */
 export function checkManifest({ path, text }: ManifestFile): Checked {
   const lines = new LineCounter()
-  const resources: ManifestResource[] = []
-  const problems: string[] = []
   const parsed = parseAllDocuments(text, { lineCounter: lines })
-  for (const document of Array.isArray(parsed) ? parsed : []) {
-    const at = (offset: number | undefined) => `${basename(path)}:${lines.linePos(offset ?? 0).line}`
-    const start = document.contents?.range?.[0]
-    if (document.errors.length > 0) {
-      problems.push(
-        ...document.errors.map((error) => `${at(error.pos[0])}: not valid YAML: ${firstLine(error.message)}`),
-      )
-    } else if (document.toJS() !== null) {
-      const checked = ManifestResource.safeParse(document.toJS())
-      if (checked.success) resources.push(checked.data)
-      else
-        problems.push(
-          ...checked.error.issues.map(
-            (issue) => `${at(offsetOf(document, issue.path) ?? start)}: ${issueText(issue)}`,
-          ),
-        )
-    }
+  const at = (offset: number) => `${basename(path)}:${lines.linePos(offset).line}`
+  const checked = (Array.isArray(parsed) ? parsed : []).map((document) => checkDocument(document, at))
+  return {
+    resources: checked.flatMap(({ resources }) => resources),
+    problems: checked.flatMap(({ problems }) => problems),
   }
-  return { resources, problems }
+}
+
+function checkDocument(document: Document.Parsed, at: (offset: number) => string): Checked {
+  if (document.errors.length > 0) {
+    const problems = document.errors.map(
+      ({ pos, message }) => `${at(pos[0])}: not valid YAML: ${firstLine(message)}`,
+    )
+    return { resources: [], problems }
+  }
+  const value: unknown = document.toJS()
+  if (value === null || value === undefined) return { resources: [], problems: [] }
+  const checked = ManifestResource.safeParse(value)
+  if (checked.success) return { resources: [checked.data], problems: [] }
+  const start = document.contents?.range?.[0] ?? 0
+  const problems = checked.error.issues.map(
+    (issue) => `${at(offsetOf(document, issue.path) ?? start)}: ${issueText(issue)}`,
+  )
+  return { resources: [], problems }
 }
 
 type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }

@@ -50,7 +50,7 @@ const LAYERS: readonly Layer[] = [
   {
     from: /^sidecar\/(pipeline|listener)\//,
     except: /^sidecar\/pipeline\/stages\/forward[^/]*\.ts$/,
-    mayNot: /^sidecar\/upstream\//,
+    mayNot: /^sidecar\/upstream\/(?!abort-reason\.ts$)/,
     because: 'only the forward stage talks upstream',
     allowsTypes: true,
   },

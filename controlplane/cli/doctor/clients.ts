@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+import { searchPath } from '../agent-environment.ts'
+import { type Check, ok, warning } from './check.ts'
+
+type Client = {
+  readonly program: string
+  /** What works as `chaperone run` sets it up. */
+  readonly works: string
+  /** Libraries that go around the gateway or fail, each with the line of code that mends it. */
+  readonly around: ReadonlyArray<readonly [library: string, mend: string]>
+}
+
+const CLIENTS: readonly Client[] = [
+  {
+    program: 'node',
+    works:
+      'fetch, node:https, octokit, openai, anthropic, slack, MCP SDK, axios, got (NODE_USE_ENV_PROXY, NODE_EXTRA_CA_CERTS)',
+    around: [
+      ['stripe', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
+      [
+        'ws',
+        'new WebSocket(url, { agent: new HttpsProxyAgent(process.env.HTTPS_PROXY) }) // npm i https-proxy-agent',
+      ],
+    ],
+  },
+  {
+    program: 'python3',
+    works: 'openai, anthropic, slack, httpx, mcp (SSL_CERT_FILE); requests, PyGithub (REQUESTS_CA_BUNDLE)',
+    around: [
+      ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],
+      ['stripe', "stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']"],
+    ],
+  },
+  {
+    program: 'java',
+    works: 'HttpClient goes through the proxy (JAVA_TOOL_OPTIONS), but does not trust it yet',
+    around: [
+      [
+        'its trust store',
+        'keytool -importcert -noprompt -alias chaperone -file "$NODE_EXTRA_CA_CERTS" -keystore trust.p12 -storepass changeit, then -Djavax.net.ssl.trustStore=trust.p12',
+      ],
+    ],
+  },
+  { program: 'go', works: 'net/http, go-github (HTTPS_PROXY, SSL_CERT_FILE)', around: [] },
+  { program: 'gh', works: 'HTTPS_PROXY, SSL_CERT_FILE', around: [] },
+  { program: 'curl', works: 'HTTPS_PROXY, CURL_CA_BUNDLE', around: [] },
+  {
+    program: 'git',
+    works: 'HTTPS_PROXY, GIT_SSL_CAINFO',
+    around: [['git over ssh', 'git config --global url."https://github.com/".insteadOf git@github.com:']],
+  },
+  { program: 'wget', works: 'https_proxy, WGETRC', around: [] },
+  { program: 'deno', works: 'HTTPS_PROXY, DENO_CERT', around: [] },
+  { program: 'cargo', works: 'HTTPS_PROXY, CARGO_HTTP_CAINFO', around: [] },
+]
+
+/** Every client on PATH: which variables it honours, and what goes around the gateway. */
+export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
+  return CLIENTS.filter(({ program }) => isInstalled(program, env)).flatMap(({ program, works, around }) => [
+    program === 'node' ? nodeCheck(works, env) : ok(program, works),
+    ...around.map(([library, mend]) =>
+      warning(`${program}: ${library}`, 'ignores the variables, goes around or fails', mend),
+    ),
+  ])
+}
+
+/** Before 24 Node knows no proxy variable at all. */
+function nodeCheck(works: string, env: NodeJS.ProcessEnv): Check {
+  const asked = spawnSync('node', ['--version'], { encoding: 'utf8', env })
+  const major = Number(/^v(\d+)/.exec(asked.stdout ?? '')?.[1] ?? 0)
+  if (major >= 24) return ok('node', works)
+  return warning(
+    'node',
+    `${asked.stdout?.trim() || 'an unknown version'} ignores NODE_USE_ENV_PROXY: only axios goes through`,
+    'install Node 24 or newer',
+  )
+}
+
+function isInstalled(program: string, env: NodeJS.ProcessEnv): boolean {
+  return searchPath(env).some((dir) => {
+    try {
+      accessSync(join(dir, program), constants.X_OK)
+      return true
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return false
+      throw error
+    }
+  })
+}

@@ -1,0 +1,116 @@
+import * as z from 'zod'
+import { type ApiClient, controlPlane, localGateway } from '../client.ts'
+import type { Invocation } from '../command.ts'
+import { readRunFile } from '../data-folder.ts'
+import { manifestProblems } from '../get.ts'
+import { type Check, guarded, ok, problem, warning } from './check.ts'
+
+const Health = z.looseObject({
+  checks: z
+    .record(
+      z.string(),
+      z.looseObject({ status: z.string(), latencyMs: z.number().optional(), error: z.string().optional() }),
+    )
+    .default({}),
+})
+const GatewayStatus = z.looseObject({
+  status: z.string(),
+  snapshot_version: z.number().nullable(),
+  journal: z.looseObject({ state: z.string() }).optional(),
+})
+const Connectors = z.object({
+  connectors: z.array(
+    z.looseObject({
+      name: z.string().optional(),
+      id: z.string(),
+      type: z.string(),
+      has_token: z.boolean().optional(),
+      auth_type: z.string().optional(),
+    }),
+  ),
+})
+const Gateways = z.object({
+  gateways: z.array(
+    z.looseObject({
+      name: z.string(),
+      live: z
+        .looseObject({ applied_version: z.number().nullish(), desired_version: z.number().nullish() })
+        .nullish(),
+    }),
+  ),
+})
+
+/** What the running processes say of themselves. */
+export async function liveChecks(invocation: Invocation): Promise<Check[]> {
+  const api = controlPlane(invocation)
+  const hasGateway = readRunFile(invocation.folder)?.gateway_url != null
+  const found = await Promise.all([
+    guarded('control plane', 'chaperone logs control-plane', () => healthChecks(api)),
+    ...(hasGateway
+      ? [guarded('gateway', 'chaperone logs gateway', () => gatewayChecks(invocation, api))]
+      : []),
+    guarded('manifests', 'chaperone logs manifests', () => manifestChecks(api)),
+    guarded('connectors', 'chaperone get connectors', () => connectorChecks(api)),
+  ])
+  return found.flat()
+}
+
+async function healthChecks(api: ApiClient): Promise<Check[]> {
+  const { checks } = Health.parse((await api.send('GET', '/api/health')).body)
+  return Object.entries(checks).map(([name, { status, latencyMs, error }]) =>
+    status === 'ok'
+      ? ok(`health: ${name}`, latencyMs === undefined ? 'ok' : `ok, ${Math.round(latencyMs)} ms`)
+      : problem(
+          `health: ${name}`,
+          error ?? status,
+          `chaperone logs ${name === 'database' ? 'postgres' : 'gateway'}`,
+        ),
+  )
+}
+
+async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Check[]> {
+  const status = GatewayStatus.parse(await localGateway(invocation.folder).call('GET', '/internal/status'))
+  const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
+  const live = gateways.find(({ name }) => name === 'default/local')?.live
+  const [applied, desired] = [live?.applied_version ?? status.snapshot_version, live?.desired_version]
+  const isBehind = applied === null || (typeof desired === 'number' && applied < desired)
+  return [
+    status.status === 'not_ready'
+      ? problem('gateway', 'not ready', 'chaperone logs gateway')
+      : ok('gateway', status.status),
+    isBehind
+      ? warning(
+          'configuration',
+          `${applied ?? 'none'} applied, ${desired ?? '?'} wanted`,
+          'chaperone logs gateway',
+        )
+      : ok('configuration', `version ${applied} is in force`),
+  ]
+}
+
+async function manifestChecks(api: ApiClient): Promise<Check[]> {
+  const problems = await manifestProblems(api)
+  if (problems.length === 0) return [ok('manifests', 'in force')]
+  return problems.map((line) =>
+    problem('manifests', line, 'correct that line; the last good state holds until then'),
+  )
+}
+
+async function connectorChecks(api: ApiClient): Promise<Check[]> {
+  const { connectors } = Connectors.parse(await api.call('GET', '/api/dashboard/connectors'))
+  const bare = connectors.filter(({ has_token: has, auth_type: auth }) => has === false && auth !== 'none')
+  const rest = ok(
+    'connectors',
+    `${connectors.length - bare.length} of ${connectors.length} have what they need`,
+  )
+  return [
+    rest,
+    ...bare.map(({ name, type }) =>
+      warning(
+        `connector ${name ?? type}`,
+        'has no credential: allowed requests are refused',
+        'add a Secret with stringData to its manifest and name it in credential.secretRef',
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,67 @@
+import { X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { type DataFolder, readRunFile } from '../data-folder.ts'
+import { lockHolder } from '../folder-lock.ts'
+import { type Check, ok, problem, warning } from './check.ts'
+
+const LOW_DISK_BYTES = 500 * 1024 * 1024
+const RENEW_DAYS = 30
+
+/** What can be seen without asking a process. */
+export async function localChecks(folder: DataFolder): Promise<Check[]> {
+  if (!existsSync(folder.root)) {
+    return [problem('data folder', `${folder.root} does not exist`, `chaperone up --data ${folder.root}`)]
+  }
+  return [await diskCheck(folder), ...secretChecks(folder), processCheck(folder), certificateCheck(folder)]
+}
+
+async function diskCheck(folder: DataFolder): Promise<Check> {
+  const { bavail, bsize } = await statfs(folder.root)
+  const free = bavail * bsize
+  const found = `${folder.root}, ${Math.round(free / 1024 / 1024)} MiB free`
+  if (free > LOW_DISK_BYTES) return ok('data folder', found)
+  return warning('data folder', found, 'free some space: forwarding stops when the journal cannot be written')
+}
+
+function secretChecks(folder: DataFolder): Check[] {
+  const files = [
+    folder.adminToken,
+    folder.gatewayToken,
+    folder.masterKey,
+    folder.caKey,
+    folder.enrolToken,
+    folder.operatorToken,
+  ]
+  const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
+  if (open.length === 0) return [ok('secrets', 'readable by their owner alone')]
+  return open.map((file) => problem('secrets', `${file} can be read by others`, `chmod 600 ${file}`))
+}
+
+function processCheck(folder: DataFolder): Check {
+  const pid = lockHolder(folder.lock)
+  const run = readRunFile(folder)
+  if (pid === undefined)
+    return problem('processes', 'nothing runs on this folder', `chaperone up --data ${folder.root}`)
+  if (run === undefined)
+    return warning('processes', `pid ${pid} is starting or stopping`, 'wait a moment, then: chaperone doctor')
+  return ok(
+    'processes',
+    `pid ${pid}: ${run.base_url}${run.gateway_url === null ? ', no gateway' : `, gateway ${run.gateway_url}`}`,
+  )
+}
+
+function certificateCheck(folder: DataFolder): Check {
+  if (!existsSync(folder.caCert))
+    return warning('certificate', `${folder.caCert} is not there yet`, 'the gateway makes it: chaperone up')
+  const certificate = new X509Certificate(readFileSync(folder.caCert))
+  const days = Math.floor((Date.parse(certificate.validTo) - Date.now()) / 86_400_000)
+  if (days < RENEW_DAYS) {
+    return problem(
+      'certificate',
+      `the CA ends in ${days} days`,
+      `rm ${folder.caCert} ${folder.caKey} and start again: agents get the new one`,
+    )
+  }
+  return ok('certificate', `the CA is good for ${days} days`)
+}
