@@ -127,7 +127,11 @@ export type Exchange = {
   decision?: Decision
   /** A person's yes that was spent for exactly this request. */
   approvalId?: string
+  /** The approval that was asked for, however it was answered. */
+  holdId?: string
   actId?: string
+  /** True while a person is being waited for; what the record of an abandoned hold says. */
+  isWaiting?: boolean
   outbound?: OutboundEdit
   /** Id and sequence of the record, given with the intent so that intent and result are one record. */
   recordId?: string

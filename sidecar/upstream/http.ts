@@ -4,6 +4,7 @@ import type { RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import { abortReason } from './abort-reason.ts'
 import { tapBody } from './body-tap.ts'
 import type { Dialer } from './dial.ts'
 import { outboundHeaders } from './headers.ts'
@@ -48,7 +49,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
 
   async function forward(exchange: Exchange, outbound: Outbound): Promise<void> {
     const { signal } = exchange.abort
-    signal.throwIfAborted()
+    if (signal.aborted) throw abortReason(signal)
     let spliced: Promise<void> | null = null
     const watch = idle.add(() => relay.cut(silent(outbound.target.host)))
     const relay = new Relay(exchange, {
@@ -108,13 +109,6 @@ function bodyOf(outbound: Outbound, touch: () => void): Buffer | Readable | null
     touch()
     onBodyChunk?.(chunk)
   })
-}
-
-/** The reason of an abort as an error; anything else than an error means that the agent went away. */
-export function abortReason(signal: AbortSignal): Error {
-  return signal.reason instanceof Error
-    ? signal.reason
-    : new DOMException('the agent went away', 'AbortError')
 }
 
 function silent(host: string): ChaperoneError {

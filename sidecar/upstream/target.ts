@@ -24,6 +24,22 @@ export type UpstreamTarget = {
 const HTTP_PORT = 80
 const HTTPS_PORT = 443
 
+const cached = new WeakMap<ConnectorEntry, Map<string, UpstreamTarget>>()
+
+/** Where a request goes. Targets of a connector are made once per host: entries never change, they are replaced. */
+export function targetOf(entry: ConnectorEntry | null, request: CanonicalRequest): UpstreamTarget {
+  if (entry === null) return plainTarget(request)
+  const known = cached.get(entry) ?? new Map<string, UpstreamTarget>()
+  const where = `${request.scheme}:${request.host}:${request.port}`
+  const target = known.get(where) ?? connectorTarget(entry, request)
+  if (known.size === 0) cached.set(entry, known)
+  if (known.size < MAX_CACHED) known.set(where, target)
+  return target
+}
+
+/** A wildcard domain has any number of hosts. */
+const MAX_CACHED = 256
+
 /** The target of a request that no connector owns but the gateway lets out: as it was asked, public addresses only. */
 export function plainTarget(request: CanonicalRequest): UpstreamTarget {
   const isTls = request.scheme === 'https'

@@ -1,0 +1,32 @@
+import type { Action } from '../../core/action/action.ts'
+import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
+import { formatOf } from '../../core/request/body.ts'
+import type { Exchange } from './exchange.ts'
+
+const asked = new WeakMap<CompiledPolicy, boolean>()
+/** Facts that a body can fill. */
+const BODY_FACTS = /\b(parameters|resource)\b/
+
+/**
+ * True when a policy for one of these actions asks for something that only the unread body can tell. Without it such
+ * a condition has no value and could only tighten, so a body that can be read has to be.
+ */
+export function needsBodyFacts(exchange: Exchange, actions: readonly Action[]): boolean {
+  const { snapshot, body, bodyBytes } = exchange
+  if (snapshot === undefined || body.isEmpty || bodyBytes !== undefined || !hasReadableBody(exchange))
+    return false
+  return actions.some((action) => snapshot.policies.matching(action.type).some(looksAtBody))
+}
+
+/** A body in a format that has fields: JSON or a form. */
+export function hasReadableBody({ request, body }: Exchange): boolean {
+  return !body.isEmpty && formatOf(request?.body.mediaType) !== 'opaque'
+}
+
+function looksAtBody(policy: CompiledPolicy): boolean {
+  const known = asked.get(policy)
+  if (known !== undefined) return known
+  const looks = policy.rules.some((rule) => rule.conditions.some(({ text }) => BODY_FACTS.test(text)))
+  asked.set(policy, looks)
+  return looks
+}

@@ -1,0 +1,33 @@
+import { decidingKeys, nameSeen } from '../../core/connectors/classify.ts'
+import { createKeyScan } from '../../core/request/body.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Watches a streamed body for the key that says which of the candidates it is, for the record only. */
+export type CandidateScan = { push(chunk: Buffer): void; name(): void }
+
+/** Enough for every body whose class is worth naming; a scan of a large upload would cost more than forwarding it. */
+const MAX_SCANNED = 256 * 1024
+
+export function scanCandidates(exchange: Exchange): CandidateScan | null {
+  const { connector: bound, request } = exchange
+  if (exchange.isCandidateSet !== true || bound === undefined || request === undefined) return null
+  const keys = decidingKeys(bound, request)
+  const scan = createKeyScan(keys)
+  const quoted = keys.map((key) => `"${key}"`)
+  let left = MAX_SCANNED
+  let isFirst = true
+  return {
+    push(chunk) {
+      // Most bodies arrive in one piece and name no such key: a native search says so without a scan.
+      const isWhole = isFirst && chunk.length === request.body.length
+      isFirst = false
+      if (left <= 0 || scan.isDone || (isWhole && !quoted.some((key) => chunk.includes(key)))) return
+      scan.push(chunk.length > left ? chunk.subarray(0, left) : chunk)
+      left -= chunk.length
+    },
+    name() {
+      const action = nameSeen(bound, request, scan.seen())
+      if (action !== null) exchange.actions = [action]
+    },
+  }
+}

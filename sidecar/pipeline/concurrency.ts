@@ -1,0 +1,31 @@
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { Exchange } from './exchange.ts'
+
+/** How many exchanges each agent has under way. Upstream pools have no cap: this is the one in front of them. */
+export type Concurrency = {
+  /** False when the agent has as many as it may have; an admitted exchange counts until it is released. */
+  admit(exchange: Exchange): boolean
+  release(exchange: Exchange): void
+}
+
+export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent): Concurrency {
+  const counts = new Map<string, number>()
+  const admitted = new WeakSet<Exchange>()
+  return {
+    admit(exchange) {
+      const name = exchange.agent?.name ?? ''
+      const now = counts.get(name) ?? 0
+      if (now >= limit) return false
+      counts.set(name, now + 1)
+      admitted.add(exchange)
+      return true
+    },
+    release(exchange) {
+      if (!admitted.delete(exchange)) return
+      const name = exchange.agent?.name ?? ''
+      const left = (counts.get(name) ?? 1) - 1
+      if (left > 0) counts.set(name, left)
+      else counts.delete(name)
+    },
+  }
+}

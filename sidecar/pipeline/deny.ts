@@ -1,0 +1,45 @@
+import type { Decision } from '../../core/decision/decision.ts'
+import { explainText } from '../../core/decision/explain.ts'
+import type { DenyReason, Exchange, StageResult } from './exchange.ts'
+import { primaryType } from './record.ts'
+import { recordPath } from './redact.ts'
+import { refuse } from './refuse.ts'
+
+/** Answers a denial with everything that explains it (403). */
+export function deny(
+  exchange: Exchange,
+  decision: Decision,
+  reason: DenyReason = reasonOf(decision),
+): StageResult {
+  return refuse(exchange, {
+    code: 'denied',
+    reason,
+    detail: decision.reason,
+    extra: {
+      decision: 'deny',
+      action_type: primaryType(exchange),
+      reason: decision.reason,
+      matched_policies: decision.policies.map((ref) => ref.split('@')[0]),
+      matched_permission: decision.permission,
+      explain: explain(exchange, decision),
+    },
+  })
+}
+
+function reasonOf({ source }: Decision): DenyReason {
+  if (source === 'policy') return 'policy'
+  return source === 'agent' ? 'agent' : 'permission'
+}
+
+function explain(exchange: Exchange, decision: Decision): string {
+  const { request, raw, agent, connector, actions, snapshot } = exchange
+  const type = primaryType(exchange)
+  return explainText({
+    request: `${raw.method} ${request?.host ?? ''}${request === undefined ? '' : recordPath(request)}`,
+    agent: agent?.name ?? 'unknown',
+    connector: connector?.entry.name ?? null,
+    action: actions?.find((action) => action.type === type) ?? null,
+    decision,
+    snapshotVersion: snapshot?.version ?? null,
+  })
+}

@@ -1,0 +1,23 @@
+import type { KillEntry } from '../../core/wire/sync.ts'
+import type { Exchange } from './exchange.ts'
+import type { PipelinePorts } from './ports.ts'
+
+/** The kill switch entry that stops this exchange now, or null. Before the connector is known only the agent counts. */
+export function matchingKill(exchange: Exchange, ports: PipelinePorts): KillEntry | null {
+  const { agent, connector } = exchange
+  return ports.kill.match({
+    agent: agent?.name ?? null,
+    agentId: agent?.id ?? null,
+    connectors: connector === undefined ? [] : [connector.connector.name, connector.entry.name],
+  })
+}
+
+/** The entry that cut this exchange while it was under way, or null. */
+export function killedBy(exchange: Exchange): KillEntry | null {
+  const { signal } = exchange.abort
+  return signal.aborted && isKillAbort(signal.reason) ? signal.reason.entry : null
+}
+
+function isKillAbort(reason: unknown): reason is { readonly kind: 'kill'; readonly entry: KillEntry } {
+  return typeof reason === 'object' && reason !== null && 'kind' in reason && reason.kind === 'kill'
+}

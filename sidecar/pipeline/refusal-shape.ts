@@ -1,0 +1,111 @@
+import { ERRORS } from '../../core/errors.ts'
+import { headerValue } from '../../core/request/headers.ts'
+import type { Exchange } from './exchange.ts'
+import type { Refused } from './refuse.ts'
+
+export type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
+
+const JSON_TYPE = 'application/json'
+const JSON_RPC_DENIED = -32001
+
+/**
+ * Puts a refusal into the form its client shows: JSON-RPC for an MCP request that waits for an answer, plain text for
+ * git, the provider's own error format where the connector asks for it, else `{error, message, …}`.
+ */
+export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
+  const { status } = ERRORS[refused.code]
+  const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused, body) : null
+  if (rpc !== null) return rpc
+  if (isGit(exchange)) {
+    const text = `${refused.error ?? ERRORS[refused.code].error}: ${refused.detail}\n`
+    return { status, contentType: 'text/plain; charset=utf-8', body: text }
+  }
+  const provider =
+    exchange.connector?.entry.errorShape === 'provider' ? providerAnswer(exchange, body, status) : null
+  return provider ?? { status, contentType: JSON_TYPE, body: JSON.stringify(body) }
+}
+
+function isMcp(exchange: Exchange): boolean {
+  return exchange.connector?.connector.name === 'mcp' && exchange.bodyBytes !== undefined
+}
+
+/** Only decisions about the call itself: what a client should retry or repair stays an HTTP status. */
+function jsonRpcAnswer(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer | null {
+  if (ERRORS[refused.code].status !== 403) return null
+  const message = parseJson(exchange.bodyBytes)
+  const isBatch = Array.isArray(message)
+  const answers = (isBatch ? message : [message]).flatMap((each: unknown) => {
+    const id = requestId(each)
+    if (id === undefined) return []
+    return [{ jsonrpc: '2.0', id, error: { code: JSON_RPC_DENIED, message: refused.detail, data: body } }]
+  })
+  if (answers.length === 0) return null
+  return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(isBatch ? answers : answers[0]) }
+}
+
+function requestId(message: unknown): string | number | undefined {
+  if (typeof message !== 'object' || message === null || !('id' in message) || !('method' in message))
+    return undefined
+  return typeof message.id === 'string' || typeof message.id === 'number' ? message.id : undefined
+}
+
+function parseJson(bytes: Buffer | undefined): unknown {
+  if (bytes === undefined) return null
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    // Not JSON-RPC, so nobody waits for a JSON-RPC answer.
+    return null
+  }
+}
+
+function isGit(exchange: Exchange): boolean {
+  return headerValue(exchange.raw.rawHeaders, 'user-agent')?.startsWith('git/') === true
+}
+
+function providerAnswer(exchange: Exchange, body: Record<string, unknown>, status: number): Answer | null {
+  const type = exchange.connector?.connector.name ?? ''
+  const shape = PROVIDER_SHAPES[type]
+  if (shape === undefined) return null
+  const text =
+    body['message'] === body['error'] ? String(body['message']) : `${body['error']}: ${body['message']}`
+  const { status: own = status, value } = shape({ text, status, body })
+  return { status: own, contentType: JSON_TYPE, body: JSON.stringify(value) }
+}
+
+type ShapeInput = { readonly text: string; readonly status: number; readonly body: Record<string, unknown> }
+type Shape = (input: ShapeInput) => { readonly status?: number; readonly value: unknown }
+
+const PROVIDER_SHAPES: Readonly<Record<string, Shape>> = {
+  codehost: ({ text, status, body }) => ({ value: { ...body, message: text, status: String(status) } }),
+  llm_a: ({ text, status }) => ({
+    value: { error: { message: text, type: openAiType(status), param: null, code: 'chaperone_refused' } },
+  }),
+  llm_b: ({ text, status, body }) => ({
+    value: {
+      type: 'error',
+      error: { type: anthropicType(status), message: text },
+      request_id: body['request_id'],
+    },
+  }),
+  payments: ({ text }) => ({
+    value: { error: { type: 'invalid_request_error', message: text, code: 'chaperone_refused' } },
+  }),
+  // Slack reports errors with status 200 and `ok: false`; with any other status its SDKs hide the text. What a client
+  // should retry keeps its status, because the Retry-After header goes with it.
+  chat: ({ text, status, body }) => ({
+    ...(status === 403 ? { status: 200 } : {}),
+    value: { ok: false, error: text, request_id: body['request_id'] },
+  }),
+}
+
+function openAiType(status: number): string {
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
+}
+
+function anthropicType(status: number): string {
+  if (status === 403) return 'permission_error'
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'api_error' : 'invalid_request_error'
+}

@@ -1,0 +1,65 @@
+import type { AuthScheme } from '../../../core/connectors/connector.ts'
+import { stripBodyFields, stripCredentials } from '../../../core/connectors/credentials.ts'
+import type { BoundConnector } from '../../../core/connectors/registry.ts'
+import { formatOf } from '../../../core/request/body.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { refuseReading } from '../refuse.ts'
+
+/** Takes the agent's own credentials out and puts ours in. No other stage touches a secret. */
+export const credential: Stage = {
+  name: 'credential',
+  run(exchange) {
+    const { connector: bound, request, kind, snapshot } = exchange
+    if (kind === 'tunnel' || request === undefined) return 'continue'
+    const edit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
+    exchange.outbound = edit
+    if (bound === undefined) return 'continue'
+    const { secret } = bound.entry
+    const scheme = schemeOf(bound)
+    const ownPasses = snapshot?.gateway.level === 'monitor' && secret === null && scheme.type !== 'none'
+    if (ownPasses) return 'continue'
+    stripCredentials(edit, bound.connector)
+    if (secret !== null && scheme.type !== 'none')
+      bound.connector.injectCredentials(edit, secret, scheme, request)
+    return carriesFields(exchange, bound) ? stripBody(exchange, bound) : 'continue'
+  },
+}
+
+/** What the connector says, completed by its type's default. */
+function schemeOf({ entry, connector }: BoundConnector): AuthScheme {
+  const { type, header, username } = entry.auth
+  if (type === 'header') {
+    const fallback = connector.defaultAuth.type === 'header' ? connector.defaultAuth.header : 'Authorization'
+    return { type, header: header ?? fallback }
+  }
+  return type === 'basic' && username !== undefined ? { type, username } : plain(type)
+}
+
+function plain(type: Exclude<ConnectorEntry['auth']['type'], 'header'>): AuthScheme {
+  return { type }
+}
+
+function carriesFields(exchange: Exchange, { connector }: BoundConnector): boolean {
+  if (connector.carriers.bodyFields.length === 0 || exchange.body.isEmpty) return false
+  return formatOf(exchange.request?.body.mediaType) !== 'opaque'
+}
+
+async function stripBody(exchange: Exchange, { connector }: BoundConnector): Promise<StageResult> {
+  const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(LIMITS.decidingBodyBytes))
+  if (bytes === null) {
+    const detail = `The body may carry a credential, so the gateway reads it; it may have at most ${LIMITS.decidingBodyBytes} bytes.`
+    return refuseReading(exchange, { code: 'body_too_large', detail })
+  }
+  const info = exchange.request?.body
+  if (info?.encoding !== undefined) {
+    const detail = `The body may carry a credential, so the gateway reads it; send it without Content-Encoding.`
+    return refuseReading(exchange, { code: 'unsupported_body', detail })
+  }
+  const stripped = stripBodyFields(bytes, info?.mediaType, connector.carriers.bodyFields)
+  if (isRefusal(stripped)) return refuseReading(exchange, stripped)
+  exchange.bodyBytes = stripped.removed ? Buffer.from(stripped.bytes) : bytes
+  return 'continue'
+}

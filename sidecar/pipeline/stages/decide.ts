@@ -1,0 +1,57 @@
+import { decideAll } from '../../../core/decision/decide.ts'
+import type { Decision } from '../../../core/decision/decision.ts'
+import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
+import { decisionInputs } from '../deciding.ts'
+import { deny } from '../deny.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { refuse } from '../refuse.ts'
+import { refuseLost } from './guards.ts'
+
+/** THE decision, and what the state of the gateway adds to it: the lease, and whether there is a credential to use. */
+export function createDecide(ports: PipelinePorts): Stage {
+  return {
+    name: 'decide',
+    // A host without connector was decided by `route`.
+    run: (exchange) => (exchange.connector === undefined ? 'continue' : decide(exchange, ports)),
+  }
+}
+
+function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
+  const decision = exchange.decision ?? decideNow(exchange, ports)
+  exchange.decision = decision
+  if (decision.verdict !== 'allow') exchange.actId ??= ports.newId('actionRequest')
+  if (decision.verdict === 'deny') return deny(exchange, decision)
+  if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
+  return lacksCredential(exchange) ? refuseWithout(exchange) : 'continue'
+}
+
+function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): boolean {
+  if (step === 'ok') return false
+  const needsHold = decision.verdict === 'hold'
+  return exchange.actions?.some((action) => leaseForbids(step, action, needsHold)) === true
+}
+
+function decideNow(exchange: Exchange, ports: PipelinePorts): Decision {
+  const { rules, inputs } = decisionInputs(exchange, exchange.actions ?? [], ports.clock.nowMs())
+  return decideAll(rules, inputs)
+}
+
+/** A tunnel carries the agent's own credential, and `monitor` lets the agent's own pass where there is no other. */
+function lacksCredential({ connector, snapshot, kind }: Exchange): boolean {
+  if (kind === 'tunnel' || snapshot?.gateway.level === 'monitor') return false
+  return connector?.entry.secret === null && connector.entry.auth.type !== 'none'
+}
+
+function refuseWithout(exchange: Exchange): StageResult {
+  const name = exchange.connector?.entry.name
+  const detail = `Connector "${name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+  const extra = { decision: 'deny', reason: detail, connector: name }
+  return refuse(exchange, {
+    code: 'denied',
+    reason: 'credential',
+    detail,
+    error: 'connector not ready',
+    extra,
+  })
+}

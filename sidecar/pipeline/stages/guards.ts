@@ -1,0 +1,45 @@
+import type { Concurrency } from '../concurrency.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { matchingKill } from '../kill.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { refuse, refuseKilled } from '../refuse.ts'
+
+export function createKillGuard(ports: PipelinePorts): Stage {
+  return {
+    name: 'kill',
+    run(exchange) {
+      const entry = matchingKill(exchange, ports)
+      if (entry === null) return 'continue'
+      exchange.actId ??= ports.newId('actionRequest')
+      return refuseKilled(exchange, entry)
+    },
+  }
+}
+
+/** What is asked of every request before anybody looks at what it does: the lease, its number, and how many run. */
+export function createGuards(ports: PipelinePorts, concurrency: Concurrency): Stage {
+  return {
+    name: 'guards',
+    run(exchange) {
+      if (ports.lease.step() === 'everything') return refuseLost(exchange)
+      const perMinute = exchange.snapshot?.gateway.rateLimit.requestsPerMinute ?? 0
+      const slot = ports.rate.take(exchange.agent?.name ?? '', perMinute)
+      if (!slot.ok) return refuseRate(exchange, slot.retryAfterS, `${perMinute} requests in one minute`)
+      if (!concurrency.admit(exchange))
+        return refuseRate(exchange, 1, 'as many requests at once as it may have')
+      return 'continue'
+    },
+  }
+}
+
+/** The control plane was lost for longer than the gateway's failurePolicy allows for this. */
+export function refuseLost(exchange: Exchange): StageResult {
+  const detail =
+    'The gateway has lost its control plane for longer than failurePolicy allows for this action. Try again when it is back.'
+  return refuse(exchange, { code: 'lease_expired', reason: 'not_ready', detail })
+}
+
+function refuseRate(exchange: Exchange, retryAfterS: number, what: string): StageResult {
+  const detail = `Agent "${exchange.agent?.name}" has sent ${what}. Wait ${retryAfterS} s.`
+  return refuse(exchange, { code: 'rate_limited', reason: 'rate_limit', detail, retryAfterS })
+}

@@ -1,0 +1,112 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { HoldBody } from '../../../core/wire/sync.ts'
+import { abortReason } from '../../upstream/abort-reason.ts'
+import { bindingOf, sha256Hex } from '../binding.ts'
+import { hasReadableBody } from '../body-facts.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { describeHold } from '../hold-card.ts'
+import type { HoldOutcome, PipelinePorts } from '../ports.ts'
+import { primaryType } from '../record.ts'
+import { refuse, refuseReading } from '../refuse.ts'
+
+/** Rules can change while a person thinks; after so many cards for one request it has to be sent again. */
+const MAX_ROUNDS = 3
+
+/** `name` names and decides the request once its body is here, `recheck` does so again on the rules after the wait. */
+export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: readonly Stage[] }
+
+/**
+ * Waits for a person, then has everything decided again by `recheck` on the rules of that moment: deny wins, and an
+ * approval under rules that are no longer the same does not count.
+ */
+export function createHold(ports: PipelinePorts, stages: HoldStages): Stage {
+  return {
+    name: 'hold',
+    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, ports, stages) : 'continue'),
+  }
+}
+
+async function hold(exchange: Exchange, ports: PipelinePorts, stages: HoldStages): Promise<StageResult> {
+  const read = await readWhole(exchange, stages.name)
+  if (read === 'responded' || !isStillHeld(exchange)) return read
+  const bodySha256 = exchange.bodyBytes === undefined ? null : sha256Hex(exchange.bodyBytes)
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const binding = bindingOf(exchange, bodySha256)
+    const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bodySha256 }))
+    if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
+    if ((await runAll(stages.recheck, exchange)) === 'responded') return 'responded'
+    exchange.approvalId = outcome.approvalId
+    if (!isStillHeld(exchange) || bindingOf(exchange, bodySha256) === binding) return 'continue'
+  }
+  return refuseRestless(exchange)
+}
+
+function isStillHeld(exchange: Exchange): boolean {
+  return exchange.decision?.verdict === 'hold'
+}
+
+/** A held body is read whole: the approval is for exactly these bytes, and their fields are shown and decided upon. */
+async function readWhole(exchange: Exchange, name: readonly Stage[]): Promise<StageResult> {
+  if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
+  const bytes = await exchange.body.buffer(LIMITS.heldBodyBytes)
+  if (bytes === null) return refuseBody(exchange)
+  exchange.bodyBytes = bytes
+  if (!hasReadableBody(exchange)) return 'continue'
+  for (const stale of ['actions', 'decision', 'isCandidateSet'] as const) delete exchange[stale]
+  return runAll(name, exchange)
+}
+
+async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Promise<HoldOutcome> {
+  const since = ports.clock.monotonicMs()
+  exchange.isWaiting = true
+  try {
+    const outcome = await ports.holds.wait(card, exchange.abort.signal)
+    exchange.isWaiting = outcome.kind === 'aborted'
+    if (outcome.approvalId !== null) exchange.holdId = outcome.approvalId
+    return outcome
+  } finally {
+    exchange.outcome.heldMs += ports.clock.monotonicMs() - since
+  }
+}
+
+async function runAll(stages: readonly Stage[], exchange: Exchange): Promise<StageResult> {
+  for (const stage of stages) {
+    exchange.abort.signal.throwIfAborted()
+    if ((await stage.run(exchange)) === 'responded') return 'responded'
+  }
+  return 'continue'
+}
+
+function refuseRestless(exchange: Exchange): StageResult {
+  const detail = 'The rules for this request changed again and again while it was held. Send it again.'
+  return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
+}
+
+function refuseBody(exchange: Exchange): StageResult {
+  const detail = `A request that waits for a person may have a body of at most ${LIMITS.heldBodyBytes} bytes.`
+  return refuseReading(exchange, { code: 'body_too_large', detail })
+}
+
+type Unapproved = Exclude<HoldOutcome, { kind: 'approved' }>
+
+function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult {
+  if (outcome.kind === 'aborted') throw abortReason(exchange.abort.signal)
+  const { kind, approvalId, note } = outcome
+  const isExpired = kind === 'expired'
+  const said = note === null || note === '' ? '' : `: ${note}`
+  const detail = isExpired
+    ? `Nobody answered approval ${approvalId} in time. Send the request again to ask once more.`
+    : `Approval ${approvalId} was ${kind}${said}`
+  return refuse(exchange, {
+    code: isExpired ? 'approval_expired' : 'approval_denied',
+    reason: isExpired ? 'approval_expired' : 'approval_denied',
+    detail,
+    extra: {
+      approval_id: approvalId,
+      decision: 'deny',
+      action_type: primaryType(exchange),
+      reason: detail,
+      note,
+    },
+  })
+}

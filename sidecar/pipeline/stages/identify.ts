@@ -1,0 +1,72 @@
+import type { AgentEntry } from '../../../core/wire/sync.ts'
+import { identify } from '../../identity.ts'
+import { bindConnector } from '../bind-connector.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { refuse, refuseReading } from '../refuse.ts'
+
+/** Loads the snapshot that this request keeps, and tells who is asking. */
+export function createIdentify(ports: PipelinePorts): Stage {
+  return {
+    name: 'identify',
+    run(exchange) {
+      const snapshot = ports.snapshot()
+      const agent = snapshot === null ? null : identify(exchange.credentials, snapshot)
+      if (snapshot !== null) exchange.snapshot = snapshot
+      if (agent !== null) exchange.agent = agent
+      return judge(exchange)
+    },
+  }
+}
+
+/** A head that nobody could read is answered as such, whoever sent it. */
+function judge(exchange: Exchange): StageResult {
+  const { malformed, snapshot, agent } = exchange
+  if (malformed !== undefined) return refuseReading(exchange, malformed)
+  if (snapshot === undefined) return refuseNotReady(exchange)
+  return agent === undefined ? refuseUnknown(exchange) : checkStatus(exchange, agent)
+}
+
+/** After a hold: the current snapshot, in which agent, connector and rules may have changed. */
+export function createRefresh(ports: PipelinePorts): Stage {
+  return {
+    name: 'refresh',
+    run(exchange) {
+      const snapshot = ports.snapshot()
+      if (snapshot === null) return refuseNotReady(exchange)
+      const agent = snapshot.agentsByName.get(exchange.agent?.name ?? '')
+      exchange.snapshot = snapshot
+      if (agent === undefined) return refuseUnknown(exchange)
+      exchange.agent = agent
+      for (const stale of ['connector', 'actions', 'decision', 'isCandidateSet'] as const)
+        delete exchange[stale]
+      if (exchange.request !== undefined) bindConnector(exchange, exchange.request)
+      return checkStatus(exchange, agent)
+    },
+  }
+}
+
+function checkStatus(exchange: Exchange, agent: AgentEntry): StageResult {
+  if (agent.status === 'active') return 'continue'
+  const what = agent.status === 'revoked' ? 'Register a new agent.' : 'An admin can activate it again.'
+  const detail = `Agent "${agent.name}" is ${agent.status}. ${what}`
+  const extra = { decision: 'deny', reason: detail }
+  return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: `agent ${agent.status}`, extra })
+}
+
+function refuseNotReady(exchange: Exchange): StageResult {
+  const detail = 'The gateway has no rules yet: it waits for the control plane. Try again in a moment.'
+  return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
+}
+
+function refuseUnknown(exchange: Exchange): StageResult {
+  if (exchange.credentials.kind === 'port') {
+    const detail = `No agent "${exchange.credentials.agent}" is registered any more. Register it again.`
+    return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: 'agent unknown' })
+  }
+  const detail =
+    exchange.credentials.kind === 'none'
+      ? "Say which agent is asking: use http://NAME:KEY@HOST:PORT as the proxy address, or the agent's own port."
+      : 'The agent name or its key is wrong. Use the key that was shown when the agent was made, or rotate it.'
+  return refuse(exchange, { code: 'proxy_auth_required', reason: 'agent', detail })
+}

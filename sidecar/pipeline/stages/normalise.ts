@@ -1,0 +1,17 @@
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { canonicalise } from '../../../core/request/canonicalise.ts'
+import { bindConnector } from '../bind-connector.ts'
+import type { Stage } from '../exchange.ts'
+import { refuseReading } from '../refuse.ts'
+
+/** Reads the request once; every later stage uses this reading and no other. */
+export const normalise: Stage = {
+  name: 'normalise',
+  run(exchange) {
+    const request = canonicalise(exchange.raw)
+    if (isRefusal(request)) return refuseReading(exchange, request)
+    exchange.request = request
+    bindConnector(exchange, request)
+    return 'continue'
+  },
+}

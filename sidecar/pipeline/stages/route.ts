@@ -1,0 +1,29 @@
+import { deny } from '../deny.ts'
+import { decideUnowned } from '../egress.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { refuse } from '../refuse.ts'
+
+/** A host that a connector owns is governed; any other is refused, or let through undecrypted and recorded. */
+export const route: Stage = {
+  name: 'route',
+  run(exchange) {
+    const { request, snapshot, connector } = exchange
+    if (request === undefined || snapshot === undefined) throw new Error('routed before it was read')
+    if (connector !== undefined) return checkTunnel(exchange, connector.entry.tlsMode)
+    const decision = decideUnowned(snapshot, request.host, request.port)
+    exchange.decision = decision
+    if (decision.verdict !== 'allow') return deny(exchange, decision, 'unknown_host')
+    // Decrypted traffic of a host without connector: its connector went away while the tunnel was open.
+    return exchange.kind !== 'tunnel' && request.scheme === 'https' ? refuseStale(exchange) : 'continue'
+  },
+}
+
+/** A tunnel is only for hosts whose TLS passes through; for others the connector came while the agent connected. */
+function checkTunnel(exchange: Exchange, tlsMode: string): StageResult {
+  return exchange.kind === 'tunnel' && tlsMode !== 'passthrough' ? refuseStale(exchange) : 'continue'
+}
+
+function refuseStale(exchange: Exchange): StageResult {
+  const detail = 'The rules for this host changed while the connection was open. Connect again.'
+  return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
+}
