@@ -1,0 +1,39 @@
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { FrontDeps } from './deps.ts'
+import type { Incoming } from './http1/incoming.ts'
+
+const MAX_BODY_BYTES = 1024 * 1024
+const JSON_TYPE: RawHeaders = ['Content-Type', 'application/json']
+
+/** A request to the gateway's own API: the whole body is read first. */
+export async function serveApi(deps: FrontDeps, { head, body, reply, connection }: Incoming): Promise<void> {
+  const whole = await body.buffer(MAX_BODY_BYTES)
+  if (whole === null) {
+    sendJson(reply, 413, 'body too large', `the body of this API is limited to ${MAX_BODY_BYTES} bytes`)
+    return
+  }
+  const question = head.target.indexOf('?')
+  const answer = await deps.api({
+    method: head.method,
+    path: question === -1 ? head.target : head.target.slice(0, question),
+    query: question === -1 ? '' : head.target.slice(question + 1),
+    headers: head.rawHeaders,
+    body: whole,
+    remoteAddress: connection.lifeline.socket.remoteAddress ?? '',
+  })
+  reply.send(answer.status, answer.headers, answer.body)
+}
+
+/** Origin-form on an agent's port: somebody opened the address in a browser, or forgot to configure the proxy. */
+export function explainPort({ reply, connection }: Incoming): Promise<void> {
+  const address = `http://127.0.0.1:${connection.lifeline.socket.localPort ?? 0}`
+  const message =
+    `this port is a proxy, not a server: set HTTPS_PROXY=${address} and HTTP_PROXY=${address}, ` +
+    'or start the program with "chaperone run"'
+  sendJson(reply, 404, 'Not found', message)
+  return Promise.resolve()
+}
+
+function sendJson(reply: Incoming['reply'], status: number, error: string, message: string): void {
+  reply.send(status, JSON_TYPE, JSON.stringify({ error, message }))
+}

@@ -1,0 +1,156 @@
+import { Readable } from 'node:stream'
+import type { RequestBody } from '../pipeline/exchange.ts'
+
+/** What a body can ask of the connection it comes from. */
+export type BodySource = {
+  /** Bytes are wanted: send 100-continue if the client waits for it, and read on. */
+  want(): void
+  /** Nobody takes the bytes at the moment: stop reading. */
+  hold(): void
+}
+
+/** What is read ahead of a reader. */
+const READ_AHEAD_BYTES = 64 * 1024
+/** Large, because every pause and resume of an upload costs a round through the event loop. */
+const STREAM_BUFFER_BYTES = 256 * 1024
+
+type Waiter = {
+  readonly limit: number
+  readonly resolve: (body: Buffer | null) => void
+  readonly reject: (error: Error) => void
+}
+
+/** A request body that may still be arriving. Small ones that are here whole never become a stream. */
+export class BodyIntake implements RequestBody {
+  readonly isEmpty = false
+  bytesIn = 0
+  readonly #source: BodySource
+  readonly #declared: number | null
+  #chunks: Buffer[] = []
+  #queued = 0
+  #isComplete = false
+  #isDiscarding = false
+  #error: Error | null = null
+  #waiter: Waiter | null = null
+  #stream: BodyStream | null = null
+
+  /** `declared`: the length the framing promises, null when only the end will tell. */
+  constructor(source: BodySource, declared: number | null) {
+    this.#source = source
+    this.#declared = declared
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  buffer(limit: number): Promise<Buffer | null> {
+    if (this.#error !== null) return Promise.reject(this.#error)
+    if (this.#queued > limit || (this.#declared ?? 0) > limit) return Promise.resolve(null)
+    if (this.#isComplete) return Promise.resolve(this.#whole())
+    if (this.#waiter !== null || this.#stream !== null) {
+      return Promise.reject(new Error('the request body is already being read'))
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiter = { limit, resolve, reject }
+      this.#source.want()
+    })
+  }
+
+  forward(): Buffer | Readable {
+    if (this.#stream !== null) return this.#stream
+    if (this.#isComplete && this.#error === null) return this.#whole()
+    const stream = new BodyStream(this, this.#source)
+    this.#stream = stream
+    for (const chunk of this.#chunks) stream.push(chunk)
+    this.#chunks = []
+    this.#queued = 0
+    if (this.#error !== null) stream.destroy(this.#error)
+    else this.#source.want()
+    return stream
+  }
+
+  push(chunk: Buffer): void {
+    this.bytesIn += chunk.length
+    if (this.#isDiscarding) return
+    if (this.#stream !== null) {
+      if (!this.#stream.push(chunk)) this.#source.hold()
+      return
+    }
+    this.#chunks.push(chunk)
+    this.#queued += chunk.length
+    if (this.#waiter !== null && this.#queued > this.#waiter.limit)
+      this.#settle((waiter) => waiter.resolve(null))
+    if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
+  }
+
+  complete(): void {
+    this.#isComplete = true
+    if (!this.#isDiscarding) this.#stream?.push(null)
+    this.#settle((waiter) => waiter.resolve(this.#whole()))
+  }
+
+  /** The rest will not come: the client left, or broke the framing. */
+  fail(error: Error): void {
+    if (this.#isComplete || this.#error !== null) return
+    this.#error = error
+    this.#stream?.destroy(error)
+    this.#settle((waiter) => waiter.reject(error))
+  }
+
+  /** Nobody wants what is left; it is read and thrown away so that the connection can go on. */
+  discard(): void {
+    this.#isDiscarding = true
+    this.#chunks = []
+    this.#queued = 0
+    if (!this.#isComplete) this.#source.want()
+  }
+
+  #whole(): Buffer {
+    const [only] = this.#chunks
+    if (this.#chunks.length === 1 && only !== undefined) return only
+    const whole = Buffer.concat(this.#chunks)
+    this.#chunks = [whole]
+    return whole
+  }
+
+  #settle(tell: (waiter: Waiter) => void): void {
+    const waiter = this.#waiter
+    this.#waiter = null
+    if (waiter !== null) tell(waiter)
+  }
+}
+
+class BodyStream extends Readable {
+  readonly #intake: BodyIntake
+  readonly #source: BodySource
+
+  constructor(intake: BodyIntake, source: BodySource) {
+    super({ highWaterMark: STREAM_BUFFER_BYTES })
+    this.#intake = intake
+    this.#source = source
+    // Whoever forwards learns of the failure by its own listener; without this one it would end the process.
+    this.on('error', ignore)
+  }
+
+  override _read(): void {
+    if (!this.#intake.isComplete) this.#source.want()
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    if (!this.#intake.isComplete) this.#intake.discard()
+    callback(error)
+  }
+}
+
+function ignore(): void {}
+
+const NOTHING = Buffer.alloc(0)
+
+/** The body of every request that has none. */
+export const EMPTY_BODY: RequestBody = {
+  isEmpty: true,
+  bytesIn: 0,
+  buffer: () => Promise.resolve(NOTHING),
+  forward: () => null,
+}

@@ -1,0 +1,31 @@
+import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
+
+/** The reply of an exchange whose client can no longer be reached: what is said is counted as said and goes nowhere. */
+export function createDeadReply(): Reply {
+  const state = { isStarted: false }
+  const sink: ReplyStream = {
+    write: () => true,
+    onDrain(callback) {
+      process.nextTick(callback)
+    },
+    end() {},
+    destroy() {},
+  }
+  return {
+    bytesOut: 0,
+    get isStarted() {
+      return state.isStarted
+    },
+    send() {
+      state.isStarted = true
+    },
+    stream() {
+      state.isStarted = true
+      return sink
+    },
+    interim() {},
+    upgrade() {
+      throw new Error('there is no connection left to hand over')
+    },
+  }
+}

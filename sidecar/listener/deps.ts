@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { Credentials, Exchange } from '../pipeline/exchange.ts'
+import type { LeafCache } from '../tls/leaf-cache.ts'
+
+/** A request to the gateway itself: origin-form on the shared port. */
+export type ApiRequest = {
+  readonly method: string
+  readonly path: string
+  /** Without `?`; empty when there is none. */
+  readonly query: string
+  readonly headers: RawHeaders
+  readonly body: Buffer
+  readonly remoteAddress: string
+}
+
+export type ApiReply = {
+  readonly status: number
+  readonly headers: RawHeaders
+  readonly body: string | Buffer
+}
+
+export type FrontLimits = {
+  readonly maxConnections: number
+  readonly idleTimeoutMs: number
+  readonly headTimeoutMs: number
+}
+
+export type FrontDeps = {
+  readonly leaf: LeafCache
+  /** Takes one exchange through the pipeline; resolves when it is answered. */
+  handle(exchange: Exchange): Promise<void>
+  /** Asked for every CONNECT: decrypt what comes, or let the pipeline answer or tunnel it? */
+  admit(
+    target: { readonly host: string; readonly port: number },
+    credentials: Credentials,
+  ): 'intercept' | 'pipeline'
+  api(request: ApiRequest): Promise<ApiReply>
+  newRequestId(): string
+  readonly log: Pick<Logger, 'debug' | 'warn' | 'error'>
+  readonly limits: FrontLimits
+}

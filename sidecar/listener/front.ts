@@ -1,0 +1,188 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { explainPort, serveApi } from './api.ts'
+import type { FrontDeps } from './deps.ts'
+import { Http1Connection } from './http1/connection.ts'
+import type { Incoming, Site } from './http1/incoming.ts'
+import { createLifelines, LINGER_MS, type Lifeline } from './lifeline.ts'
+import { type PortOwner, serveAbsolute, serveConnect } from './proxy.ts'
+import { type Sniffed, sniff } from './sniff.ts'
+import { terminateTls } from './terminate-tls.ts'
+import { enterTunnel } from './tunnel.ts'
+
+export type Front = {
+  /** Opens the shared port; 0 takes any. Resolves with the port. */
+  listen(port: number, host: string): Promise<number>
+  /** Opens an agent's own proxy port on loopback. Resolves with the port; rejects when the wanted one is taken. */
+  openAgentPort(agent: string, port?: number): Promise<number>
+  closeAgentPort(agent: string): Promise<void>
+  /** Stops accepting, ends idle connections, lets the others finish for `graceMs`, then cuts. */
+  close(graceMs: number): Promise<void>
+  readonly connections: number
+}
+
+const LOOPBACK = '127.0.0.1'
+const BUSY_BODY =
+  '{"error":"not ready","message":"this gateway has no free connections: try again in a second"}'
+const BUSY =
+  'HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n' +
+  `Content-Length: ${BUSY_BODY.length}\r\n\r\n${BUSY_BODY}`
+
+/** Every socket that agents and operators reach: accepted, told apart by its first bytes, served. */
+export function createFront(deps: FrontDeps): Front {
+  const { limits } = deps
+  const lifelines = createLifelines(
+    Math.max(10, Math.min(1_000, limits.headTimeoutMs / 4, limits.idleTimeoutMs / 4)),
+  )
+  const shared = new Set<Server>()
+  const agents = new Map<string, AgentPort>()
+  const state = { served: 0 }
+
+  function accept(socket: Socket, owner: PortOwner): void {
+    socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
+    const lifeline = lifelines.add(socket)
+    if (state.served >= limits.maxConnections) {
+      turnAway(socket, lifeline)
+      return
+    }
+    state.served++
+    socket.once('close', () => state.served--)
+    if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
+    sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
+  }
+
+  async function open(owner: PortOwner, port: number, host: string): Promise<Server> {
+    const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
+      accept(socket, owner),
+    )
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, host, 1024, resolve)
+    })
+    server.on('error', (error) => deps.log.error({ err: error }, 'listener failed'))
+    return server
+  }
+
+  return {
+    get connections() {
+      return state.served
+    },
+    async listen(port, host) {
+      const server = await open(null, port, host)
+      shared.add(server)
+      return portOf(server)
+    },
+    async openAgentPort(agent, port = 0) {
+      if (agents.has(agent)) throw new Error(`the agent ${agent} already has a port`)
+      const server = await open({ agent }, port, LOOPBACK)
+      agents.set(agent, { server, lifelines: new Set() })
+      return portOf(server)
+    },
+    async closeAgentPort(agent) {
+      const port = agents.get(agent)
+      agents.delete(agent)
+      port?.server.close()
+      for (const lifeline of port?.lifelines ?? []) lifeline.drain()
+    },
+    async close(graceMs) {
+      for (const server of shared) server.close()
+      for (const { server } of agents.values()) server.close()
+      await lifelines.close(graceMs)
+    },
+  }
+}
+
+type AgentPort = { readonly server: Server; readonly lifelines: Set<Lifeline> }
+
+function keepWhileOpen(open: Set<Lifeline> | undefined, lifeline: Lifeline): void {
+  open?.add(lifeline)
+  lifeline.socket.once('close', () => open?.delete(lifeline))
+}
+
+type Arrival = { readonly socket: Socket; readonly lifeline: Lifeline; readonly owner: PortOwner }
+
+function serve(deps: FrontDeps, { socket, lifeline, owner }: Arrival, what: Sniffed): void {
+  if (what.protocol === 'none') socket.destroySoon()
+  else if (what.protocol !== 'tls') http1(deps, socket, lifeline, owner).start(what.bytes)
+  else if (owner === null) secureProxy(deps, { socket, lifeline, owner }, what)
+  else enterTunnel(deps, directTls(socket, lifeline, owner, what.serverName), what)
+}
+
+/** TLS straight on an agent's port, as a redirected or hosts-file client sends it: the server name says where to. */
+function directTls(
+  socket: Socket,
+  lifeline: Lifeline,
+  owner: { readonly agent: string },
+  name: string | null,
+) {
+  const credentials = { kind: 'port', agent: owner.agent } as const
+  return {
+    socket,
+    lifeline,
+    credentials,
+    sources: {},
+    host: name ?? socket.localAddress ?? LOOPBACK,
+    isPort: true,
+  }
+}
+
+/** An `https://` proxy: the way to the proxy itself is encrypted, inside it is the same port. */
+function secureProxy(
+  deps: FrontDeps,
+  { socket, lifeline, owner }: Arrival,
+  hello: Sniffed & { protocol: 'tls' },
+): void {
+  const name = hello.serverName ?? socket.localAddress?.replace(/^::ffff:/, '') ?? LOOPBACK
+  const options = {
+    context: deps.leaf.contextFor(name),
+    protocols: ['http/1.1'],
+    lifeline,
+    timeoutMs: deps.limits.headTimeoutMs,
+  }
+  terminateTls(socket, hello.bytes, options, (result) => {
+    if (result.kind === 'secure') http1(deps, result.socket, lifeline, owner).start(null)
+    else deps.log.debug({ detail: result.detail }, 'TLS with a client failed')
+  })
+}
+
+function http1(deps: FrontDeps, socket: Socket, lifeline: Lifeline, owner: PortOwner): Http1Connection {
+  return new Http1Connection(socket, {
+    site: owner === null ? sharedSite(deps) : agentSite(deps, owner),
+    lifeline,
+    idleTimeoutMs: deps.limits.idleTimeoutMs,
+    headTimeoutMs: deps.limits.headTimeoutMs,
+    onFailure: (error) => deps.log.error({ err: error }, 'exchange failed'),
+  })
+}
+
+function sharedSite(deps: FrontDeps): Site {
+  return (incoming) => {
+    const { method } = incoming.head
+    if (method === 'CONNECT') return serveConnect(deps, incoming, null)
+    return isOriginForm(incoming) ? serveApi(deps, incoming) : serveAbsolute(deps, incoming, null)
+  }
+}
+
+function agentSite(deps: FrontDeps, owner: { readonly agent: string }): Site {
+  return (incoming) => {
+    const { method } = incoming.head
+    if (method === 'CONNECT') return serveConnect(deps, incoming, owner)
+    return isOriginForm(incoming) ? explainPort(incoming) : serveAbsolute(deps, incoming, owner)
+  }
+}
+
+function isOriginForm({ head: { target }, problem }: Incoming): boolean {
+  return problem === null && (target.startsWith('/') || target === '*')
+}
+
+/** Over the limit is still an answer: a client that is cut off tries again at once, one that reads 503 waits. */
+function turnAway(socket: Socket, lifeline: Lifeline): void {
+  socket.end(BUSY, 'latin1')
+  socket.resume()
+  lifeline.arm(LINGER_MS, () => socket.destroy())
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the listener has no port')
+  return address.port
+}

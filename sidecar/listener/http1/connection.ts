@@ -1,0 +1,335 @@
+import type { Socket } from 'node:net'
+import type { RequestBody } from '../../pipeline/exchange.ts'
+import { EMPTY_BODY } from '../body-intake.ts'
+import { LINGER_MS, type Lifeline } from '../lifeline.ts'
+import type { Problem } from './framing.ts'
+import { malformedHead, type RequestHead, readHead } from './head.ts'
+import type { Http1Options, Incoming } from './incoming.ts'
+import { Output } from './output.ts'
+import { Http1Reply, type ReplyLine } from './reply.ts'
+import { RequestBodyReader } from './request-body.ts'
+
+/** Pipelined bytes that are kept while a request is being answered; beyond it the client has to wait. */
+const READ_AHEAD_BYTES = 64 * 1024
+/** What is read and thrown away of a body that nobody wanted, to save the connection. */
+const DRAIN_BYTES = 256 * 1024
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+const INTERNAL_ERROR = '{"error":"Internal error","message":"Internal error"}'
+const CLIENT_LEFT = 'the client closed the connection'
+
+/** Serves one socket, plain or TLS: one request after the other, pipelined ones in order. */
+export class Http1Connection implements ReplyLine {
+  readonly socket: Socket
+  readonly lifeline: Lifeline
+  readonly output: Output
+  readonly #options: Http1Options
+  readonly #body = new RequestBodyReader(this)
+  #state: 'head' | 'exchange' | 'drain' | 'linger' | 'detached' = 'head'
+  /** Bytes that belong to the next head, or come behind it. */
+  #pending: Buffer | null = null
+  #current: Incoming | null = null
+  #isDeferred = false
+  /** No further request: asked by a header, broken framing, or the process is about to stop. */
+  #isLast = false
+  #drainedFrom = 0
+
+  constructor(socket: Socket, options: Http1Options) {
+    this.socket = socket
+    this.lifeline = options.lifeline
+    this.output = new Output(socket)
+    this.#options = options
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('drain', this.#onDrain)
+    socket.once('close', () => this.#gone(CLIENT_LEFT))
+    this.lifeline.drain = () => this.#drainConnection()
+    this.#armIdle()
+  }
+
+  /** Starts reading; `first` are bytes that were read before this object existed. */
+  start(first: Buffer | null): void {
+    if (first !== null && first.length > 0) this.#onData(first)
+    if (this.#state !== 'detached') this.socket.resume()
+  }
+
+  // ---- for the body
+
+  want(): void {
+    if (this.#state === 'detached') return
+    if (this.#current?.reply.isStarted === false && this.#body.takeContinue()) {
+      this.output.add(CONTINUE)
+      this.output.flush()
+    }
+    this.#armStalled()
+    this.socket.resume()
+  }
+
+  hold(): void {
+    if (this.#state === 'detached') return
+    this.lifeline.rest()
+    this.socket.pause()
+  }
+
+  // ---- for the reply
+
+  keepsAlive(): boolean {
+    if (this.#body.missing > DRAIN_BYTES || this.#body.owesContinue) this.#isLast = true
+    if (this.#current?.head.framing.keepAlive !== true) this.#isLast = true
+    // Bytes behind a refused CONNECT belong to the tunnel that was not opened.
+    if (this.#current?.head.method === 'CONNECT' && this.#pending !== null) this.#isLast = true
+    return !this.#isLast
+  }
+
+  blocked(): void {
+    this.#armStalled()
+  }
+
+  replyEnded(): void {
+    if (this.#state !== 'exchange') return
+    this.#current = null
+    this.lifeline.rest()
+    if (this.#isLast) this.#linger()
+    else if (this.#body.isDone) this.#next()
+    else this.#drainBody()
+  }
+
+  hijack(): Socket {
+    this.#state = 'detached'
+    this.lifeline.rest()
+    this.lifeline.drain = () => this.socket.destroy()
+    this.socket.removeListener('data', this.#onData)
+    this.socket.removeListener('end', this.#onEnd)
+    this.socket.removeListener('drain', this.#onDrain)
+    this.socket.pause()
+    if (this.#pending !== null) this.socket.unshift(this.#pending)
+    this.#pending = null
+    return this.socket
+  }
+
+  cut(isReset: boolean): void {
+    this.#current = null
+    this.#body.fail(new Error('the connection was cut'))
+    if (isReset) this.lifeline.socket.resetAndDestroy()
+    this.socket.destroy()
+  }
+
+  // ---- reading
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#state === 'head') this.#readHead(chunk)
+    else if (this.#state === 'exchange' || this.#state === 'drain') this.#readBehindHead(chunk)
+  }
+
+  #readHead(chunk: Buffer): void {
+    const isFirst = this.#pending === null
+    const bytes = this.#pending === null ? chunk : Buffer.concat([this.#pending, chunk])
+    const result = readHead(bytes)
+    this.#pending = null
+    if (result.kind === 'head') {
+      this.#begin(result.head, result.end < bytes.length ? bytes.subarray(result.end) : null)
+    } else if (result.kind === 'malformed') {
+      this.#refuse(result.head, result.problem)
+    } else {
+      this.#pending = bytes
+      if (isFirst) this.lifeline.arm(this.#options.headTimeoutMs, () => this.#headTooSlow())
+    }
+  }
+
+  #begin(head: RequestHead, rest: Buffer | null): void {
+    this.#state = 'exchange'
+    this.lifeline.rest()
+    this.#body.open(head.framing)
+    this.#pending = rest === null ? null : this.#body.feed(rest)
+    const { problem } = this.#body
+    if (problem !== null) {
+      this.#refuse(head, { code: 'malformed_request', detail: problem })
+      return
+    }
+    this.#current = this.#incoming(head, null, this.#body.body)
+    if (this.#body.isExpectedSoon) this.#defer()
+    else this.#serve(this.#current)
+  }
+
+  #readBehindHead(chunk: Buffer): void {
+    if (this.#body.isDone) {
+      this.#readAhead(chunk)
+      return
+    }
+    this.#armStalled()
+    const rest = this.#body.feed(chunk)
+    if (this.#body.problem !== null) this.#bodyBroken()
+    else if (this.#body.isDone) this.#bodyDone(rest)
+    else if (this.#state === 'drain' && this.#body.bytesIn - this.#drainedFrom > DRAIN_BYTES) this.#linger()
+  }
+
+  #bodyDone(rest: Buffer | null): void {
+    this.lifeline.rest()
+    this.#pending = rest
+    if (this.#state === 'drain') this.#next()
+    else this.#serveDeferred()
+  }
+
+  #bodyBroken(): void {
+    this.#isLast = true
+    this.#body.close()
+    if (this.#state === 'drain') this.#linger()
+    else this.#serveDeferred()
+  }
+
+  /** The next request is already coming; it waits until this one is answered. */
+  #readAhead(chunk: Buffer): void {
+    // Behind a broken or last request nothing is a request any more.
+    if (this.#isLast) return
+    this.#pending = this.#pending === null ? chunk : Buffer.concat([this.#pending, chunk])
+    if (this.#pending.length > READ_AHEAD_BYTES) this.socket.pause()
+  }
+
+  // ---- serving
+
+  #incoming(head: RequestHead, problem: Problem | null, body: RequestBody): Incoming {
+    const reply = new Http1Reply(this, head)
+    const abort = new AbortController()
+    return {
+      head,
+      problem,
+      body,
+      reply,
+      abort,
+      acceptedAt: performance.now(),
+      timeMs: Date.now(),
+      connection: this,
+    }
+  }
+
+  #defer(): void {
+    this.#isDeferred = true
+    setImmediate(() => this.#serveDeferred())
+  }
+
+  #serveDeferred(): void {
+    if (!this.#isDeferred || this.#current === null) return
+    this.#isDeferred = false
+    this.#serve(this.#current)
+  }
+
+  #serve(incoming: Incoming): void {
+    this.#options.site(incoming).then(
+      () => this.#settled(incoming),
+      (error: unknown) => {
+        this.#options.onFailure(error)
+        this.#settled(incoming)
+      },
+    )
+  }
+
+  /** Whatever happened, the client gets an answer. */
+  #settled({ reply }: Incoming): void {
+    if (reply.isStarted) return
+    this.#isLast = true
+    reply.send(500, ['Content-Type', 'application/json'], INTERNAL_ERROR)
+  }
+
+  #refuse(head: RequestHead, problem: Problem): void {
+    this.#state = 'exchange'
+    this.#isLast = true
+    this.#body.close()
+    this.lifeline.rest()
+    this.#current = this.#incoming(head, problem, EMPTY_BODY)
+    this.#serve(this.#current)
+  }
+
+  #next(): void {
+    this.#state = 'head'
+    this.#body.close()
+    this.socket.resume()
+    if (this.#pending === null) this.#armIdle()
+    else process.nextTick(() => this.#readPipelined())
+  }
+
+  #readPipelined(): void {
+    const bytes = this.#pending
+    if (this.#state !== 'head' || bytes === null) return
+    this.#pending = null
+    this.#readHead(bytes)
+  }
+
+  // ---- ending
+
+  #drainBody(): void {
+    this.#state = 'drain'
+    this.#drainedFrom = this.#body.bytesIn
+    this.#body.discard()
+    this.lifeline.arm(this.#options.headTimeoutMs, () => this.#linger())
+  }
+
+  /**
+   * Ends our side and goes on reading for a while: closing with unread bytes would reset the connection, and the
+   * reset can overtake the answer.
+   */
+  #linger(): void {
+    if (this.#state === 'linger' || this.#state === 'detached') return
+    this.#state = 'linger'
+    this.#pending = null
+    this.#body.discard()
+    this.output.flush()
+    this.socket.end()
+    this.socket.resume()
+    this.lifeline.arm(LINGER_MS, () => this.lifeline.socket.destroy())
+  }
+
+  #drainConnection(): void {
+    this.#isLast = true
+    if (this.#state === 'head' && this.#pending === null) this.#linger()
+  }
+
+  #headTooSlow(): void {
+    this.#refuseUnfinished(`the request head was not complete after ${this.#options.headTimeoutMs} ms`)
+  }
+
+  #refuseUnfinished(detail: string): void {
+    const problem: Problem = { code: 'malformed_request', detail }
+    const text = this.#pending?.toString('latin1') ?? ''
+    this.#pending = null
+    this.#refuse(malformedHead(text, problem).head, problem)
+  }
+
+  /** The client will send no more. In the middle of an exchange that means it left, as every server reads it. */
+  readonly #onEnd = (): void => {
+    this.#isLast = true
+    if (this.#state === 'exchange') this.#gone(CLIENT_LEFT)
+    else if (this.#state === 'head' && this.#pending !== null) {
+      this.#refuseUnfinished('the connection ended inside the request head')
+    } else this.#linger()
+  }
+
+  #gone(why: string): void {
+    const current = this.#current
+    if (current === null) return
+    const reason = new Error(why)
+    this.#body.fail(reason)
+    this.#serveDeferred()
+    if (!current.abort.signal.aborted) current.abort.abort(reason)
+  }
+
+  // ---- deadlines
+
+  readonly #onDrain = (): void => {
+    this.lifeline.rest()
+    this.#current?.reply.drained()
+  }
+
+  #armIdle(): void {
+    this.lifeline.arm(this.#options.idleTimeoutMs, () => this.#linger())
+  }
+
+  /** From here the client owes us bytes, or owes it to us to read ours. */
+  #armStalled(): void {
+    if (this.#state !== 'exchange') return
+    this.lifeline.arm(this.#options.idleTimeoutMs, () => this.#stalled())
+  }
+
+  #stalled(): void {
+    this.#gone('the client neither sent nor read anything for too long')
+    this.lifeline.socket.destroy()
+  }
+}

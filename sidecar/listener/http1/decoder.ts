@@ -1,0 +1,130 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import type { BodyIntake } from '../body-intake.ts'
+
+/** Takes a body out of the bytes behind a head and gives it to the intake. */
+export type BodyDecoder = {
+  /** Returns what lies behind the body once that is complete, else null. After `problem` is set nothing is read any more. */
+  feed(bytes: Buffer): Buffer | null
+  readonly isDone: boolean
+  readonly problem: string | null
+}
+
+export class LengthDecoder implements BodyDecoder {
+  isDone = false
+  readonly problem = null
+  readonly #intake: BodyIntake
+  #left: number
+
+  constructor(intake: BodyIntake, length: number) {
+    this.#intake = intake
+    this.#left = length
+  }
+
+  feed(bytes: Buffer): Buffer | null {
+    if (bytes.length < this.#left) {
+      this.#left -= bytes.length
+      this.#intake.push(bytes)
+      return null
+    }
+    const rest = bytes.length === this.#left ? null : bytes.subarray(this.#left)
+    this.#intake.push(rest === null ? bytes : bytes.subarray(0, this.#left))
+    this.isDone = true
+    this.#intake.complete()
+    return rest
+  }
+}
+
+const SIZE_LINE =
+  /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?)*$/
+const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
+const LINE_END = Buffer.from('\r\n')
+/** A size line with its extensions. Nobody uses extensions; unbounded ones are an attack. */
+const MAX_SIZE_LINE = 256
+const MAX_EXTENSION_BYTES = 4096
+
+export class ChunkedDecoder implements BodyDecoder {
+  isDone = false
+  problem: string | null = null
+  readonly #intake: BodyIntake
+  #expects: 'size' | 'data' | 'data-end' | 'trailer' = 'size'
+  #left = 0
+  /** The start of a line whose end has not come yet. */
+  #held: Buffer | null = null
+  #extensionBytes = 0
+  #trailerBytes = 0
+
+  constructor(intake: BodyIntake) {
+    this.#intake = intake
+  }
+
+  feed(bytes: Buffer): Buffer | null {
+    const held = this.#held
+    this.#held = null
+    let rest = held === null ? bytes : Buffer.concat([held, bytes])
+    while (rest.length > 0 && !this.isDone && this.problem === null) {
+      const used = this.#expects === 'data' ? this.#takeData(rest) : this.#takeLine(rest)
+      if (used === 0) {
+        this.#held = rest
+        return null
+      }
+      rest = rest.subarray(used)
+    }
+    return this.isDone && rest.length > 0 ? rest : null
+  }
+
+  #takeData(bytes: Buffer): number {
+    const used = Math.min(bytes.length, this.#left)
+    this.#intake.push(used === bytes.length ? bytes : bytes.subarray(0, used))
+    this.#left -= used
+    if (this.#left === 0) this.#expects = 'data-end'
+    return used
+  }
+
+  /** Bytes of the line and its CRLF, or 0 when it is not complete. */
+  #takeLine(bytes: Buffer): number {
+    const limit = this.#expects === 'trailer' ? LIMITS.headerBlockBytes : MAX_SIZE_LINE
+    const end = bytes.indexOf(LINE_END)
+    if ((end === -1 ? bytes.length : end) > limit) return this.#fail('a line of the chunked body is too long')
+    if (end === -1) return this.#checkUnfinished(bytes)
+    const line = bytes.toString('latin1', 0, end)
+    if (this.#expects === 'size') this.#sizeLine(line)
+    else if (this.#expects === 'trailer') this.#trailerLine(line)
+    else if (line === '') this.#expects = 'size'
+    else return this.#fail('a chunk is longer than its size says')
+    return end + 2
+  }
+
+  #checkUnfinished(bytes: Buffer): number {
+    const isBroken = this.#expects === 'data-end' ? bytes[0] !== 13 : bytes.includes(10)
+    return isBroken ? this.#fail('lines of a chunked body must end with CRLF') : 0
+  }
+
+  #sizeLine(line: string): void {
+    const digits = SIZE_LINE.exec(line)?.[1]
+    if (digits === undefined) {
+      this.#fail('a chunk size is not a hexadecimal number')
+      return
+    }
+    this.#extensionBytes += line.length - digits.length
+    if (this.#extensionBytes > MAX_EXTENSION_BYTES) this.#fail('the chunk extensions are too long')
+    this.#left = Number.parseInt(digits, 16)
+    this.#expects = this.#left === 0 ? 'trailer' : 'data'
+  }
+
+  /** Trailers are checked and dropped: nothing that decides may come after the decision. */
+  #trailerLine(line: string): void {
+    if (line === '') {
+      this.isDone = true
+      this.#intake.complete()
+      return
+    }
+    this.#trailerBytes += line.length
+    if (this.#trailerBytes > LIMITS.headerBlockBytes) this.#fail('the trailers are too long')
+    if (!TRAILER_LINE.test(line)) this.#fail('a trailer is not a header line')
+  }
+
+  #fail(problem: string): number {
+    this.problem = problem
+    return 1
+  }
+}

@@ -1,0 +1,163 @@
+import type { ErrorCode } from '../../../core/errors.ts'
+
+/** What is wrong with a request's framing; the connection ends after the answer. */
+export type Problem = { readonly code: ErrorCode; readonly detail: string }
+
+/** How the bytes behind the head are to be read, and what becomes of the connection. */
+export type Framing = {
+  readonly body: 'none' | 'length' | 'chunked'
+  /** Declared length in bytes; 0 unless `body` is `length`. */
+  readonly length: number
+  readonly keepAlive: boolean
+  readonly expectsContinue: boolean
+  /** The Upgrade header of a request that asks to leave HTTP, else null. */
+  readonly upgrade: string | null
+}
+
+/** The header fields that decide framing, collected while the head is read. */
+export type FramingFields = {
+  contentLength: string | null
+  transferEncoding: string | null
+  connection: string | null
+  expect: string | null
+  upgrade: string | null
+  hosts: number
+  proxyAuthorizations: number
+  problem: string | null
+}
+
+export function noFields(): FramingFields {
+  return {
+    contentLength: null,
+    transferEncoding: null,
+    connection: null,
+    expect: null,
+    upgrade: null,
+    hosts: 0,
+    proxyAuthorizations: 0,
+    problem: null,
+  }
+}
+
+/** Looks at one header field. Most names are dismissed by their length alone. */
+export function noteField(fields: FramingFields, name: string, value: string): void {
+  switch (name.length) {
+    case 4:
+    case 6:
+    case 7:
+    case 10:
+    case 14:
+    case 17:
+    case 19:
+      noteKnown(fields, name.toLowerCase(), value)
+      return
+    default:
+      return
+  }
+}
+
+function noteKnown(fields: FramingFields, name: string, value: string): void {
+  switch (name) {
+    case 'host':
+      fields.hosts++
+      return
+    case 'expect':
+      fields.expect = joined(fields.expect, value)
+      return
+    case 'upgrade':
+      fields.upgrade = joined(fields.upgrade, value)
+      return
+    case 'connection':
+      fields.connection = joined(fields.connection, value)
+      return
+    case 'content-length':
+      noteContentLength(fields, value)
+      return
+    case 'transfer-encoding':
+      noteTransferEncoding(fields, value)
+      return
+    case 'content_length':
+    case 'transfer_encoding':
+      fields.problem = `${name} shadows a framing header: write it with a hyphen`
+      return
+    case 'proxy-authorization':
+      fields.proxyAuthorizations++
+      return
+    default:
+      return
+  }
+}
+
+/** Decides the framing, or says why two readers could disagree about it. */
+export function framingOf(
+  method: string,
+  httpVersion: '1.0' | '1.1',
+  fields: FramingFields,
+): Framing | Problem {
+  const options = fields.connection === null ? '' : fields.connection.toLowerCase()
+  const upgrade = upgradeOf(options, fields.upgrade)
+  const detail =
+    fields.problem ?? fieldProblem(method, httpVersion, fields) ?? bodyProblem(method, fields, upgrade)
+  if (detail !== null) return { code: 'malformed_request', detail }
+  const length = fields.contentLength === null ? 0 : Number(fields.contentLength)
+  return {
+    body: fields.transferEncoding !== null ? 'chunked' : length > 0 ? 'length' : 'none',
+    length,
+    keepAlive: httpVersion === '1.1' ? !hasOption(options, 'close') : hasOption(options, 'keep-alive'),
+    expectsContinue: httpVersion === '1.1' && hasBody(fields) && fields.expect !== null,
+    upgrade,
+  }
+}
+
+function fieldProblem(method: string, httpVersion: '1.0' | '1.1', fields: FramingFields): string | null {
+  if (fields.hosts > 1) return 'there is more than one Host header'
+  if (fields.hosts === 0 && httpVersion === '1.1' && method !== 'CONNECT') return 'the Host header is missing'
+  if (fields.proxyAuthorizations > 1) return 'there is more than one Proxy-Authorization header'
+  if (fields.contentLength !== null && fields.transferEncoding !== null) {
+    return 'Content-Length and Transfer-Encoding exclude each other'
+  }
+  if (fields.transferEncoding !== null && httpVersion === '1.0') return 'HTTP/1.0 has no Transfer-Encoding'
+  if (fields.expect !== null && fields.expect.toLowerCase() !== '100-continue') {
+    return 'only "100-continue" can be expected'
+  }
+  return null
+}
+
+/** An h2c offer is ignored, as RFC 9113 allows: the request is answered in HTTP/1.1. */
+function upgradeOf(options: string, upgrade: string | null): string | null {
+  if (upgrade === null || !hasOption(options, 'upgrade')) return null
+  return upgrade.toLowerCase() === 'h2c' ? null : upgrade
+}
+
+function bodyProblem(method: string, fields: FramingFields, upgrade: string | null): string | null {
+  if (!hasBody(fields)) return null
+  if (method === 'CONNECT') return 'CONNECT has no body: remove Content-Length or Transfer-Encoding'
+  return upgrade === null ? null : 'a request that upgrades the connection cannot have a body'
+}
+
+function hasBody(fields: FramingFields): boolean {
+  return (
+    fields.transferEncoding !== null || (fields.contentLength !== null && Number(fields.contentLength) > 0)
+  )
+}
+
+function noteContentLength(fields: FramingFields, value: string): void {
+  if (fields.contentLength !== null) fields.problem = 'there is more than one Content-Length header'
+  if (!/^\d{1,15}$/.test(value)) fields.problem = 'Content-Length is not a number of bytes'
+  fields.contentLength = value
+}
+
+function noteTransferEncoding(fields: FramingFields, value: string): void {
+  if (fields.transferEncoding !== null) fields.problem = 'there is more than one Transfer-Encoding header'
+  if (value.toLowerCase() !== 'chunked') fields.problem = 'the only Transfer-Encoding understood is "chunked"'
+  fields.transferEncoding = value
+}
+
+function joined(before: string | null, value: string): string {
+  return before === null ? value : `${before},${value}`
+}
+
+function hasOption(options: string, option: string): boolean {
+  if (options === option) return true
+  return options.includes(option) && options.split(',').some((one) => one.trim() === option)
+}

@@ -1,0 +1,122 @@
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { type Framing, framingOf, noFields, noteField, type Problem } from './framing.ts'
+
+export type RequestHead = {
+  readonly method: string
+  readonly target: string
+  readonly httpVersion: '1.0' | '1.1'
+  /** Name, value, … latin-1, in order, case and duplicates kept, optional whitespace around values removed. */
+  readonly rawHeaders: readonly string[]
+  readonly framing: Framing
+}
+
+export type HeadResult =
+  | { readonly kind: 'head'; readonly head: RequestHead; readonly end: number }
+  | { readonly kind: 'incomplete' }
+  | { readonly kind: 'malformed'; readonly problem: Problem; readonly head: RequestHead }
+
+const INCOMPLETE: HeadResult = { kind: 'incomplete' }
+const HEAD_END = Buffer.from('\r\n\r\n')
+const CR = 13
+const LF = 10
+const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}) ([\x21-\x7e]+) HTTP\/1\.([01])$/
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
+
+/**
+ * Reads one request head from the start of `bytes`, by the letter of RFC 9112: CRLF only, no folding, no space
+ * before a colon, at most 16 KiB. One empty line before it is skipped, which old clients send after a POST.
+ */
+export function readHead(bytes: Buffer): HeadResult {
+  const start = bytes[0] === CR && bytes[1] === LF ? 2 : 0
+  const end = bytes.indexOf(HEAD_END, start)
+  if (end === -1) return unfinished(bytes, start)
+  if (end + HEAD_END.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
+  return parseHead(bytes.toString('latin1', start, end), end + HEAD_END.length)
+}
+
+/** The answer for bytes that are no head at all: what can be told of the request line is kept for the record. */
+export function malformedHead(text: string, problem: Problem): HeadResult & { readonly kind: 'malformed' } {
+  const line = text.split('\r\n', 1)[0] ?? ''
+  const [, method = '', target = ''] = /^([A-Za-z]{1,32}) ([\x21-\x7e]{1,2048})(?: |$)/.exec(line) ?? []
+  return {
+    kind: 'malformed',
+    problem,
+    head: { method, target, httpVersion: '1.1', rawHeaders: [], framing: CLOSING },
+  }
+}
+
+const CLOSING: Framing = { body: 'none', length: 0, keepAlive: false, expectsContinue: false, upgrade: null }
+
+function unfinished(bytes: Buffer, start: number): HeadResult {
+  if (bytes.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
+  const text = bytes.toString('latin1', start)
+  // Without this a client that ends lines with LF alone would wait for an answer until the time-out.
+  if (BROKEN_LINE_END.test(text))
+    return malformed(text, 'lines must end with CRLF and hold no control characters')
+  return INCOMPLETE
+}
+
+function tooLarge(bytes: Buffer, start: number): HeadResult {
+  const limit = LIMITS.headerBlockBytes
+  const detail = `the request line and headers are larger than ${limit} bytes: send fewer or shorter headers`
+  return malformedHead(bytes.toString('latin1', start, start + 4096), { code: 'headers_too_large', detail })
+}
+
+function parseHead(text: string, end: number): HeadResult {
+  const lineEnd = text.indexOf('\r\n')
+  const line = REQUEST_LINE.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
+  if (line === null) return malformed(text, 'the request line is not "METHOD target HTTP/1.1"')
+  const [, method = '', target = '', minor] = line
+  const rawHeaders: string[] = []
+  const fields = noFields()
+  const detail = lineEnd === -1 ? null : parseFields(text, lineEnd + 2, rawHeaders)
+  if (detail !== null) return malformed(text, detail)
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    noteField(fields, rawHeaders[i] ?? '', rawHeaders[i + 1] ?? '')
+  const httpVersion = minor === '1' ? '1.1' : '1.0'
+  const framing = framingOf(method, httpVersion, fields)
+  if ('detail' in framing) {
+    return {
+      kind: 'malformed',
+      problem: framing,
+      head: { method, target, httpVersion, rawHeaders, framing: CLOSING },
+    }
+  }
+  return { kind: 'head', head: { method, target, httpVersion, rawHeaders, framing }, end }
+}
+
+/** Fills `out` with names and values; returns what is wrong, or null. */
+function parseFields(text: string, from: number, out: string[]): string | null {
+  let at = from
+  while (at < text.length) {
+    const found = text.indexOf('\r\n', at)
+    const end = found === -1 ? text.length : found
+    const colon = text.indexOf(':', at)
+    if (colon === -1 || colon > end) return 'a header line has no colon'
+    const name = text.slice(at, colon)
+    if (!TOKEN.test(name)) return 'a header name is empty, folded, or has a character that is not allowed'
+    const value = trimmed(text, colon + 1, end)
+    if (!FIELD_VALUE.test(value)) return `the value of ${name} has a control character`
+    out.push(name, value)
+    at = end + 2
+  }
+  return null
+}
+
+function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9
+}
+
+function malformed(text: string, detail: string): HeadResult {
+  return malformedHead(text, { code: 'malformed_request', detail })
+}

@@ -1,0 +1,32 @@
+import type { Socket } from 'node:net'
+import type { RequestBody } from '../../pipeline/exchange.ts'
+import type { Lifeline } from '../lifeline.ts'
+import type { Problem } from './framing.ts'
+import type { RequestHead } from './head.ts'
+import type { Http1Reply } from './reply.ts'
+
+/** One request as it came off a connection, well formed or not. */
+export type Incoming = {
+  readonly head: RequestHead
+  /** Set when the request must be refused; head then holds what could be told of it. */
+  readonly problem: Problem | null
+  readonly body: RequestBody
+  readonly reply: Http1Reply
+  readonly abort: AbortController
+  /** performance.now() */
+  readonly acceptedAt: number
+  /** Epoch ms. */
+  readonly timeMs: number
+  readonly connection: { readonly socket: Socket; readonly lifeline: Lifeline }
+}
+
+/** What answers requests. It is called for the next one when the reply has ended; a rejection is answered with 500. */
+export type Site = (incoming: Incoming) => Promise<void>
+
+export type Http1Options = {
+  readonly site: Site
+  readonly lifeline: Lifeline
+  readonly idleTimeoutMs: number
+  readonly headTimeoutMs: number
+  readonly onFailure: (error: unknown) => void
+}

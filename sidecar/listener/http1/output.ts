@@ -1,0 +1,83 @@
+import type { Socket } from 'node:net'
+
+/** Up to this size parts are copied into one buffer, beyond it they are handed on as they are. */
+const JOIN_BYTES = 16 * 1024
+
+/**
+ * Writes of one connection. What is written within one tick leaves together, so that head, first chunk and end
+ * of a small reply are one write (one TLS record, one system call).
+ */
+export class Output {
+  readonly socket: Socket
+  /** Strings are latin-1. */
+  #parts: (string | Buffer)[] = []
+  #bytes = 0
+  #isScheduled = false
+
+  constructor(socket: Socket) {
+    this.socket = socket
+  }
+
+  /** Queues one part. Large ones go out at once. */
+  add(part: string | Buffer): void {
+    this.#parts.push(part)
+    this.#bytes += part.length
+    if (this.#bytes > JOIN_BYTES) this.flush()
+    else if (!this.#isScheduled) this.#schedule()
+  }
+
+  /** True while the socket's own buffer is over its mark. */
+  get isFull(): boolean {
+    return this.socket.writableNeedDrain
+  }
+
+  flush(): void {
+    const parts = this.#parts
+    const bytes = this.#bytes
+    if (bytes === 0) return
+    this.#parts = []
+    this.#bytes = 0
+    if (!this.socket.writable) return
+    const [first] = parts
+    if (parts.length === 1 && first !== undefined) this.#write(first)
+    else if (bytes <= JOIN_BYTES) this.socket.write(joined(parts, bytes))
+    else this.#writeAll(parts)
+  }
+
+  #schedule(): void {
+    this.#isScheduled = true
+    process.nextTick(flushScheduled, this)
+  }
+
+  /** Called by the tick only. */
+  scheduled(): void {
+    this.#isScheduled = false
+    this.flush()
+  }
+
+  #writeAll(parts: readonly (string | Buffer)[]): void {
+    this.socket.cork()
+    for (const part of parts) this.#write(part)
+    this.socket.uncork()
+  }
+
+  #write(part: string | Buffer): void {
+    if (typeof part === 'string') this.socket.write(part, 'latin1')
+    else this.socket.write(part)
+  }
+}
+
+function flushScheduled(output: Output): void {
+  output.scheduled()
+}
+
+function joined(parts: readonly (string | Buffer)[], bytes: number): Buffer {
+  const whole = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const part of parts) {
+    if (typeof part === 'string') whole.write(part, at, 'latin1')
+    else whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

@@ -1,0 +1,63 @@
+import { STATUS_CODES } from 'node:http'
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+
+const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/
+const statusLines = new Map<number, string>()
+
+/** `HTTP/1.1 200 OK` and CRLF. */
+export function statusLine(status: number): string {
+  const known = statusLines.get(status)
+  if (known !== undefined) return known
+  const line = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`
+  // Three digits at most, so this cannot grow beyond a thousand entries.
+  if (status >= 100 && status < 1000) statusLines.set(status, line)
+  return line
+}
+
+export type FieldLines = {
+  readonly lines: string
+  /** What the headers say the body's length is. */
+  readonly contentLength: number | null
+}
+
+/** Header fields as lines, without those that belong to the hop and are ours to choose. */
+export function fieldLines(headers: RawHeaders): FieldLines {
+  let lines = ''
+  let contentLength: number | null = null
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    const value = headers[i + 1] ?? ''
+    const role = roleOf(name)
+    if (role === 'length') contentLength = /^\d{1,15}$/.test(value) ? Number(value) : contentLength
+    if (role === 'field') lines += fieldLine(name, value)
+  }
+  return { lines, contentLength }
+}
+
+/** True when name and value hold nothing that could end a header line early. */
+export function isSafeField(name: string, value: string): boolean {
+  return !UNSAFE.test(name) && !UNSAFE.test(value)
+}
+
+/** One line. What could end the line early or is not latin-1 becomes `?`: a value must never add a header. */
+export function fieldLine(name: string, value: string): string {
+  if (!isSafeField(name, value)) return `${cleaned(name)}: ${cleaned(value)}\r\n`
+  return `${name}: ${value}\r\n`
+}
+
+function roleOf(name: string): 'field' | 'length' | 'hop' {
+  switch (name.length) {
+    case 10:
+      return /^(?:connection|keep-alive)$/i.test(name) ? 'hop' : 'field'
+    case 14:
+      return name.toLowerCase() === 'content-length' ? 'length' : 'field'
+    case 17:
+      return name.toLowerCase() === 'transfer-encoding' ? 'hop' : 'field'
+    default:
+      return 'field'
+  }
+}
+
+function cleaned(text: string): string {
+  return text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')
+}

@@ -1,0 +1,101 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { RequestBody } from '../../pipeline/exchange.ts'
+import { BodyIntake, type BodySource, EMPTY_BODY } from '../body-intake.ts'
+import { type BodyDecoder, ChunkedDecoder, LengthDecoder } from './decoder.ts'
+import type { Framing } from './framing.ts'
+
+/** A body of this size that is still on its way is awaited for one turn of the event loop: then it needs no stream. */
+const EXPECTED_SOON_BYTES = 64 * 1024
+
+/** The body of the request at hand: what of it came, what is still missing. One object per connection, used anew. */
+export class RequestBodyReader {
+  readonly #source: BodySource
+  #intake: BodyIntake | null = null
+  #decoder: BodyDecoder | null = null
+  #declared = 0
+  #owesContinue = false
+
+  constructor(source: BodySource) {
+    this.#source = source
+  }
+
+  /** Prepares for the body behind a head. Bytes behind it are fed by `feed`. */
+  open(framing: Framing): void {
+    this.#owesContinue = framing.expectsContinue
+    this.#declared = framing.length
+    if (framing.body === 'none') {
+      this.close()
+    } else if (framing.body === 'length') {
+      this.#intake = new BodyIntake(this.#source, framing.length)
+      this.#decoder = new LengthDecoder(this.#intake, framing.length)
+    } else {
+      this.#intake = new BodyIntake(this.#source, null)
+      this.#decoder = new ChunkedDecoder(this.#intake)
+    }
+  }
+
+  /** Forgets the body. */
+  close(): void {
+    this.#intake = null
+    this.#decoder = null
+    this.#owesContinue = false
+  }
+
+  get body(): RequestBody {
+    return this.#intake ?? EMPTY_BODY
+  }
+
+  get isDone(): boolean {
+    return this.#decoder === null || this.#decoder.isDone
+  }
+
+  get problem(): string | null {
+    return this.#decoder?.problem ?? null
+  }
+
+  /** True while the client waits for 100 before it sends anything. */
+  get owesContinue(): boolean {
+    return this.#owesContinue
+  }
+
+  /** True once: the caller writes the 100. */
+  takeContinue(): boolean {
+    const owes = this.#owesContinue
+    this.#owesContinue = false
+    return owes
+  }
+
+  get isExpectedSoon(): boolean {
+    return !this.isDone && !this.#owesContinue && this.#declared <= EXPECTED_SOON_BYTES
+  }
+
+  get bytesIn(): number {
+    return this.#intake?.bytesIn ?? 0
+  }
+
+  /** Declared bytes that have not come; 0 when only the end will tell. */
+  get missing(): number {
+    return this.isDone ? 0 : Math.max(0, this.#declared - this.bytesIn)
+  }
+
+  /** Takes bytes of the body; returns what lies behind it. A `problem` fails the body for its reader. */
+  feed(bytes: Buffer): Buffer | null {
+    if (this.#decoder === null) return bytes
+    this.#owesContinue = false
+    const rest = this.#decoder.feed(bytes)
+    if (this.#decoder.problem !== null) this.fail(malformedBody(this.#decoder.problem))
+    return rest
+  }
+
+  fail(error: Error): void {
+    this.#intake?.fail(error)
+  }
+
+  discard(): void {
+    this.#intake?.discard()
+  }
+}
+
+function malformedBody(detail: string): ChaperoneError {
+  return new ChaperoneError('malformed_request', { detail })
+}

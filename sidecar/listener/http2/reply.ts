@@ -1,0 +1,146 @@
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import type { Duplex } from 'node:stream'
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
+import { isSafeField } from '../http1/reply-head.ts'
+
+/** Fields of an HTTP/1.1 hop; HTTP/2 forbids them. */
+const HOP_FIELDS = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+])
+
+export type Http2ReplyOptions = {
+  readonly isHead: boolean
+  readonly acceptsTrailers: boolean
+  /** Called once, when nothing more will be written. */
+  readonly onEnded: () => void
+}
+
+export class Http2Reply implements Reply, ReplyStream {
+  isStarted = false
+  isEnded = false
+  bytesOut = 0
+  readonly #stream: ServerHttp2Stream
+  readonly #options: Http2ReplyOptions
+  #hasBody = false
+  /** Announced bytes that are still to come; null when nothing was announced. */
+  #left: number | null = null
+  #trailers: RawHeaders = []
+  #onDrain: (() => void) | null = null
+
+  constructor(stream: ServerHttp2Stream, options: Http2ReplyOptions) {
+    this.#stream = stream
+    this.#options = options
+    stream.on('drain', () => this.#onDrain?.())
+    stream.on('wantTrailers', () => this.#sendTrailers())
+  }
+
+  send(status: number, headers: RawHeaders, body: Buffer | string): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const withoutLength = fieldsFor(status, headers).filter(
+      (_, i, all) => all[i - (i % 2)] !== 'content-length',
+    )
+    this.#respond([...withoutLength, 'content-length', String(bytes.length)], status, bytes.length > 0)
+    if (this.#hasBody) this.write(bytes)
+    this.end()
+  }
+
+  stream(status: number, headers: RawHeaders, hasBody: boolean): ReplyStream {
+    const fields = fieldsFor(status, headers)
+    this.#respond(fields, status, hasBody)
+    const at = this.#hasBody ? fields.indexOf('content-length') : -1
+    this.#left = at === -1 ? null : Number(fields[at + 1])
+    return this
+  }
+
+  interim(status: number, headers: RawHeaders): void {
+    if (this.isStarted || this.#isGone) return
+    this.#stream.additionalHeaders({ ...asObject(headers), ':status': status })
+  }
+
+  upgrade(): Duplex {
+    throw new Error('a stream of an HTTP/2 connection cannot be taken over')
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.isEnded || !this.#hasBody || this.#isGone || chunk.length === 0) return true
+    this.bytesOut += chunk.length
+    if (this.#left !== null) this.#left -= chunk.length
+    if (this.#left !== null && this.#left < 0) {
+      this.destroy()
+      return true
+    }
+    return this.#stream.write(chunk)
+  }
+
+  onDrain(callback: () => void): void {
+    this.#onDrain = callback
+    if (!this.#stream.writableNeedDrain) process.nextTick(callback)
+  }
+
+  end(trailers: RawHeaders = []): void {
+    if (this.isEnded) return
+    if (this.#left !== null && this.#left > 0) {
+      this.destroy()
+      return
+    }
+    this.#trailers = trailers
+    this.isEnded = true
+    if (!this.#isGone && !this.#stream.writableEnded) this.#stream.end()
+    this.#options.onEnded()
+  }
+
+  destroy(): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    this.#options.onEnded()
+  }
+
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed
+  }
+
+  #respond(fields: string[], status: number, hasBody: boolean): void {
+    if (this.isStarted) throw new Error('the request was already answered')
+    this.isStarted = true
+    this.#hasBody = hasBody && !this.#options.isHead && status !== 204 && status !== 304
+    if (this.#isGone) return
+    // Waiting for trailers costs a round per reply, so only those who can have some pay for it.
+    const waitForTrailers = this.#hasBody && this.#options.acceptsTrailers
+    const options = { endStream: !this.#hasBody, waitForTrailers, sendDate: false }
+    this.#stream.respond([':status', String(status), ...fields], options)
+  }
+
+  #sendTrailers(): void {
+    if (this.#trailers.length > 0) this.#stream.sendTrailers(asObject(this.#trailers))
+    else this.#stream.close()
+  }
+}
+
+/** Names in lower case, without hop fields; 204 has no length. */
+function fieldsFor(status: number, headers: RawHeaders): string[] {
+  const out: string[] = []
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = (headers[i] ?? '').toLowerCase()
+    const value = headers[i + 1] ?? ''
+    if (HOP_FIELDS.has(name) || (status === 204 && name === 'content-length')) continue
+    if (isSafeField(name, value)) out.push(name, value)
+  }
+  return out
+}
+
+function asObject(headers: RawHeaders): Record<string, string[]> {
+  const out: Record<string, string[]> = {}
+  const fields = fieldsFor(200, headers)
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] ?? ''
+    out[name] = [...(out[name] ?? []), fields[i + 1] ?? '']
+  }
+  return out
+}

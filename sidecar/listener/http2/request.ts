@@ -1,0 +1,96 @@
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { type FramingFields, noFields, noteField, type Problem } from '../http1/framing.ts'
+
+export type Http2Head = {
+  readonly method: string
+  readonly target: string
+  readonly authority: string | null
+  /** Fields without the pseudo ones, in order; cookie crumbs are joined, as HTTP/1.1 wants them. */
+  readonly rawHeaders: RawHeaders
+  readonly expectsContinue: boolean
+  readonly acceptsTrailers: boolean
+  readonly problem: Problem | null
+}
+
+/** What RFC 9113 adds to every field when it counts the size of a header list. */
+const FIELD_OVERHEAD = 32
+
+type Seen = {
+  readonly pseudo: Record<string, string>
+  readonly rawHeaders: string[]
+  readonly fields: FramingFields
+  bytes: number
+  cookieAt: number
+  acceptsTrailers: boolean
+}
+
+/** Reads the header list of one stream. The HTTP/2 library has checked names, values and the pseudo fields' form. */
+export function readHttp2Head(raw: readonly string[], scheme: 'http' | 'https'): Http2Head {
+  const seen: Seen = {
+    pseudo: {},
+    rawHeaders: [],
+    fields: noFields(),
+    bytes: 0,
+    cookieAt: -1,
+    acceptsTrailers: false,
+  }
+  for (let i = 0; i + 1 < raw.length; i += 2) noteHttp2Field(seen, raw[i] ?? '', raw[i + 1] ?? '')
+  const { pseudo, fields } = seen
+  const method = pseudo[':method'] ?? ''
+  const target = pseudo[':path'] ?? ''
+  const detail =
+    fields.problem ?? pseudoProblem(method, target, pseudo[':scheme'], scheme) ?? hostsProblem(fields)
+  return {
+    method,
+    target,
+    authority: pseudo[':authority'] ?? null,
+    rawHeaders: seen.rawHeaders,
+    expectsContinue: fields.expect?.toLowerCase() === '100-continue',
+    acceptsTrailers: seen.acceptsTrailers,
+    problem: sizeProblem(seen.bytes) ?? (detail === null ? null : { code: 'malformed_request', detail }),
+  }
+}
+
+function noteHttp2Field(seen: Seen, name: string, value: string): void {
+  seen.bytes += name.length + value.length + FIELD_OVERHEAD
+  if (name.startsWith(':')) {
+    seen.pseudo[name] = value
+    return
+  }
+  noteField(seen.fields, name, value)
+  if (name === 'te') seen.acceptsTrailers = value.toLowerCase() === 'trailers'
+  if (name === 'cookie') seen.cookieAt = addCookie(seen.rawHeaders, seen.cookieAt, value)
+  else seen.rawHeaders.push(name, value)
+}
+
+/** Appends a cookie crumb to the one Cookie field; returns where that is. */
+function addCookie(rawHeaders: string[], at: number, value: string): number {
+  if (at === -1) return rawHeaders.push('cookie', value) - 1
+  rawHeaders[at] = `${rawHeaders[at]}; ${value}`
+  return at
+}
+
+function pseudoProblem(
+  method: string,
+  target: string,
+  given: string | undefined,
+  scheme: string,
+): string | null {
+  if (method === 'CONNECT')
+    return 'CONNECT and WebSocket over HTTP/2 are not supported: use HTTP/1.1 for them'
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method)) return 'the method is not a token'
+  if (!/^(?:\/[\x21-\x7e]*|\*)$/.test(target)) return 'the path must start with "/" and be percent-encoded'
+  return given === scheme ? null : `the :scheme must be ${scheme} on this connection`
+}
+
+function hostsProblem(fields: FramingFields): string | null {
+  if (fields.hosts > 1) return 'there is more than one Host header'
+  return fields.proxyAuthorizations > 1 ? 'there is more than one Proxy-Authorization header' : null
+}
+
+function sizeProblem(bytes: number): Problem | null {
+  if (bytes <= LIMITS.headerBlockBytes) return null
+  const detail = `the headers are larger than ${LIMITS.headerBlockBytes} bytes: send fewer or shorter headers`
+  return { code: 'headers_too_large', detail }
+}

@@ -1,0 +1,174 @@
+import {
+  constants,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { RequestSources } from '../../../core/request/canonical.ts'
+import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
+import type { FrontDeps } from '../deps.ts'
+import type { Inside } from '../inside.ts'
+import { LINGER_MS, type Lifeline } from '../lifeline.ts'
+import { newExchange } from '../new-exchange.ts'
+import { Http2Reply } from './reply.ts'
+import { type Http2Head, readHttp2Head } from './request.ts'
+
+const WINDOW_BYTES = 256 * 1024
+/** What is read and thrown away of a body that nobody wanted, before the stream is reset. */
+const DRAIN_BYTES = 256 * 1024
+const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM
+
+const OPTIONS = {
+  settings: {
+    maxConcurrentStreams: 256,
+    initialWindowSize: WINDOW_BYTES,
+    // The library resets a longer list without a word; ours is checked below and answered with 431.
+    maxHeaderListSize: 65_535,
+    enablePush: false,
+  },
+  maxHeaderListPairs: 1_024,
+  maxSettings: 32,
+  maxSessionInvalidFrames: 100,
+  // Opening and resetting streams in a loop ends the session: 200 at once, then 20 a second.
+  streamResetBurst: 200,
+  streamResetRate: 20,
+  strictSingleValueFields: false,
+} as const
+
+/** Serves one HTTP/2 connection, on TLS or with prior knowledge: every stream is an exchange. */
+export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, lifeline: Lifeline): void {
+  const session = performServerHandshake(socket, OPTIONS)
+  const { idleTimeoutMs } = deps.limits
+  const state = { open: 0 }
+
+  const armIdle = (): void => lifeline.arm(idleTimeoutMs, () => session.close())
+  lifeline.drain = () => session.close()
+  session.on('error', (error) => deps.log.debug({ err: error }, 'http2 session failed'))
+  session.on('close', () => {
+    lifeline.arm(LINGER_MS, () => lifeline.socket.destroy())
+    lifeline.socket.destroySoon()
+  })
+  session.on('stream', (stream, _headers, flags, raw) => {
+    state.open++
+    lifeline.rest()
+    stream.on('close', () => {
+      state.open--
+      if (state.open === 0) armIdle()
+    })
+    serveStream(deps, inside, { session, stream, raw, hasBody: (flags & END_STREAM) === 0 })
+  })
+  armIdle()
+}
+
+type Opened = {
+  readonly session: ServerHttp2Session
+  readonly stream: ServerHttp2Stream
+  readonly raw: readonly string[]
+  readonly hasBody: boolean
+}
+
+function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, hasBody }: Opened): void {
+  stream.on('error', (error) => deps.log.debug({ err: error }, 'http2 stream failed'))
+  const head = readHttp2Head(raw, inside.scheme)
+  const abort = new AbortController()
+  const intake = hasBody && head.problem === null ? receiveBody(stream, head) : null
+  const reply = new Http2Reply(stream, {
+    isHead: head.method === 'HEAD',
+    acceptsTrailers: head.acceptsTrailers,
+    onEnded: () => discardRest(stream, intake),
+  })
+  stream.on('close', () => {
+    const reason = new Error('the client closed the stream')
+    intake?.fail(reason)
+    if (!reply.isEnded) abort.abort(reason)
+  })
+  const exchange = newExchange({
+    id: deps.newRequestId(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'http',
+    transport: inside.isPort ? 'port-h2' : 'connect-h2',
+    raw: {
+      method: head.method,
+      target: head.target,
+      rawHeaders: head.rawHeaders,
+      httpVersion: '2',
+      scheme: inside.scheme,
+      sources: sourcesOf(inside, head.authority),
+    },
+    credentials: inside.credentials,
+    body: intake ?? EMPTY_BODY,
+    reply,
+    abort,
+    problem: head.problem,
+  })
+  deps.handle(exchange).then(
+    () => answerAnyway(reply),
+    (error: unknown) => {
+      deps.log.error({ err: error }, 'exchange failed')
+      answerAnyway(reply)
+    },
+  )
+}
+
+function sourcesOf({ sources }: Inside, authority: string | null): RequestSources {
+  return authority === null ? sources : { ...sources, authority }
+}
+
+function receiveBody(stream: ServerHttp2Stream, head: Http2Head): BodyIntake {
+  const state = { owesContinue: head.expectsContinue }
+  const declared = declaredLength(head.rawHeaders)
+  const source = {
+    want(): void {
+      if (state.owesContinue && !stream.headersSent && !stream.destroyed)
+        stream.additionalHeaders({ ':status': 100 })
+      state.owesContinue = false
+      stream.resume()
+    },
+    hold(): void {
+      stream.pause()
+    },
+  }
+  const intake = new BodyIntake(source, declared)
+  const push = (chunk: Buffer): void => {
+    intake.push(chunk)
+    // The end may come in a frame of its own; a body that is whole need not wait for it.
+    if (intake.bytesIn === declared) intake.complete()
+  }
+  for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) push(chunk)
+  stream.on('data', push)
+  stream.on('end', () => {
+    if (stream.aborted)
+      intake.fail(new ChaperoneError('malformed_request', { detail: 'the body was cut short' }))
+    else if (!intake.isComplete) intake.complete()
+  })
+  return intake
+}
+
+function declaredLength(rawHeaders: readonly string[]): number | null {
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if (rawHeaders[i] === 'content-length') return Number(rawHeaders[i + 1])
+  }
+  return null
+}
+
+/** The reply is out; the rest of the request is of no use to anybody. */
+function discardRest(stream: ServerHttp2Stream, intake: BodyIntake | null): void {
+  if (intake === null || intake.isComplete) return
+  const from = intake.bytesIn
+  intake.discard()
+  stream.on('data', () => {
+    if (intake.bytesIn - from > DRAIN_BYTES && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR)
+  })
+}
+
+function answerAnyway(reply: Http2Reply): void {
+  if (reply.isStarted) return
+  reply.send(
+    500,
+    ['content-type', 'application/json'],
+    '{"error":"Internal error","message":"Internal error"}',
+  )
+}

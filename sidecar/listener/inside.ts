@@ -1,0 +1,52 @@
+import type { RequestSources } from '../../core/request/canonical.ts'
+import type { Credentials, Transport } from '../pipeline/exchange.ts'
+import type { FrontDeps } from './deps.ts'
+import type { Problem } from './http1/framing.ts'
+import type { Incoming, Site } from './http1/incoming.ts'
+import { newExchange } from './new-exchange.ts'
+
+/** What is the same for every request on one decrypted (or plain) tunnel. */
+export type Inside = {
+  readonly scheme: 'http' | 'https'
+  readonly credentials: Credentials
+  readonly sources: RequestSources
+  /** The tunnel belongs to an agent's own port. */
+  readonly isPort: boolean
+}
+
+/** Requests inside a tunnel: each becomes an exchange of its own. */
+export function insideSite(deps: FrontDeps, inside: Inside): Site {
+  const transport: Transport = inside.isPort ? 'port-h1' : 'connect-h1'
+  return (incoming) => {
+    const { head, body, reply, abort, acceptedAt, timeMs } = incoming
+    return deps.handle(
+      newExchange({
+        id: deps.newRequestId(),
+        acceptedAt,
+        timeMs,
+        kind: head.framing.upgrade === null ? 'http' : 'upgrade',
+        transport,
+        raw: {
+          method: head.method,
+          target: head.target,
+          rawHeaders: head.rawHeaders,
+          httpVersion: head.httpVersion,
+          scheme: inside.scheme,
+          sources: inside.sources,
+        },
+        credentials: inside.credentials,
+        body,
+        reply,
+        abort,
+        problem: incoming.problem ?? targetProblem(incoming),
+      }),
+    )
+  }
+}
+
+function targetProblem({ head: { method, target } }: Incoming): Problem | null {
+  if (method === 'CONNECT')
+    return { code: 'malformed_request', detail: 'CONNECT inside a tunnel is not supported' }
+  if (target.startsWith('/') || target === '*' || /^https?:\/\//i.test(target)) return null
+  return { code: 'malformed_request', detail: 'the request target must be a path or an http(s) URL' }
+}

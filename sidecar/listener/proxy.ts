@@ -1,0 +1,102 @@
+import type { Credentials, ExchangeKind, Transport } from '../pipeline/exchange.ts'
+import type { FrontDeps } from './deps.ts'
+import type { Problem } from './http1/framing.ts'
+import type { Incoming } from './http1/incoming.ts'
+import { newExchange } from './new-exchange.ts'
+import { openTunnel } from './tunnel.ts'
+
+/** Who asks on this port: nobody in particular (the shared port), or the agent whose port it is. */
+export type PortOwner = { readonly agent: string } | null
+
+const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
+const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255})):(\d{1,5})$/
+const NO_SOURCES = Object.freeze({})
+
+/** CONNECT: opens the tunnel and listens inside, or leaves the answer to the pipeline. */
+export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
+  const { head, problem } = incoming
+  const credentials = credentialsOf(incoming, owner)
+  const target = parseAuthority(head.target)
+  if (problem !== null)
+    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
+  if (target === null) {
+    const detail = 'the target of CONNECT must be host:port'
+    const malformed: Problem = { code: 'malformed_request', detail }
+    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: malformed })
+  }
+  if (deps.admit(target, credentials) === 'pipeline') {
+    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: null })
+  }
+  incoming.reply.upgrade(ESTABLISHED)
+  const { socket, lifeline } = incoming.connection
+  const sources = { connectAuthority: head.target }
+  openTunnel(deps, { socket, lifeline, credentials, sources, host: target.host, isPort: owner !== null })
+  return Promise.resolve()
+}
+
+/** An absolute-form request of a client that uses us as a plain proxy. */
+export function serveAbsolute(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
+  const isHttp = /^https?:\/\//i.test(incoming.head.target)
+  const detail = 'the request target must be an http or https URL, or CONNECT host:port'
+  const problem: Problem | null = isHttp ? null : { code: 'malformed_request', detail }
+  return pipeline(deps, incoming, {
+    owner,
+    kind: incoming.head.framing.upgrade === null ? 'http' : 'upgrade',
+    transport: owner === null ? 'absolute' : 'port-absolute',
+    problem: incoming.problem ?? problem,
+  })
+}
+
+type Manner = {
+  readonly owner: PortOwner
+  readonly kind: ExchangeKind
+  readonly transport: Transport
+  readonly problem: Problem | null
+}
+
+function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<void> {
+  const { head, body, reply, abort, acceptedAt, timeMs } = incoming
+  const isTls = manner.kind === 'tunnel' || /^https:/i.test(head.target)
+  return deps.handle(
+    newExchange({
+      id: deps.newRequestId(),
+      acceptedAt,
+      timeMs,
+      kind: manner.kind,
+      transport: manner.transport,
+      raw: {
+        method: head.method,
+        target: head.target,
+        rawHeaders: head.rawHeaders,
+        httpVersion: head.httpVersion,
+        scheme: isTls ? 'https' : 'http',
+        sources: manner.kind === 'tunnel' ? { connectAuthority: head.target } : NO_SOURCES,
+      },
+      credentials: credentialsOf(incoming, manner.owner),
+      body,
+      reply,
+      abort,
+      problem: manner.problem,
+    }),
+  )
+}
+
+function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Credentials {
+  if (owner !== null) return { kind: 'port', agent: owner.agent }
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (name.length === 19 && name.toLowerCase() === 'proxy-authorization') {
+      return { kind: 'basic', header: rawHeaders[i + 1] ?? '' }
+    }
+  }
+  return { kind: 'none' }
+}
+
+/** `host:port` or `[v6]:port`; the host in lower case without brackets. */
+export function parseAuthority(text: string): { readonly host: string; readonly port: number } | null {
+  const [, v6, name, digits] = AUTHORITY.exec(text) ?? []
+  const host = v6 ?? name
+  const port = Number(digits)
+  if (host === undefined || !(port >= 1 && port <= 65_535)) return null
+  return { host: host.toLowerCase(), port }
+}

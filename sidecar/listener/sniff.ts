@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net'
+import { readClientHello } from './client-hello.ts'
+import type { Lifeline } from './lifeline.ts'
+
+/** What speaks on a fresh byte stream, and the bytes that were read to find out. */
+export type Sniffed =
+  | { readonly protocol: 'tls'; readonly bytes: Buffer; readonly serverName: string | null }
+  | { readonly protocol: 'h2' | 'http1'; readonly bytes: Buffer }
+  /** The stream ended first. */
+  | { readonly protocol: 'none'; readonly bytes: Buffer; readonly detail: string }
+
+/** How long to wait for the first byte, and from then on for the rest of the greeting. */
+type Timeouts = { readonly idleTimeoutMs: number; readonly headTimeoutMs: number }
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+const TLS_HANDSHAKE = 22
+
+/**
+ * Reads from the stream until the protocol is known, then pauses it and calls `found` once. The bytes are not put
+ * back: who goes on with them unshifts them or parses them itself.
+ */
+export function sniff(
+  socket: Socket,
+  lifeline: Lifeline,
+  limits: Timeouts,
+  found: (what: Sniffed) => void,
+): void {
+  let bytes: Buffer = Buffer.alloc(0)
+  const tooSlow = (): void => finish({ protocol: 'none', bytes, detail: 'the client took too long' })
+
+  const onData = (chunk: Buffer): void => {
+    const isFirst = bytes.length === 0
+    bytes = isFirst ? chunk : Buffer.concat([bytes, chunk])
+    const what = recognise(bytes)
+    if (what !== null) finish(what)
+    else if (isFirst) lifeline.arm(limits.headTimeoutMs, tooSlow)
+  }
+  const onEnd = (): void => finish({ protocol: 'none', bytes, detail: 'the client closed the connection' })
+
+  function finish(what: Sniffed): void {
+    socket.removeListener('data', onData)
+    socket.removeListener('end', onEnd)
+    socket.removeListener('close', onEnd)
+    socket.pause()
+    lifeline.rest()
+    found(what)
+  }
+
+  socket.on('data', onData)
+  socket.on('end', onEnd)
+  socket.on('close', onEnd)
+  lifeline.arm(limits.idleTimeoutMs, tooSlow)
+  socket.resume()
+}
+
+function recognise(bytes: Buffer): Sniffed | null {
+  if (bytes[0] === TLS_HANDSHAKE) return recogniseTls(bytes)
+  const shared = Math.min(bytes.length, PREFACE.length)
+  if (bytes.compare(PREFACE, 0, shared, 0, shared) !== 0) return { protocol: 'http1', bytes }
+  return shared < PREFACE.length ? null : { protocol: 'h2', bytes }
+}
+
+function recogniseTls(bytes: Buffer): Sniffed | null {
+  const hello = readClientHello(bytes)
+  if (hello.kind === 'incomplete') return null
+  return { protocol: 'tls', bytes, serverName: hello.kind === 'hello' ? hello.serverName : null }
+}

@@ -1,0 +1,69 @@
+import type { Socket } from 'node:net'
+import { type SecureContext, TLSSocket } from 'node:tls'
+import type { Lifeline } from './lifeline.ts'
+
+export type TlsOptions = {
+  readonly context: SecureContext
+  readonly protocols: readonly string[]
+  readonly lifeline: Lifeline
+  readonly timeoutMs: number
+}
+
+export type TlsResult =
+  | {
+      readonly kind: 'secure'
+      readonly socket: TLSSocket
+      readonly isHttp2: boolean
+      readonly serverName: string | null
+    }
+  | { readonly kind: 'failed'; readonly detail: string }
+
+/** Speaks TLS as the server on a stream whose first bytes were already read. Calls `done` exactly once. */
+export function terminateTls(
+  stream: Socket,
+  first: Buffer,
+  options: TlsOptions,
+  done: (r: TlsResult) => void,
+): void {
+  // The wrapper takes over what the stream has buffered, but only what is there when it is made.
+  stream.unshift(first)
+  const socket = new TLSSocket(stream, {
+    isServer: true,
+    secureContext: options.context,
+    ALPNProtocols: [...options.protocols],
+  })
+  let isDone = false
+  let failure = 'the client closed the connection'
+
+  function finish(result: TlsResult): void {
+    if (isDone) return
+    isDone = true
+    options.lifeline.rest()
+    done(result)
+  }
+
+  socket.on('error', (error: Error) => (failure = error.message))
+  // Before the handshake is done the library reports errors under this name only, as tls.Server relies on.
+  socket.on('_tlsError', (error: Error) => (failure = error.message))
+  socket.once('close', () => finish({ kind: 'failed', detail: failure }))
+  socket.once('secure', () => {
+    // Whoever takes over attaches its listeners now and resumes.
+    socket.pause()
+    finish({
+      kind: 'secure',
+      socket,
+      isHttp2: socket.alpnProtocol === 'h2',
+      serverName: serverNameOf(socket),
+    })
+  })
+  options.lifeline.arm(options.timeoutMs, () => {
+    failure = `it took longer than ${options.timeoutMs} ms`
+    socket.destroy()
+    stream.destroy()
+  })
+}
+
+function serverNameOf(socket: TLSSocket): string | null {
+  const name: unknown = Reflect.get(socket, 'servername')
+  return typeof name === 'string' && name !== '' ? name : null
+}

@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { RequestSources } from '../../core/request/canonical.ts'
+import type { Credentials } from '../pipeline/exchange.ts'
+import { EMPTY_BODY } from './body-intake.ts'
+import { createDeadReply } from './dead-reply.ts'
+import type { FrontDeps } from './deps.ts'
+import { Http1Connection } from './http1/connection.ts'
+import { serveHttp2 } from './http2/session.ts'
+import { type Inside, insideSite } from './inside.ts'
+import type { Lifeline } from './lifeline.ts'
+import { newExchange } from './new-exchange.ts'
+import { type Sniffed, sniff } from './sniff.ts'
+import { terminateTls } from './terminate-tls.ts'
+
+/** A stream inside which requests are expected: behind a CONNECT, or straight on an agent's port. */
+export type Tunnel = {
+  readonly socket: Socket
+  readonly lifeline: Lifeline
+  readonly credentials: Credentials
+  readonly sources: RequestSources
+  /** Whose certificate is shown to a client that names no server. */
+  readonly host: string
+  readonly isPort: boolean
+}
+
+/** Finds out what speaks inside the tunnel and serves it. */
+export function openTunnel(deps: FrontDeps, tunnel: Tunnel): void {
+  const { socket, lifeline } = tunnel
+  sniff(socket, lifeline, deps.limits, (what) => enterTunnel(deps, tunnel, what))
+}
+
+/** The same for a stream whose first bytes were already looked at. */
+export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): void {
+  switch (what.protocol) {
+    case 'tls':
+      decrypt(deps, tunnel, what.bytes, what.serverName)
+      return
+    case 'h2':
+      tunnel.socket.unshift(what.bytes)
+      serveHttp2(deps, insideOf(tunnel, 'http', null), tunnel.socket, tunnel.lifeline)
+      return
+    case 'http1':
+      serveHttp1(deps, insideOf(tunnel, 'http', null), tunnel.socket, tunnel.lifeline).start(what.bytes)
+      return
+    case 'none':
+      // A tunnel that was opened and never used is no request; half a greeting is a failed one.
+      if (what.bytes.length > 0) reportTlsFailure(deps, tunnel, what.detail, null)
+      tunnel.socket.end()
+      tunnel.socket.destroySoon()
+      return
+  }
+}
+
+/** Speaks HTTP/1.1 on the stream; call `start` on the result. */
+export function serveHttp1(
+  deps: FrontDeps,
+  inside: Inside,
+  socket: Socket,
+  lifeline: Lifeline,
+): Http1Connection {
+  return new Http1Connection(socket, {
+    site: insideSite(deps, inside),
+    lifeline,
+    idleTimeoutMs: deps.limits.idleTimeoutMs,
+    headTimeoutMs: deps.limits.headTimeoutMs,
+    onFailure: (error) => deps.log.error({ err: error }, 'exchange failed'),
+  })
+}
+
+function decrypt(deps: FrontDeps, tunnel: Tunnel, hello: Buffer, serverName: string | null): void {
+  const { socket, lifeline } = tunnel
+  const context = contextFor(deps, serverName ?? tunnel.host)
+  if (typeof context === 'string') {
+    reportTlsFailure(deps, tunnel, context, serverName)
+    socket.destroySoon()
+    return
+  }
+  const options = { context, protocols: ['h2', 'http/1.1'], lifeline, timeoutMs: deps.limits.headTimeoutMs }
+  terminateTls(socket, hello, options, (result) => {
+    if (result.kind === 'failed') reportTlsFailure(deps, tunnel, result.detail, serverName)
+    else
+      serveDecrypted(
+        deps,
+        insideOf(tunnel, 'https', result.serverName),
+        result.socket,
+        result.isHttp2,
+        lifeline,
+      )
+  })
+}
+
+function serveDecrypted(
+  deps: FrontDeps,
+  inside: Inside,
+  socket: TLSSocket,
+  isHttp2: boolean,
+  lifeline: Lifeline,
+): void {
+  if (isHttp2) serveHttp2(deps, inside, socket, lifeline)
+  else serveHttp1(deps, inside, socket, lifeline).start(null)
+}
+
+function contextFor(deps: FrontDeps, host: string): ReturnType<FrontDeps['leaf']['contextFor']> | string {
+  try {
+    return deps.leaf.contextFor(host)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function insideOf(
+  { credentials, sources, isPort }: Tunnel,
+  scheme: 'http' | 'https',
+  sni: string | null,
+): Inside {
+  return { scheme, credentials, isPort, sources: sni === null ? sources : { ...sources, sni } }
+}
+
+/** Nobody can be answered any more, but the attempt leaves its one record. */
+function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: string | null): void {
+  const { sources, credentials } = insideOf(tunnel, 'https', sni)
+  const exchange = newExchange({
+    id: deps.newRequestId(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'tunnel',
+    transport: 'connect',
+    raw: {
+      method: 'CONNECT',
+      target: sources.connectAuthority ?? tunnel.host,
+      rawHeaders: [],
+      httpVersion: '1.1',
+      scheme: 'https',
+      sources,
+    },
+    credentials,
+    body: EMPTY_BODY,
+    reply: createDeadReply(),
+    abort: new AbortController(),
+    problem: { code: 'malformed_request', detail: `TLS handshake with the client failed: ${why}` },
+  })
+  deps.handle(exchange).catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+}
