@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { eventually } from './eventually.ts'
+import { descendant } from './processes.ts'
 
 /** The one line that `chaperone up --json` prints when it serves. */
 export type ReadyLine = {
@@ -33,6 +35,8 @@ export type Laptop = {
     body?: unknown,
   ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
   writeManifest(file: string, text: string): void
+  /** SIGKILL to one process, e.g. `sidecar/main`; resolves when the supervisor has started it again. */
+  crash(script: string): Promise<void>
   /** SIGTERM, waits for the end. The folder stays until `remove`. */
   stop(): Promise<void>
 }
@@ -72,7 +76,6 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ready = await readyLine(child)
-  const { readFileSync } = await import('node:fs')
   const token = readFileSync(join(data, 'admin.token'), 'utf8').trim()
   return {
     data,
@@ -92,11 +95,22 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
     },
     writeManifest: (file, text) => writeFileSync(join(manifests, file), text),
+    crash: (script) => crash(child.pid ?? 0, script),
     stop: async () => {
       await endOf(child)
       if (options.keepData !== true) rmSync(root, { recursive: true, force: true })
     },
   }
+}
+
+async function crash(supervisor: number, script: string): Promise<void> {
+  const pid = descendant(supervisor, script)
+  if (pid === null) throw new Error(`no process ${script}`)
+  process.kill(pid, 'SIGKILL')
+  await eventually(`a new ${script}`, () => {
+    const now = descendant(supervisor, script)
+    return now !== null && now !== pid ? now : null
+  })
 }
 
 function readyLine(child: ChildProcess): Promise<ReadyLine> {

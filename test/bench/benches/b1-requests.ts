@@ -1,7 +1,7 @@
+import { cpuUs, rssMib } from '../../support/processes.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { closedLoop } from '../support/load.ts'
-import { cpuUs, rssMib } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 
 /** Final goals; the first milestone is 0.6 http-mitm-proxy, 0.8 @fastify/http-proxy, 0.25 mockttp, 1/15 mitmdump. */

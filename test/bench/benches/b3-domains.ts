@@ -1,8 +1,8 @@
+import { cpuUs, rssMib } from '../../support/processes.ts'
 import type { Target } from '../../support/tunnel.ts'
 import { openTunnel } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
-import { cpuUs, rssMib } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 
 /** Names never seen before (mint + handshake), then the same ones again. Only proxies that mint take part. */

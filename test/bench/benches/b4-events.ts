@@ -1,9 +1,9 @@
 import type { TLSSocket } from 'node:tls'
+import { cpuUs } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { quantile } from '../support/load.ts'
-import { cpuUs } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 
 /** 200 streams x 200 events, one every 50 ms: none lost, none merged, none late. */

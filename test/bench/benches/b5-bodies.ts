@@ -1,8 +1,8 @@
 import type { TLSSocket } from 'node:tls'
+import { cpuUs, rssMib } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
-import { cpuUs, rssMib } from '../support/processes.ts'
 import { absolute, compare } from '../support/report.ts'
 
 const MIB = Buffer.alloc(1024 * 1024, 0x61)

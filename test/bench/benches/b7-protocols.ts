@@ -1,9 +1,9 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
+import { cpuUs } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { closedLoop } from '../support/load.ts'
-import { cpuUs } from '../support/processes.ts'
 import { absolute } from '../support/report.ts'
 
 const BODY = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(4_040) }] })

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startLaptop } from '../../support/laptop.ts'
+import { descendant, end, serve } from '../../support/processes.ts'
 import type { Target } from '../../support/tunnel.ts'
-import { descendant, end, serve } from './processes.ts'
 
 /** One proxy under measurement. `pid` is the process whose CPU and memory count. */
 export type Subject = {

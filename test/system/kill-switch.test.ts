@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import WebSocket from 'ws'
+import { type TestAgent, testAgent } from '../support/agent.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import type { Answer } from '../support/recorder.ts'
+import { startVendors, type Vendors } from '../support/vendors.ts'
+
+let vendors: Vendors
+let laptop: Laptop
+let agent: TestAgent
+
+beforeAll(async () => {
+  vendors = await startVendors()
+  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  agent = testAgent(laptop)
+}, 60_000)
+afterAll(async () => {
+  await laptop?.stop()
+  await vendors?.recorder.close()
+}, 30_000)
+
+const CHAT = { method: 'POST', host: 'api.openai.com', target: '/v1/chat/completions' } as const
+const JSON_TYPE = [['Content-Type', 'application/json']] as const
+
+/** An endless stream of events. */
+const forever: Answer = (request, response) => {
+  request.resume()
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const timer = setInterval(() => response.write('data: tick\n\n'), 20)
+  response.on('close', () => clearInterval(timer))
+}
+
+async function openStream(): Promise<Promise<void>> {
+  const socket = await agent.tunnel(CHAT.host)
+  const body = '{"stream":true}'
+  socket.write(
+    `POST ${CHAT.target} HTTP/1.1\r\nHost: ${CHAT.host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  await new Promise<void>((resolve) => socket.once('data', () => resolve()))
+  socket.resume()
+  return new Promise<void>((resolve) => socket.once('close', () => resolve()).on('error', () => undefined))
+}
+
+async function openWebSocket(): Promise<Promise<void>> {
+  const socket = await agent.tunnel(CHAT.host)
+  const client = new WebSocket('wss://api.openai.com/v1/realtime', { createConnection: () => socket })
+  await new Promise<void>((resolve, reject) => client.once('open', () => resolve()).once('error', reject))
+  client.on('error', () => undefined)
+  return new Promise<void>((resolve) => client.once('close', () => resolve()))
+}
+
+test('activation ends 50 streams, 10 WebSockets and 10 holds within a second, and nothing more reaches the upstream', async () => {
+  vendors.recorder.answerWith(forever)
+  const streams = await Promise.all(Array.from({ length: 50 }, openStream))
+  const sockets = await Promise.all(Array.from({ length: 10 }, openWebSocket))
+  const holds = Array.from({ length: 10 }, (_, i) =>
+    agent.json({
+      method: 'PUT',
+      host: 'api.github.com',
+      target: `/repos/acme/site/pulls/${i}/merge`,
+      headers: JSON_TYPE,
+      body: '{}',
+    }),
+  )
+  await eventually('ten pending approvals', async () => {
+    const { body } = await laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+    return (body['approvals'] as unknown[]).length === 10 ? true : null
+  })
+  const seen = vendors.recorder.seen.length
+
+  const activatedAt = performance.now()
+  const stopped = await laptop.cli(['kill', 'on', '--reason', 'drill'])
+  expect(stopped.stdout).toMatch(/1 of 1 stopped in \d+ ms/)
+  await Promise.all([...streams, ...sockets])
+  const answers = await Promise.all(holds)
+  expect(performance.now() - activatedAt).toBeLessThan(5_000)
+  for (const answer of answers) {
+    expect(answer.status).toBe(403)
+    expect(String(answer.body['error'])).toMatch(/^Kill switch active: drill/)
+  }
+  const denied = await agent.json({ ...CHAT, headers: JSON_TYPE, body: '{}' })
+  expect(denied.status).toBe(403)
+  expect(String(denied.body['error'])).toMatch(/^Kill switch active: drill/)
+  expect(vendors.recorder.seen.length).toBe(seen)
+  await eventually('the upstream side closed', () => (vendors.recorder.openConnections === 0 ? true : null))
+
+  await laptop.cli(['kill', 'off'])
+  vendors.recorder.answerWith((request, response) => {
+    request.resume()
+    response.end('{}')
+  })
+  const again = await eventually('the first allowed call', async () => {
+    const answer = await agent.send({ ...CHAT, headers: JSON_TYPE, body: '{}' })
+    return answer.status === 200 ? answer : null
+  })
+  expect(again.status).toBe(200)
+})
+
+test('a scope stops one connector and leaves the others alone', async () => {
+  await laptop.cli(['kill', 'on', '--scope', 'connector:llm_a', '--reason', 'cost'])
+  const denied = await agent.json({ ...CHAT, headers: JSON_TYPE, body: '{}' })
+  expect(denied.status).toBe(403)
+  const other = await agent.send({
+    method: 'POST',
+    host: 'slack.com',
+    target: '/api/chat.postMessage',
+    headers: JSON_TYPE,
+    body: '{"channel":"C1","text":"x"}',
+  })
+  expect(other.status).toBe(200)
+  await laptop.cli(['kill', 'off', '--scope', 'connector:llm_a'])
+})
+
+test('the stop outlives the death of control plane and gateway', async () => {
+  await laptop.cli(['kill', 'on', '--reason', 'overnight'])
+  await Promise.all([laptop.crash('controlplane/main'), laptop.crash('sidecar/main')])
+  const before = vendors.recorder.seen.length
+  const answer = await eventually('the gateway answers', async () =>
+    agent.json({ ...CHAT, headers: JSON_TYPE, body: '{}' }).catch(() => null),
+  )
+  expect([403, 503]).toContain(answer.status)
+  const denied = await eventually(
+    'the refusal by the kill switch',
+    async () => {
+      const again = await agent.json({ ...CHAT, headers: JSON_TYPE, body: '{}' }).catch(() => null)
+      if (again?.status === 200) throw new Error('a request passed while everything is stopped')
+      return again?.status === 403 ? again : null
+    },
+    20_000,
+  )
+  expect(String(denied.body['error'])).toMatch(/^Kill switch active: overnight/)
+  expect(vendors.recorder.seen.length).toBe(before)
+  await laptop.cli(['kill', 'off'])
+}, 60_000)
