@@ -1,4 +1,4 @@
-import { builtInConnector } from '../../core/connectors/registry.ts'
+import { connectorOfType } from '../../core/connectors/registry.ts'
 import type { ConnectorSpec } from '../../core/crd/schemas.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 
@@ -12,14 +12,14 @@ export function ownedDomains({ name, spec }: Owner): readonly string[] {
     actions: spec.actions,
     ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
   }
-  const domains = [...(builtInConnector(spec.type)?.domains(config) ?? [])]
+  const domains = connectorOfType(spec.type).domains(config)
   const base = spec.baseUrl === undefined ? [] : [new URL(spec.baseUrl).hostname]
   return [...new Set([...domains, ...base].map((domain) => domain.toLowerCase()))]
 }
 
 /** How this type sends its credential when the connector does not say. */
 export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> {
-  return spec.auth ?? builtInConnector(spec.type)?.defaultAuth ?? { type: 'bearer' }
+  return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
 }
 
 export type Overlap = { readonly connector: ConnectorRow; readonly domain: string }
@@ -32,6 +32,7 @@ export function findOverlaps(
   const domains = new Set(ownedDomains(candidate))
   return others.flatMap((connector) => {
     if (connector.id === candidate.id || !shareGateway(candidate.gatewayIds, connector.gatewayIds)) return []
+    if (!sharePort(candidate.spec, connector.spec)) return []
     return ownedDomains(connector)
       .filter((domain) => domains.has(domain))
       .map((domain) => ({ connector, domain }))
@@ -41,6 +42,18 @@ export function findOverlaps(
 /** A connector without gateways serves all of them. */
 function shareGateway(a: readonly string[], b: readonly string[]): boolean {
   return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
+}
+
+/** A request to port 80 belongs to whoever owns 443. */
+function sharePort(a: ConnectorSpec, b: ConnectorSpec): boolean {
+  const ports = new Set(portsOf(a))
+  return portsOf(b).some((port) => ports.has(port))
+}
+
+function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
+  const base = baseUrl === undefined ? null : new URL(baseUrl)
+  const own = base === null ? [] : [Number(base.port) || (base.protocol === 'http:' ? 80 : 443)]
+  return [...ports, ...own].map((port) => (port === 80 ? 443 : port))
 }
 
 /** What is missing in a connector of a type that has no domains of its own; null when nothing is. */

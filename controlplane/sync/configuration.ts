@@ -1,6 +1,7 @@
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
+import { authOf } from '../services/connector-domains.ts'
 import { type AgentRow, listAgents } from '../store/agents.ts'
 import { currentVersion } from '../store/config-version.ts'
 import { type ConnectorRow, listConnectors } from '../store/connectors.ts'
@@ -62,7 +63,7 @@ async function connectorEntry(
     domains: spec.domains ?? [],
     ports: spec.ports,
     ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
-    auth: spec.auth ?? { type: 'bearer' },
+    auth: authOf(spec),
     secret,
     upstream: upstreamOf(spec),
     tlsMode: spec.tls.mode,
@@ -78,7 +79,7 @@ async function connectorEntry(
 /** Only policies whose tests passed once have a text in force; it was compiled before it was stored. */
 function policyEntry(row: PolicyRow): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled || row.activeYaml === null || row.activeVersion === null) return []
-  const document = { ...parsePolicyYaml(row.activeYaml), tests: [] }
+  const document = { ...parsePolicyYaml(row.activeYaml).document, tests: [] }
   const { id, name, priority, mode } = row
   return [
     { gatewayIds: row.gatewayIds, entry: { id, name, version: row.activeVersion, priority, mode, document } },

@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import {
+  DesiredBody,
+  DesiredReply,
+  ManifestProblem,
+  OPERATOR_PATHS,
+  SweepBody,
+  SweepReply,
+} from '../../core/wire/operator.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Desired } from '../services/desired.ts'
+
+const Key = z.object({
+  kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
+  namespace: z.string().min(1).max(253),
+  name: z.string().min(1).max(253),
+})
+const ProblemsBody = z.strictObject({
+  source: z.enum(['kubernetes', 'file']),
+  problems: z.array(ManifestProblem).max(10_000),
+})
+const Manifests = z.object({
+  objects: z.array(z.record(z.string(), z.unknown())),
+  problems: z.array(ManifestProblem),
+})
+const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
+const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
+
+/** The manifests' side of the control plane, after `core/wire/operator.ts`. */
+export function createOperatorRoutes({ desired }: { readonly desired: Desired }): readonly Route[] {
+  return [
+    route({
+      method: 'PUT',
+      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      auth: 'operator',
+      summary: 'One object of a manifest as it should be; a refusal says why and what to change',
+      params: Key,
+      body: DesiredBody,
+      bodyLimit: OBJECT_LIMIT_BYTES,
+      response: DesiredReply,
+      handler: async ({ params, body }) => {
+        const { kind, metadata } = body.resource
+        const isNamed = kind === params.kind && metadata.name === params.name
+        if (!isNamed || (metadata.namespace ?? 'default') !== params.namespace) {
+          throw new ChaperoneError('validation', {
+            detail: 'The path and the resource name different objects; make them agree',
+          })
+        }
+        return desired.put(body)
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      auth: 'operator',
+      summary: 'An object whose manifest is gone',
+      params: Key,
+      handler: async ({ params }) => ({ removed: await desired.remove(params) }),
+    }),
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.sweep,
+      auth: 'operator',
+      summary: 'Names everything that should exist: the rest goes, and what is missing is named',
+      body: SweepBody,
+      bodyLimit: SWEEP_LIMIT_BYTES,
+      response: SweepReply,
+      handler: async ({ body }) => desired.sweep(body),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/operator/problems',
+      auth: 'operator',
+      summary: 'What is wrong with manifest files right now, by file and line',
+      body: ProblemsBody,
+      bodyLimit: OBJECT_LIMIT_BYTES,
+      handler: async ({ body }) => {
+        await desired.problems(body.source, body.problems)
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/dashboard/manifests',
+      auth: 'viewer',
+      summary: 'Objects that come from manifests, whether they are in force, and files with problems',
+      response: Manifests,
+      handler: async () => desired.list(),
+    }),
+  ]
+}

@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ConnectorSpec } from '../../core/crd/schemas.ts'
+import { newId } from '../crypto/ids.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import { appendAudit } from '../store/audit.ts'
+import {
+  type ConnectorInput,
+  type ConnectorRow,
+  deleteConnector,
+  findConnectorByName,
+  listConnectors,
+  upsertConnector,
+} from '../store/connectors.ts'
+import { listGateways } from '../store/gateways.ts'
+import { findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
+import {
+  type Applier,
+  type ApplyContext,
+  accepted,
+  fullNameOf,
+  type ManifestObject,
+  refused,
+} from './desired-context.ts'
+import { bindByName, bindOwnNamespace } from './gateway-binding.ts'
+
+type Candidate = Omit<ConnectorInput, 'credential'>
+
+export const connectorApplier: Applier<'Connector'> = {
+  async apply(context, object) {
+    const { q, orgId } = context
+    const binding = await bind(context, object)
+    if (!binding.ok) return refused(binding.reasons, await connectorApplier.remove(context, object))
+    const row = await findConnectorByName(q, object.fullName)
+    const candidate: Candidate = {
+      id: row?.id ?? newId('connector'),
+      orgId,
+      name: object.fullName,
+      type: object.spec.type,
+      gatewayIds: binding.gateways.map((gateway) => gateway.id),
+      spec: ConnectorSpec.parse(object.spec),
+      source: object.source,
+      managedBy: object.managedBy,
+    }
+    const reasons = problemsOf(candidate, await listConnectors(q))
+    if (reasons.length > 0) return refused(reasons)
+    const warnings = credentialWarnings(object)
+    if (row !== undefined && isSame(row, candidate, object.credential, context.keyring))
+      return accepted(false, warnings)
+    await write(context, candidate, object.credential)
+    return accepted(true, warnings)
+  },
+
+  async remove({ q, orgId }, key) {
+    const row = await findConnectorByName(q, fullNameOf(key))
+    if (row === undefined) return false
+    await deleteConnector(q, row.id)
+    const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
+    await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+    return true
+  },
+}
+
+async function bind({ q }: ApplyContext, { namespace, spec }: ManifestObject<'Connector'>) {
+  const asking = { kind: 'connectors', namespace } as const
+  const gateways = await listGateways(q)
+  if (spec.gateways === undefined) return bindOwnNamespace(gateways, asking)
+  return bindByName(
+    gateways,
+    asking,
+    spec.gateways.map((name) => ({ name })),
+  )
+}
+
+function problemsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
+  const own = [missingDomains(candidate.spec), wrongAuth(candidate.spec.auth)].filter((text) => text !== null)
+  const overlaps = findOverlaps(candidate, others).map(
+    ({ domain, connector }) =>
+      `${domain} belongs to the connector ${connector.name} (${connector.managedBy ?? connector.id}) already; a host can have one connector per gateway`,
+  )
+  return [...own, ...overlaps]
+}
+
+function credentialWarnings({ spec, credential, namespace }: ManifestObject<'Connector'>): readonly string[] {
+  const ref = spec.credential?.secretRef
+  if (ref === undefined || credential !== null) return []
+  return [
+    `the Secret ${namespace}/${ref.name} has no key ${ref.key}: until it has, requests are refused because there is no credential to send`,
+  ]
+}
+
+function isSame(
+  row: ConnectorRow,
+  candidate: Candidate,
+  credential: string | null,
+  keyring: Keyring,
+): boolean {
+  const { createdAt: _created, updatedAt: _updated, credential: sealed, ...rest } = row
+  const stored = sealed === null ? null : keyring.open(sealed, row.id)
+  return stored === credential && isDeepStrictEqual(rest, candidate)
+}
+
+async function write(
+  { q, orgId, keyring }: ApplyContext,
+  candidate: Candidate,
+  credential: string | null,
+): Promise<void> {
+  const sealed = credential === null ? null : keyring.seal(credential, candidate.id)
+  await upsertConnector(q, { ...candidate, credential: sealed })
+  const details = {
+    change: 'connector.applied',
+    connector: candidate.name,
+    type: candidate.type,
+    domains: ownedDomains(candidate),
+    managed_by: candidate.managedBy,
+  }
+  await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+}

@@ -1,0 +1,57 @@
+import type { KnownAction } from '../../core/action/spec.ts'
+import type { ManifestResource, ResourceKind } from '../../core/crd/schemas.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import type { ManifestSource, ObjectKey } from '../store/desired.ts'
+import type { Query } from '../store/query.ts'
+import type { KillSwitch } from './kill-switch.ts'
+
+/** What applying one object may use; `q` is the transaction of the whole hand-over. */
+export type ApplyContext = {
+  readonly q: Query
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
+  /** Effect and risk of an action by its name, for the tests of policies. */
+  readonly knownAction: (type: string) => KnownAction | null
+}
+
+type SpecOf<K extends ResourceKind> = Extract<ManifestResource, { kind: K }>['spec']
+
+/** One object of a manifest, parsed. `fullName` is `namespace/name`. */
+export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & {
+  readonly kind: K
+  readonly fullName: string
+  readonly source: ManifestSource
+  readonly managedBy: string
+  readonly spec: SpecOf<K>
+  /** The resolved credential of a Connector; null when there is none. */
+  readonly credential: string | null
+}
+
+/** What became of it. Refused: either its last good state stays, or (when nothing it names allows it) it has no effect. */
+export type Applied = {
+  readonly accepted: boolean
+  /** Full sentences: what is wrong and what to change. */
+  readonly reasons: readonly string[]
+  readonly warnings: readonly string[]
+  /** Whether anything that is in force changed. */
+  readonly changed: boolean
+}
+
+export type Applier<K extends ResourceKind> = {
+  apply(context: ApplyContext, object: ManifestObject<K>): Promise<Applied>
+  /** True when something that was in force went. */
+  remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
+}
+
+export function accepted(changed: boolean, warnings: readonly string[] = []): Applied {
+  return { accepted: true, reasons: [], warnings, changed }
+}
+
+export function refused(reasons: readonly string[], changed = false): Applied {
+  return { accepted: false, reasons, warnings: [], changed }
+}
+
+export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'name'>): string {
+  return `${namespace}/${name}`
+}

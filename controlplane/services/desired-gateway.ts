@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util'
+import { GatewaySpec } from '../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { newId } from '../crypto/ids.ts'
+import { appendAudit } from '../store/audit.ts'
+import { deleteGateway, findGatewayByName, type GatewayRow, upsertGateway } from '../store/gateways.ts'
+import {
+  type Applied,
+  type Applier,
+  type ApplyContext,
+  accepted,
+  fullNameOf,
+  type ManifestObject,
+  refused,
+} from './desired-context.ts'
+import { checkedScope } from './kill-switch.ts'
+
+export const gatewayApplier: Applier<'Gateway'> = {
+  async apply(context, object) {
+    const scopes = killScopes(object)
+    if (!Array.isArray(scopes)) return scopes
+    const row = await findGatewayByName(context.q, object.fullName)
+    const isChanged = row === undefined || !isSame(row, object)
+    if (isChanged) await write(context, object, row)
+    const isStopChanged = await context.killSwitch.replaceSource(context.q, {
+      source: `manifest:${object.fullName}`,
+      scopes,
+      reason: object.spec.killSwitch?.reason ?? `Gateway ${object.fullName} says so`,
+      by: object.managedBy,
+    })
+    return accepted(isChanged || isStopChanged)
+  },
+
+  async remove(context, key) {
+    const { q, orgId, killSwitch } = context
+    const fullName = fullNameOf(key)
+    await killSwitch.replaceSource(q, {
+      source: `manifest:${fullName}`,
+      scopes: [],
+      reason: '',
+      by: 'manifest',
+    })
+    const row = await findGatewayByName(q, fullName)
+    if (row === undefined) return false
+    // A gateway that enrolled keeps its identity and falls back to the defaults, which deny.
+    if (row.tokenSha256 === null) await deleteGateway(q, row.id)
+    else await upsertGateway(q, { ...row, spec: GatewaySpec.parse({}), source: 'api', managedBy: null })
+    const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
+    await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+    return true
+  },
+}
+
+async function write(
+  { q, orgId }: ApplyContext,
+  { fullName, spec, source, managedBy }: ManifestObject<'Gateway'>,
+  row: GatewayRow | undefined,
+): Promise<void> {
+  await upsertGateway(q, { id: row?.id ?? newId('gateway'), orgId, name: fullName, spec, source, managedBy })
+  const level = spec.enforcementLevel
+  const details = {
+    change: 'gateway.applied',
+    gateway: fullName,
+    managed_by: managedBy,
+    level,
+    previous: row?.spec.enforcementLevel ?? null,
+  }
+  await appendAudit(q, {
+    orgId,
+    eventType: row === undefined ? 'gateway.created' : 'gateway.updated',
+    details,
+  })
+}
+
+function isSame(row: GatewayRow, object: ManifestObject<'Gateway'>): boolean {
+  return (
+    row.source === object.source &&
+    row.managedBy === object.managedBy &&
+    isDeepStrictEqual(row.spec, GatewaySpec.parse(object.spec))
+  )
+}
+
+/** `all` in a Gateway means all of this gateway: a manifest of one tenant must not stop another's. */
+function killScopes({ spec, fullName }: ManifestObject<'Gateway'>): string[] | Applied {
+  if (spec.killSwitch?.active !== true) return []
+  try {
+    return spec.killSwitch.scopes.map((scope) => {
+      const checked = checkedScope(scope)
+      return checked === 'all' ? `gateway:${fullName}` : checked
+    })
+  } catch (error) {
+    if (error instanceof ChaperoneError) return refused([`spec.killSwitch.scopes: ${error.message}`])
+    throw error
+  }
+}

@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util'
+import { appendAudit } from '../store/audit.ts'
+import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
+import { listGateways } from '../store/gateways.ts'
+import { type PermissionInput, replaceOwnedPermissions } from '../store/permissions.ts'
+import {
+  type Applier,
+  type ApplyContext,
+  accepted,
+  fullNameOf,
+  type ManifestObject,
+  refused,
+} from './desired-context.ts'
+import { bindByName } from './gateway-binding.ts'
+
+export const permissionApplier: Applier<'Permission'> = {
+  async apply(context, object) {
+    const asking = { kind: 'permissions', namespace: object.namespace } as const
+    const binding = bindByName(await listGateways(context.q), asking, [{ name: object.spec.gateway }])
+    if (!binding.ok) return refused(binding.reasons, await permissionApplier.remove(context, object))
+    const reasons = repeatedRules(object)
+    if (reasons.length > 0) return refused(reasons)
+    const rows = binding.gateways.flatMap((gateway) => rowsOf(context, object, gateway.id))
+    return accepted(await replace(context, object, rows), idleRules(object))
+  },
+  remove: (context, key) => replace(context, key, []),
+}
+
+/** Writes only when the rows differ from those that are there. */
+async function replace(
+  { q, orgId }: ApplyContext,
+  key: ObjectKey,
+  rows: readonly PermissionInput[],
+): Promise<boolean> {
+  const owner = ownerOf(key)
+  const existing = await listOwnedPermissions(q, owner)
+  if (isDeepStrictEqual(sorted(existing), sorted(rows))) return false
+  await replaceOwnedPermissions(q, owner, rows)
+  const details = {
+    change: rows.length === 0 ? 'permission.removed' : 'permission.applied',
+    permission: fullNameOf(key),
+    rules: rows.length,
+  }
+  await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+  return true
+}
+
+function rowsOf(
+  { orgId }: ApplyContext,
+  object: ManifestObject<'Permission'>,
+  gatewayId: string,
+): PermissionInput[] {
+  const { source, managedBy, spec } = object
+  return spec.agents.flatMap((agent) =>
+    spec.rules.map(({ connectorType, actionPattern, decision, reason }) => ({
+      ...{ orgId, gatewayId, connectorType, actionPattern, decision, source, managedBy },
+      agent: agentName(object, agent),
+      reason: reason ?? null,
+      owner: ownerOf(object),
+    })),
+  )
+}
+
+/** In a cluster agents are named `namespace/name`; a name alone means the manifest's own namespace. */
+function agentName({ source, namespace }: ManifestObject<'Permission'>, agent: string): string {
+  return source === 'file' || agent === '*' || agent.includes('/') ? agent : `${namespace}/${agent}`
+}
+
+function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[] {
+  const first = new Map<string, number>()
+  return spec.rules.flatMap(({ connectorType, actionPattern }, index) => {
+    const key = `${connectorType} ${actionPattern}`
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, index)
+    return earlier === undefined
+      ? []
+      : [
+          `spec.rules[${index}] repeats the pattern ${actionPattern} of spec.rules[${earlier}]; keep one of them`,
+        ]
+  })
+}
+
+/** A pattern of another connector can never match: most likely a slip of the pen. */
+function idleRules({ spec }: ManifestObject<'Permission'>): readonly string[] {
+  return spec.rules.flatMap(({ connectorType, actionPattern }, index) => {
+    const stem = actionPattern.replace(/\*$/, '')
+    const prefix = `${connectorType}.`
+    if (stem.startsWith(prefix) || prefix.startsWith(stem)) return []
+    return [
+      `spec.rules[${index}]: ${actionPattern} names no action of connector type ${connectorType} and never matches`,
+    ]
+  })
+}
+
+function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
+  return `Permission/${fullNameOf(key)}`
+}
+
+function sorted(rows: readonly PermissionInput[]): PermissionInput[] {
+  const plain = rows.map((row) => ({ ...row }))
+  return plain.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+function keyOf(row: PermissionInput): string {
+  return JSON.stringify([row.gatewayId, row.agent, row.connectorType, row.actionPattern])
+}

@@ -1,0 +1,127 @@
+import type { ResourceKind } from '../../core/crd/schemas.ts'
+import type { ManifestProblem } from '../../core/wire/operator.ts'
+import type { Sealed } from '../crypto/sealed.ts'
+import type { PermissionRow } from './permissions.ts'
+import type { Query } from './query.ts'
+
+export type ManifestSource = 'kubernetes' | 'file'
+
+export type ObjectKey = { readonly kind: ResourceKind; readonly namespace: string; readonly name: string }
+
+/** An object of a manifest as it was last handed over, whether it was accepted or not. */
+export type DesiredRow = ObjectKey & {
+  readonly uid: string
+  readonly generation: number
+  readonly source: ManifestSource
+  /** The file, or the object in the cluster. */
+  readonly managedBy: string
+  readonly accepted: boolean
+  readonly reasons: readonly string[]
+  readonly stored: StoredObject
+}
+
+/** Kept together, so that an object that was refused can be tried again when what it waits for arrives. */
+export type StoredObject = {
+  readonly spec: unknown
+  /** Of a Connector, sealed to `desiredPlace`; null = none. */
+  readonly credential: Sealed | null
+  readonly warnings: readonly string[]
+}
+
+const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,
+  spec as stored`
+
+/** What a credential in the `desired` table is sealed to. */
+export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
+  return `desired/${kind}/${namespace}/${name}`
+}
+
+/** One writer of manifests' objects at a time, until the transaction ends: their bindings depend on each other. */
+export async function lockDesired(q: Query): Promise<void> {
+  await q.query("select pg_advisory_xact_lock(hashtextextended('desired', 0))", [])
+}
+
+export async function listDesired(q: Query): Promise<readonly DesiredRow[]> {
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from desired order by kind, namespace, name`,
+    [],
+  )
+  return rows
+}
+
+export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {
+  const { rows } = await q.query<DesiredRow>(
+    `select ${COLUMNS} from desired where kind = $1 and namespace = $2 and name = $3`,
+    [key.kind, key.namespace, key.name],
+  )
+  return rows[0]
+}
+
+export async function putDesired(q: Query, row: DesiredRow): Promise<void> {
+  await q.query(
+    `insert into desired (kind, namespace, name, uid, generation, source, managed_by, accepted, reasons, spec)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (kind, namespace, name) do update set uid = excluded.uid, generation = excluded.generation,
+       source = excluded.source, managed_by = excluded.managed_by, accepted = excluded.accepted,
+       reasons = excluded.reasons, spec = excluded.spec, updated_at = now()`,
+    [
+      row.kind,
+      row.namespace,
+      row.name,
+      row.uid,
+      row.generation,
+      row.source,
+      row.managedBy,
+      row.accepted,
+      row.reasons,
+      JSON.stringify(row.stored),
+    ],
+  )
+}
+
+export async function deleteDesired(q: Query, key: ObjectKey): Promise<boolean> {
+  const { rowCount } = await q.query('delete from desired where kind = $1 and namespace = $2 and name = $3', [
+    key.kind,
+    key.namespace,
+    key.name,
+  ])
+  return rowCount > 0
+}
+
+/** The rows that came from one Permission manifest. */
+export async function listOwnedPermissions(
+  q: Query,
+  owner: string,
+): Promise<ReadonlyArray<Omit<PermissionRow, 'id' | 'createdAt'>>> {
+  const { rows } = await q.query<Omit<PermissionRow, 'id' | 'createdAt'>>(
+    `select org_id as "orgId", gateway_id as "gatewayId", agent, connector_type as "connectorType",
+       action_pattern as "actionPattern", decision, reason, source, managed_by as "managedBy", owner
+     from permissions where owner = $1`,
+    [owner],
+  )
+  return rows
+}
+
+/** Makes `problems` the whole of what is wrong with this source's files. */
+export async function replaceProblems(
+  q: Query,
+  source: ManifestSource,
+  problems: readonly ManifestProblem[],
+): Promise<void> {
+  await q.query('delete from manifest_problems where source = $1', [source])
+  await q.query(
+    `insert into manifest_problems (source, file, line, message)
+     select $1, r.file, r.line, r.message from jsonb_to_recordset($2::jsonb) as r(file text, line integer, message text)`,
+    [source, JSON.stringify(problems)],
+  )
+}
+
+export async function listProblems(
+  q: Query,
+): Promise<ReadonlyArray<ManifestProblem & { readonly source: ManifestSource }>> {
+  const { rows } = await q.query<ManifestProblem & { source: ManifestSource }>(
+    'select source, file, line, message from manifest_problems order by source, file, line, message',
+    [],
+  )
+  return rows
+}
