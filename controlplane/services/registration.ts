@@ -71,11 +71,7 @@ async function roleFor(
   deps: RegistrationDeps,
   token: string,
 ): Promise<Role> {
-  if (!(await hasUsers(q))) {
-    if (deps.isLoopback && input.setup_token === undefined) return 'owner'
-    if (input.setup_token !== undefined && isSame(input.setup_token, token)) return 'owner'
-    throw refused('The first owner registers through the link that the control plane printed when it started')
-  }
+  if (!(await hasUsers(q))) return firstRole(input, deps, token)
   if (input.invite_token !== undefined) {
     const invitation = await takeInvitation(q, sha256(input.invite_token), input.email)
     if (invitation !== undefined) return invitation.role
@@ -83,6 +79,12 @@ async function roleFor(
   }
   if (deps.registration === 'open') return 'viewer'
   throw refused('Ask an owner or admin of this installation for an invitation')
+}
+
+function firstRole(input: RegistrationInput, deps: RegistrationDeps, token: string): Role {
+  const given = input.setup_token
+  if (given === undefined ? deps.isLoopback : isSame(given, token)) return 'owner'
+  throw refused('The first owner registers through the link that the control plane printed when it started')
 }
 
 function refused(detail: string): ChaperoneError {

@@ -28,13 +28,19 @@ export type ConnectorInput = Omit<ConnectorRow, 'credential' | 'createdAt' | 'up
 const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds", spec, credential, source,
   managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
 
+/**
+ * Where two claim a host, the first listed has it: one with a credential before one without (a manifest whose Secret
+ * is still missing), then the manifest's before the API's.
+ */
+const ORDER = "(credential is null), (source = 'api'), name"
+
 /** All, or those that serve this gateway (its own and the installation-wide ones). */
 export async function listConnectors(q: Query, gatewayId?: string): Promise<readonly ConnectorRow[]> {
   const { rows } =
     gatewayId === undefined
-      ? await q.query<ConnectorRow>(`select ${COLUMNS} from connectors order by name`, [])
+      ? await q.query<ConnectorRow>(`select ${COLUMNS} from connectors order by ${ORDER}`, [])
       : await q.query<ConnectorRow>(
-          `select ${COLUMNS} from connectors where gateway_ids = '{}' or $1 = any(gateway_ids) order by name`,
+          `select ${COLUMNS} from connectors where gateway_ids = '{}' or $1 = any(gateway_ids) order by ${ORDER}`,
           [gatewayId],
         )
   return rows.map(withDefaults)

@@ -34,6 +34,11 @@ export async function getGateway(q: Query, id: string): Promise<GatewayRow | und
   return one(q, 'id = $1', id)
 }
 
+/** Locked until the transaction ends: two changes of one gateway follow each other. */
+export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
+  return one(q, 'id = $1 for update', id)
+}
+
 /** `name` is `namespace/name`. */
 export async function findGatewayByName(q: Query, name: string): Promise<GatewayRow | undefined> {
   return one(q, 'name = $1', name)

@@ -1,8 +1,10 @@
+import type { PolicyTestResult as TestResult } from '../../core/decision/policy-tests.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
 
-/** How one of a policy's own tests went; empty `failure` = passed. */
-export type PolicyTestResult = { readonly name: string; readonly passed: boolean; readonly failure?: string }
+/** How one of a policy's own tests went. */
+export type PolicyTestResult = Pick<TestResult, 'name' | 'passed'> &
+  Partial<TestResult> & { readonly failure?: string }
 
 export type PolicyRow = {
   readonly id: string
@@ -55,6 +57,12 @@ export async function findManagedPolicy(q: Query, name: string): Promise<PolicyR
     `select ${COLUMNS} from policies where name = $1 and source <> 'api'`,
     [name],
   )
+  return rows[0]
+}
+
+/** Locked until the transaction ends: two changes of one policy follow each other. */
+export async function lockPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {
+  const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = $1 for update`, [id])
   return rows[0]
 }
 

@@ -53,6 +53,15 @@ export async function hasUsers(q: Query): Promise<boolean> {
   return onlyRow(rows).some
 }
 
+/** Every group that an active user is in. */
+export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
+  const { rows } = await q.query<{ name: string }>(
+    "select distinct unnest(groups) as name from users where status = 'active'",
+    [],
+  )
+  return new Set(rows.map((row) => row.name))
+}
+
 /** Undefined when the e-mail address has an account already. */
 export async function insertUser(q: Query, row: UserInput): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(

@@ -1,0 +1,121 @@
+import { ConnectorSpec } from '../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { newId } from '../crypto/ids.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import { validationError } from '../http/input.ts'
+import { type ConnectorRow, listConnectors, upsertConnector } from '../store/connectors.ts'
+import type { Query } from '../store/query.ts'
+import { authOf, findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
+import { refuseManaged } from './managed.ts'
+
+/** A connector as people enter it; `token` in clear. */
+export type NewConnector = {
+  readonly type: ConnectorSpec['type']
+  readonly token: string
+  readonly domains?: readonly string[] | undefined
+  readonly auth_type?: 'bearer' | 'token' | 'basic' | 'header' | 'none' | undefined
+  readonly header?: string | undefined
+  readonly base_url?: string | undefined
+}
+
+export type Placement = {
+  readonly keyring: Keyring
+  readonly orgId: string
+  readonly gatewayId: string
+  readonly input: NewConnector
+  /** Where the input stands in the request's body, for error messages; empty = it is the body. */
+  readonly path?: string | undefined
+}
+
+export type Placed = {
+  readonly row: ConnectorRow
+  readonly isNew: boolean
+  readonly domains: readonly string[]
+}
+
+/**
+ * Gives a gateway a connector. The same type for the same hosts again stores the new token in the same connector.
+ * Throws `validation`, or `conflict` when another connector of the gateway owns one of the hosts.
+ */
+export async function placeConnector(q: Query, placement: Placement): Promise<Placed> {
+  const { gatewayId, input, keyring, orgId } = placement
+  const spec = connectorSpec(input, placement.path ?? '')
+  const others = await listConnectors(q)
+  const domains = ownedDomains({ name: input.type, spec })
+  const same = others.find((row) => isSame(row, { gatewayId, type: spec.type, domains }))
+  const id = same?.id ?? newId('connector')
+  const name = same?.name ?? freeName(input.type, others)
+  refuseOverlaps({ id, name, spec, gatewayIds: [gatewayId] }, others)
+  const row = await upsertConnector(q, {
+    id,
+    orgId,
+    name,
+    type: spec.type,
+    gatewayIds: same?.gatewayIds ?? [gatewayId],
+    spec,
+    credential: keyring.seal(input.token, id),
+    source: 'api',
+    managedBy: null,
+  })
+  return { row, isNew: same === undefined, domains }
+}
+
+function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
+  const authType = input.auth_type ?? (input.header === undefined ? undefined : 'header')
+  const header = input.header === undefined ? {} : { header: input.header }
+  const result = ConnectorSpec.safeParse({
+    type: input.type,
+    domains: input.domains,
+    baseUrl: input.base_url,
+    auth: authType === undefined ? undefined : { type: authType, ...header },
+  })
+  const at = (field: string) => (path === '' ? field : `${path}.${field}`)
+  if (!result.success) {
+    throw validationError(result.error.issues.map((issue) => `${at(fieldOf(issue.path))}: ${issue.message}`))
+  }
+  const domainProblem = missingDomains(result.data)
+  if (domainProblem !== null) throw validationError([`${at('domains')}: ${domainProblem}`])
+  const authProblem = wrongAuth(result.data.auth)
+  if (authProblem !== null) throw validationError([`${at('header')}: ${authProblem}`])
+  return result.data
+}
+
+/** The field as it is called in the request. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  if (path[0] === 'baseUrl') return 'base_url'
+  if (path[0] === 'auth') return path[1] === 'header' ? 'header' : 'auth_type'
+  return path.map(String).join('.')
+}
+
+function isSame(
+  row: ConnectorRow,
+  wanted: { readonly gatewayId: string; readonly type: string; readonly domains: readonly string[] },
+): boolean {
+  if (row.source !== 'api' || row.type !== wanted.type || !row.gatewayIds.includes(wanted.gatewayId))
+    return false
+  return [...ownedDomains(row)].sort().join() === [...wanted.domains].sort().join()
+}
+
+function refuseOverlaps(
+  candidate: Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds'>,
+  others: readonly ConnectorRow[],
+): void {
+  const overlap = findOverlaps(candidate, others).find(({ connector }) => !waitsForCredential(connector))
+  if (overlap === undefined) return
+  refuseManaged(overlap.connector)
+  throw new ChaperoneError('conflict', {
+    detail: `${overlap.domain} belongs to the connector ${overlap.connector.name} already: remove that one first, or name other domains`,
+  })
+}
+
+/** A manifest that declares a connector but brings no credential leaves room for one that does. */
+function waitsForCredential(row: ConnectorRow): boolean {
+  return row.source !== 'api' && row.credential === null && authOf(row.spec).type !== 'none'
+}
+
+function freeName(type: string, rows: readonly ConnectorRow[]): string {
+  const names = new Set(rows.map((row) => row.name))
+  let name = type
+  for (let suffix = 2; names.has(name); suffix++) name = `${type}-${suffix}`
+  return name
+}

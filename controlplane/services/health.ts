@@ -1,0 +1,83 @@
+import { currentVersion } from '../store/config-version.ts'
+import { listGateways } from '../store/gateways.ts'
+import type { Db } from '../store/query.ts'
+
+const TIMEOUT_MS = 2_000
+
+export type Check = { readonly status: 'ok' | 'error'; readonly latencyMs: number; readonly error?: string }
+export type HealthReport = {
+  readonly status: 'healthy' | 'degraded'
+  readonly timestamp: string
+  readonly checks: { readonly database: Check; readonly gateway: Check }
+}
+
+export type HealthDeps = {
+  readonly db: Db
+  /** Ids of the gateways that are connected here. */
+  readonly connected: () => ReadonlySet<string>
+  /** The address in the settings, when one is set. */
+  readonly gatewayUrl: () => Promise<string | null>
+}
+
+export type Health = {
+  /** Spec 4.4: database and gateway, each within 2 s. */
+  report(): Promise<HealthReport>
+  /** Whether this process can do its work: its database answers. */
+  ready(): Promise<boolean>
+}
+
+export function createHealth(deps: HealthDeps): Health {
+  const database = () => timed(() => currentVersion(deps.db))
+  return {
+    async report() {
+      const [databaseCheck, gatewayCheck] = await Promise.all([
+        database(),
+        timed((signal) => gateway(deps, signal)),
+      ])
+      const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
+      return {
+        status: isHealthy ? 'healthy' : 'degraded',
+        timestamp: new Date().toISOString(),
+        checks: { database: databaseCheck, gateway: gatewayCheck },
+      }
+    },
+    ready: async () => (await database()).status === 'ok',
+  }
+}
+
+/** A configured address is asked; else it is enough that a gateway is connected, or that there is none at all. */
+async function gateway(deps: HealthDeps, signal: AbortSignal): Promise<void> {
+  const url = await deps.gatewayUrl()
+  if (url !== null) return probe(url, signal)
+  if (deps.connected().size > 0 || (await listGateways(deps.db)).length === 0) return
+  throw new Error('No gateway is connected')
+}
+
+async function probe(url: string, signal: AbortSignal): Promise<void> {
+  const answer = await fetch(new URL('/health', url), { signal, redirect: 'manual' }).catch(
+    (error: unknown) => {
+      throw new Error('Unreachable', { cause: error })
+    },
+  )
+  await answer.body?.cancel()
+  if (!answer.ok) throw new Error(`Answered ${answer.status}`)
+}
+
+async function timed(work: (signal: AbortSignal) => Promise<unknown>): Promise<Check> {
+  const startedAt = performance.now()
+  const latencyMs = () => Math.round((performance.now() - startedAt) * 100) / 100
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('Timeout')), { once: true })
+  })
+  try {
+    await Promise.race([work(signal), late])
+    return { status: 'ok', latencyMs: latencyMs() }
+  } catch (error) {
+    // Messages of drivers name hosts and roles: a public answer says only that it failed.
+    const own =
+      error instanceof Error &&
+      /^(Timeout|Unreachable|Answered \d+|No gateway is connected)$/.test(error.message)
+    return { status: 'error', latencyMs: latencyMs(), error: own ? error.message : 'Unavailable' }
+  }
+}

@@ -1,0 +1,242 @@
+import type { KnownAction } from '../../core/action/spec.ts'
+import type { PolicyDocument } from '../../core/crd/schemas.ts'
+import { DEFAULT_POLICIES } from '../../core/decision/default-policies.ts'
+import {
+  assertRepeatedFieldsAgree,
+  type ParsedPolicy,
+  parsePolicyYaml,
+} from '../../core/decision/policy-document.ts'
+import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import { newId } from '../crypto/ids.ts'
+import { type Actor, recordEvent } from '../events.ts'
+import { validationError } from '../http/input.ts'
+import { bumpVersion } from '../store/config-version.ts'
+import {
+  deletePolicy,
+  insertPolicy,
+  listPolicies,
+  lockPolicy,
+  type PolicyChanges,
+  type PolicyRow,
+  updatePolicy,
+} from '../store/policies.ts'
+import type { Db, Query } from '../store/query.ts'
+import { listGroups } from '../store/users.ts'
+import { refuseManaged } from './managed.ts'
+
+export type PoliciesDeps = {
+  readonly db: Db
+  readonly orgId: string
+  /** What the catalogue knows of an action's name, for tests on risk and effect. */
+  readonly knownAction: (type: string) => KnownAction | null
+}
+
+/** The record beside the text. */
+export type PolicyFields = {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly policyYaml?: string | undefined
+  readonly enabled?: boolean | undefined
+  readonly priority?: number | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly mode?: 'enforce' | 'monitor' | undefined
+}
+
+export type NewPolicy = PolicyFields & { readonly name: string; readonly policyYaml: string }
+export type SavedPolicy = { readonly row: PolicyRow; readonly warnings: readonly string[] }
+
+export type Policies = {
+  list(): Promise<readonly PolicyRow[]>
+  /** A text whose tests fail is stored and not put in force: `row.activeVersion` is then not `row.version`. */
+  create(by: Actor, input: NewPolicy): Promise<SavedPolicy>
+  update(by: Actor, id: string, fields: PolicyFields, expectedVersion?: number): Promise<SavedPolicy>
+  remove(by: Actor, id: string): Promise<void>
+}
+
+export function createPolicies(deps: PoliciesDeps): Policies {
+  const { db, orgId } = deps
+  return {
+    list: () => listPolicies(db),
+    create: (by, input) => db.tx((q) => create(q, deps, by, input)),
+    update: (by, id, fields, expectedVersion) =>
+      db.tx(async (q) => {
+        const row = await existing(q, id)
+        refuseManaged(row)
+        if (expectedVersion !== undefined && expectedVersion !== row.version)
+          throw outdated(row, expectedVersion)
+        return update(q, deps, by, { row, fields })
+      }),
+    remove: (by, id) =>
+      db.tx(async (q) => {
+        const row = await existing(q, id)
+        refuseManaged(row)
+        await deletePolicy(q, id)
+        await recordEvent(q, {
+          orgId,
+          actor: by,
+          type: 'policy.deleted',
+          details: { policy_id: id, name: row.name },
+        })
+        await bumpVersion(q)
+      }),
+  }
+}
+
+/** The policies that a new organisation begins with; ordinary rows from then on. */
+export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
+  const by = { label: 'installation' }
+  for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
+    await create(q, deps, by, { name, description, priority, tags, policyYaml })
+  }
+}
+
+async function create(q: Query, deps: PoliciesDeps, by: Actor, input: NewPolicy): Promise<SavedPolicy> {
+  if ((await listPolicies(q)).length >= LIMITS.maxPolicies) {
+    throw new ChaperoneError('conflict', {
+      detail: `There are ${LIMITS.maxPolicies} policies already: remove one first`,
+    })
+  }
+  const checked = check(deps, input.policyYaml)
+  assertAgree(checked.parsed, input)
+  const { repeated, document } = checked.parsed
+  const row = await insertPolicy(q, {
+    id: newId('policy'),
+    orgId: deps.orgId,
+    name: input.name,
+    description: input.description ?? document.description ?? '',
+    enabled: input.enabled ?? repeated.enabled ?? true,
+    priority: input.priority ?? repeated.priority ?? 100,
+    tags: input.tags ?? repeated.tags ?? [],
+    mode: input.mode ?? repeated.mode ?? 'enforce',
+    gatewayIds: [],
+    policyYaml: input.policyYaml,
+    activeYaml: checked.passed ? input.policyYaml : null,
+    version: 1,
+    activeVersion: checked.passed ? 1 : null,
+    tests: checked.tests,
+    source: 'api',
+    managedBy: null,
+  })
+  await note(q, by, 'policy.created', row)
+  await bumpVersion(q)
+  return { row, warnings: await warningsOf(q, checked.parsed) }
+}
+
+async function update(
+  q: Query,
+  deps: PoliciesDeps,
+  by: Actor,
+  { row, fields }: { readonly row: PolicyRow; readonly fields: PolicyFields },
+): Promise<SavedPolicy> {
+  const text = fields.policyYaml ?? row.policyYaml
+  const checked = check(deps, text)
+  assertAgree(checked.parsed, { ...row, ...stated(fields) })
+  const changes = { ...stated(fields), ...(text === row.policyYaml ? {} : newText(row, text, checked)) }
+  const saved = (await updatePolicy(q, row.id, changes)) ?? row
+  const { enabled, ...others } = changes
+  if (Object.keys(others).length > 0) await note(q, by, 'policy.updated', saved, Object.keys(others))
+  if (enabled !== undefined && enabled !== row.enabled) {
+    await note(q, by, enabled ? 'policy.enabled' : 'policy.disabled', saved)
+  }
+  await bumpVersion(q)
+  return { row: saved, warnings: await warningsOf(q, checked.parsed) }
+}
+
+type Checked = {
+  readonly parsed: ParsedPolicy
+  readonly tests: readonly PolicyTestResult[]
+  readonly passed: boolean
+}
+
+function check(deps: PoliciesDeps, policyYaml: string): Checked {
+  try {
+    const parsed = parsePolicyYaml(policyYaml)
+    const tests = runPolicyTests(parsed.document, deps.knownAction)
+    return { parsed, tests, passed: tests.every((test) => test.passed) }
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)
+    throw error
+  }
+}
+
+function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
+  const { name, enabled, priority, tags, mode } = record
+  try {
+    assertRepeatedFieldsAgree(parsed.repeated, {
+      name,
+      enabled,
+      priority,
+      mode,
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+    } as ParsedPolicy['repeated'])
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)
+    throw error
+  }
+}
+
+/** The messages speak of places in the text: say which field the text is in. */
+function namingField(error: ChaperoneError): ChaperoneError {
+  return validationError(error.message.split('; ').map((message) => `policyYaml: ${message}`))
+}
+
+function newText(row: PolicyRow, text: string, { tests, passed }: Checked): PolicyChanges {
+  const version = row.version + 1
+  const active = passed ? { activeYaml: text, activeVersion: version } : {}
+  return { policyYaml: text, version, tests, ...active }
+}
+
+function stated(fields: PolicyFields): PolicyChanges {
+  const { policyYaml: _text, ...record } = fields
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
+}
+
+async function warningsOf(q: Query, { document, warnings }: ParsedPolicy): Promise<readonly string[]> {
+  const groups = await listGroups(q)
+  const empty = [...groupsOf(document)].filter((group) => !groups.has(group))
+  return [
+    ...warnings,
+    ...empty.map(
+      (group) => `Nobody is in the group "${group}": owners and admins may answer until somebody is.`,
+    ),
+  ]
+}
+
+function groupsOf(document: PolicyDocument): ReadonlySet<string> {
+  return new Set(document.rules.flatMap((rule) => rule.approver_groups))
+}
+
+async function existing(q: Query, id: string): Promise<PolicyRow> {
+  const row = await lockPolicy(q, id)
+  if (row !== undefined) return row
+  throw new ChaperoneError('not_found', {
+    detail: `There is no policy ${id}: see GET /api/dashboard/policies`,
+  })
+}
+
+function outdated(row: PolicyRow, expected: number): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `The policy is at version ${row.version}, not ${expected}: somebody changed it meanwhile, read it again`,
+    extra: { version: row.version },
+  })
+}
+
+async function note(
+  q: Query,
+  by: Actor,
+  type: `policy.${'created' | 'updated' | 'enabled' | 'disabled'}`,
+  row: PolicyRow,
+  fields?: readonly string[],
+): Promise<void> {
+  const { id, name, version, activeVersion } = row
+  const details = {
+    policy_id: id,
+    name,
+    version,
+    active_version: activeVersion,
+    ...(fields ? { fields } : {}),
+  }
+  await recordEvent(q, { orgId: row.orgId, actor: by, type, details })
+}
