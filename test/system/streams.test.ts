@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestAgent, testAgent } from '../support/agent.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { descendant, rssMib } from '../support/processes.ts'
+import { replyJson, replySse } from '../support/recorder.ts'
+import { startVendors, type Vendors } from '../support/vendors.ts'
+
+let vendors: Vendors
+let laptop: Laptop
+let agent: TestAgent
+
+/** Allows updates but not closing: the class of a PATCH then hangs on its body. */
+const SPLIT = `apiVersion: chaperone.dev/v1alpha1
+kind: Permission
+metadata: { name: split }
+spec:
+  gateway: local
+  rules:
+    - { connectorType: codehost, actionPattern: codehost.issue.close, decision: deny }
+`
+
+beforeAll(async () => {
+  vendors = await startVendors()
+  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests, 'split.yaml': SPLIT } })
+  agent = testAgent(laptop)
+}, 60_000)
+afterAll(async () => {
+  await laptop?.stop()
+  await vendors?.recorder.close()
+}, 30_000)
+
+const JSON_TYPE = [['Content-Type', 'application/json']] as const
+
+function gatewayPid(): number {
+  const pid = descendant(laptop.pid, 'sidecar/main')
+  if (pid === null) throw new Error('no gateway process')
+  return pid
+}
+
+test('a 20 MB chat body streams through and the gateway stays small', async () => {
+  vendors.recorder.answerWith(replyJson({ ok: true }))
+  const before = vendors.recorder.seen.length
+  const body = Buffer.from(`{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(20_000_000)}"}]}`)
+  const answer = await agent.send({
+    method: 'POST',
+    host: 'api.openai.com',
+    target: '/v1/chat/completions',
+    headers: JSON_TYPE,
+    body,
+  })
+  expect(answer.status).toBe(200)
+  expect(vendors.recorder.seen[before]?.body.equals(body)).toBe(true)
+  expect(rssMib(gatewayPid()).peak).toBeLessThan(150)
+})
+
+test('a body that decides is read up to 1 MiB: beyond it the answer is 413 and the upstream sees nothing', async () => {
+  const before = vendors.recorder.seen.length
+  const issue = {
+    method: 'PATCH',
+    host: 'api.github.com',
+    target: '/repos/a/b/issues/1',
+    headers: JSON_TYPE,
+  } as const
+  const small = await agent.send({ ...issue, body: '{"title":"x"}' })
+  expect(small.status).toBe(200)
+  const closing = await agent.json({ ...issue, body: '{"state":"closed"}' })
+  expect(closing.status).toBe(403)
+  expect(closing.body['action_type']).toBe('codehost.issue.close')
+  const large = await agent.json({ ...issue, body: `{"title":"${'x'.repeat(1_100_000)}"}` })
+  expect(large.status).toBe(413)
+  expect(String(large.body['message'])).toMatch(/1 MiB|1048576/)
+  expect(vendors.recorder.seen.length).toBe(before + 1)
+})
+
+test('200 streams of 200 events arrive whole, in order, one event a read', async () => {
+  const raised =
+    'apiVersion: chaperone.dev/v1alpha1\nkind: Gateway\nmetadata: { name: local }\nspec: { rateLimit: { requestsPerMinute: 10000 } }\n'
+  laptop.writeManifest(
+    'vendors.yaml',
+    readFileSync(`${laptop.manifests}/vendors.yaml`, 'utf8').replace(/^[^]*?---\n/, `${raised}---\n`),
+  )
+  vendors.recorder.answerWith(replySse(200, 25))
+  const read = async () => {
+    const socket = await agent.tunnel('api.openai.com')
+    const body = '{"stream":true}'
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    let text = ''
+    let merged = 0
+    await new Promise<void>((resolve, reject) => {
+      socket.on('data', (chunk: Buffer) => {
+        const part = chunk.toString('latin1')
+        if ((part.match(/data: /g) ?? []).length > 1) merged += 1
+        text += part
+        if (text.includes('data: 199\n')) resolve()
+      })
+      socket.once('close', () => reject(new Error(`closed early: ${text.slice(0, 300)}`)))
+    })
+    socket.destroy()
+    return { numbers: [...text.matchAll(/data: (\d+)/g)].map((match) => Number(match[1])), merged }
+  }
+  await eventually('the raised rate limit', async () => {
+    const { body } = await laptop.api('GET', '/api/dashboard/gateway')
+    const live = (
+      body['gateways'] as { live: { applied_version: number; desired_version: number } | null }[]
+    )[0]?.live
+    return live != null && live.applied_version === live.desired_version ? true : null
+  })
+  const streams = await Promise.all(Array.from({ length: 200 }, read))
+  const wanted = Array.from({ length: 200 }, (_, i) => i)
+  for (const stream of streams) expect(stream.numbers).toEqual(wanted)
+  // On a loaded machine two writes can share a TCP segment; the gateway itself must not gather them.
+  const merged = streams.reduce((total, stream) => total + stream.merged, 0)
+  expect(merged).toBeLessThan(200 * 200 * 0.01)
+}, 60_000)
+
+test('a client that leaves closes the upstream at once', async () => {
+  vendors.recorder.answerWith(replySse(10_000, 10))
+  const socket = await agent.tunnel('api.openai.com')
+  socket.write(
+    'POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+  )
+  await new Promise((resolve) => socket.once('data', resolve))
+  const seen = vendors.recorder.seen.at(-1)
+  const leftAt = performance.now()
+  socket.destroy()
+  await eventually('the upstream was closed', () => (seen?.isCut === true ? true : null))
+  expect(performance.now() - leftAt).toBeLessThan(1_000)
+})
+
+test('Expect: 100-continue is answered after the verdict: a denied upload is never sent', async () => {
+  const before = vendors.recorder.seen.length
+  const answer = await agent.send({
+    method: 'DELETE',
+    host: 'api.github.com',
+    target: '/repos/a/b/git/refs/heads/x',
+    headers: [
+      ['Expect', '100-continue'],
+      ['Content-Length', '1000'],
+    ],
+  })
+  expect(answer.status).toBe(403)
+  expect(vendors.recorder.seen.length).toBe(before)
+})
