@@ -23,6 +23,7 @@ const ENTRIES = {
   controlplane: 'controlplane/main.ts',
   sidecar: 'sidecar/main.ts',
   operator: 'operator/main.ts',
+  'demo-agent': 'controlplane/cli/demo/agent.ts',
 }
 /** Files that the bundles read beside themselves. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [

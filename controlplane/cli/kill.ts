@@ -12,7 +12,7 @@ const KillState = z.looseObject({
     .looseObject({
       acked: z.number().optional(),
       total: z.number().optional(),
-      elapsed_ms: z.number().nullish(),
+      ms: z.number().optional(),
       text: z.string().optional(),
     })
     .nullish(),
@@ -66,7 +66,7 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
 
 /** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */
 export function acknowledgement(state: KillState, active: boolean, elapsedMs: number): string {
-  const { acked, total, elapsed_ms: ms, text: said } = state.acknowledged ?? {}
+  const { acked, total, ms } = state.acknowledged ?? {}
   if (said !== undefined) return said
   const verb = active ? 'stopped' : 'released'
   if (acked === undefined || total === undefined) return `${verb} in ${elapsedMs} ms`

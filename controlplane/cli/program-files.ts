@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-export type Program = 'controlplane' | 'sidecar' | 'operator'
+export type Program = 'controlplane' | 'sidecar' | 'operator' | 'demo-agent'
 
 const SOURCES: Readonly<Record<Program, string>> = {
   controlplane: '../main.ts',
   sidecar: '../../sidecar/main.ts',
   operator: '../../operator/main.ts',
+  'demo-agent': './demo/agent.ts',
 }
 
 /** The file that starts a process: its bundle beside ours when we are one, else its source. */

@@ -94,3 +94,14 @@ export function trafficLine(record: Shown): string {
     `${record.time} ${record.agent ?? '-'} ${what} ${record.decision} ${Math.round(record.latency_ms)}ms${note}`,
   )
 }
+
+/** The newest lines once `count` of them have arrived (records travel in batches), or what there is after three seconds. */
+export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
+  const deadline = performance.now() + 3_000
+  for (;;) {
+    const records = await page(api, new URLSearchParams({ limit: String(count) }))
+    if (records.length >= count || performance.now() > deadline)
+      return [...records].reverse().map(trafficLine)
+    await delay(50)
+  }
+}

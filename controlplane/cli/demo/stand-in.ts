@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+export type Seen = { readonly method: string; readonly path: string; readonly authorization: string | null }
+export type StandIn = {
+  readonly url: string
+  /** Everything that arrived, oldest first. */
+  readonly seen: readonly Seen[]
+  close(): Promise<void>
+}
+
+const ANSWERS: ReadonlyArray<readonly [method: string, path: RegExp, status: number, body: unknown]> = [
+  [
+    'POST',
+    /^\/repos\/[^/]+\/[^/]+\/issues$/,
+    201,
+    { number: 42, html_url: 'https://github.example/acme/site/issues/42' },
+  ],
+  [
+    'PUT',
+    /^\/repos\/[^/]+\/[^/]+\/pulls\/\d+\/merge$/,
+    200,
+    { merged: true, message: 'Pull Request successfully merged' },
+  ],
+  ['DELETE', /^\/repos\/[^/]+\/[^/]+\/git\/refs\/.+$/, 204, null],
+]
+
+/** Answers the demo's requests as the code host would, and remembers what reached it. */
+export async function startStandIn(): Promise<StandIn> {
+  const seen: Seen[] = []
+  const server = createServer((request, response) => answer(request, response, seen))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    seen,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, seen: Seen[]): void {
+  const { method = 'GET', url: path = '/' } = request
+  seen.push({ method, path, authorization: request.headers.authorization ?? null })
+  const [, , status, body] = ANSWERS.find(([m, pattern]) => m === method && pattern.test(path)) ?? [
+    '',
+    /x/,
+    404,
+    { message: 'Not Found' },
+  ]
+  request.resume()
+  request.on('end', () => {
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(body === null ? undefined : JSON.stringify(body))
+  })
+}

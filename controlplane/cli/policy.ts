@@ -1,0 +1,63 @@
+import { basename } from 'node:path'
+import { parse } from 'yaml'
+import { PolicyDocument } from '../../core/crd/schemas.ts'
+import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { usageError } from './arguments.ts'
+import { type Command, EXIT, flag, type Invocation } from './command.ts'
+import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
+
+type Tested = { readonly policy: string; readonly tests: readonly PolicyTestResult[] }
+
+export const policy: Command = {
+  name: 'policy',
+  summary: 'Runs the tests inside policies. Needs nothing running; good for CI.',
+  usage: ['policy test FILE|DIR...'],
+  details: 'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).',
+  options: {},
+  examples: [
+    ['chaperone policy test policies/', 'every policy of a folder; exit code 1 when a test fails'],
+    ['chaperone policy test 90-policy.yaml --json', 'results for scripts'],
+  ],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const [verb, ...names] = invocation.positionals
+  if (verb !== 'test') throw usageError(policy, `policy ${verb ?? ''} is not known: policy test FILE.`)
+  if (names.length === 0) throw usageError(policy, 'Which files? chaperone policy test FILE.')
+  const tested = readManifestFiles(names, invocation.cwd).flatMap(testFile)
+  const { print } = invocation.terminal
+  if (flag(invocation, 'json')) print(JSON.stringify({ policies: tested }))
+  else for (const line of tested.flatMap(resultLines)) print(line)
+  if (tested.length === 0) throw new ChaperoneError('conflict', { detail: 'No policy in these files.' })
+  const results = tested.flatMap(({ tests }) => tests)
+  const failed = results.filter(({ passed }) => !passed).length
+  if (!flag(invocation, 'json')) print(`${results.length - failed} passed, ${failed} failed`)
+  return failed === 0 ? EXIT.ok : EXIT.refused
+}
+
+function testFile(file: ManifestFile): Tested[] {
+  const bare = PolicyDocument.safeParse(bareDocument(file))
+  if (bare.success) return [{ policy: basename(file.path), tests: runPolicyTests(bare.data) }]
+  const { resources, problems } = checkManifest(file)
+  if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })
+  return resources.flatMap((resource) => {
+    if (resource.kind !== 'Policy') return []
+    const { enabled: _e, priority: _p, tags: _t, mode: _m, targetRefs: _r, ...document } = resource.spec
+    return [{ policy: resource.metadata.name, tests: runPolicyTests(document) }]
+  })
+}
+
+/** Undefined for anything that is no single YAML document without a kind. */
+function bareDocument({ text }: ManifestFile): unknown {
+  if (/^kind:/m.test(text)) return undefined
+  return parse(text)
+}
+
+function resultLines({ policy: name, tests }: Tested): string[] {
+  if (tests.length === 0) return [`${name}: no tests`]
+  return tests.map(({ name: test, passed, expected, got }) =>
+    passed ? `ok    ${name}: ${test}` : `FAIL  ${name}: ${test} (expected ${expected}, got ${got})`,
+  )
+}
