@@ -75,12 +75,10 @@ test('a body that decides is read up to 1 MiB: beyond it the answer is 413 and t
 })
 
 test('200 streams of 200 events arrive whole, in order, one event a read', async () => {
-  const raised =
-    'apiVersion: chaperone.dev/v1alpha1\nkind: Gateway\nmetadata: { name: local }\nspec: { rateLimit: { requestsPerMinute: 10000 } }\n'
-  laptop.writeManifest(
-    'vendors.yaml',
-    readFileSync(`${laptop.manifests}/vendors.yaml`, 'utf8').replace(/^[^]*?---\n/, `${raised}---\n`),
-  )
+  const path = `${laptop.manifests}/vendors.yaml`
+  const raised = 'metadata: { name: local }\nspec: { rateLimit: { requestsPerMinute: 10000 } }'
+  const text = readFileSync(path, 'utf8').replace('metadata: { name: local }\nspec: {}', raised)
+  laptop.writeManifest('vendors.yaml', text)
   vendors.recorder.answerWith(replySse(200, 25))
   const read = async () => {
     const socket = await agent.tunnel('api.openai.com')
