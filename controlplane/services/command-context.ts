@@ -1,5 +1,4 @@
 import type * as z from 'zod'
-import { ChaperoneError } from '../../core/errors.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { parseInput } from '../http/input.ts'
 import type { Db } from '../store/query.ts'
@@ -23,14 +22,4 @@ export type CommandHandler = (gateway: CommandGateway, input: unknown) => Promis
 /** Throws `validation` with the paths of what is wrong. */
 export function parsed<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
   return parseInput(schema, input) as z.infer<S>
-}
-
-/** Rows from manifests are changed in their manifest only: anything else the next edit would undo. */
-export function refuseManaged(row: { readonly source: string; readonly managedBy: string | null }): void {
-  if (row.source === 'api') return
-  const owner = row.managedBy ?? row.source
-  throw new ChaperoneError('conflict', {
-    error: `Managed by ${owner}; edit the manifest`,
-    detail: `It comes from ${owner}. Change it there, the change is in force within a second.`,
-  })
 }

@@ -3,13 +3,8 @@ import { EnforcementSet, KillSwitchSet } from '../../core/wire/internal.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { getGateway, upsertGateway } from '../store/gateways.ts'
-import {
-  type CommandDeps,
-  type CommandGateway,
-  type CommandHandler,
-  parsed,
-  refuseManaged,
-} from './command-context.ts'
+import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
+import { refuseManaged } from './managed.ts'
 
 export function createGatewayCommands(
   deps: CommandDeps,

@@ -3,13 +3,8 @@ import { PermissionSet } from '../../core/wire/internal.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { listPermissions, type PermissionRow, upsertPermission } from '../store/permissions.ts'
-import {
-  type CommandDeps,
-  type CommandGateway,
-  type CommandHandler,
-  parsed,
-  refuseManaged,
-} from './command-context.ts'
+import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
+import { refuseManaged } from './managed.ts'
 
 export function createPermissionCommands(
   deps: CommandDeps,

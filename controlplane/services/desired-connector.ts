@@ -12,7 +12,7 @@ import {
   upsertConnector,
 } from '../store/connectors.ts'
 import { listGateways } from '../store/gateways.ts'
-import { findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
+import { authOf, findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -41,7 +41,7 @@ export const connectorApplier: Applier<'Connector'> = {
       source: object.source,
       managedBy: object.managedBy,
     }
-    const reasons = problemsOf(candidate, await listConnectors(q))
+    const reasons = problemsOf(candidate, await rivalsOf(context, object))
     if (reasons.length > 0) return refused(reasons)
     const warnings = credentialWarnings(object)
     if (row !== undefined && isSame(row, candidate, object.credential, context.keyring))
@@ -69,6 +69,16 @@ async function bind({ q }: ApplyContext, { namespace, spec }: ManifestObject<'Co
     asking,
     spec.gateways.map((name) => ({ name })),
   )
+}
+
+/**
+ * Connectors that may not share a host with this one. A manifest that declares a connector and brings no credential
+ * leaves room for one of the API that does: the one with the credential then has the host.
+ */
+async function rivalsOf({ q }: ApplyContext, { credential, spec }: ManifestObject<'Connector'>) {
+  const rows = await listConnectors(q)
+  const isWaiting = credential === null && authOf(spec).type !== 'none'
+  return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
 }
 
 function problemsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {

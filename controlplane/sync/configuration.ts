@@ -40,7 +40,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       version: await currentVersion(q),
       gateways: new Map((await listGateways(q)).map((row) => [row.id, row])),
       agents: await listAgents(q),
-      connectors: await Promise.all(connectors.map((row) => connectorEntry(row, deps, q))),
+      connectors: usableFirst(await Promise.all(connectors.map((row) => connectorEntry(row, deps, q)))),
       policies: (await listPolicies(q)).flatMap(policyEntry),
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],
@@ -74,6 +74,12 @@ async function connectorEntry(
     managed_by: row.managedBy,
   }
   return { gatewayIds: row.gatewayIds, entry }
+}
+
+/** Where two connectors claim a host the first has it: the one that has a credential to send. */
+function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
+  const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
+  return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]
 }
 
 /** Only policies whose tests passed once have a text in force; it was compiled before it was stored. */

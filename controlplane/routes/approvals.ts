@@ -1,0 +1,59 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import { type Principal, type Route, route } from '../http/route.ts'
+import type { Approvals } from '../services/approvals.ts'
+
+const Query = z.strictObject({
+  status: ApprovalStatus.optional(),
+  kind: z.enum(['action', 'hold']).optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.listMax).default(LIMITS.listDefault),
+  offset: z.coerce.number().int().min(0).default(0),
+})
+const List = z.object({ approvals: z.array(ApprovalCard), total: z.number() })
+const Answer = z.strictObject({
+  id: z.string().min(1).max(100),
+  approved: z.boolean(),
+  note: z.string().max(2_000).optional(),
+})
+const Answered = z.object({ ok: z.literal(true), id: z.string(), status: ApprovalStatus })
+
+export function createApprovalRoutes({ approvals }: { readonly approvals: Approvals }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/proxy-approvals',
+      auth: 'member',
+      summary: 'Requests and actions that wait or waited for a person, newest first',
+      query: Query,
+      response: List,
+      handler: async ({ query }) => approvals.list(query),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/proxy-approvals',
+      auth: 'approver',
+      summary: 'Answers an approval once: 409 when somebody was quicker, 410 when time is over',
+      body: Answer,
+      response: Answered,
+      handler: async ({ principal, body }) => {
+        const { userId, email, role, groups, via } = userOf(principal)
+        const { id, status } = await approvals.respond({
+          id: body.id,
+          kinds: ['action', 'hold'],
+          approved: body.approved,
+          note: body.note ?? null,
+          by: { kind: 'user', userId, email, role, groups },
+          via: via === 'admin_token' ? 'cli' : 'dashboard',
+        })
+        return { ok: true, id, status }
+      },
+    }),
+  ]
+}
+
+function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
+  if (principal.kind === 'user') return principal
+  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
+}

@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Explain } from '../services/explain.ts'
+
+export type ExplainRoutesDeps = {
+  readonly explain: Explain
+  /** Name or id -> id; without a name the agent's own gateway, else the local or only one. Undefined = none. */
+  readonly gatewayFor: (given: { gateway: string | undefined; agent: string }) => Promise<string | undefined>
+}
+
+const Query = z.strictObject({
+  method: z.string().min(1).max(32),
+  url: z.string().min(1).max(8_000),
+  agent: z.string().min(1).max(253),
+  gateway: z.string().min(1).max(253).optional(),
+})
+
+const Reply = z.object({
+  text: z.string(),
+  connector: z.string().nullable(),
+  action: z.record(z.string(), z.unknown()).nullable(),
+  decision: z.record(z.string(), z.unknown()),
+  snapshot_version: z.number(),
+})
+
+export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/explain',
+      auth: 'viewer',
+      summary: 'What would happen to a request and why; nothing is sent',
+      query: Query,
+      response: Reply,
+      handler: async ({ query: { method, url, agent, gateway } }) => {
+        const gatewayId = await gatewayFor({ gateway, agent })
+        if (gatewayId === undefined) {
+          throw new ChaperoneError('not_found', {
+            detail: gateway === undefined ? 'There is no gateway yet' : `There is no gateway ${gateway}`,
+          })
+        }
+        return explain({ gatewayId, method, url, agent })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import { KillSwitchSet } from '../../core/wire/internal.ts'
+import { KillEntry } from '../../core/wire/sync.ts'
+import { hasRole } from '../http/auth.ts'
+import { type Principal, type Route, route } from '../http/route.ts'
+import type { KillSwitch } from '../services/kill-switch.ts'
+
+const State = z.object({ effective: z.array(KillEntry) })
+const Reply = State.extend({
+  ok: z.literal(true),
+  active: z.boolean(),
+  scope: z.string(),
+  acknowledged: z.object({ acked: z.number(), total: z.number(), ms: z.number() }),
+  warning: z.string().optional(),
+})
+
+export function createKillSwitchRoutes({
+  killSwitch,
+}: {
+  readonly killSwitch: KillSwitch
+}): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/kill-switch',
+      auth: 'viewer',
+      summary: 'What is stopped, by whom and why',
+      response: State,
+      handler: async () => ({ effective: killSwitch.effective() }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/kill-switch',
+      auth: 'member',
+      summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
+      body: KillSwitchSet,
+      response: Reply,
+      handler: async ({ principal, body }) => {
+        const user = userOf(principal)
+        if (!body.active && !hasRole(user.role, 'admin')) throw mayNotLift(user.role)
+        return killSwitch.set({
+          ...body,
+          source: user.via === 'admin_token' ? 'cli' : 'dashboard',
+          by: user.email,
+          userId: user.userId,
+          // A person with this role answers for lifting what another source has latched; the audit names them all.
+          override: !body.active,
+        })
+      },
+    }),
+  ]
+}
+
+function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
+  if (principal.kind === 'user') return principal
+  throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
+}
+
+function mayNotLift(role: string): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `Everybody from member up may stop; lifting a stop needs an admin, your role is ${role}`,
+    extra: { required_role: 'admin', your_role: role },
+  })
+}

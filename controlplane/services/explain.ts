@@ -1,0 +1,206 @@
+import type { Action } from '../../core/action/action.ts'
+import { classify } from '../../core/connectors/classify.ts'
+import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
+import {
+  type DecisionRules,
+  decideAll,
+  decideCandidates,
+  underKillSwitch,
+} from '../../core/decision/decide.ts'
+import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/decision.ts'
+import { explainText } from '../../core/decision/explain.ts'
+import { matchKill } from '../../core/decision/kill-switch.ts'
+import { LOG_DECISION } from '../../core/decision/vocabulary.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../../core/request/canonical.ts'
+import { buildSnapshot } from '../../core/snapshot/build.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import type { Clock } from '../sync/clock.ts'
+import { entriesFor } from '../sync/kill-board.ts'
+import type { SectionLibrary } from '../sync/library.ts'
+import { decideUnowned, plainDecision } from './explain-egress.ts'
+import { requestOf } from './explain-request.ts'
+
+export type ExplainDeps = {
+  readonly library: SectionLibrary
+  readonly kills: () => readonly KillEntry[]
+  readonly clock: Clock
+}
+
+export type Question = {
+  readonly gatewayId: string
+  readonly method: string
+  readonly url: string
+  /** Name of an agent; one that the gateway does not know is judged as an active agent without a history. */
+  readonly agent: string
+}
+
+export type Explanation = {
+  readonly text: string
+  /** Name of the connector record; null when no connector owns the host. */
+  readonly connector: string | null
+  readonly action: Action | null
+  readonly decision: Decision
+  readonly snapshot_version: number
+}
+
+export type Explain = (question: Question) => Explanation
+
+/** Decides with what the gateway was sent and with the gateway's own code, so that the answer is its verdict. */
+export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
+  const snapshots = new Map<string, Snapshot>()
+  function snapshotOf(gatewayId: string): Snapshot {
+    const set = library.of(gatewayId)
+    if (set === null) throw new ChaperoneError('not_found', { detail: `There is no gateway ${gatewayId}` })
+    const known = snapshots.get(gatewayId)
+    if (known?.version === set.version) return known
+    const sections = Object.fromEntries(
+      [...set.texts].map(([name, text]) => [name, JSON.parse(text) as unknown]),
+    )
+    const snapshot = buildSnapshot({ version: set.version, sections, hashes: set.hashes }, known)
+    snapshots.set(gatewayId, snapshot)
+    return snapshot
+  }
+  return (question) => {
+    const snapshot = snapshotOf(question.gatewayId)
+    const request = requestOf(question.method, question.url)
+    const finding = isRefusal(request)
+      ? refusedFinding(request, null)
+      : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })
+    const decision = stopped(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
+    const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${request.rawPath}`
+    const text = explainText({
+      request: `${question.method}${where}`,
+      agent: question.agent,
+      connector: finding.bound?.entry.name ?? null,
+      action: finding.action,
+      decision,
+      snapshotVersion: snapshot.version,
+    })
+    return {
+      text: [text, ...finding.notes].join('\n'),
+      connector: finding.bound?.entry.name ?? null,
+      action: finding.action,
+      decision,
+      snapshot_version: snapshot.version,
+    }
+  }
+}
+
+type Finding = {
+  readonly bound: BoundConnector | null
+  readonly action: Action | null
+  readonly decision: Decision
+  /** Lines below the text, for what depends on a body that nobody has shown. */
+  readonly notes: readonly string[]
+}
+
+type Case = {
+  readonly snapshot: Snapshot
+  readonly request: CanonicalRequest
+  readonly agent: AgentFacts
+  readonly nowMs: number
+}
+
+function judge(given: Case): Finding {
+  const { snapshot, request } = given
+  const bound = findConnector(snapshot.hosts, request.host, request.port)
+  if (bound === null) {
+    const decision = decideUnowned(snapshot, request.host, request.port)
+    return { bound, action: null, decision, notes: [] }
+  }
+  const named = classify(bound, request)
+  if (isRefusal(named)) return refusedFinding(named, bound)
+  const rules = rulesOf(snapshot)
+  if (named.kind === 'actions') {
+    const decision = decideAll(rules, inputsOf(given, bound, named.actions))
+    return {
+      bound,
+      action: named.actions[0] ?? null,
+      decision: withCredential(decision, bound, snapshot),
+      notes: [],
+    }
+  }
+  return judgeCandidates(given, bound, named.candidates)
+}
+
+/** The body will say which of these it is; when they are judged differently each verdict is shown, the strictest first. */
+function judgeCandidates(given: Case, bound: BoundConnector, candidates: readonly Action[]): Finding {
+  const rules = rulesOf(given.snapshot)
+  const inputs = inputsOf(given, bound, candidates)
+  const common = decideCandidates(rules, inputs)
+  const decision = common === 'split' ? decideAll(rules, inputs) : common
+  const each = inputs.map((input) => ({ type: input.action.type, decision: decideAll(rules, [input]) }))
+  const notes =
+    common === 'split'
+      ? each.map(({ type, decision: own }) => `by body     ${type}: ${LOG_DECISION[own.verdict]}`)
+      : []
+  const decisive = each.findIndex((one) => one.decision.verdict === decision.verdict)
+  const action = candidates[Math.max(decisive, 0)] ?? null
+  return { bound, action, decision: withCredential(decision, bound, given.snapshot), notes }
+}
+
+function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Finding {
+  return { bound, action: null, decision: plainDecision('deny', 'deny', detail), notes: [] }
+}
+
+/** Nothing is let through to an API for which there is no credential to send. */
+function withCredential(decision: Decision, { entry }: BoundConnector, snapshot: Snapshot): Decision {
+  const isLacking = entry.secret === null && entry.auth.type !== 'none'
+  if (!isLacking || decision.verdict === 'deny' || snapshot.gateway.level === 'monitor') return decision
+  const reason = `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+  return { ...decision, verdict: 'deny', would: 'deny', reason, approverGroups: [] }
+}
+
+function stopped(
+  { bound, decision }: Finding,
+  given: { readonly snapshot: Snapshot; readonly kills: readonly KillEntry[]; readonly agent: string },
+): Decision | null {
+  const { snapshot, agent } = given
+  const gateway = snapshot.gateway.name
+  const entry = matchKill(entriesFor(given.kills, gateway), {
+    gateway,
+    agent,
+    agentId: snapshot.agentsByName.get(agent)?.id ?? null,
+    connectors: bound === null ? [] : [bound.entry.type, bound.entry.name],
+  })
+  return entry === null ? null : underKillSwitch(decision, entry)
+}
+
+function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {
+  return { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
+}
+
+function inputsOf(
+  { snapshot, request, agent, nowMs }: Case,
+  { entry, connector }: BoundConnector,
+  actions: readonly Action[],
+): readonly DecisionInput[] {
+  const { name, environment } = snapshot.gateway
+  const common = {
+    agent,
+    gateway: environment === undefined ? { name } : { name, environment },
+    connector: {
+      name: entry.name,
+      type: connector.name,
+      ...(entry.environment === undefined ? {} : { environment: entry.environment }),
+    },
+    request: {
+      method: request.method,
+      host: request.host,
+      path: request.rawPath,
+      query: Object.fromEntries(request.query),
+    },
+    nowMs,
+  }
+  return actions.map((action) => ({ action, ...common }))
+}
+
+function agentOf({ agentsByName }: Snapshot, name: string): AgentFacts {
+  const known = agentsByName.get(name)
+  if (known === undefined)
+    return { id: name, name, environment: 'development', runtime: '', status: 'active' }
+  const { id, environment, runtime, status } = known
+  return { id, name, environment, runtime, status }
+}
