@@ -43,12 +43,19 @@ export function terminateTls(
   }
 
   socket.on('error', (error: Error) => (failure = error.message))
-  // Before the handshake is done the library reports errors under this name only, as tls.Server relies on.
-  socket.on('_tlsError', (error: Error) => (failure = error.message))
+  // A TLSSocket without a tls.Server reports errors of the protocol under this name only, and goes on.
+  socket.on('_tlsError', (error: Error) => {
+    failure = error.message
+    socket.destroy()
+  })
+  // Half-open streams are ours to close; a handshake cannot go on with half of one.
+  const onEnd = (): void => void socket.destroy()
+  socket.once('end', onEnd)
   socket.once('close', () => finish({ kind: 'failed', detail: failure }))
   socket.once('secure', () => {
-    // Whoever takes over attaches its listeners now and resumes.
-    socket.pause()
+    // tls.Server does this for its own sockets; an HTTP/2 session waits for it.
+    socket.removeListener('end', onEnd)
+    Reflect.set(socket, 'secureConnecting', false)
     finish({
       kind: 'secure',
       socket,

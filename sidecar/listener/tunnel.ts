@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
 import type { RequestSources } from '../../core/request/canonical.ts'
 import type { Credentials } from '../pipeline/exchange.ts'
 import { EMPTY_BODY } from './body-intake.ts'
@@ -11,7 +10,7 @@ import { type Inside, insideSite } from './inside.ts'
 import type { Lifeline } from './lifeline.ts'
 import { newExchange } from './new-exchange.ts'
 import { type Sniffed, sniff } from './sniff.ts'
-import { terminateTls } from './terminate-tls.ts'
+import { type TlsResult, terminateTls } from './terminate-tls.ts'
 
 /** A stream inside which requests are expected: behind a CONNECT, or straight on an agent's port. */
 export type Tunnel = {
@@ -23,6 +22,8 @@ export type Tunnel = {
   readonly host: string
   readonly isPort: boolean
 }
+
+type Secured = TlsResult & { readonly kind: 'secure' }
 
 /** Finds out what speaks inside the tunnel and serves it. */
 export function openTunnel(deps: FrontDeps, tunnel: Tunnel): void {
@@ -79,26 +80,24 @@ function decrypt(deps: FrontDeps, tunnel: Tunnel, hello: Buffer, serverName: str
   const options = { context, protocols: ['h2', 'http/1.1'], lifeline, timeoutMs: deps.limits.headTimeoutMs }
   terminateTls(socket, hello, options, (result) => {
     if (result.kind === 'failed') reportTlsFailure(deps, tunnel, result.detail, serverName)
-    else
-      serveDecrypted(
-        deps,
-        insideOf(tunnel, 'https', result.serverName),
-        result.socket,
-        result.isHttp2,
-        lifeline,
-      )
+    else serveDecrypted(deps, tunnel, result)
   })
 }
 
-function serveDecrypted(
-  deps: FrontDeps,
-  inside: Inside,
-  socket: TLSSocket,
-  isHttp2: boolean,
-  lifeline: Lifeline,
-): void {
-  if (isHttp2) serveHttp2(deps, inside, socket, lifeline)
-  else serveHttp1(deps, inside, socket, lifeline).start(null)
+function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serverName }: Secured): void {
+  const use = { isUsed: false }
+  const handle: FrontDeps['handle'] = (exchange) => {
+    use.isUsed = true
+    return deps.handle(exchange)
+  }
+  // Some clients (Node) check the certificate only after the handshake: what they refuse looks like this.
+  socket.once('close', () => {
+    const why = 'the client left after it saw the certificate, without a request: does it trust the CA?'
+    if (!use.isUsed) reportTlsFailure(deps, tunnel, why, serverName)
+  })
+  const inside = insideOf(tunnel, 'https', serverName)
+  if (isHttp2) serveHttp2({ ...deps, handle }, inside, socket, tunnel.lifeline)
+  else serveHttp1({ ...deps, handle }, inside, socket, tunnel.lifeline).start(null)
 }
 
 function contextFor(deps: FrontDeps, host: string): ReturnType<FrontDeps['leaf']['contextFor']> | string {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, RawClient, rawClient, startFront, tlsTunnel, tunnel, until } from './harness.ts'
@@ -153,7 +154,7 @@ describe('one port, told apart by the first bytes', () => {
 
   it('records one exchange when the client refuses our certificate, and answers the next connection', async () => {
     await using t = await startFront()
-    await expect(tlsTunnel(t.port, { ca: 'none', host: 'api.example' })).rejects.toThrow()
+    await expect(tlsTunnel(t.port, { ca: rootCertificates[0] ?? '', host: 'api.example' })).rejects.toThrow()
     await until(
       () => t.exchanges.length > 0,
       () => 'the record of the failed handshake',
@@ -163,7 +164,33 @@ describe('one port, told apart by the first bytes', () => {
     expect(t.exchanges[0]?.malformed?.detail).toMatch(/^TLS handshake with the client failed: /)
     expect(t.exchanges[0]?.raw.sources).toMatchObject({ connectAuthority: 'api.example:443' })
     const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'api.example' })
-    secure.destroy()
+    const client = new RawClient(secure)
+    client.send('GET /next HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n')
+    await client.all()
+    expect(t.exchanges.map((e) => e.raw.target)).toEqual(['api.example:443', '/next'])
+  })
+
+  it('records one exchange when a client that checks during the handshake refuses our certificate', async () => {
+    await using t = await startFront()
+    const options = ['-sS', '--max-time', '5', '-x', `http://127.0.0.1:${t.port}`, 'https://api.example/']
+    await expect(run('curl', options)).rejects.toThrow(/certificate/)
+    await until(
+      () => t.exchanges.length > 0,
+      () => 'the record of the failed handshake',
+    )
+    expect(t.exchanges).toHaveLength(1)
+    expect(t.exchanges[0]?.malformed?.detail).toMatch(/^TLS handshake with the client failed: .*alert/i)
+  })
+
+  it('records one exchange when the client speaks no protocol that we speak', async () => {
+    await using t = await startFront()
+    await expect(
+      tlsTunnel(t.port, { ca: t.authority.caPem, host: 'api.example', alpn: ['spdy/3'] }),
+    ).rejects.toThrow()
+    await until(
+      () => t.exchanges.length > 0,
+      () => 'the record of the failed handshake',
+    )
     expect(t.exchanges).toHaveLength(1)
   })
 
@@ -177,11 +204,11 @@ describe('one port, told apart by the first bytes', () => {
     const dribble = new Duplex({
       read() {},
       write(chunk: Buffer, _encoding, callback) {
-        if (!isFirst) return void socket.write(chunk, callback)
+        const step = isFirst ? 7 : chunk.length
         isFirst = false
         const send = (at: number): void => {
-          if (at >= chunk.length) return callback()
-          socket.write(chunk.subarray(at, at + 7), () => setImmediate(send, at + 7))
+          if (at >= chunk.length) callback()
+          else socket.write(chunk.subarray(at, at + step), () => setImmediate(send, at + step))
         }
         send(0)
       },
