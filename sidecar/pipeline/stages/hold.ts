@@ -29,16 +29,25 @@ export function createHold(ports: PipelinePorts, stages: HoldStages): Stage {
 async function hold(exchange: Exchange, ports: PipelinePorts, stages: HoldStages): Promise<StageResult> {
   const read = await readWhole(exchange, stages.name)
   if (read === 'responded' || !isStillHeld(exchange)) return read
-  const bodySha256 = exchange.bodyBytes === undefined ? null : sha256Hex(exchange.bodyBytes)
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const binding = bindingOf(exchange, bodySha256)
-    const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bodySha256 }))
-    if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
-    if ((await runAll(stages.recheck, exchange)) === 'responded') return 'responded'
-    exchange.approvalId = outcome.approvalId
-    if (!isStillHeld(exchange) || bindingOf(exchange, bodySha256) === binding) return 'continue'
+    const result = await holdOnce(exchange, ports, stages.recheck)
+    if (result !== 'again') return result
   }
   return refuseRestless(exchange)
+}
+
+async function holdOnce(
+  exchange: Exchange,
+  ports: PipelinePorts,
+  recheck: readonly Stage[],
+): Promise<StageResult | 'again'> {
+  const bodySha256 = exchange.bodyBytes === undefined ? null : sha256Hex(exchange.bodyBytes)
+  const binding = bindingOf(exchange, bodySha256)
+  const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bodySha256 }))
+  if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
+  if ((await runAll(recheck, exchange)) === 'responded') return 'responded'
+  exchange.approvalId = outcome.approvalId
+  return !isStillHeld(exchange) || bindingOf(exchange, bodySha256) === binding ? 'continue' : 'again'
 }
 
 function isStillHeld(exchange: Exchange): boolean {

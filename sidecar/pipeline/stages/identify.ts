@@ -36,7 +36,8 @@ export function createRefresh(ports: PipelinePorts): Stage {
       if (snapshot === null) return refuseNotReady(exchange)
       const agent = snapshot.agentsByName.get(exchange.agent?.name ?? '')
       exchange.snapshot = snapshot
-      if (agent === undefined) return refuseUnknown(exchange)
+      // Another agent may bear the name by now: an approval is never inherited.
+      if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
       for (const stale of ['connector', 'actions', 'decision', 'isCandidateSet'] as const)
         delete exchange[stale]

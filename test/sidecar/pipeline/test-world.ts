@@ -1,0 +1,224 @@
+import type { z } from 'zod'
+import { matchKill } from '../../../core/decision/kill-switch.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { makeId } from '../../../core/ids.ts'
+import type { TrafficRecord } from '../../../core/record.ts'
+import { buildSnapshot } from '../../../core/snapshot/build.ts'
+import { PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import type { LeaseStep } from '../../../core/state/lease.ts'
+import type {
+  AgentEntry,
+  ConnectorEntry,
+  HoldBody,
+  KillEntry,
+  PermissionEntry,
+  PolicyEntry,
+  SECTION_SCHEMAS,
+} from '../../../core/wire/sync.ts'
+import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
+import { createPipeline } from '../../../sidecar/pipeline/pipeline.ts'
+import type { HoldOutcome, PipelinePorts } from '../../../sidecar/pipeline/ports.ts'
+import { createDialer } from '../../../sidecar/upstream/dial.ts'
+import { createUpstream } from '../../../sidecar/upstream/http.ts'
+import { type Recorder, type RecorderOptions, startRecorder } from '../../support/recorder.ts'
+import { type TestExchangeInput, type TestReply, testExchange } from './test-exchange.ts'
+
+export type Rule = readonly [pattern: string, decision: PermissionEntry['decision'], agent?: string]
+
+export type Rules = {
+  readonly connectors?: ReadonlyArray<Partial<ConnectorEntry>>
+  readonly permissions?: readonly Rule[]
+  readonly policies?: ReadonlyArray<Omit<Partial<PolicyEntry>, 'document'> & { readonly document: unknown }>
+  readonly agents?: ReadonlyArray<Partial<AgentEntry>>
+  readonly gateway?: Partial<z.input<typeof SECTION_SCHEMAS.gateway>>
+}
+
+/** The pipeline with a real upstream side and a recorder behind it; everything else is in memory and can be steered. */
+export type World = AsyncDisposable & {
+  readonly upstream: Recorder
+  readonly records: TrafficRecord[]
+  readonly intents: TrafficRecord[]
+  readonly holds: HoldBody[]
+  readonly live: Set<Exchange>
+  readonly state: {
+    snapshot: Snapshot | null
+    kill: KillEntry[]
+    lease: LeaseStep
+    rate: { ok: true } | { ok: false; retryAfterS: number }
+    isWritable: boolean
+    intentError: Error | null
+    onHold: (hold: HoldBody, signal: AbortSignal) => Promise<HoldOutcome>
+  }
+  apply(rules: Rules): void
+  send(input: TestExchangeInput): Promise<Exchange & { readonly reply: TestReply }>
+  run(exchange: Exchange): Promise<void>
+  ports: PipelinePorts
+}
+
+export async function startWorld(rules: Rules = {}, options: RecorderOptions = {}): Promise<World> {
+  const recorder = await startRecorder(options)
+  const upstream = createUpstream({ dialer: createDialer(), monotonicMs: () => performance.now() })
+  const records: TrafficRecord[] = []
+  const intents: TrafficRecord[] = []
+  const holds: HoldBody[] = []
+  const live = new Set<Exchange>()
+  const state: World['state'] = {
+    snapshot: null,
+    kill: [],
+    lease: 'ok',
+    rate: { ok: true },
+    isWritable: true,
+    intentError: null,
+    onHold: async () => ({ kind: 'expired', approvalId: 'apv_1', note: null }),
+  }
+  let seq = 0
+  let ids = 0
+  const ports: PipelinePorts = {
+    snapshot: () => state.snapshot,
+    kill: {
+      match: (subject) => matchKill(state.kill, { ...subject, gateway: state.snapshot?.gateway.name ?? '' }),
+    },
+    lease: { step: () => state.lease },
+    rate: { take: () => state.rate },
+    journal: {
+      get isWritable() {
+        return state.isWritable
+      },
+      intent(record) {
+        if (state.intentError !== null) throw state.intentError
+        intents.push(structuredClone(record))
+      },
+      result: (record) => records.push(structuredClone(record)),
+      nextSeq: () => seq++,
+      processId: 'proc_test',
+    },
+    holds: {
+      wait(hold, signal) {
+        holds.push(hold)
+        return state.onHold(hold, signal)
+      },
+    },
+    live: {
+      add(exchange) {
+        live.add(exchange)
+        return () => live.delete(exchange)
+      },
+    },
+    events: { accepted: () => undefined, finished: () => undefined },
+    clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
+    newId: (kind) => makeId(kind, Buffer.from(String(ids++).padStart(16, '0'))),
+  }
+  const run = createPipeline(ports, upstream)
+  const apply = (next: Rules) => {
+    state.snapshot = snapshotOf(next, recorder.port, (state.snapshot?.version ?? 0) + 1)
+  }
+  apply(rules)
+  return {
+    upstream: recorder,
+    records,
+    intents,
+    holds,
+    live,
+    state,
+    ports,
+    apply,
+    run,
+    async send(input) {
+      const exchange = testExchange(input)
+      await run(exchange)
+      return exchange
+    },
+    async [Symbol.asyncDispose]() {
+      await upstream.close()
+      await recorder.close()
+    },
+  }
+}
+
+/** `codehost` at the recorder, unless the test says otherwise; a secret that must never show up anywhere else. */
+export const SECRET = 'canary-secret-of-the-connector'
+
+export function connectorAt(port: number, over: Partial<ConnectorEntry> = {}): ConnectorEntry {
+  return {
+    id: 'conn_1',
+    name: 'team/github',
+    type: 'codehost',
+    domains: [],
+    ports: [443],
+    auth: { type: 'token' },
+    secret: SECRET,
+    upstream: { url: `http://127.0.0.1:${port}`, allowPrivateAddresses: true },
+    tlsMode: 'intercept',
+    errorShape: 'service',
+    actions: [],
+    source: 'api',
+    managed_by: null,
+    ...over,
+  }
+}
+
+export function snapshotOf(rules: Rules, port: number, version: number): Snapshot {
+  const shards = Object.fromEntries(PERMISSION_SECTIONS.map((name) => [name, [] as PermissionEntry[]]))
+  shards[PERMISSION_SECTIONS[0] ?? '']?.push(...(rules.permissions ?? []).map(permissionOf))
+  const sections: Record<string, unknown> = {
+    gateway: {
+      id: 'gw_1',
+      name: 'default/local',
+      enforcementLevel: 'full_enforce',
+      defaultDecision: 'deny',
+      egress: { unmatchedHosts: 'deny', allowedHosts: [], tcp: [] },
+      rateLimit: { requestsPerMinute: 120 },
+      approvals: { timeoutSeconds: 300, maxPendingPerAgent: 20 },
+      failurePolicy: { highRiskAfterSeconds: 30, writesAfterSeconds: 120, everythingAfterSeconds: 600 },
+      ...rules.gateway,
+    },
+    agents: (rules.agents ?? [{}]).map(agentOf),
+    connectors: (rules.connectors ?? [{}]).map((over, n) => connectorAt(port, { id: `conn_${n}`, ...over })),
+    policies: (rules.policies ?? []).map((over, n) => ({
+      id: `pol_${n}`,
+      name: `policy ${n}`,
+      version: 1,
+      priority: 100,
+      mode: 'enforce',
+      ...over,
+    })),
+    keys: [],
+    ...shards,
+  }
+  const hashes = Object.fromEntries(Object.keys(sections).map((name) => [name, `${version}-${name}`]))
+  return buildSnapshot({ version, sections, hashes })
+}
+
+function agentOf(over: Partial<AgentEntry>): AgentEntry {
+  return {
+    id: 'agent_1',
+    name: 'builder',
+    runtime: 'node',
+    environment: 'staging',
+    status: 'active',
+    key_sha256: null,
+    ...over,
+  }
+}
+
+function permissionOf([action_pattern, decision, agent = '*']: Rule, n: number): PermissionEntry {
+  return {
+    id: `perm_${n}`,
+    agent,
+    connector_type: action_pattern.split('.')[0]?.replace(/\*$/, '') as PermissionEntry['connector_type'],
+    action_pattern,
+    decision,
+    reason: null,
+    source: 'api',
+    managed_by: null,
+  }
+}
+
+export function killAll(reason = 'incident 7'): KillEntry {
+  return { scope: 'all', source: 'api', reason, since: '2026-01-01T00:00:00.000Z' }
+}
+
+export function journalFailure(): ChaperoneError {
+  return new ChaperoneError('journal_unavailable', { detail: 'the disk is full' })
+}
