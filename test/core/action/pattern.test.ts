@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { comparePatterns, matchesPattern, parsePattern, unmappedConnector } from '../../../core/action/pattern.ts'
+import {
+  comparePatterns,
+  matchesPattern,
+  parsePattern,
+  unmappedConnector,
+} from '../../../core/action/pattern.ts'
 
 const segment = fc.constantFrom('codehost', 'pr', 'merge', 'Create_x', 'unmapped', 'post')
 const name = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('.'))

@@ -23,7 +23,10 @@ describe('risk', () => {
 
   test('the production hint and a production environment are one factor', () => {
     const both = action('medium', { production_target: true }, 'production')
-    expect(scoreRisk(both, ['production'])).toEqual({ score: 0.6, factors: ['medium risk +0.5', 'production +0.1'] })
+    expect(scoreRisk(both, ['production'])).toEqual({
+      score: 0.6,
+      factors: ['medium risk +0.5', 'production +0.1'],
+    })
     expect(scoreRisk(action('medium'), ['production']).score).toBe(0.6)
     expect(scoreRisk(action('medium', { production_target: false }, 'production')).score).toBe(0.6)
   })
@@ -32,7 +35,13 @@ describe('risk', () => {
     const worst = action('high', { irreversible: true, financial_impact: true, production_target: true })
     expect(scoreRisk(worst)).toEqual({
       score: 1,
-      factors: ['high risk +0.8', 'irreversible +0.15', 'production +0.1', 'financial impact +0.1', 'cap -0.15'],
+      factors: [
+        'high risk +0.8',
+        'irreversible +0.15',
+        'production +0.1',
+        'financial impact +0.1',
+        'cap -0.15',
+      ],
     })
   })
 

@@ -11,9 +11,9 @@ describe('action specs', () => {
   test('errors name the exact field', () => {
     expect(pathsOf({ resource: { provider: 'codehost' } })).toEqual(['type'])
     expect(pathsOf({ type: 'a.b.c', resource: {} })).toEqual(['resource.provider'])
-    expect(pathsOf({ type: 'a.b.c', resource: { provider: 'x' }, risk_hints: { irreversible: 'yes' } })).toEqual([
-      'risk_hints.irreversible',
-    ])
+    expect(
+      pathsOf({ type: 'a.b.c', resource: { provider: 'x' }, risk_hints: { irreversible: 'yes' } }),
+    ).toEqual(['risk_hints.irreversible'])
   })
 
   test('any type string is accepted, with or without a connector', () => {
@@ -39,7 +39,12 @@ describe('action specs', () => {
       resource: { provider: 'codehost' },
       risk_hints: { irreversible: false, own: true },
     })
-    const known = { connector: 'codehost', effect: 'write', risk: 'high', hints: { irreversible: true } } as const
+    const known = {
+      connector: 'codehost',
+      effect: 'write',
+      risk: 'high',
+      hints: { irreversible: true },
+    } as const
     expect(actionFromSpec(spec, known).riskHints).toEqual({ irreversible: true, own: true })
   })
 })
@@ -47,7 +52,7 @@ describe('action specs', () => {
 describe('canonical JSON', () => {
   test('is the text of RFC 8785, appendix B style', () => {
     const value = {
-      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001, -0],
+      numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 0.000000000000000000000000001, -0],
       string: '€$\u000f\nA\'B"\\"/',
       literals: [null, true, false],
     }
@@ -74,7 +79,8 @@ describe('canonical JSON', () => {
   })
 
   test('refuses what JSON cannot say', () => {
-    for (const value of [Number.NaN, '\ud800', { a: () => 1 }, 1n]) expect(() => canonicalJson(value)).toThrow()
+    for (const value of [Number.NaN, '\ud800', { a: () => 1 }, 1n])
+      expect(() => canonicalJson(value)).toThrow()
     const deep = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)
     expect(() => canonicalJson(deep)).toThrow('nested deeper')
   })

@@ -61,7 +61,8 @@ describe('permission look-up', () => {
       ['codehost.*', 'deny'],
       ['codehost.*', 'require_approval'],
     ]
-    for (const order of [rows, [...rows].reverse()]) expect(winner(order, 'a', 'codehost.x.y')).toBe('codehost.* deny')
+    for (const order of [rows, [...rows].reverse()])
+      expect(winner(order, 'a', 'codehost.x.y')).toBe('codehost.* deny')
     expect(winner([rows[0]!, rows[2]!], 'a', 'codehost.x.y')).toBe('codehost.* require_approval')
   })
 
@@ -130,11 +131,19 @@ describe('permission look-up', () => {
 function scan(all: PermissionEntry[], agent: string, type: string): PermissionEntry | null {
   const matching = all.filter((entry) => {
     if (entry.agent !== '*' && entry.agent !== agent) return false
-    return matchesPattern(parsePattern(entry.action_pattern), type, entry.decision === 'allow' ? 'allow' : 'tighten')
+    return matchesPattern(
+      parsePattern(entry.action_pattern),
+      type,
+      entry.decision === 'allow' ? 'allow' : 'tighten',
+    )
   })
   const rank = (entry: PermissionEntry) => {
     const pattern = parsePattern(entry.action_pattern)
-    return { pattern: { ...pattern, text: '' }, isOwn: entry.agent === agent, strict: strictness(verdictOfRule(entry.decision)) }
+    return {
+      pattern: { ...pattern, text: '' },
+      isOwn: entry.agent === agent,
+      strict: strictness(verdictOfRule(entry.decision)),
+    }
   }
   matching.sort((a, b) => {
     const [x, y] = [rank(a), rank(b)]
@@ -153,9 +162,14 @@ describe('access rules', () => {
     { type: 'codehost.unmapped.get', effect: 'read' },
   ] as const
 
-  function decisionUnder(rule: Parameters<typeof permissionsOfAccessRule>[1], type: string): string | undefined {
+  function decisionUnder(
+    rule: Parameters<typeof permissionsOfAccessRule>[1],
+    type: string,
+  ): string | undefined {
     const written = permissionsOfAccessRule('codehost', rule, rows)
-    const index = buildPermissionIndex(entries(written.map(({ pattern, decision }): Row => [pattern, decision])))
+    const index = buildPermissionIndex(
+      entries(written.map(({ pattern, decision }): Row => [pattern, decision])),
+    )
     return lookupPermission(index, 'bot', type)?.decision
   }
 

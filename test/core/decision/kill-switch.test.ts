@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { killReason, matchKill, normaliseScope, unionEffective } from '../../../core/decision/kill-switch.ts'
+import type { KillEntry } from '../../../core/wire/sync.ts'
+
+const subject = {
+  gateway: 'default/local',
+  agent: 'team/bot',
+  agentId: 'agent_1',
+  connectors: ['codehost', 'default/my-github'],
+}
+
+function entry(scope: string, source = 'api', since = '2026-01-01T00:00:00Z'): KillEntry {
+  return { scope, source, reason: 'incident', since }
+}
+
+describe('kill-switch scopes', () => {
+  test.each([
+    ['all', true],
+    ['', true],
+    ['ALL', true],
+    ['connector:codehost', true],
+    ['Connector:CODEHOST', true],
+    ['connector:my-github', true],
+    ['connector:default/my-github', true],
+    ['connector:payments', false],
+    ['connector:bot', false],
+    ['agent:team/bot', true],
+    ['agent:bot', true],
+    ['agent:agent_1', true],
+    ['agent:other', false],
+    ['agent:codehost', false],
+    ['gateway:default/local', true],
+    ['gateway:local', true],
+    ['gateway:default', false],
+    ['gateway:other', false],
+    ['codehost', true],
+    ['bot', true],
+    ['local', true],
+    ['agent_1', true],
+    ['nobody', false],
+  ])('the scope %j stops the subject: %s', (scope, wanted) => {
+    expect(matchKill([entry(scope)], subject) !== null).toBe(wanted)
+  })
+
+  test('before a connector or agent is known only wider scopes stop', () => {
+    const early = { gateway: 'default/local', agent: null, agentId: null, connectors: [] }
+    expect(matchKill([entry('connector:codehost'), entry('agent:bot'), entry('codehost')], early)).toBeNull()
+    expect(matchKill([entry('agent:bot'), entry('gateway:local')], early)?.scope).toBe('gateway:local')
+  })
+
+  test('a stop of everything is the one that is named', () => {
+    expect(matchKill([entry('codehost'), entry('all')], subject)?.scope).toBe('all')
+  })
+
+  test('nothing is stopped without entries', () => {
+    expect(matchKill([], subject)).toBeNull()
+  })
+
+  test('the union keeps every source apart and the oldest of each', () => {
+    const later = entry('all', 'api', '2026-02-01T00:00:00Z')
+    const union = unionEffective([later, entry('all'), entry('all', 'cli'), entry('agent:bot')])
+    expect(union).toEqual([entry('agent:bot'), entry('all'), entry('all', 'cli')])
+    expect(unionEffective([...union].reverse())).toEqual(union)
+  })
+
+  test('scopes have one spelling and reasons one beginning', () => {
+    expect([undefined, ' ', 'All', 'AGENT: bot', 'bot'].map(normaliseScope)).toEqual([
+      'all',
+      'all',
+      'all',
+      'agent:bot',
+      'bot',
+    ])
+    expect(killReason(entry('all'))).toBe('Kill switch active: incident')
+    expect(killReason({ ...entry('all'), reason: ' ' })).toBe('Kill switch active: no reason given')
+  })
+})
