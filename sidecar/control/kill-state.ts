@@ -1,4 +1,4 @@
-import { type KillSubject, matchKill } from '../../core/decision/kill-switch.ts'
+import { type KillSubject, matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -54,19 +54,22 @@ export function createKillState(deps: KillStateDeps): KillState {
   const localEntries = () => [...local.values()].map((entry) => ({ ...entry, source: ownSource() }))
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
 
+  function unite(): void {
+    effective = unionEffective([...remote, ...localEntries()])
+  }
+
   function changed(): number {
-    effective = [...remote, ...localEntries()]
+    unite()
     save(deps, { gateway: gatewayName, remote: [...remote], local: [...local.values()] })
     return effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, gatewayName)))
   }
-  effective = [...remote, ...localEntries()]
+  unite()
 
   return {
     match: (subject) => match({ ...subject, gateway: gatewayName }),
     effective: () => effective,
     applyRemote(entries) {
       remote = entries
-      for (const entry of entries) if (entry.source === ownSource()) local.delete(entry.scope)
       return changed()
     },
     setLocal(scope, reason) {
@@ -92,7 +95,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     },
     setGatewayName(name) {
       gatewayName = name
-      effective = [...remote, ...localEntries()]
+      unite()
     },
   }
 }

@@ -1,0 +1,102 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type * as z from 'zod'
+import { ChaperoneError, errorBody } from '../../core/errors.ts'
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { ApiReply, ApiRequest } from '../listener/deps.ts'
+
+/** JSON, or text in the metrics format. */
+export type ApiAnswer =
+  | { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
+  | { readonly status: number; readonly text: string }
+
+export function ok(body: Readonly<Record<string, unknown>>): ApiAnswer {
+  return { status: 200, body }
+}
+
+export function toReply(answer: ApiAnswer, extra: RawHeaders = []): ApiReply {
+  const isText = 'text' in answer
+  const type = isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json'
+  return {
+    status: answer.status,
+    headers: ['Content-Type', type, 'Cache-Control', 'no-store', ...extra],
+    body: isText ? answer.text : JSON.stringify(answer.body),
+  }
+}
+
+/** A refusal is answered as it says; anything else is a 500 that tells nothing. */
+export function failureReply(failure: ChaperoneError): ApiReply {
+  const { retryAfterS } = failure.options
+  const headers = retryAfterS === undefined ? [] : ['Retry-After', String(retryAfterS)]
+  const challenge = failure.code === 'unauthorized' ? ['WWW-Authenticate', 'Bearer'] : []
+  return toReply({ status: failure.status, body: errorBody(failure) }, [...headers, ...challenge])
+}
+
+export function headerOf(headers: RawHeaders, name: string): string | null {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i]?.toLowerCase() === name) return headers[i + 1] ?? null
+  }
+  return null
+}
+
+/**
+ * Only this machine may ask, and only by a name of this machine: a page in a browser reaches loopback too, but its
+ * requests carry the page's own host (DNS rebinding). Throws 403 or 421.
+ */
+export function assertLocal(request: ApiRequest): void {
+  if (!isLoopbackAddress(request.remoteAddress)) {
+    throw new ChaperoneError('forbidden', { detail: 'The internal API answers to this machine only.' })
+  }
+  const host = headerOf(request.headers, 'host')
+  if (host !== null && isLoopbackHost(host)) return
+  throw new ChaperoneError('misdirected', {
+    detail:
+      'The Host header must be localhost or a loopback address: call http://127.0.0.1 and the gateway port.',
+  })
+}
+
+function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address)
+}
+
+function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/:\d+$/, '').toLowerCase()
+  return name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
+}
+
+/** Constant in time. Throws 401. */
+export function assertToken(request: ApiRequest, token: string): void {
+  const given = /^bearer +(\S+) *$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1] ?? ''
+  if (timingSafeEqual(digest(given), digest(token))) return
+  throw new ChaperoneError('unauthorized', {
+    detail: 'Send Authorization: Bearer and the token in the file that INTERNAL_TOKEN_FILE names.',
+  })
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** The body as the schema wants it. Throws 415 for anything but JSON, 400 naming every wrong or unknown field. */
+export function parseBody<S extends z.ZodType>(request: ApiRequest, schema: S): z.infer<S> {
+  const type = headerOf(request.headers, 'content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/json') {
+    throw new ChaperoneError('unsupported_body', { detail: 'Send JSON with Content-Type: application/json.' })
+  }
+  const parsed = schema.safeParse(jsonOf(request.body))
+  if (parsed.success) return parsed.data
+  throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`))
+}
+
+export function invalid(problems: readonly string[]): ChaperoneError {
+  const details = problems.join('; ')
+  return new ChaperoneError('validation', { detail: details, extra: { details } })
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalid([`body: not JSON (${error.message})`])
+    throw error
+  }
+}

@@ -1,0 +1,38 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import type { ApiReply, ApiRequest } from '../listener/deps.ts'
+import { assertLocal, assertToken, failureReply, toReply } from './api-http.ts'
+import { type ApiRoute, createRouter } from './api-route.ts'
+
+export type InternalApiDeps = {
+  readonly token: string
+  /** True when the gateway listens on loopback: then scrapers and probes too come from this machine only. */
+  readonly isLoopbackOnly: boolean
+  readonly routes: readonly ApiRoute[]
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/**
+ * The gateway's own API (spec 4.2): this machine only, JSON only, no CORS; everything under `/internal/` with the
+ * bearer token. Never rejects.
+ */
+export function createInternalApi({
+  token,
+  isLoopbackOnly,
+  routes,
+  log,
+}: InternalApiDeps): (request: ApiRequest) => Promise<ApiReply> {
+  const routeOf = createRouter(routes)
+  return async (request) => {
+    try {
+      const isInternal = request.path.startsWith('/internal')
+      if (isInternal || isLoopbackOnly) assertLocal(request)
+      // Whoever has no token learns nothing, not even which paths exist.
+      if (isInternal) assertToken(request, token)
+      return toReply(await routeOf(request).run(request))
+    } catch (error) {
+      if (error instanceof ChaperoneError) return failureReply(error)
+      log.error({ err: error, path: request.path }, 'internal API failed')
+      return failureReply(new ChaperoneError('internal', { cause: error }))
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import { AgentDeregister, AgentRegister } from '../../core/wire/internal.ts'
+import type { Commands } from '../control/commands.ts'
+import type { AgentPorts } from './agent-ports.ts'
+import { type ApiAnswer, ok } from './api-http.ts'
+import { type ApiRoute, get, post } from './api-route.ts'
+
+export type AgentRoutesDeps = {
+  readonly commands: Commands
+  readonly ports: AgentPorts
+  /** PEM of the authority that clients have to trust. */
+  readonly caPem: string
+  readonly snapshot: () => Snapshot | null
+  readonly activeByAgent: () => ReadonlyMap<string | null, number>
+  /** Resolves once the snapshot names the agent, or soon without. */
+  readonly untilKnown: (agent: string) => Promise<void>
+}
+
+export function agentRoutes(deps: AgentRoutesDeps): readonly ApiRoute[] {
+  return [
+    post('/internal/agents/register', AgentRegister, (input) => register(deps, input)),
+    post('/internal/agents/deregister', AgentDeregister, (input) => deregister(deps, input)),
+    get('/internal/agents', () => ok({ agents: listAgents(deps) })),
+  ]
+}
+
+/** First the control plane, so that the agent exists as a row; then its port, on which it needs no key. */
+async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<ApiAnswer> {
+  const reply = await deps.commands({ command: 'agents.register', input })
+  if (reply.status !== 200) return reply
+  const port = await deps.ports.open(input.name)
+  await deps.untilKnown(input.name)
+  const agent = reply.body['agent'] ?? { name: input.name }
+  return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(port), ca_pem: deps.caPem })
+}
+
+/** An agent that the control plane does not know any more still loses its port. */
+async function deregister(deps: AgentRoutesDeps, input: { readonly name: string }): Promise<ApiAnswer> {
+  const reply = await deps.commands({ command: 'agents.deregister', input })
+  if (reply.status !== 200 && reply.status !== 404) return reply
+  const hadPort = await deps.ports.close(input.name)
+  return reply.status === 200 || hadPort ? ok({ ok: true }) : reply
+}
+
+function listAgents({ snapshot, ports, activeByAgent }: AgentRoutesDeps): readonly object[] {
+  const active = activeByAgent()
+  const agents = [...(snapshot()?.agentsByName.values() ?? [])].filter((agent) => agent.status !== 'revoked')
+  return agents.map(({ id, name, runtime, environment, status }) => {
+    const port = ports.portOf(name)
+    return {
+      agent_id: id,
+      ...{ name, runtime, environment, status },
+      proxy_port: port,
+      proxy_url: port === null ? null : urlOf(port),
+      active_connections: active.get(name) ?? 0,
+    }
+  })
+}
+
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}`
+}

@@ -1,0 +1,54 @@
+import type * as z from 'zod'
+import {
+  ApprovalRespond,
+  ConnectorAdd,
+  ConnectorRemove,
+  EnforcementSet,
+  PermissionSet,
+} from '../../core/wire/internal.ts'
+import type { CommandBody, CommandReply } from '../../core/wire/sync.ts'
+import type { Commands } from '../control/commands.ts'
+import { type ApiRoute, get, post } from './api-route.ts'
+
+/** Connectors whose hosts are nobody's by default. */
+const NEEDS_DOMAINS: readonly string[] = ['generic', 'webhook', 'mcp']
+const ConnectorAddChecked = ConnectorAdd.superRefine(({ type, domains, base_url }, context) => {
+  if (!NEEDS_DOMAINS.includes(type) || domains?.length || base_url !== undefined) return
+  context.addIssue({ code: 'custom', path: ['domains'], message: `required for type ${type}` })
+}) as z.ZodType<z.infer<typeof ConnectorAdd>>
+
+export type ForwardDeps = {
+  readonly commands: Commands
+  /** Resolves once a newer snapshot than this one is in force, or soon without: a change counts when it is answered. */
+  readonly untilNewer: (version: number | null) => Promise<void>
+  readonly version: () => number | null
+}
+
+/** Paths whose answer is the control plane's: it keeps the configuration, so that no snapshot undoes what was said here. */
+export function forwardRoutes({ commands, untilNewer, version }: ForwardDeps): readonly ApiRoute[] {
+  const change = async (command: CommandBody): Promise<CommandReply> => {
+    const before = version()
+    const reply = await commands(command)
+    if (reply.status === 200) await untilNewer(before)
+    return reply
+  }
+  return [
+    post('/internal/connectors/add', ConnectorAddChecked, (input) =>
+      change({ command: 'connectors.add', input }),
+    ),
+    get('/internal/connectors', () => commands({ command: 'connectors.list' })),
+    post('/internal/connectors/remove', ConnectorRemove, (input) =>
+      change({ command: 'connectors.remove', input }),
+    ),
+    post('/internal/permissions/set', PermissionSet, (input) =>
+      change({ command: 'permissions.set', input }),
+    ),
+    get('/internal/permissions', () => commands({ command: 'permissions.list' })),
+    get('/internal/approvals', () => commands({ command: 'approvals.pending' })),
+    get('/internal/approvals/recent', () => commands({ command: 'approvals.recent' })),
+    post('/internal/approvals/respond', ApprovalRespond, (input) =>
+      commands({ command: 'approvals.respond', input }),
+    ),
+    post('/internal/enforcement', EnforcementSet, (input) => change({ command: 'enforcement', input })),
+  ]
+}

@@ -1,0 +1,45 @@
+import type { ApiRequest } from '../listener/deps.ts'
+import { type ApiAnswer, invalid, ok } from './api-http.ts'
+import { type ApiRoute, get } from './api-route.ts'
+import { MAX_RECENT, type Recent } from './recent.ts'
+
+/** Spec 4.2: what `GET /internal/status` and `GET /health` tell. */
+export type Health = {
+  readonly status: 'ok' | 'degraded' | 'not_ready'
+  readonly uptime_seconds: number
+  /** Active agents of the snapshot. */
+  readonly agents: number
+  /** Connector types in force. */
+  readonly connectors: readonly string[]
+}
+
+export type StateRoutesDeps = {
+  readonly health: () => Health
+  readonly status: () => Readonly<Record<string, unknown>>
+  readonly recent: Recent
+  readonly scrape: () => string
+  readonly internalMetrics: () => string
+}
+
+export function stateRoutes(deps: StateRoutesDeps): readonly ApiRoute[] {
+  const text = (content: string): ApiAnswer => ({ status: 200, text: content })
+  return [
+    get('/internal/status', () => ok(deps.status())),
+    get('/internal/traffic', (request) => ok({ traffic: deps.recent.newest(limitOf(request)) })),
+    get('/internal/metrics', () => text(deps.internalMetrics())),
+    get('/metrics', () => text(deps.scrape())),
+    get('/health', () => health(deps.health())),
+  ]
+}
+
+function health(body: Health): ApiAnswer {
+  return { status: body.status === 'not_ready' ? 503 : 200, body }
+}
+
+function limitOf({ query }: ApiRequest): number {
+  const given = new URLSearchParams(query).get('limit')
+  if (given === null) return 100
+  const limit = /^\d{1,5}$/.test(given) ? Number(given) : 0
+  if (limit < 1 || limit > MAX_RECENT) throw invalid([`limit: a number from 1 to ${MAX_RECENT}`])
+  return limit
+}

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { isErrno } from '../journal/errno.ts'
+
+/** The bearer token of the internal API: read, or made with mode 0600 when there is none. */
+export async function loadOrCreateToken(file: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  try {
+    const token = randomBytes(32).toString('base64url')
+    await writeFile(file, `${token}\n`, { mode: 0o600, flag: 'wx' })
+    return token
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+  }
+  await chmod(file, 0o600)
+  return readToken(file, 'INTERNAL_TOKEN_FILE')
+}
+
+/** Throws with the variable's name when the file is missing or empty. */
+export async function readToken(file: string, variable: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Error(`${variable}: ${file} cannot be read. Set it to a file that holds the token.`, { cause })
+  })
+  const token = text.trim()
+  if (token === '') throw new Error(`${variable}: ${file} is empty. Put the token into it.`)
+  return token
+}

@@ -1,0 +1,110 @@
+import type { StatusBody } from '../../core/wire/sync.ts'
+import type { Clock } from '../clock.ts'
+import type { ControlPlane } from '../control/control-plane.ts'
+import type { KillState } from '../control/kill-state.ts'
+import type { Events } from '../events.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Gauges, Metrics } from '../metrics.ts'
+import { VERSION } from '../version.ts'
+import type { Health } from './routes-state.ts'
+
+/** The gateway as it stands now, in the words of each place that shows it. */
+export type View = {
+  health(): Health
+  /** `GET /internal/status`. */
+  status(): Readonly<Record<string, unknown>>
+  gauges(): Gauges
+  /** What the control plane is told. */
+  report(url: string): StatusBody
+}
+
+export type ViewDeps = {
+  readonly clock: Clock
+  readonly controlPlaneUrl: string
+  /** Late, because the control plane is told by this very view. */
+  readonly control: () => ControlPlane
+  readonly kill: KillState
+  readonly journal: Journal
+  readonly events: Events
+  readonly metrics: Metrics
+}
+
+export function createView(deps: ViewDeps): View {
+  const { clock, kill, journal, events, metrics } = deps
+  const startedAt = clock.monotonicMs()
+  const uptime = () => Math.floor((clock.monotonicMs() - startedAt) / 1_000)
+  const snapshot = () => deps.control().snapshots.current()
+  const agents = () =>
+    [...(snapshot()?.agentsByName.values() ?? [])].filter(({ status }) => status === 'active')
+  const connectors = () => connectorTypes(deps.control())
+
+  function state(): Health['status'] {
+    if (snapshot() === null) return 'not_ready'
+    return deps.control().beats.lostForMs() === 0 && journal.state === 'ok' ? 'ok' : 'degraded'
+  }
+
+  return {
+    health: () => ({
+      status: state(),
+      uptime_seconds: uptime(),
+      agents: agents().length,
+      connectors: [...new Set(connectors().values())].sort(),
+    }),
+    status: () => ({
+      status: state(),
+      name: snapshot()?.gateway.name ?? null,
+      version: VERSION,
+      enforcement_level: snapshot()?.gateway.level ?? null,
+      snapshot_version: snapshot()?.version ?? null,
+      control_plane: controlPlaneOf(deps),
+      lease: deps.control().leaseStep(),
+      kill_switches: kill.effective(),
+      journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes, lost: journal.lost },
+      counts: countsOf(metrics, events, deps.control().holds.waiting),
+      uptime_seconds: uptime(),
+    }),
+    gauges: () => ({
+      activeByAgent: events.activeByAgent(),
+      killEntries: kill.effective(),
+      approvalsPending: deps.control().holds.waiting,
+      connectors: connectors().size,
+      uptimeSeconds: uptime(),
+    }),
+    report: (url) => ({
+      url,
+      version: VERSION,
+      applied_version: snapshot()?.version ?? null,
+      agents: agents().length,
+      uptime_seconds: uptime(),
+      journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes },
+    }),
+  }
+}
+
+function controlPlaneOf({ controlPlaneUrl, control }: ViewDeps) {
+  const { beats } = control()
+  return {
+    url: controlPlaneUrl,
+    connected: beats.isConnected,
+    lost_for_seconds: Math.round(beats.lostForMs() / 1_000),
+  }
+}
+
+function countsOf({ counts }: Metrics, events: Events, held: number) {
+  const active = [...events.activeByAgent().values()].reduce((sum, n) => sum + n, 0)
+  return {
+    total: counts.total,
+    allowed: counts.ALLOW,
+    held: counts.HOLD,
+    denied: counts.DENY,
+    active,
+    waiting: held,
+  }
+}
+
+/** Type by record id, of every connector that owns a host. */
+function connectorTypes(control: ControlPlane): ReadonlyMap<string, string> {
+  const hosts = control.snapshots.current()?.hosts
+  const owners = hosts === undefined ? [] : [...hosts.exact.values(), ...hosts.wildcards.values()].flat()
+  return new Map(owners.map(({ bound }) => [bound.entry.id, bound.connector.name]))
+}

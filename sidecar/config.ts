@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+
+export type GatewayConfig = {
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  /** Without a slash at the end. */
+  readonly controlPlaneUrl: string
+  /** Enrolment with the control plane. */
+  readonly gatewayTokenFile: string
+  /** Bearer of the internal API; made when missing. */
+  readonly internalTokenFile: string
+  readonly dataDir: string
+  readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
+  readonly journalMaxBytes: number
+  readonly logLevel: string
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+const MIN_JOURNAL_BYTES = 64 * 1024
+const JOURNAL_BYTES = 256 * 1024 * 1024
+
+/** Reads the environment. Each error names the variable, what is wrong with it and what to set. */
+export function readConfig(env: Env): GatewayConfig {
+  const dataDir = required(env, 'DATA_DIR', 'a folder for the journal, such as /var/lib/chaperone-gateway')
+  return {
+    host: text(env, 'HOST') ?? '127.0.0.1',
+    port: port(env),
+    controlPlaneUrl: controlPlaneUrl(env),
+    gatewayTokenFile: required(env, 'GATEWAY_TOKEN_FILE', 'the file with the token of an enrolled gateway'),
+    internalTokenFile: text(env, 'INTERNAL_TOKEN_FILE') ?? join(dataDir, 'gateway.token'),
+    dataDir,
+    ca: {
+      certFile: text(env, 'CA_CERT_FILE') ?? join(dataDir, 'ca.crt'),
+      keyFile: text(env, 'CA_KEY_FILE') ?? join(dataDir, 'ca.key'),
+      bundleFile: text(env, 'CA_BUNDLE_FILE') ?? join(dataDir, 'ca-bundle.crt'),
+    },
+    journalMaxBytes: journalMaxBytes(env),
+    logLevel: logLevel(env),
+  }
+}
+
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+function text(env: Env, name: string): string | null {
+  const value = env[name]?.trim()
+  return value === undefined || value === '' ? null : value
+}
+
+function required(env: Env, name: string, what: string): string {
+  const value = text(env, name)
+  if (value !== null) return value
+  throw new Error(`${name} is not set: set it to ${what}`)
+}
+
+function port(env: Env): number {
+  const value = text(env, 'PORT') ?? '9443'
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value)
+  throw new Error(`PORT is "${value}": set it to a number from 0 (any free port) to 65535`)
+}
+
+function controlPlaneUrl(env: Env): string {
+  const what = 'the address of the control plane, such as http://127.0.0.1:3000'
+  const value = required(env, 'CONTROL_PLANE_URL', what)
+  if (/^https?:\/\//.test(value) && URL.canParse(value)) return value.replace(/\/+$/, '')
+  throw new Error(`CONTROL_PLANE_URL is "${value}": set it to ${what}`)
+}
+
+function journalMaxBytes(env: Env): number {
+  const value = text(env, 'JOURNAL_MAX_BYTES')
+  if (value === null) return JOURNAL_BYTES
+  const bytes = Number(value)
+  if (/^\d+$/.test(value) && Number.isSafeInteger(bytes) && bytes >= MIN_JOURNAL_BYTES) return bytes
+  throw new Error(
+    `JOURNAL_MAX_BYTES is "${value}": set it to a whole number of bytes, at least ${MIN_JOURNAL_BYTES}, or leave it out for ${JOURNAL_BYTES}`,
+  )
+}
+
+function logLevel(env: Env): string {
+  const value = text(env, 'LOG_LEVEL') ?? 'info'
+  if (LOG_LEVELS.includes(value)) return value
+  throw new Error(`LOG_LEVEL is "${value}": set it to one of ${LOG_LEVELS.join(', ')}`)
+}

@@ -1,0 +1,140 @@
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import { type DownMessage, type StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type Clock, isoNow } from '../clock.ts'
+import { type Acks, createAcks } from './acks.ts'
+import { type Beats, createBeats } from './beats.ts'
+import { type ControlClient, createControlClient } from './client.ts'
+import { type Commands, createCommands } from './commands.ts'
+import { createHolds, type Holds } from './holds.ts'
+import type { KillState } from './kill-state.ts'
+import { createMacCheck } from './mac.ts'
+import { createSnapshotWaits, type SnapshotWaits } from './snapshot-waits.ts'
+import { createSnapshots, type Snapshots } from './snapshots.ts'
+import { createStatusReports } from './status.ts'
+import { createControlStream } from './stream.ts'
+
+export type ControlPlaneDeps = {
+  readonly url: string
+  /** The gateway's enrolment token. */
+  readonly token: string
+  readonly processId: string
+  readonly kill: KillState
+  readonly clock: Clock
+  readonly random: () => number
+  readonly status: () => StatusBody
+  readonly onSnapshot: (snapshot: Snapshot) => void
+  readonly log: {
+    debug(fields: object, message: string): void
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+/** Everything that the gateway has from its control plane, over one stream down and small calls up. */
+export type ControlPlane = {
+  readonly client: ControlClient
+  readonly beats: Beats
+  readonly snapshots: Snapshots
+  readonly waits: SnapshotWaits
+  readonly holds: Holds
+  readonly commands: Commands
+  /** What is forbidden because the control plane is lost. */
+  leaseStep(): LeaseStep
+  start(): void
+  /** Ends the stream; `client` still works until it is closed. */
+  close(): void
+}
+
+const FAILURE_POLICY = {
+  highRiskAfterSeconds: LIMITS.leaseHighRiskMs / 1_000,
+  writesAfterSeconds: LIMITS.leaseWritesMs / 1_000,
+  everythingAfterSeconds: LIMITS.leaseEverythingMs / 1_000,
+}
+
+export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
+  const { url, token, processId, clock, random, log } = deps
+  const client = createControlClient({ url, token, processId })
+  const ack = createAcks(client, log)
+  const beats = createBeats(clock)
+  const waits = createSnapshotWaits()
+  const commands = createCommands(client, url)
+  const holds = createHolds({ client, random, log })
+  const snapshots = createSnapshots({
+    ...{ client, ack, clock, random, log },
+    onSnapshot(snapshot) {
+      deps.onSnapshot(snapshot)
+      waits.changed()
+    },
+  })
+  const { isConnected, status } = { isConnected: () => beats.isConnected, status: deps.status }
+  const reports = createStatusReports({ client, isConnected, status, log })
+  const stream = createControlStream({
+    ...{ client, controlPlaneUrl: url, beats, random, log },
+    checkMac: createMacCheck(token),
+    handlers: {
+      hello({ gateway }) {
+        deps.kill.setGatewayName(gateway.name)
+        reports.now()
+        holds.reconnected()
+        forwardStops(deps.kill, commands)
+      },
+      manifest: snapshots.offer,
+      kill: (message) => applyKill(message, { ...deps, ack }),
+      verdict: ({ verdict }) => holds.verdict(verdict),
+      execute: (order) => refuseOrder(order, client, log),
+    },
+  })
+
+  return {
+    ...{ client, beats, snapshots, waits, holds, commands },
+    leaseStep() {
+      const lostForMs = beats.lostForMs()
+      if (lostForMs === 0) return 'ok'
+      return leaseStep(lostForMs, snapshots.current()?.gateway.failurePolicy ?? FAILURE_POLICY)
+    },
+    start: stream.start,
+    close() {
+      stream.close()
+      snapshots.close()
+      reports.close()
+    },
+  }
+}
+
+type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & { readonly ack: Acks }
+
+/** Acknowledged only when everything that it stops was cut. */
+function applyKill(
+  { seq, effective }: Extract<DownMessage, { type: 'kill' }>,
+  { kill, clock, log, ack }: KillContext,
+): void {
+  const cut = kill.applyRemote(effective)
+  ack({ kill_seq: seq, applied_at: isoNow(clock) })
+  if (effective.length > 0)
+    log.warn({ scopes: effective.map((entry) => entry.scope), cut }, 'kill switch active')
+}
+
+/** Stops that were set here while the control plane was away. */
+function forwardStops(kill: KillState, commands: Commands): void {
+  for (const { scope, reason } of kill.unforwarded()) {
+    void commands({ command: 'kill-switch', input: { active: true, scope, reason } }).then((reply) => {
+      if (reply.status === 200) kill.setForwarded(scope)
+    })
+  }
+}
+
+/** Said at once, so that nobody waits half a minute for an answer that does not come. */
+function refuseOrder(
+  order: Extract<DownMessage, { type: 'execute' }>,
+  client: ControlClient,
+  log: ControlPlaneDeps['log'],
+): void {
+  const { order_id, action_request_id } = order
+  const error = 'this gateway does not execute orders yet; send the request through the proxy'
+  client
+    .post(SYNC_PATHS.results, { order_id, action_request_id, ok: false, status: null, result: null, error })
+    .catch((cause: unknown) => log.warn({ err: cause, order_id }, 'result of an order not delivered'))
+}

@@ -1,0 +1,214 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../core/errors.ts'
+import type { Snapshot } from '../core/snapshot/snapshot.ts'
+import { LIMITS } from '../core/wire/limits.ts'
+import { type AgentPorts, createAgentPorts } from './admin/agent-ports.ts'
+import type { ApiRoute } from './admin/api-route.ts'
+import { createInternalApi } from './admin/internal-api.ts'
+import { createRecent } from './admin/recent.ts'
+import { agentRoutes } from './admin/routes-agents.ts'
+import { forwardRoutes } from './admin/routes-forward.ts'
+import { killRoutes } from './admin/routes-kill.ts'
+import { stateRoutes } from './admin/routes-state.ts'
+import { loadOrCreateToken, readToken } from './admin/token-file.ts'
+import { createView } from './admin/view.ts'
+import { systemClock } from './clock.ts'
+import { type GatewayConfig, isLoopback } from './config.ts'
+import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
+import { createKillState } from './control/kill-state.ts'
+import { createLive } from './control/live.ts'
+import { createRate } from './control/rate.ts'
+import { createUploader, type Uploader } from './control/records.ts'
+import { createEvents } from './events.ts'
+import { createIds } from './ids.ts'
+import { Journal } from './journal/journal.ts'
+import { lockDataDir } from './journal/lock.ts'
+import { createFront, type Front } from './listener/front.ts'
+import { createMetrics } from './metrics.ts'
+import { createAdmit } from './pipeline/admit.ts'
+import { createPipeline } from './pipeline/pipeline.ts'
+import type { PipelinePorts } from './pipeline/ports.ts'
+import { type Authority, loadAuthority } from './tls/authority.ts'
+import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
+import { createDialer } from './upstream/dial.ts'
+import { createUpstream } from './upstream/http.ts'
+
+export type Gateway = {
+  readonly port: number
+  /** Stops accepting, ends holds with 503, uploads what is left. Takes less than two seconds. */
+  close(): Promise<void>
+}
+
+const FIRST_SNAPSHOT_MS = 5_000
+const CLOSE_GRACE_MS = 700
+const LAST_UPLOAD_MS = 600
+const MAX_LEAVES = 5_000
+const HEAD_TIMEOUT_MS = 30_000
+const CHANGE_MS = 500
+const REGISTER_MS = 2_000
+
+/**
+ * The whole process. Resolves when it listens and has its first snapshot, or 5 s later without one: it then answers
+ * 503 until the control plane comes. Rejects with what to change when it cannot start.
+ */
+export async function createGateway(config: GatewayConfig, log: Logger): Promise<Gateway> {
+  const token = await readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')
+  const authority = await loadAuthority(config.ca)
+  const leaf = createLeafCache(authority, { max: MAX_LEAVES })
+  const core = createCore(config, { log, token, leaf })
+  try {
+    return await serve(config, { log, authority, leaf, core })
+  } catch (error) {
+    await shutDown({ ...core, front: null, log })
+    throw error
+  }
+}
+
+type Core = ReturnType<typeof createCore>
+
+/** Everything but sockets that agents reach: state, control plane, pipeline. */
+function createCore(config: GatewayConfig, given: { log: Logger; token: string; leaf: LeafCache }) {
+  const { log, token, leaf } = given
+  const lock = lockDataDir(config.dataDir)
+  const clock = systemClock
+  const newId = createIds()
+  const live = createLive()
+  const metrics = createMetrics()
+  const recent = createRecent()
+  const events = createEvents({ metrics, recent, log })
+  const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
+  const address = { url: '' }
+  const journal = new Journal({
+    dir: join(config.dataDir, 'journal'),
+    processId: newId('process'),
+    maxBytes: config.journalMaxBytes,
+    log,
+    onBatchReady: () => uploader.wake(),
+  })
+  const view = createView({
+    ...{ clock, kill, journal, events, metrics, controlPlaneUrl: config.controlPlaneUrl },
+    control: () => control,
+  })
+  const control: ControlPlane = createControlPlane({
+    ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
+    random: Math.random,
+    status: () => view.report(address.url),
+    onSnapshot: (snapshot) => preMint(leaf, snapshot),
+  })
+  const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
+  const upstream = createUpstream({ dialer: createDialer(), monotonicMs: clock.monotonicMs })
+  const ports: PipelinePorts = {
+    ...{ kill, journal, holds: control.holds, live, events, clock, newId },
+    snapshot: control.snapshots.current,
+    lease: { step: control.leaseStep },
+    rate: createRate(clock.monotonicMs),
+  }
+  return {
+    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live },
+    view,
+    metrics,
+    recent,
+    events,
+  }
+}
+
+type Served = {
+  readonly log: Logger
+  readonly authority: Authority
+  readonly leaf: LeafCache
+  readonly core: Core
+}
+
+async function serve(config: GatewayConfig, { log, authority, leaf, core }: Served): Promise<Gateway> {
+  const { control, uploader, ports } = core
+  const internalToken = await loadOrCreateToken(config.internalTokenFile)
+  const front: Front = createFront({
+    ...{ leaf, log },
+    handle: createPipeline(ports, core.upstream),
+    admit: createAdmit(ports),
+    api: (request) => api(request),
+    newRequestId: () => ports.newId('request'),
+    limits: {
+      maxConnections: LIMITS.maxConnections,
+      idleTimeoutMs: LIMITS.idleTimeoutMs,
+      headTimeoutMs: HEAD_TIMEOUT_MS,
+    },
+  })
+  const agentPorts = createAgentPorts({ file: join(config.dataDir, 'ports.json'), front, log })
+  const api = createInternalApi({
+    token: internalToken,
+    isLoopbackOnly: isLoopback(config.host),
+    routes: routesOf(core, { agentPorts, caPem: authority.caPem }),
+    log,
+  })
+  const port = await front.listen(config.port, config.host)
+  core.address.url = `http://${config.host}:${port}`
+  await agentPorts.reopen()
+  control.start()
+  uploader.start()
+  await control.waits.until(() => control.snapshots.current() !== null, FIRST_SNAPSHOT_MS)
+  log.info({ port, snapshot: control.snapshots.current()?.version ?? null }, 'gateway listens')
+  return { port, close: () => shutDown({ ...core, front, log }) }
+}
+
+/** Spec 4.2, all of it. */
+function routesOf(core: Core, given: { agentPorts: AgentPorts; caPem: string }): readonly ApiRoute[] {
+  const { control, view, metrics, recent, events, kill } = core
+  const { commands, waits, snapshots } = control
+  const version = () => snapshots.current()?.version ?? null
+  return [
+    ...forwardRoutes({
+      ...{ commands, version },
+      untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
+    }),
+    ...killRoutes({ commands, kill }),
+    ...agentRoutes({
+      ...{ commands, ports: given.agentPorts, caPem: given.caPem, snapshot: snapshots.current },
+      activeByAgent: events.activeByAgent,
+      untilKnown: (name) =>
+        waits.until(() => snapshots.current()?.agentsByName.has(name) === true, REGISTER_MS),
+    }),
+    ...stateRoutes({
+      ...{ health: view.health, status: view.status, recent },
+      scrape: () => metrics.scrape(view.gauges()),
+      internalMetrics: () => metrics.internal(view.gauges()),
+    }),
+  ]
+}
+
+/** The identities of all hosts that are intercepted, before their first request. */
+function preMint(leaf: LeafCache, { hosts }: Snapshot): void {
+  const intercepted = [...hosts.exact].filter(([, owners]) =>
+    owners.some(({ bound }) => bound.entry.tlsMode === 'intercept'),
+  )
+  leaf.preMint(intercepted.map(([host]) => host))
+}
+
+type Running = Pick<Core, 'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live'> & {
+  readonly front: Front | null
+  readonly log: Logger
+}
+
+async function shutDown({
+  front,
+  control,
+  uploader,
+  upstream,
+  live,
+  journal,
+  lock,
+  log,
+}: Running): Promise<void> {
+  control.close()
+  const stopping = new ChaperoneError('not_ready', { detail: 'The gateway is stopping.', retryAfterS: 2 })
+  control.holds.failAll(stopping)
+  await front?.close(CLOSE_GRACE_MS)
+  live.abortAll(stopping)
+  await uploader.close(LAST_UPLOAD_MS)
+  await upstream.close()
+  await control.client.close()
+  journal.close()
+  lock.release()
+  log.info({}, 'gateway stopped')
+}

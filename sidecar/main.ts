@@ -1,0 +1,40 @@
+import { pino } from 'pino'
+import { readConfig } from './config.ts'
+import { createGateway, type Gateway } from './gateway.ts'
+
+/** The gateway as a process: environment in, signals and the parent's channel out. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const log = pino({ level: config.logLevel, base: { component: 'gateway' } })
+  let gateway: Gateway | null = null
+  stopWhenTold(async () => {
+    // Before it serves there is nothing to finish: the journal and the lock are made to be left at any moment.
+    await gateway?.close()
+  })
+  gateway = await createGateway(config, log)
+  process.send?.({ type: 'ready', host: config.host, port: gateway.port })
+}
+
+function stopWhenTold(close: () => Promise<void>): void {
+  let isStopping = false
+  const stop = (): void => {
+    if (isStopping) return
+    isStopping = true
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => fail('did not stop cleanly', error),
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  if (process.send !== undefined) process.on('disconnect', stop)
+}
+
+function fail(what: string, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`The gateway ${what}. ${message}\n`)
+  if (process.send === undefined || !process.connected) process.exit(1)
+  process.send({ type: 'fatal', message }, () => process.exit(1))
+}
+
+main().catch((error: unknown) => fail('cannot start', error))
