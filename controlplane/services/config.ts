@@ -42,6 +42,8 @@ export type NewPermission = {
 /** What the dashboard may read and change of gateways, connectors and permissions. */
 export type Config = {
   gateways(): Promise<readonly GatewayRow[]>
+  /** By id, by full name, or by the name inside the namespace `default`; throws `not_found`. */
+  gatewayNamed(nameOrId: string): Promise<GatewayRow>
   changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
   connectors(): Promise<readonly ConnectorRow[]>
   /** Without a gateway it is for the local one. */
@@ -56,6 +58,7 @@ export function createConfig(deps: ConfigDeps): Config {
   const { db, orgId } = deps
   return {
     gateways: () => listGateways(db),
+    gatewayNamed: (nameOrId) => requireGateway(db, nameOrId),
     changeGateway: (by, id, change) => db.tx((q) => changeGateway(q, { by, id, change })),
     connectors: () => listConnectors(db),
     addConnector: (by, gateway, input) =>

@@ -6,7 +6,7 @@ import {
   type ParsedPolicy,
   parsePolicyYaml,
 } from '../../core/decision/policy-document.ts'
-import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
@@ -20,6 +20,7 @@ import {
   lockPolicy,
   type PolicyChanges,
   type PolicyRow,
+  type PolicyTestResult,
   updatePolicy,
 } from '../store/policies.ts'
 import type { Db, Query } from '../store/query.ts'
@@ -153,7 +154,9 @@ type Checked = {
 function check(deps: PoliciesDeps, policyYaml: string): Checked {
   try {
     const parsed = parsePolicyYaml(policyYaml)
-    const tests = runPolicyTests(parsed.document, deps.knownAction)
+    const tests = runPolicyTests(parsed.document, deps.knownAction).map(({ name, passed, expected, got }) =>
+      passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
+    )
     return { parsed, tests, passed: tests.every((test) => test.passed) }
   } catch (error) {
     if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)

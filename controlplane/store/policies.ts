@@ -1,10 +1,13 @@
-import type { PolicyTestResult as TestResult } from '../../core/decision/policy-tests.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
 
 /** How one of a policy's own tests went. */
-export type PolicyTestResult = Pick<TestResult, 'name' | 'passed'> &
-  Partial<TestResult> & { readonly failure?: string }
+export type PolicyTestResult = {
+  readonly name: string
+  readonly passed: boolean
+  /** `expected …, got …`, when it failed. */
+  readonly failure?: string
+}
 
 export type PolicyRow = {
   readonly id: string

@@ -1,0 +1,145 @@
+import * as z from 'zod'
+import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
+import { actorOf } from '../events.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Config } from '../services/config.ts'
+import { authOf, ownedDomains } from '../services/connector-domains.ts'
+import type { ConnectorRow } from '../store/connectors.ts'
+import type { GatewayRow } from '../store/gateways.ts'
+import type { PermissionRow } from '../store/permissions.ts'
+import { AgentName, ConnectorFields, Id, Ok } from './fields.ts'
+
+export type ConnectorRoutesDeps = { readonly config: Config }
+
+const GatewayRef = z.string().min(1).max(253)
+const Listed = z.looseObject({ id: z.string() })
+const Agent = z.union([z.literal('*'), AgentName])
+
+/** Extensions: rows can be listed and removed one by one; those of manifests answer 409. */
+export function createConnectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
+  return [...connectors(deps), ...permissions(deps)]
+}
+
+function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/connectors',
+      auth: 'admin',
+      summary: 'All connectors; credentials are never shown',
+      response: z.object({ connectors: z.array(Listed) }),
+      handler: async () => {
+        const [rows, gateways] = await Promise.all([config.connectors(), config.gateways()])
+        return { connectors: rows.map((row) => connectorView(row, gateways)) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/connectors',
+      auth: 'admin',
+      summary: 'Adds a connector to a gateway, or gives the same one a new token',
+      body: z.strictObject({ ...ConnectorFields, gateway: GatewayRef.optional() }),
+      response: Ok.extend({ id: z.string(), type: z.string(), domains: z.array(z.string()) }),
+      handler: async ({ body, principal }) => {
+        const { gateway, ...input } = body
+        const { row, domains } = await config.addConnector(actorOf(principal), gateway, input)
+        return { ok: true, id: row.id, type: row.type, domains }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/dashboard/connectors',
+      auth: 'admin',
+      summary: 'Removes a connector and its credential',
+      query: z.strictObject({ connector_id: Id }),
+      response: Ok,
+      handler: async ({ query, principal }) => {
+        await config.removeConnector(actorOf(principal), query.connector_id)
+        return { ok: true }
+      },
+    }),
+  ]
+}
+
+function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/permissions',
+      auth: 'admin',
+      summary: 'Permissions of one gateway, or of all',
+      query: z.strictObject({ gateway: GatewayRef.optional() }),
+      response: z.object({ permissions: z.array(Listed) }),
+      handler: async ({ query }) => {
+        const [rows, gateways] = await Promise.all([config.permissions(query.gateway), config.gateways()])
+        return { permissions: rows.map((row) => permissionView(row, gateways)) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/permissions',
+      auth: 'admin',
+      summary: 'Sets a permission: one per gateway, agent, connector type and pattern',
+      body: z.strictObject({
+        gateway_name: GatewayRef,
+        connector_type: ConnectorType,
+        action_pattern: PatternSchema,
+        decision: RuleDecisionSchema,
+        agent: Agent.default('*'),
+      }),
+      response: Ok.extend({ id: z.string() }),
+      handler: async ({ body, principal }) => {
+        const { id } = await config.setPermission(actorOf(principal), {
+          gateway: body.gateway_name,
+          connectorType: body.connector_type,
+          actionPattern: body.action_pattern,
+          decision: body.decision,
+          agent: body.agent,
+        })
+        return { ok: true, id }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/dashboard/permissions',
+      auth: 'admin',
+      summary: 'Removes a permission',
+      query: z.strictObject({ permission_id: Id }),
+      response: Ok,
+      handler: async ({ query, principal }) => {
+        await config.removePermission(actorOf(principal), query.permission_id)
+        return { ok: true }
+      },
+    }),
+  ]
+}
+
+function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.infer<typeof Listed> {
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    domains: ownedDomains(row),
+    auth_type: authOf(row.spec).type,
+    has_token: row.credential !== null,
+    gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
+    source: row.source,
+    managed_by: row.managedBy,
+    created_at: row.createdAt,
+  }
+}
+
+function permissionView(row: PermissionRow, gateways: readonly GatewayRow[]): z.infer<typeof Listed> {
+  return {
+    id: row.id,
+    gateway_name: gateways.find((gateway) => gateway.id === row.gatewayId)?.name ?? row.gatewayId,
+    agent: row.agent,
+    connector_type: row.connectorType,
+    action_pattern: row.actionPattern,
+    decision: row.decision,
+    reason: row.reason,
+    source: row.source,
+    managed_by: row.managedBy,
+    created_at: row.createdAt,
+  }
+}

@@ -1,0 +1,129 @@
+import * as z from 'zod'
+import { actorOf } from '../events.ts'
+import { type Route, route } from '../http/route.ts'
+import type { AgentFields, Agents } from '../services/agents.ts'
+import type { Config } from '../services/config.ts'
+import type { AgentRow } from '../store/agents.ts'
+import type { GatewayRow } from '../store/gateways.ts'
+import { AgentName, Environment, Id, Ok, Runtime } from './fields.ts'
+
+export type PeopleRoutesDeps = {
+  readonly agents: Agents
+  readonly config: Pick<Config, 'gateways' | 'gatewayNamed'>
+}
+
+const Capabilities = z.array(z.string().min(1).max(128)).max(64)
+const Metadata = z.record(z.string(), z.unknown())
+const AgentView = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
+
+const CreateBody = z.strictObject({
+  name: AgentName,
+  runtime: Runtime,
+  environment: Environment,
+  capabilities: Capabilities.optional(),
+  metadata: Metadata.optional(),
+  gateway: z.string().min(1).max(253).optional(),
+})
+
+const PatchFields = z.strictObject({
+  agent_id: Id,
+  action: z.enum(['suspend', 'activate', 'revoke', 'rotate_key']).optional(),
+  name: AgentName.optional(),
+  runtime: Runtime.optional(),
+  environment: Environment.optional(),
+  capabilities: Capabilities.optional(),
+  metadata: Metadata.optional(),
+  gateway: z.string().min(1).max(253).optional(),
+})
+
+const PatchBody = PatchFields.refine((body) => Object.keys(body).length > 1, {
+  path: ['action'],
+  message: 'name an action or a field to change',
+})
+
+const STATUS_OF = { suspend: 'suspended', activate: 'active', revoke: 'revoked' } as const
+
+export function createPeopleRoutes(deps: PeopleRoutesDeps): readonly Route[] {
+  return [list(deps), create(deps), patch(deps)]
+}
+
+function list({ agents, config }: PeopleRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/api/dashboard/agents',
+    auth: 'admin',
+    summary: 'All agents, revoked ones too',
+    response: z.object({ agents: z.array(AgentView) }),
+    handler: async () => {
+      const [rows, gateways] = await Promise.all([agents.list(), config.gateways()])
+      return { agents: rows.map((row) => agentView(row, gateways)) }
+    },
+  })
+}
+
+function create({ agents, config }: PeopleRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/dashboard/agents',
+    auth: 'admin',
+    summary: 'Creates an agent; its key is shown this once',
+    body: CreateBody,
+    response: Ok.extend({ agent_id: z.string(), api_key: z.string(), api_key_prefix: z.string() }),
+    handler: async ({ body, principal }) => {
+      const { gateway, ...input } = body
+      const gatewayId = gateway === undefined ? undefined : (await config.gatewayNamed(gateway)).id
+      const { agent, key } = await agents.create(actorOf(principal), { ...input, gatewayId })
+      return { ok: true, agent_id: agent.id, api_key: key.key, api_key_prefix: key.prefix }
+    },
+  })
+}
+
+function patch({ agents, config }: PeopleRoutesDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/api/dashboard/agents',
+    auth: 'admin',
+    summary: 'Suspends, activates, revokes an agent, gives it a new key, or changes its fields',
+    body: PatchBody,
+    response: Ok.extend({
+      agent: AgentView,
+      api_key: z.string().optional(),
+      api_key_prefix: z.string().optional(),
+    }),
+    handler: async ({ body, principal }) => {
+      const { agent_id: id, action, gateway, ...rest } = body
+      const by = actorOf(principal)
+      const view = async (row: AgentRow) => agentView(row, await config.gateways())
+      if (action === 'rotate_key') {
+        const { agent, key } = await agents.rotateKey(by, id)
+        return { ok: true, agent: await view(agent), api_key: key.key, api_key_prefix: key.prefix }
+      }
+      if (action !== undefined)
+        return { ok: true, agent: await view(await agents.setStatus(by, id, STATUS_OF[action])) }
+      const moved = gateway === undefined ? {} : { gatewayId: (await config.gatewayNamed(gateway)).id }
+      return { ok: true, agent: await view(await agents.update(by, id, { ...given(rest), ...moved })) }
+    },
+  })
+}
+
+function agentView(row: AgentRow, gateways: readonly GatewayRow[]): z.infer<typeof AgentView> {
+  return {
+    agent_id: row.id,
+    name: row.name,
+    runtime: row.runtime,
+    environment: row.environment,
+    status: row.status,
+    capabilities: row.capabilities,
+    metadata: row.metadata,
+    api_key_prefix: row.apiKeyPrefix,
+    gateway: gateways.find((gateway) => gateway.id === row.gatewayId)?.name ?? null,
+    last_seen_at: row.lastSeenAt,
+    source: row.source,
+    managed_by: row.managedBy,
+    created_at: row.createdAt,
+  }
+}
+
+function given(fields: z.infer<typeof PatchBody> extends infer B ? Partial<B> : never): AgentFields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

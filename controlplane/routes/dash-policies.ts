@@ -1,0 +1,134 @@
+import * as z from 'zod'
+import { PolicySpec } from '../../core/crd/schemas.ts'
+import { actorOf } from '../events.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Policies, SavedPolicy } from '../services/policies.ts'
+import type { PolicyRow } from '../store/policies.ts'
+import { Id, Ok } from './fields.ts'
+
+export type PolicyRoutesDeps = { readonly policies: Policies }
+
+const Fields = {
+  name: z.string().min(1).max(253),
+  description: z.string().max(2_000),
+  policyYaml: z
+    .string()
+    .min(1)
+    .max(256 * 1024),
+  enabled: z.boolean(),
+  priority: PolicySpec.shape.priority.unwrap(),
+  tags: PolicySpec.shape.tags.unwrap(),
+  mode: PolicySpec.shape.mode.unwrap(),
+}
+const { name, policyYaml, ...Others } = Fields
+const CreateBody = z.strictObject({ name, policyYaml, ...z.strictObject(Others).partial().shape })
+const PatchBody = z
+  .strictObject({
+    policy_id: Id,
+    expected_version: z.int().min(1).optional(),
+    ...z.strictObject(Fields).partial().shape,
+  })
+  .refine(({ policy_id: _id, expected_version: _version, ...fields }) => Object.keys(fields).length > 0, {
+    path: ['policyYaml'],
+    message: 'name a field to change',
+  })
+
+const TestView = z.object({ name: z.string(), passed: z.boolean(), failure: z.string().optional() })
+const Saved = Ok.extend({
+  policy_id: z.string(),
+  version: z.number(),
+  /** False: the text is stored, its tests fail, and what was in force before still is. */
+  active: z.boolean(),
+  tests: z.array(TestView),
+  warnings: z.array(z.string()),
+})
+
+export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
+  return [list(deps), create(deps), patch(deps), remove(deps)]
+}
+
+function list({ policies }: PolicyRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/api/dashboard/policies',
+    auth: 'admin',
+    summary: 'All policies with their texts and how their tests went',
+    response: z.object({ policies: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
+    handler: async () => ({ policies: (await policies.list()).map(policyView) }),
+  })
+}
+
+function create({ policies }: PolicyRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/dashboard/policies',
+    auth: 'admin',
+    summary: 'Creates a policy and runs its tests',
+    body: CreateBody,
+    response: Saved,
+    handler: async ({ body, principal }) => savedView(await policies.create(actorOf(principal), body)),
+  })
+}
+
+function patch({ policies }: PolicyRoutesDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/api/dashboard/policies',
+    auth: 'admin',
+    summary: 'Changes a policy; 409 when expected_version is not its version any more',
+    body: PatchBody,
+    response: Saved,
+    handler: async ({ body, principal }) => {
+      const { policy_id: id, expected_version: expected, ...fields } = body
+      return savedView(await policies.update(actorOf(principal), id, fields, expected))
+    },
+  })
+}
+
+function remove({ policies }: PolicyRoutesDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/api/dashboard/policies',
+    auth: 'admin',
+    summary: 'Removes a policy',
+    query: z.strictObject({ policy_id: Id }),
+    response: Ok,
+    handler: async ({ query, principal }) => {
+      await policies.remove(actorOf(principal), query.policy_id)
+      return { ok: true }
+    },
+  })
+}
+
+function savedView({ row, warnings }: SavedPolicy): z.infer<typeof Saved> {
+  const active = row.activeVersion === row.version
+  return {
+    ok: true,
+    policy_id: row.id,
+    version: row.version,
+    active,
+    tests: [...row.tests],
+    warnings: [...warnings],
+  }
+}
+
+function policyView(row: PolicyRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    enabled: row.enabled,
+    priority: row.priority,
+    tags: row.tags,
+    mode: row.mode,
+    policyYaml: row.policyYaml,
+    version: row.version,
+    active: row.activeVersion === row.version,
+    active_version: row.activeVersion,
+    tests: row.tests,
+    source: row.source,
+    managed_by: row.managedBy,
+    created_at: row.createdAt,
+    updated_at: row.updatedAt,
+  }
+}

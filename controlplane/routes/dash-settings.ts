@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { actorOf } from '../events.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Settings } from '../services/settings.ts'
+import { Ok } from './fields.ts'
+
+const Value = z.string().max(8_192)
+const SettingsBody = z.strictObject({
+  settings: z.strictObject({
+    chat_bot_token: Value.optional(),
+    chat_signing_secret: Value.optional(),
+    chat_channel_id: Value.optional(),
+    codehost_pat: Value.optional(),
+    gateway_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)]).optional(),
+  }),
+})
+
+export function createSettingsRoutes({ settings }: { readonly settings: Settings }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/settings',
+      auth: 'admin',
+      summary: 'Settings that are set; secrets are masked',
+      response: z.object({ settings: z.record(z.string(), z.string()) }),
+      handler: async () => ({ settings: await settings.masked() }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/dashboard/settings',
+      auth: 'admin',
+      summary: 'Merges settings; an empty string removes one, a mask changes nothing',
+      body: SettingsBody,
+      response: Ok,
+      handler: async ({ body, principal }) => {
+        await settings.update(actorOf(principal), body.settings)
+        return { ok: true }
+      },
+    }),
+  ]
+}

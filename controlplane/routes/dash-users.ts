@@ -1,0 +1,86 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { UserPrincipal } from '../http/auth.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Users } from '../services/users.ts'
+import type { UserRow } from '../store/users.ts'
+import { userOf } from './auth.ts'
+import { Email, Id, RoleSchema } from './fields.ts'
+
+export type UserRoutesDeps = {
+  readonly users: Users
+  /** Without a slash at the end; for links that people get. */
+  readonly baseUrl: () => string
+}
+
+/** Spec 4.4 and its extensions: one action at a time. */
+const UsersBody = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('change_role'), user_id: Id, role: RoleSchema }),
+  z.strictObject({ action: z.literal('suspend'), user_id: Id }),
+  z.strictObject({ action: z.literal('activate'), user_id: Id }),
+  z.strictObject({
+    action: z.literal('set_groups'),
+    user_id: Id,
+    groups: z.array(z.string().min(1).max(128)).max(64),
+  }),
+  z.strictObject({ action: z.literal('create_key'), user_id: Id }),
+  z.strictObject({ action: z.literal('invite'), email: Email, role: RoleSchema.default('viewer') }),
+])
+
+export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/users',
+      auth: 'admin',
+      summary: 'All users',
+      response: z.object({
+        users: z.array(z.looseObject({ id: z.string(), email: z.string(), role: RoleSchema })),
+      }),
+      handler: async () => ({ users: (await deps.users.list()).map(userView) }),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/users',
+      auth: 'admin',
+      summary: 'Changes a role, suspends, activates, sets groups, makes an approver key, or invites',
+      body: UsersBody,
+      response: z.looseObject({ ok: z.literal(true) }),
+      handler: async ({ body, principal }) => act(deps, userOf(principal), body),
+    }),
+  ]
+}
+
+async function act(
+  { users, baseUrl }: UserRoutesDeps,
+  by: UserPrincipal,
+  body: z.infer<typeof UsersBody>,
+): Promise<Record<string, unknown>> {
+  switch (body.action) {
+    case 'change_role':
+      return { ok: true, role: (await users.changeRole(by, body.user_id, body.role)).role }
+    case 'suspend':
+      return { ok: true, role: (await users.suspend(by, body.user_id)).role }
+    case 'activate':
+      return { ok: true, role: (await users.activate(by, body.user_id)).role }
+    case 'set_groups': {
+      const { role, groups } = await users.setGroups(by, body.user_id, body.groups)
+      return { ok: true, role, groups }
+    }
+    case 'create_key':
+      return { ok: true, api_key: await users.createKey(by, body.user_id) }
+    case 'invite': {
+      const token = await users.invite(by, body.email, body.role)
+      return { ok: true, invite_link: `${baseUrl()}/setup?invite=${token}`, invite_token: token }
+    }
+    default:
+      throw new ChaperoneError('internal', {
+        detail: `unhandled action ${JSON.stringify(body satisfies never)}`,
+      })
+  }
+}
+
+function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {
+  const { id, email, name, role, status, groups } = row
+  return { id, email, name, role, status, groups, created_at: row.createdAt }
+}

@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+
+/** Names of agents: they are the user name of `Proxy-Authorization: Basic`, and parts of scopes and patterns. */
+export const AgentName = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(
+    /^[^\s:*]([^:*\p{Cc}]*[^\s:*])?$/u,
+    'has no `:`, `*` or control characters, and no blank at either end',
+  )
+export const GatewayName = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/, 'has letters, digits, blanks and . _ / - only')
+export const Environment = z.string().min(1).max(64)
+export const Runtime = z.string().max(128)
+export const Id = z.string().min(1).max(100)
+export const RoleSchema = z.enum(['owner', 'admin', 'member', 'viewer'])
+export const Email = z.email('is no e-mail address').max(320)
+export const Ok = z.object({ ok: z.literal(true) })
+
+/** `limit` of a list, as it stands in a query. */
+export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)
+
+export const ConnectorFields = {
+  type: ConnectorType,
+  token: z.string().min(1).max(65_536),
+  domains: z.array(z.string().min(1).max(253)).max(64).optional(),
+  auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
+  header: z.string().min(1).max(64).optional(),
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+}
+
+/** A connector of the wizard or the quick setup. */
+export const SetupConnectorSchema = z
+  .strictObject({
+    ...ConnectorFields,
+    accessRule: z.enum(['allow_all', 'read_only', 'require_approval', 'custom']),
+    customPatterns: z
+      .array(z.strictObject({ pattern: PatternSchema, decision: RuleDecisionSchema }))
+      .max(256)
+      .optional(),
+  })
+  .refine((connector) => connector.accessRule !== 'custom' || (connector.customPatterns?.length ?? 0) > 0, {
+    path: ['customPatterns'],
+    message: 'is required with accessRule custom',
+  })

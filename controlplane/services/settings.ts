@@ -1,0 +1,65 @@
+import type { Keyring } from '../crypto/keyring.ts'
+import { type Actor, recordEvent } from '../events.ts'
+import { bumpVersion } from '../store/config-version.ts'
+import type { Db, Query } from '../store/query.ts'
+import { deleteSetting, getSetting, listSettings, putSetting } from '../store/settings.ts'
+
+/** Spec 2.9. */
+export const SETTING_KEYS = [
+  'chat_bot_token',
+  'chat_signing_secret',
+  'chat_channel_id',
+  'codehost_pat',
+  'gateway_url',
+] as const
+export type SettingKey = (typeof SETTING_KEYS)[number]
+
+/** Stands for a secret that is set; written back it changes nothing. */
+export const MASK = '********'
+const CLEAR: ReadonlySet<string> = new Set(['gateway_url', 'chat_channel_id'])
+
+export type Settings = {
+  /** Secrets as `MASK`. */
+  masked(): Promise<Readonly<Record<string, string>>>
+  /** Merges; an empty string removes the key. */
+  update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
+  /** In clear, for whoever uses it; null when not set. */
+  read(key: SettingKey, q?: Query): Promise<string | null>
+}
+
+type SettingsDeps = { readonly db: Db; readonly orgId: string; readonly keyring: Keyring }
+
+export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
+  const store = async (q: Query, [key, value]: readonly [string, string]) => {
+    if (value === '') return deleteSetting(q, orgId, key)
+    return putSetting(q, orgId, { key, value: CLEAR.has(key) ? value : keyring.seal(value, place(key)) })
+  }
+  return {
+    async masked() {
+      const stored = await listSettings(db, orgId)
+      return Object.fromEntries(
+        stored.map(({ key, value }) => [key, typeof value === 'string' ? value : MASK]),
+      )
+    },
+    async update(by, values) {
+      const changes = Object.entries(values).filter(([, value]) => value !== undefined && value !== MASK)
+      if (changes.length === 0) return
+      await db.tx(async (q) => {
+        for (const change of changes) await store(q, change)
+        const keys = changes.map(([key]) => key)
+        await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys } })
+        // Gateways may be sent a credential of the settings.
+        await bumpVersion(q)
+      })
+    },
+    async read(key, q = db) {
+      const value = await getSetting(q, orgId, key)
+      if (value === undefined) return null
+      return typeof value === 'string' ? value : keyring.open(value, place(key))
+    },
+  }
+}
+
+function place(key: string): string {
+  return `setting ${key}`
+}
