@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import { agentEnvironment } from '../../../controlplane/cli/agent-environment.ts'
+
+const input = {
+  proxyUrl: 'http://127.0.0.1:41001',
+  caFile: '/d/ca.crt',
+  caBundleFile: '/d/ca-bundle.crt',
+  wgetrcFile: '/d/wgetrc',
+}
+
+it('sets the proxy in both cases, because wget reads only one and others only the other', () => {
+  const env = agentEnvironment({ ...input, env: {} })
+  for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'])
+    expect(env[name]).toBe('http://127.0.0.1:41001')
+})
+
+it('exempts nothing but loopback, whatever the caller had exempted', () => {
+  const env = agentEnvironment({ ...input, env: { NO_PROXY: '*', no_proxy: 'api.github.com' } })
+  expect(env['NO_PROXY']).toBe('localhost,127.0.0.1,::1')
+  expect(env['no_proxy']).toBe('localhost,127.0.0.1,::1')
+})
+
+it('points variables that replace the roots at the bundle, and the one that adds at our certificate', () => {
+  const env = agentEnvironment({ ...input, env: {} })
+  const bundles = [
+    'SSL_CERT_FILE',
+    'REQUESTS_CA_BUNDLE',
+    'CURL_CA_BUNDLE',
+    'GIT_SSL_CAINFO',
+    'AWS_CA_BUNDLE',
+    'PIP_CERT',
+    'DENO_CERT',
+    'CARGO_HTTP_CAINFO',
+    'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  ]
+  for (const name of bundles) expect(env[name], name).toBe('/d/ca-bundle.crt')
+  expect(env['NODE_EXTRA_CA_CERTS']).toBe('/d/ca.crt')
+  expect(env['NODE_USE_ENV_PROXY']).toBe('1')
+})
+
+it('gives SDKs placeholder keys only where the caller has none', () => {
+  const env = agentEnvironment({ ...input, env: { OPENAI_API_KEY: 'mine', STRIPE_API_KEY: '' } })
+  expect(env['OPENAI_API_KEY']).toBe('mine')
+  expect(env['STRIPE_API_KEY']).toMatch(/placeholder/)
+  for (const name of ['GITHUB_TOKEN', 'GH_TOKEN', 'ANTHROPIC_API_KEY', 'SLACK_BOT_TOKEN'])
+    expect(env[name]).toMatch(/placeholder/)
+})
+
+it('keeps what the caller gave Java and adds the proxy', () => {
+  const env = agentEnvironment({ ...input, env: { JAVA_TOOL_OPTIONS: '-Xmx1g' } })
+  expect(env['JAVA_TOOL_OPTIONS']).toMatch(/^-Xmx1g .*-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=41001/)
+  expect(env['JAVA_TOOL_OPTIONS']).toContain('-Djdk.http.auth.tunneling.disabledSchemes=')
+})
