@@ -65,6 +65,8 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // Everything below space but tab, and DEL: what no field value may hold.
 const BAD_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
+const NOT_ASCII = /[^\t\u0020-\u007e]/
+
 /** Judges every header field once and keeps those that other rules need. */
 export function readHeaders(raw: RawRequest): HeaderFacts | Refusal {
   if (blockBytes(raw) > LIMITS.headerBlockBytes) return tooLarge()
@@ -103,6 +105,10 @@ function judgeField(
     return refusal('malformed_request', 'a header name holds a character that is not allowed there')
   if (BAD_VALUE.test(value))
     return refusal('malformed_request', `the header ${name} holds a control character`)
+  // JavaScript trims no-break spaces, servers do not: where we interpret a value it is ASCII.
+  if (READ.has(lower) && NOT_ASCII.test(value)) {
+    return refusal('malformed_request', `the header ${name} holds a character that is not ASCII`)
+  }
   if (OVERRIDES.has(lower)) {
     return refusal(
       'ambiguous_request',

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { classify, decidingKeys } from '../../../core/connectors/classify.ts'
+import type { Classification } from '../../../core/connectors/connector.ts'
+import { type BoundConnector, bindConnector } from '../../../core/connectors/registry.ts'
+import { parseBody } from '../../../core/request/body.ts'
+import { isRefusal, type RawRequest } from '../../../core/request/canonical.ts'
+import { canonicalise } from '../../../core/request/canonicalise.ts'
+import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+
+/** One line of `test/golden/requests/*.json`: a request in no transport's words, and what it is. */
+export type GoldenCase = {
+  readonly name: string
+  readonly connector: ConnectorEntry['type']
+  readonly request: {
+    readonly method: string
+    readonly target: string
+    /** Where it goes when that is not the connector's usual host. */
+    readonly host?: string
+    readonly headers: ReadonlyArray<readonly [string, string]>
+    /** UTF-8 text; absent when the request is judged before its body was read. */
+    readonly body?: string
+  }
+  /** Exactly one of action, actions, candidates, refusal; `parameters` is a subset. */
+  readonly expect: {
+    readonly action?: string
+    readonly actions?: readonly string[]
+    readonly candidates?: readonly string[]
+    readonly refusal?: string
+    readonly risk?: string
+    readonly effect?: string
+    readonly target?: string
+    readonly parameters?: Readonly<Record<string, unknown>>
+  }
+}
+
+export const USUAL_HOST: Readonly<Record<ConnectorEntry['type'], string>> = {
+  codehost: 'api.github.com',
+  llm_a: 'api.openai.com',
+  llm_b: 'api.anthropic.com',
+  payments: 'api.stripe.com',
+  chat: 'slack.com',
+  generic: 'api.generic.test',
+  webhook: 'hooks.webhook.test',
+  mcp: 'tools.mcp.test',
+}
+
+const CONFIGURED = new Set(['generic', 'webhook', 'mcp'])
+const FOLDER = new URL('../../golden/requests/', import.meta.url)
+
+export function readCorpus(): ReadonlyArray<{ file: string; cases: readonly GoldenCase[] }> {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'))
+  return files.map((file) => ({ file, cases: JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) }))
+}
+
+export function entryOf(type: ConnectorEntry['type'], more: Partial<ConnectorEntry> = {}): ConnectorEntry {
+  return {
+    id: `conn_${type}`,
+    name: type,
+    type,
+    domains: CONFIGURED.has(type) ? [USUAL_HOST[type]] : [],
+    ports: [443],
+    auth: { type: 'bearer' },
+    secret: 'stored',
+    upstream: { allowPrivateAddresses: false },
+    tlsMode: 'intercept',
+    errorShape: 'service',
+    actions: [],
+    source: 'api',
+    managed_by: null,
+    ...more,
+  }
+}
+
+export function boundOf(type: ConnectorEntry['type'], more: Partial<ConnectorEntry> = {}): BoundConnector {
+  return bindConnector(entryOf(type, more))
+}
+
+export function rawOf(request: GoldenCase['request'], usualHost: string): RawRequest {
+  const length = request.body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(request.body))]
+  return {
+    method: request.method,
+    target: request.target,
+    rawHeaders: ['Host', request.host ?? usualHost, ...length, ...request.headers.flat()],
+    httpVersion: '1.1',
+    scheme: 'https',
+    sources: {},
+  }
+}
+
+/** From raw request to class, as the gateway does it. */
+export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: string): Classification {
+  const request = canonicalise(raw)
+  if (isRefusal(request)) return request
+  if (body === undefined) return classify(bound, request)
+  const keys = decidingKeys(bound, request)
+  const view = parseBody(Buffer.from(body), request.body, keys)
+  // A body that decides nothing streams by: what is wrong with it is between the agent and the upstream.
+  if (isRefusal(view)) return keys.length > 0 ? view : classify(bound, request)
+  return classify(bound, request, view)
+}
