@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCli } from '../../../controlplane/cli/cli.ts'
+import {
+  dataFolder,
+  ensureSecret,
+  findDataFolder,
+  prepareDataFolder,
+} from '../../../controlplane/cli/data-folder.ts'
+import { acknowledgement } from '../../../controlplane/cli/kill.ts'
+import { printable } from '../../../controlplane/cli/table.ts'
+import { trafficLine } from '../../../controlplane/cli/traffic.ts'
+import { shellQuote } from '../../../controlplane/cli/try-line.ts'
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'chaperone-cli-'))
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+async function cli(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    print: (line: string) => out.push(line),
+    warn: (line: string) => err.push(line),
+    isInteractive: false,
+  }
+  const code = await runCli(args, {
+    env,
+    cwd: root,
+    terminal: { ...terminal, print: (l) => void out.push(l), warn: (l) => void err.push(l) },
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+const COMMANDS = [
+  'up',
+  'run',
+  'status',
+  'explain',
+  'traffic',
+  'approvals',
+  'kill',
+  'agent',
+  'apply',
+  'get',
+  'policy',
+  'doctor',
+  'logs',
+  'demo',
+]
+
+describe('the command line', () => {
+  it.each(COMMANDS)('teaches %s with a usage, options and an example', async (name) => {
+    const { code, out } = await cli([name, '--help'])
+    expect(code).toBe(0)
+    expect(out).toContain(`chaperone ${name}`)
+    expect(out).toMatch(/Usage:[\s\S]*Options:[\s\S]*--data DIR[\s\S]*Examples:/)
+  })
+
+  it('names the command and the option that was meant, with exit code 2', async () => {
+    expect(await cli(['stauts'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Did you mean: chaperone status'),
+    })
+    expect(await cli(['up', '--gateway-prot', '1'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--gateway-port'),
+    })
+    expect(await cli(['up', '--port', '70000'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('70000'),
+    })
+    expect(await cli(['up', '--port'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('needs a value'),
+    })
+  })
+
+  it.each([
+    ['status'],
+    ['get', 'agents'],
+    ['kill', 'status'],
+    ['traffic'],
+    ['approvals', 'ls'],
+    ['agent', 'list'],
+    ['run', '--', 'true'],
+    ['explain', 'GET', 'https://api.github.com/user'],
+  ])('exits with 3 and says how to start when nothing runs: %s %s', async (...args) => {
+    const { code, err } = await cli(args)
+    expect(code).toBe(3)
+    expect(err).toContain('chaperone up --data')
+  })
+
+  it('exits with 3 when the control plane does not answer', async () => {
+    const { code, err } = await cli(['get', 'agents'], {
+      CHAPERONE_URL: 'http://127.0.0.1:1',
+      CHAPERONE_TOKEN: 'x',
+    })
+    expect(code).toBe(3)
+    expect(err).toContain('http://127.0.0.1:1')
+  })
+
+  it('refuses a folder that cannot be written with what to change', async () => {
+    writeFileSync(join(root, 'file'), '')
+    const { code, err } = await cli(['up', '--data', join(root, 'file', 'data')])
+    expect(code).toBe(1)
+    expect(err).toMatch(/cannot be used \(ENOTDIR\)[\s\S]*--data/)
+  })
+
+  it('finds the nearest data folder upward, after --data and CHAPERONE_DATA', () => {
+    const deep = join(root, 'a', 'b')
+    mkdirSync(deep, { recursive: true })
+    mkdirSync(join(root, '.chaperone'))
+    expect(findDataFolder(undefined, {}, deep).root).toBe(join(root, '.chaperone'))
+    expect(findDataFolder(undefined, { CHAPERONE_DATA: '../x' }, deep).root).toBe(join(root, 'a', 'x'))
+    expect(findDataFolder('y', { CHAPERONE_DATA: '../x' }, deep).root).toBe(join(deep, 'y'))
+  })
+
+  it('makes a key once, for its owner alone', async () => {
+    const folder = dataFolder(join(root, 'data'))
+    prepareDataFolder(folder)
+    expect(ensureSecret(folder.masterKey, () => 'first')).toEqual({ value: 'first', isNew: true })
+    expect(ensureSecret(folder.masterKey, () => 'second')).toEqual({ value: 'first', isNew: false })
+    const { statSync } = await import('node:fs')
+    expect(statSync(folder.masterKey).mode & 0o777).toBe(0o600)
+    expect(statSync(folder.keys).mode & 0o777).toBe(0o700)
+  })
+})
+
+describe('what it prints', () => {
+  it('shows traffic as time, agent, action, decision, milliseconds and note', () => {
+    const record = {
+      id: 'rec_1',
+      time: '2026-01-01T00:00:00Z',
+      decision: 'ALLOW' as const,
+      latency_ms: 12.4,
+      agent: 'dev',
+      action_type: 'codehost.pr.merge',
+      note: 'approved',
+    }
+    expect(trafficLine(record)).toBe('2026-01-01T00:00:00Z dev codehost.pr.merge ALLOW 12ms (approved)')
+  })
+
+  it('counts who acknowledged a stop', () => {
+    const state = { active: true, effective: [] }
+    expect(acknowledgement({ ...state, acknowledged: { acked: 37, total: 37, ms: 84 } }, true, 90)).toBe(
+      '37 of 37 stopped in 84 ms',
+    )
+    expect(acknowledgement({ ...state, acknowledged: { acked: 4, total: 5, ms: 20 } }, true, 90)).toMatch(
+      /^4 of 5 stopped in 20 ms \(1 away/,
+    )
+  })
+
+  it('never lets text of an agent move the cursor', () => {
+    expect(printable('a\u001b[2Jb\u202ec')).toBe('a\\u001b[2Jb\\u202ec')
+  })
+
+  it('quotes a path with spaces for the shell', () => {
+    expect(shellQuote("/a b/it's")).toBe(`'/a b/it'\\''s'`)
+    expect(shellQuote('/plain/ca.crt')).toBe('/plain/ca.crt')
+  })
+})
+
+describe('policy test', () => {
+  const document = (expected: string) => `scope: { actions: ["codehost.*"] }
+rules:
+  - { name: no-deletes, conditions: ['action.type == "codehost.repo.delete"'], decision: deny }
+tests:
+  - name: deleting is denied
+    action: { type: codehost.repo.delete, resource: { provider: codehost } }
+    expect: { outcome: ${expected} }
+`
+
+  it('passes and fails by the exit code, on a bare document', async () => {
+    writeFileSync(join(root, 'good.yaml'), document('deny'))
+    writeFileSync(join(root, 'bad.yaml'), document('allow'))
+    expect(await cli(['policy', 'test', 'good.yaml'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 passed, 0 failed'),
+    })
+    expect(await cli(['policy', 'test', 'bad.yaml'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('FAIL  bad.yaml: deleting is denied'),
+    })
+  })
+
+  it('names file and line of a manifest with a mistake', async () => {
+    writeFileSync(
+      join(root, 'typo.yaml'),
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Policy\nmetadata: { name: x }\nspec:\n  rules:\n    - { name: a, decision: perhaps }\n',
+    )
+    const { code, err } = await cli(['policy', 'test', 'typo.yaml'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/typo\.yaml:6: spec\.rules\.0\.decision/)
+  })
+})
+
+describe('a governed command', () => {
+  const MODULE = new URL('../../../controlplane/cli/run.ts', import.meta.url).href
+  const passThrough = (command: string, args: readonly string[]) =>
+    spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `const { passThrough } = await import(${JSON.stringify(MODULE)})
+      process.exitCode = await passThrough(${JSON.stringify(command)}, ${JSON.stringify(args)}, process.env)`,
+    ])
+
+  it('gets standard input, and gives its output and exit code', async () => {
+    const child = passThrough('sh', ['-c', 'read line; echo "got $line"; exit 7'])
+    child.stdin.end('hello\n')
+    const [chunk] = (await once(child.stdout, 'data')) as [Buffer]
+    expect(String(chunk)).toBe('got hello\n')
+    expect(await once(child, 'exit')).toEqual([7, null])
+  })
+
+  it('gets SIGTERM, and its death by a signal is told as 128 plus the number', async () => {
+    const child = passThrough('sh', ['-c', 'echo ready; while :; do sleep 0.05; done'])
+    await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([143, null])
+  })
+
+  it('is reported with 127 when there is no such command', async () => {
+    const child = passThrough('no-such-command-here', [])
+    const [chunk] = (await once(child.stderr, 'data')) as [Buffer]
+    expect(String(chunk)).toContain('no-such-command-here')
+    expect(await once(child, 'exit')).toEqual([127, null])
+  })
+})
