@@ -27,18 +27,16 @@ export type CompiledPolicy = {
   readonly rules: readonly CompiledRule[]
 }
 
-/** How far a policy reaches: `tighten` when only its deny and require_approval rules may speak (see pattern.ts). */
-export type ScopeMatch = 'none' | 'tighten' | 'full'
+/** How far a policy's patterns reach: `tighten` when only its deny and require_approval rules may speak (see pattern.ts). */
+export type Reach = 'none' | 'tighten' | 'full'
 
-/** An empty list in a scope restricts nothing. */
-export function matchScope(policy: CompiledPolicy, input: DecisionInput): ScopeMatch {
-  const { type } = input.action
-  if (!policy.patterns.some((pattern) => matchesPattern(pattern, type, 'tighten'))) return 'none'
-  if (!matchesWho(policy.scope, input)) return 'none'
-  return policy.patterns.some((pattern) => matchesPattern(pattern, type, 'allow')) ? 'full' : 'tighten'
+export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
+  if (!policy.patterns.some((pattern) => matchesPattern(pattern, actionType, 'tighten'))) return 'none'
+  return policy.patterns.some((pattern) => matchesPattern(pattern, actionType, 'allow')) ? 'full' : 'tighten'
 }
 
-function matchesWho(scope: PolicyScope, input: DecisionInput): boolean {
+/** The rest of a scope: agents, environments, connectors. An empty list restricts nothing. */
+export function isInScope({ scope }: CompiledPolicy, input: DecisionInput): boolean {
   const { agent, connector, action } = input
   return (
     names(scope.agents, [agent.name, agent.id]) &&

@@ -1,4 +1,4 @@
-import { allowsUnmapped, fold, unmappedConnector } from '../action/pattern.ts'
+import { allowsUnmapped, fold } from '../action/pattern.ts'
 import type { PermissionEntry } from '../wire/sync.ts'
 import { type RuleDecision, strictness, verdictOfRule } from './vocabulary.ts'
 
@@ -12,10 +12,8 @@ export type PermissionMatch = {
   readonly reason: string | null
 }
 
-type Ranked = PermissionMatch & { readonly isExact: boolean; readonly length: number }
-
 /** The winners of one pattern for one agent (or `*`): what allows is compared exactly, what tightens folded. */
-type Slot = { allow: Ranked | null; tighten: Ranked | null }
+type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
 
 /** Everything said under one pattern. `partials`: lengths of longer prefixes that end inside the next segment. */
 type Node = { anyAgent: Slot | null; byAgent: Map<string, Slot> | null; partials: number[] }
@@ -28,7 +26,7 @@ type Maps = {
 
 /**
  * All permissions of a gateway, by pattern: a look-up probes the exact name, then one prefix per dot, so its cost
- * does not grow with the number of permissions. Allow patterns are keyed by their text, the others by the folded text.
+ * does not grow with the number of permissions; what covers a name is found once and remembered. Allow patterns are keyed by their text, the others by the folded text.
  */
 export type PermissionIndex = {
   readonly size: number
@@ -37,7 +35,18 @@ export type PermissionIndex = {
   readonly prefixes: ReadonlyMap<string, Node>
   /** Patterns shorter than `<connector>.`, all of which mean `*`, by the connector type they were written for. */
   readonly bare: ReadonlyMap<string, Node>
+  /** What was found for the action names asked so far, up to `MAX_REMEMBERED`: the only part that changes. */
+  readonly remembered: Map<string, Chain>
 }
+
+/** The patterns that cover one name, most specific first. */
+type Chain = readonly Link[]
+
+/** One step of specificity: the pattern in its own spelling, of which allows count, and the folded one. Often the same. */
+type Link = { allow: Node | null; tighten: Node | null }
+
+/** Agents can choose names (MCP tools), so the memory has an end: then it starts anew. */
+const MAX_REMEMBERED = 16_384
 
 export function buildPermissionIndex(entries: readonly PermissionEntry[]): PermissionIndex {
   const builder = createPermissionIndexBuilder()
@@ -57,13 +66,9 @@ export function createPermissionIndexBuilder(): {
       for (const entry of entries) insert(maps, entry)
       size += entries.length
     },
-    finish: () => ({ size, ...maps }),
+    finish: () => ({ size, ...maps, remembered: new Map() }),
   }
 }
-
-const ALLOW = 1
-const TIGHTEN = 2
-const BOTH = 3
 
 /**
  * The permission that wins, or null. Most specific first: exact name, then longer prefixes before shorter; at equal
@@ -74,66 +79,68 @@ export function lookupPermission(
   agent: string,
   actionType: string,
 ): PermissionMatch | null {
-  const folded = fold(actionType)
-  if (folded === actionType) return scan(index, agent, actionType, BOTH)
-  const allow = scan(index, agent, actionType, ALLOW)
-  const tighten = scan(index, agent, folded, TIGHTEN)
-  if (allow === null || tighten === null) return allow ?? tighten
-  return outranks(allow, tighten) ? allow : tighten
-}
-
-function scan(index: PermissionIndex, agent: string, type: string, use: number): Ranked | null {
-  const exact = pick(index.exact.get(type), agent, use)
-  if (exact !== null) return exact
-  const isUnmapped = unmappedConnector(type) !== null
-  for (let end = type.lastIndexOf('.') + 1; end > 0; end = end > 1 ? type.lastIndexOf('.', end - 2) + 1 : 0) {
-    const hit = scanBelow(index, agent, type, end, isUnmapped ? use : use | MAPPED)
+  const chain = index.remembered.get(actionType) ?? remember(index, actionType)
+  for (const link of chain) {
+    const hit = pick(link, agent)
     if (hit !== null) return hit
   }
-  const wide = isUnmapped ? use & TIGHTEN : use
+  return null
+}
+
+function pick({ allow, tighten }: Link, agent: string): PermissionMatch | null {
   return (
-    pick(index.bare.get(firstSegment(type)), agent, wide) ?? scanBelow(index, agent, type, 0, wide | MAPPED)
+    tighten?.byAgent?.get(agent)?.tighten ??
+    allow?.byAgent?.get(agent)?.allow ??
+    tighten?.anyAgent?.tighten ??
+    allow?.anyAgent?.allow ??
+    null
   )
 }
 
-/** Set in `use` when the rule about unmapped names has been dealt with. */
-const MAPPED = 4
-
-/** Patterns whose last dot is at `end`: those that reach into the next segment first, as they are longer. */
-function scanBelow(
-  index: PermissionIndex,
-  agent: string,
-  type: string,
-  end: number,
-  use: number,
-): Ranked | null {
-  const prefix = type.slice(0, end)
-  const node = index.prefixes.get(prefix)
-  if (node === undefined) return null
-  const partialUse = use & MAPPED ? use : use & TIGHTEN
-  for (const length of node.partials) {
-    if (length > type.length) continue
-    const hit = pick(index.prefixes.get(type.slice(0, length)), agent, partialUse)
-    if (hit !== null) return hit
+function remember(index: PermissionIndex, actionType: string): Chain {
+  const links = new Map<number, Link>()
+  const linkOf = (rank: number): Link => {
+    const link = links.get(rank) ?? { allow: null, tighten: null }
+    links.set(rank, link)
+    return link
   }
-  return pick(node, agent, use & MAPPED || allowsUnmapped(prefix, type) ? use : use & TIGHTEN)
+  for (const { rank, node, prefix } of covering(index, actionType)) {
+    if (prefix === null || allowsUnmapped(prefix, actionType)) linkOf(rank).allow = node
+  }
+  for (const { rank, node } of covering(index, fold(actionType))) linkOf(rank).tighten = node
+  const chain = [...links.entries()].sort(([a], [b]) => b - a).map(([, link]) => link)
+  if (index.remembered.size >= MAX_REMEMBERED) index.remembered.clear()
+  index.remembered.set(actionType, chain)
+  return chain
 }
 
-function pick(node: Node | undefined, agent: string, use: number): Ranked | null {
-  if (node === undefined) return null
-  const own = node.byAgent?.get(agent)
-  return (own && choose(own, use)) ?? (node.anyAgent && choose(node.anyAgent, use))
+/** A node that covers a name. `rank` rises with specificity; `prefix` is null for the exact name. */
+type Covering = { readonly rank: number; readonly node: Node; readonly prefix: string | null }
+
+const EXACT = Number.POSITIVE_INFINITY
+/** Below every prefix, above the empty one. */
+const BARE = 0.5
+
+function covering(index: PermissionIndex, type: string): readonly Covering[] {
+  const found: Covering[] = []
+  const add = (rank: number, node: Node | undefined, prefix: string | null): void => {
+    if (node !== undefined) found.push({ rank, node, prefix })
+  }
+  add(EXACT, index.exact.get(type), null)
+  for (const length of prefixLengths(index, type)) {
+    const prefix = type.slice(0, length)
+    add(length, index.prefixes.get(prefix), prefix)
+  }
+  add(BARE, index.bare.get(firstSegment(type)), '')
+  return found
 }
 
-function choose(slot: Slot, use: number): Ranked | null {
-  if (use & TIGHTEN && slot.tighten !== null) return slot.tighten
-  return use & ALLOW ? slot.allow : null
-}
-
-function outranks(allow: Ranked, tighten: Ranked): boolean {
-  if (allow.isExact !== tighten.isExact) return allow.isExact
-  if (allow.length !== tighten.length) return allow.length > tighten.length
-  return allow.agent !== '*' && tighten.agent === '*'
+/** The lengths at which a prefix of the name may be a pattern: after every dot, and where a pattern ends in between. */
+function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
+  const ends = [0]
+  for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)
+  const partials = ends.flatMap((end) => index.prefixes.get(type.slice(0, end))?.partials ?? [])
+  return [...new Set([...ends, ...partials])].filter((length) => length <= type.length)
 }
 
 function insert(maps: Maps, entry: PermissionEntry): void {
@@ -143,13 +150,13 @@ function insert(maps: Maps, entry: PermissionEntry): void {
   const key = entry.decision === 'allow' ? written : fold(written)
   const home = connector === '*' ? '' : `${connector}.`
   if (isWildcard && home.length > key.length && home.startsWith(key)) {
-    put(nodeOf(maps.bare, connector), entry, false, 0)
+    put(nodeOf(maps.bare, connector), entry)
     return
   }
   // A pattern for another connector's names can never match what this connector does.
   if (!key.startsWith(home)) return
   if (isWildcard) notePartial(maps.prefixes, key)
-  put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry, !isWildcard, key.length)
+  put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry)
 }
 
 function notePartial(prefixes: Map<string, Node>, key: string): void {
@@ -169,13 +176,13 @@ function nodeOf(map: Map<string, Node>, key: string): Node {
   return node
 }
 
-function put(node: Node, entry: PermissionEntry, isExact: boolean, length: number): void {
+function put(node: Node, entry: PermissionEntry): void {
   const slot = slotOf(node, entry.agent)
   const side = entry.decision === 'allow' ? 'allow' : 'tighten'
   const current = slot[side]
   if (current !== null && !replaces(entry, current)) return
   const { id, action_pattern: pattern, decision, agent, reason } = entry
-  slot[side] = { id, pattern, decision, agent, reason, isExact, length }
+  slot[side] = { id, pattern, decision, agent, reason }
 }
 
 function slotOf(node: Node, agent: string): Slot {
@@ -190,7 +197,7 @@ function slotOf(node: Node, agent: string): Slot {
 }
 
 /** Stricter wins; between equals the smaller id, so that the order of the rows does not matter. */
-function replaces(entry: PermissionEntry, current: Ranked): boolean {
+function replaces(entry: PermissionEntry, current: PermissionMatch): boolean {
   const difference = strictness(verdictOfRule(entry.decision)) - strictness(verdictOfRule(current.decision))
   return difference === 0 ? entry.id < current.id : difference > 0
 }

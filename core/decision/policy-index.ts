@@ -1,12 +1,15 @@
 import { fold } from '../action/pattern.ts'
-import type { CompiledPolicy } from './compiled-policy.ts'
+import { type CompiledPolicy, type Reach, reachOf } from './compiled-policy.ts'
+
+/** A policy whose patterns cover an action, and how far they reach. */
+export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
 
 /** All policies of a gateway by what their scope says of actions; the rest of a scope is checked per decision. */
 export type PolicyIndex = {
   /** By priority, highest first; equal priorities by id. */
   readonly all: readonly CompiledPolicy[]
   /** The policies whose patterns cover the action, in the same order. Costs the number of matches, not of policies. */
-  matching(actionType: string): readonly CompiledPolicy[]
+  matching(actionType: string): readonly ReachingPolicy[]
 }
 
 /** Answers are remembered per action name, up to this many: agents choose names, so the memory has an end. */
@@ -15,22 +18,26 @@ const MAX_REMEMBERED = 4_096
 export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyIndex {
   const all = [...policies].sort(byPriority)
   const tables = tablesOf(all)
-  const remembered = new Map<string, readonly CompiledPolicy[]>()
+  const remembered = new Map<string, readonly ReachingPolicy[]>()
   return {
     all,
     matching(actionType) {
-      const type = fold(actionType)
-      const known = remembered.get(type)
+      const known = remembered.get(actionType)
       if (known !== undefined) return known
       if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-      const found = find(tables, type).flatMap((place) => all[place] ?? [])
-      remembered.set(type, found)
+      const found = find(tables, fold(actionType)).flatMap((place) => reaching(all[place], actionType))
+      remembered.set(actionType, found)
       return found
     },
   }
 }
 
-/** Folded pattern texts -> places in `all`. What a fold lets in too generously, the scope check sorts out again. */
+function reaching(policy: CompiledPolicy | undefined, actionType: string): ReachingPolicy[] {
+  const reach = policy === undefined ? 'none' : reachOf(policy, actionType)
+  return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
+}
+
+/** Folded pattern texts -> places in `all`. What is found this way is checked once more by `reachOf`. */
 type Tables = {
   readonly exact: ReadonlyMap<string, readonly number[]>
   readonly prefixes: ReadonlyMap<string, readonly number[]>

@@ -1,4 +1,4 @@
-import { type CompiledPolicy, type CompiledRule, matchScope } from './compiled-policy.ts'
+import { type CompiledPolicy, type CompiledRule, isInScope, type Reach, reachOf } from './compiled-policy.ts'
 import type { DecisionInput, MatchedRule, PolicyTrace } from './decision.ts'
 import type { Facts } from './facts.ts'
 import type { PolicyIndex } from './policy-index.ts'
@@ -24,8 +24,8 @@ export type PolicyVerdict = {
 /** The opinions of all policies in scope, highest priority first. */
 export function collectOpinions(index: PolicyIndex, input: DecisionInput, facts: Facts): readonly Opinion[] {
   const opinions: Opinion[] = []
-  for (const policy of index.matching(input.action.type)) {
-    const opinion = opinionOf(policy, input, facts)
+  for (const { policy, reach } of index.matching(input.action.type)) {
+    const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts) : null
     if (opinion !== null) opinions.push(opinion)
   }
   return opinions
@@ -33,14 +33,21 @@ export function collectOpinions(index: PolicyIndex, input: DecisionInput, facts:
 
 /** The first matching rule of a policy, or null when it has no opinion. */
 export function opinionOf(policy: CompiledPolicy, input: DecisionInput, facts: Facts): Opinion | null {
-  const scope = matchScope(policy, input)
-  if (scope === 'none') return null
+  const reach = scopeOf(policy, input)
+  return reach === 'none' ? null : firstMatch(policy, reach, facts)
+}
+
+function firstMatch(policy: CompiledPolicy, reach: Reach, facts: Facts): Opinion | null {
   for (const rule of policy.rules) {
-    if (rule.verdict === 'allow' && scope !== 'full') continue
+    if (rule.verdict === 'allow' && reach !== 'full') continue
     const { isMatch, error } = matchRule(rule, facts)
     if (isMatch) return { policy, rule, error }
   }
   return null
+}
+
+function scopeOf(policy: CompiledPolicy, input: DecisionInput): Reach {
+  return isInScope(policy, input) ? reachOf(policy, input.action.type) : 'none'
 }
 
 /** Highest priority with an opinion decides; at equal priority the strictest. */
@@ -97,7 +104,7 @@ export function tracePolicies(
   facts: Facts,
 ): readonly PolicyTrace[] {
   return index.all.map((policy) => {
-    const scope = matchScope(policy, input)
+    const scope = scopeOf(policy, input)
     return {
       policy_id: policy.id,
       policy_name: policy.name,
