@@ -1,0 +1,196 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { findConnector } from '../../../core/connectors/registry.ts'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { lookupPermission } from '../../../core/decision/permissions.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { buildSnapshot, buildSnapshotInSteps, type SnapshotInput } from '../../../core/snapshot/build.ts'
+import { PERMISSION_SECTIONS, SECTION_NAMES, sectionText, shardOf } from '../../../core/snapshot/sections.ts'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+
+const spec = GatewaySpec.parse({})
+const permission = {
+  id: 'perm_1',
+  agent: '*',
+  connector_type: 'codehost',
+  action_pattern: 'codehost.*',
+  decision: 'allow',
+  reason: null,
+  source: 'api',
+  managed_by: null,
+}
+const policy = {
+  id: 'pol_1',
+  name: 'guard',
+  version: 3,
+  priority: 1,
+  mode: 'enforce',
+  document: { rules: [{ name: 'r', decision: 'deny', conditions: ['action.type == "a"'] }] },
+}
+const agent = {
+  id: 'agent_1',
+  name: 'bot',
+  runtime: '',
+  environment: 'test',
+  status: 'active',
+  key_sha256: null,
+}
+const connector = {
+  id: 'conn_1',
+  name: 'default/git',
+  type: 'codehost',
+  domains: ['git.example.com'],
+  ports: [443],
+  auth: { type: 'token' },
+  secret: 's3cret',
+  upstream: { allowPrivateAddresses: false },
+  tlsMode: 'intercept',
+  errorShape: 'service',
+  actions: [],
+  source: 'api',
+  managed_by: null,
+}
+
+function input(version = 1, changes: Record<string, unknown> = {}): SnapshotInput {
+  const sections: Record<string, unknown> = {
+    ...Object.fromEntries(PERMISSION_SECTIONS.map((name) => [name, []])),
+    gateway: {
+      id: 'gw_1',
+      name: 'default/local',
+      enforcementLevel: 'enforce_high_risk',
+      defaultDecision: 'require_approval',
+      egress: spec.egress,
+      rateLimit: spec.rateLimit,
+      approvals: spec.approvals,
+      failurePolicy: spec.failurePolicy,
+    },
+    agents: [agent],
+    connectors: [connector],
+    policies: [policy],
+    keys: [{ kid: 'k1', jwk: { kty: 'OKP' } }],
+    'permissions.03': [permission],
+    ...changes,
+  }
+  return { version, sections, hashes: hashesOf(sections) }
+}
+
+/** The content itself does as its own hash. */
+function hashesOf(sections: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(sections).map(([name, content]) => [name, sectionText(content)]))
+}
+
+function refusal(given: SnapshotInput, previous?: Snapshot): string {
+  try {
+    buildSnapshot(given, previous)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ChaperoneError)
+    expect((error as ChaperoneError).code).toBe('validation')
+    return (error as Error).message
+  }
+  return 'accepted'
+}
+
+describe('building a snapshot', () => {
+  test('turns sections into what requests are decided with', () => {
+    const snapshot = buildSnapshot(input(7))
+    expect(snapshot.version).toBe(7)
+    expect(snapshot.gateway).toMatchObject({ level: 'enforce_high_risk', defaultVerdict: 'hold' })
+    expect(snapshot.agentsByName.get('bot')?.id).toBe('agent_1')
+    expect(findConnector(snapshot.hosts, 'git.example.com', 443)?.entry.id).toBe('conn_1')
+    expect(lookupPermission(snapshot.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_1')
+    expect(snapshot.policies.all.map(({ ref }) => ref)).toEqual(['pol_1@3'])
+    expect(Object.isFrozen(snapshot)).toBe(true)
+  })
+
+  test('reuses by hash what did not change, and only that', () => {
+    const first = buildSnapshot(input(1))
+    const second = buildSnapshot(input(2, { agents: [{ ...agent, status: 'suspended' }] }), first)
+    expect(second.version).toBe(2)
+    for (const part of ['hosts', 'permissions', 'policies', 'keys', 'gateway'] as const) {
+      expect(second[part]).toBe(first[part])
+    }
+    expect(second.agentsByName.get('bot')?.status).toBe('suspended')
+    expect(first.agentsByName.get('bot')?.status).toBe('active')
+  })
+
+  test('one changed permission shard is enough to send; the others come from before', () => {
+    const first = buildSnapshot(input(1))
+    const deny = { ...permission, id: 'perm_2', action_pattern: 'codehost.pr.merge', decision: 'deny' }
+    const changed = input(2, { 'permissions.0a': [deny] })
+    const onlyChanged = { ...changed, sections: { 'permissions.0a': [deny] } }
+    const second = buildSnapshot(onlyChanged, first)
+    expect(lookupPermission(second.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_2')
+    expect(lookupPermission(second.permissions, 'bot', 'codehost.issue.create')?.id).toBe('perm_1')
+    expect(lookupPermission(first.permissions, 'bot', 'codehost.pr.merge')?.id).toBe('perm_1')
+  })
+
+  test('yields between shards, so that nothing waits for a large set', () => {
+    const steps = buildSnapshotInSteps(input(1))
+    let slices = 0
+    for (let step = steps.next(); !step.done; step = steps.next()) slices++
+    expect(slices).toBeGreaterThanOrEqual(PERMISSION_SECTIONS.length)
+  })
+
+  test('a revoked agent does not hide the one that took its name', () => {
+    const revoked = { ...agent, id: 'agent_0', status: 'revoked' }
+    for (const agents of [
+      [revoked, agent],
+      [agent, revoked],
+    ]) {
+      expect(buildSnapshot(input(1, { agents })).agentsByName.get('bot')?.id).toBe('agent_1')
+    }
+  })
+})
+
+describe('a set of sections is refused whole', () => {
+  test.each([
+    ['agents', [{ ...agent, status: 'sleeping' }], 'section agents: 0.status'],
+    ['agents', [agent, { ...agent, id: 'agent_2' }], 'section agents: two agents are called "bot"'],
+    ['gateway', {}, 'section gateway: id'],
+    ['connectors', [{ ...connector, type: 'telnet' }], 'section connectors: 0.type'],
+    ['permissions.03', [{ ...permission, decision: 'quarantine' }], 'section permissions.03: 0.decision'],
+    ['keys', null, 'section keys: content'],
+  ])('%s with a mistake is named with its path', (name, content, wanted) => {
+    expect(refusal(input(1, { [name]: content }))).toContain(wanted)
+  })
+
+  test('a policy that does not compile is named with rule, condition and column', () => {
+    const bad = structuredClone(policy)
+    bad.document.rules[0]!.conditions = ['true', 'nope == 1']
+    expect(refusal(input(1, { policies: [bad] }))).toContain(
+      'section policies: "guard": rule "r", condition 2, column 1: Unknown variable: nope',
+    )
+  })
+
+  test('any missing section refuses it: an absent shard could hide a deny', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...SECTION_NAMES), (name) => {
+        const { [name]: _content, ...sections } = input(1).sections
+        const { [name]: _hash, ...hashes } = input(1).hashes
+        expect(refusal({ version: 1, sections, hashes: input(1).hashes })).toBe(`section ${name}: is missing`)
+        expect(refusal({ version: 1, sections, hashes })).toBe(
+          `section ${name}: is not named in the manifest`,
+        )
+      }),
+    )
+  })
+
+  test('an unknown section refuses it: it could hold a restriction', () => {
+    expect(refusal(input(1, { quarantine: [] }))).toContain('section quarantine: is unknown')
+  })
+
+  test('a section whose hash changed must come along', () => {
+    const first = buildSnapshot(input(1))
+    const { hashes } = input(2, { policies: [] })
+    expect(refusal({ version: 2, sections: {}, hashes }, first)).toBe('section policies: is missing')
+    expect(refusal({ version: 2, sections: {}, hashes: first.sections }, first)).toBe('accepted')
+  })
+})
+
+describe('section names', () => {
+  test('every hex digit has its shard, nothing else has', () => {
+    expect([...'0123456789abcdef'].map(shardOf)).toEqual(PERMISSION_SECTIONS)
+    expect(shardOf('f')).toBe('permissions.0f')
+    for (const digit of ['', 'g', 'F', '10']) expect(() => shardOf(digit)).toThrow(RangeError)
+  })
+})
