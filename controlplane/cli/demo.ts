@@ -42,6 +42,7 @@ async function run(invocation: Invocation): Promise<number> {
     installation = await start(invocation, folder, standIn, interrupted.signal)
     const played = play(invocation, installation, standIn, folder)
     const isStopped = await Promise.race([played.then(() => false), aborted(interrupted.signal)])
+    // Its failure after a stop is a consequence of the stop.
     if (isStopped) played.catch(() => undefined)
     terminal.print(isStopped ? '\nStopped.' : '\nThat was it. Start your own: chaperone up')
     return isStopped ? EXIT.refused : EXIT.ok

@@ -6,14 +6,12 @@ import { table } from './table.ts'
 
 const Entry = z.looseObject({ scope: z.string(), source: z.string(), reason: z.string(), since: z.string() })
 const KillState = z.looseObject({
-  active: z.boolean(),
   effective: z.array(Entry),
   acknowledged: z
     .looseObject({
       acked: z.number().optional(),
       total: z.number().optional(),
       ms: z.number().optional(),
-      text: z.string().optional(),
     })
     .nullish(),
 })
@@ -26,7 +24,7 @@ export const kill: Command = {
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
     'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, or a bare name that fits any of them.\n' +
-    'Each source holds its own stop: what was stopped elsewhere (dashboard, manifest, v1 API) is lifted there.',
+    'kill off lifts a scope whatever stopped it; only a stop that a manifest asks for comes back with the manifest.',
   options: {
     scope: { type: 'string', value: 'SCOPE', help: 'what to stop (default all)' },
     reason: { type: 'string', value: 'TEXT', help: 'told to agents and kept in the audit log' },
@@ -67,7 +65,6 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
 /** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */
 export function acknowledgement(state: KillState, active: boolean, elapsedMs: number): string {
   const { acked, total, ms } = state.acknowledged ?? {}
-  if (said !== undefined) return said
   const verb = active ? 'stopped' : 'released'
   if (acked === undefined || total === undefined) return `${verb} in ${elapsedMs} ms`
   const away =

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { parse } from 'yaml'
+import { parseDocument } from 'yaml'
 import { PolicyDocument } from '../../core/crd/schemas.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { ChaperoneError } from '../../core/errors.ts'
@@ -49,10 +49,11 @@ function testFile(file: ManifestFile): Tested[] {
   })
 }
 
-/** Undefined for anything that is no single YAML document without a kind. */
+/** Undefined for anything but one sound YAML document without a kind: that is a manifest, or reported as one. */
 function bareDocument({ text }: ManifestFile): unknown {
   if (/^kind:/m.test(text)) return undefined
-  return parse(text)
+  const document = parseDocument(text)
+  return document.errors.length > 0 ? undefined : document.toJS()
 }
 
 function resultLines({ policy: name, tests }: Tested): string[] {

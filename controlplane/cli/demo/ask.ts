@@ -4,11 +4,10 @@ import { createInterface } from 'node:readline/promises'
 export async function askYesNo(question: string, signal: AbortSignal): Promise<boolean | null> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    for (;;) {
-      const answer = (await terminal.question(question, { signal })).trim().toLowerCase()
-      if (answer === 'y' || answer === 'yes') return true
-      if (answer === 'n' || answer === 'no') return false
-    }
+    let answer: string
+    do answer = (await terminal.question(question, { signal })).trim().toLowerCase()
+    while (!/^(y|yes|n|no)$/.test(answer))
+    return answer.startsWith('y')
   } catch (error) {
     if (signal.aborted) return null
     throw error

@@ -148,7 +148,7 @@ describe('what it prints', () => {
   })
 
   it('counts who acknowledged a stop', () => {
-    const state = { active: true, effective: [] }
+    const state = { effective: [] }
     expect(acknowledgement({ ...state, acknowledged: { acked: 37, total: 37, ms: 84 } }, true, 90)).toBe(
       '37 of 37 stopped in 84 ms',
     )
