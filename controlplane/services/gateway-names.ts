@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { findGatewayByName, type GatewayRow, getGateway } from '../store/gateways.ts'
+import { findAgentByName } from '../store/agents.ts'
+import { findGatewayByName, type GatewayRow, getGateway, listGateways } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
 
 /** The gateway that runs beside the control plane on one machine. */
@@ -26,4 +27,19 @@ export async function requireGateway(q: Query, nameOrId: string): Promise<Gatewa
   throw new ChaperoneError('not_found', {
     detail: `There is no gateway ${nameOrId}: see GET /api/dashboard/gateway`,
   })
+}
+
+/** The gateway that is named, else the agent's own, else the local or the only one. */
+export async function gatewayOfAgent(
+  q: Query,
+  given: { readonly gateway: string | undefined; readonly agent: string },
+): Promise<string | undefined> {
+  if (given.gateway !== undefined) return (await findGateway(q, given.gateway))?.id
+  const agent = await findAgentByName(q, given.agent)
+  if (agent?.gatewayId) return agent.gatewayId
+  const gateways = await listGateways(q)
+  return (
+    gateways.find(({ name }) => name === LOCAL_GATEWAY)?.id ??
+    (gateways.length === 1 ? gateways[0]?.id : undefined)
+  )
 }

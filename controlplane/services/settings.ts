@@ -42,7 +42,9 @@ export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
       )
     },
     async update(by, values) {
-      const changes = Object.entries(values).filter(([, value]) => value !== undefined && value !== MASK)
+      const changes = Object.entries(values).flatMap(([key, value]) =>
+        value === undefined || value === MASK ? [] : [[key, value] as const],
+      )
       if (changes.length === 0) return
       await db.tx(async (q) => {
         for (const change of changes) await store(q, change)

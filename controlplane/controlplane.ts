@@ -1,0 +1,126 @@
+import type { Logger } from 'pino'
+import type { ControlPlaneConfig } from './config.ts'
+import { createKeyring, type Keyring } from './crypto/keyring.ts'
+import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
+import { sha256 } from './crypto/tokens.ts'
+import { listen } from './http/listen.ts'
+import { createHttpServer } from './http/server.ts'
+import { createParts, type Parts } from './parts.ts'
+import { createRoutes } from './routes.ts'
+import { openDb } from './store/db.ts'
+import { migrate } from './store/migrate.ts'
+import type { Db } from './store/query.ts'
+import { VERSION } from './version.ts'
+
+export type ControlPlane = {
+  readonly port: number
+  /** Where it listens, without a slash at the end. */
+  readonly url: string
+  /** Where the first person registers; null once there is a user. */
+  readonly ownerLink: string | null
+  close(): Promise<void>
+}
+
+/** Secrets of the surroundings, read once at the start. */
+type Secrets = {
+  readonly keyring: Keyring
+  readonly adminTokenHash: Buffer | null
+  readonly operatorTokenHash: Buffer | null
+  readonly maintenanceSecretHash: Buffer | null
+  readonly localGatewayToken: string | null
+}
+
+/** Starts the control plane: database brought to its schema, everything wired, listening. All or nothing. */
+export async function createControlPlane(config: ControlPlaneConfig, log: Logger): Promise<ControlPlane> {
+  const secrets = await readSecrets(config)
+  const db = await connect(config, log)
+  try {
+    await migrate(db)
+    return await serve(config, { secrets, db, log })
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+async function serve(
+  config: ControlPlaneConfig,
+  { secrets, db, log }: { secrets: Secrets; db: Db; log: Logger },
+): Promise<ControlPlane> {
+  const parts = await createParts({ config, db, log, ...secrets })
+  let url = config.publicUrl ?? ''
+  const routes = createRoutes(parts, { isSecure: url.startsWith('https:'), baseUrl: () => url })
+  const auth = {
+    ...secrets,
+    identify: parts.identify,
+    publicUrl: config.publicUrl,
+    countAgentRequest: parts.countAgentRequest,
+  }
+  const app = createHttpServer({ routes, auth, log, version: VERSION, listenHost: config.host })
+  try {
+    const address = await listen(app, config)
+    if (config.publicUrl === null) url = address.url
+    const token = await parts.registration.setupToken()
+    return {
+      ...address,
+      ownerLink: token === null ? null : `${url}/setup?token=${token}`,
+      close: () => closeAll(parts, app.close.bind(app), () => app.server.closeAllConnections(), db),
+    }
+  } catch (error) {
+    await parts.stop()
+    await app.close()
+    throw error
+  }
+}
+
+const CLOSE_GRACE_MS = 2_000
+
+/** Streams first, so that gateways look for another replica; then requests under way; the database last. */
+async function closeAll(
+  parts: Parts,
+  closeApp: () => Promise<void>,
+  cutConnections: () => void,
+  db: Db,
+): Promise<void> {
+  await parts.stop()
+  const cut = setTimeout(cutConnections, CLOSE_GRACE_MS)
+  await closeApp()
+  clearTimeout(cut)
+  await db.close()
+}
+
+async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
+  try {
+    return await openDb({ url: config.databaseUrl, log })
+  } catch (error) {
+    const why =
+      error instanceof Error
+        ? error.message || ('code' in error ? String(error.code) : error.name)
+        : String(error)
+    const { hostname, port, pathname } = new URL(config.databaseUrl)
+    throw new Error(
+      `cannot use the database ${hostname}:${port || '5432'}${pathname} (${why}): check DATABASE_URL`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+async function readSecrets(config: ControlPlaneConfig): Promise<Secrets> {
+  const { masterKey, adminTokenFile, operatorTokenFile, localGatewayTokenFile, maintenanceSecret } = config
+  const key =
+    'file' in masterKey
+      ? parseMasterKey(await readSecretFile(masterKey.file, 'MASTER_KEY_FILE'), masterKey.file)
+      : parseMasterKey(masterKey.value, 'MASTER_KEY')
+  const adminToken = adminTokenFile && (await readOrCreateToken(adminTokenFile, 'ADMIN_TOKEN_FILE'))
+  const operatorToken = operatorTokenFile && (await readSecretFile(operatorTokenFile, 'OPERATOR_TOKEN_FILE'))
+  return {
+    keyring: createKeyring(key),
+    adminTokenHash: adminToken ? sha256(adminToken) : null,
+    operatorTokenHash: operatorToken ? sha256(operatorToken) : null,
+    maintenanceSecretHash: maintenanceSecret ? sha256(maintenanceSecret) : null,
+    localGatewayToken:
+      localGatewayTokenFile && (await readSecretFile(localGatewayTokenFile, 'LOCAL_GATEWAY_TOKEN_FILE')),
+  }
+}

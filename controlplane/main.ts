@@ -1,0 +1,43 @@
+import { pino } from 'pino'
+import { readConfig } from './config.ts'
+import { type ControlPlane, createControlPlane } from './controlplane.ts'
+
+/** Whoever started us with an IPC channel hears when we serve, or why we cannot. */
+async function tell(message: Readonly<Record<string, unknown>>): Promise<void> {
+  if (process.send === undefined) return
+  await new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
+}
+
+async function start(): Promise<ControlPlane> {
+  const config = readConfig(process.env)
+  // Values that are secret by their name never reach a log line, whoever puts an object there.
+  const redact = ['*.password', '*.token', '*.api_key', '*.authorization', '*.cookie', 'req.headers']
+  const log = pino({ level: config.logLevel, redact })
+  const controlPlane = await createControlPlane(config, log)
+  log.info({ url: controlPlane.url }, 'control plane serves')
+  return controlPlane
+}
+
+let controlPlane: ControlPlane | undefined
+let stopping = false
+
+async function stop(): Promise<void> {
+  if (stopping) return
+  stopping = true
+  await controlPlane?.close()
+  process.exit(0)
+}
+
+for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(signal, () => void stop())
+
+try {
+  controlPlane = await start()
+  const { port, url, ownerLink } = controlPlane
+  await tell({ type: 'ready', port, url, owner_link: ownerLink })
+  if (process.send === undefined && ownerLink !== null) console.log(`Become the owner: ${ownerLink}`)
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error)
+  console.error(`The control plane cannot start: ${message}`)
+  await tell({ type: 'fatal', message })
+  process.exit(1)
+}

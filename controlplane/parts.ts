@@ -1,0 +1,104 @@
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../core/errors.ts'
+import { LIMITS } from '../core/wire/limits.ts'
+import { type ControlPlaneConfig, isLoopback } from './config.ts'
+import type { Keyring } from './crypto/keyring.ts'
+import { createRateWindow } from './http/rate-window.ts'
+import { createAgents } from './services/agents.ts'
+import { createExpirySweeper } from './services/approval-expiry.ts'
+import { createApprovals } from './services/approvals.ts'
+import { createCatalogue } from './services/catalogue.ts'
+import { createCommands } from './services/commands.ts'
+import { createConfig } from './services/config.ts'
+import { createDesired } from './services/desired.ts'
+import { createExplain } from './services/explain.ts'
+import { createHealth } from './services/health.ts'
+import { createIdentities } from './services/identities.ts'
+import { prepareInstallation } from './services/installation.ts'
+import { createKillSwitch } from './services/kill-switch.ts'
+import { createPolicies } from './services/policies.ts'
+import { createRecords } from './services/records.ts'
+import { createRegistration } from './services/registration.ts'
+import { createSessions } from './services/sessions.ts'
+import { createSettings } from './services/settings.ts'
+import { createSetup } from './services/setup.ts'
+import { createTraffic } from './services/traffic.ts'
+import { createUsers } from './services/users.ts'
+import type { Db } from './store/query.ts'
+import { createHub } from './sync/hub.ts'
+import { createSectionLibrary } from './sync/library.ts'
+
+export type PartsDeps = {
+  readonly config: ControlPlaneConfig
+  readonly db: Db
+  readonly log: Logger
+  readonly keyring: Keyring
+  readonly localGatewayToken: string | null
+}
+
+export type Parts = Awaited<ReturnType<typeof createParts>>
+
+/** Every service of the control plane, wired and watching the database. Nothing is left running after `stop`. */
+export async function createParts(deps: PartsDeps) {
+  const { config, db, log, keyring } = deps
+  const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+  const catalogue = createCatalogue()
+  const { knownAction } = catalogue
+  const { orgId, keys } = await prepareInstallation({ ...deps, knownAction })
+  const base = { db, orgId, log, keyring, clock, knownAction }
+  const settings = createSettings(base)
+  const library = createSectionLibrary({
+    ...base,
+    fallbackSecret: async (q, type) => (type === 'codehost' ? settings.read('codehost_pat', q) : null),
+  })
+  const hub = await createHub({ ...base, library })
+  const killSwitch = createKillSwitch({ ...base, hub })
+  const sweeper = createExpirySweeper(base)
+  const approvals = createApprovals({ ...base, onOpened: () => sweeper.wake() })
+  return {
+    db,
+    keys,
+    settings,
+    library,
+    hub,
+    killSwitch,
+    approvals,
+    records: createRecords(base),
+    commands: createCommands({ ...base, approvals, killSwitch }),
+    desired: createDesired({ ...base, killSwitch }),
+    explain: createExplain({ library, kills: hub.kill.effective, clock }),
+    identify: createIdentities(base),
+    registration: createRegistration({
+      ...base,
+      registration: config.registration,
+      isLoopback: isLoopback(config.host),
+    }),
+    sessions: createSessions(base),
+    users: createUsers(base),
+    agents: createAgents(base),
+    config: createConfig(base),
+    setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
+    policies: createPolicies(base),
+    traffic: createTraffic(base),
+    health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
+    countAgentRequest: agentCounter(clock.monotonicMs),
+    async stop() {
+      sweeper[Symbol.dispose]()
+      await hub[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** 60 requests per minute and agent (spec 8); this process's own count. */
+function agentCounter(monotonicMs: () => number): (agentId: string) => void {
+  const window = createRateWindow(LIMITS.controlPlaneRatePerMinute, monotonicMs)
+  return (agentId) => {
+    const taken = window.hit(agentId)
+    if (taken.ok) return
+    throw new ChaperoneError('rate_limited', {
+      error: 'Rate limit exceeded',
+      detail: `An agent may send ${LIMITS.controlPlaneRatePerMinute} requests a minute: wait ${taken.retryAfterS} s`,
+      retryAfterS: taken.retryAfterS,
+    })
+  }
+}

@@ -1,0 +1,47 @@
+import type { Route } from './http/route.ts'
+import type { Parts } from './parts.ts'
+import { createApprovalRoutes } from './routes/approvals.ts'
+import { createAuthRoutes } from './routes/auth.ts'
+import { createConfigRoutes } from './routes/dash-config.ts'
+import { createConnectorRoutes } from './routes/dash-connectors.ts'
+import { createPeopleRoutes } from './routes/dash-people.ts'
+import { createPolicyRoutes } from './routes/dash-policies.ts'
+import { createRecordRoutes } from './routes/dash-records.ts'
+import { createSettingsRoutes } from './routes/dash-settings.ts'
+import { createUserRoutes } from './routes/dash-users.ts'
+import { createExplainRoutes } from './routes/explain.ts'
+import { createGatewayRoutes } from './routes/gateways.ts'
+import { createKillSwitchRoutes } from './routes/kill-switch.ts'
+import { createOperatorRoutes } from './routes/operator.ts'
+import { createOpsRoutes } from './routes/ops.ts'
+import { createPageRoutes } from './routes/pages.ts'
+import { gatewayOfAgent } from './services/gateway-names.ts'
+import { getGateway } from './store/gateways.ts'
+
+/** Everything that is served. */
+export function createRoutes(
+  parts: Parts,
+  web: { readonly isSecure: boolean; readonly baseUrl: () => string },
+): readonly Route[] {
+  const { db, hub } = parts
+  return [
+    ...createAuthRoutes({ ...parts, isSecure: web.isSecure }),
+    ...createPeopleRoutes(parts),
+    ...createUserRoutes({ ...parts, baseUrl: web.baseUrl }),
+    ...createConfigRoutes({ ...parts, liveOf: hub.liveOf }),
+    ...createConnectorRoutes(parts),
+    ...createPolicyRoutes(parts),
+    ...createRecordRoutes(parts),
+    ...createSettingsRoutes(parts),
+    ...createApprovalRoutes(parts),
+    ...createKillSwitchRoutes(parts),
+    ...createExplainRoutes({ ...parts, gatewayFor: (given) => gatewayOfAgent(db, given) }),
+    ...createGatewayRoutes({
+      ...parts,
+      syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
+    }),
+    ...createOperatorRoutes(parts),
+    ...createOpsRoutes(parts),
+    ...createPageRoutes(),
+  ]
+}
