@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { CHAT_ROWS } from '../../../core/connectors/chat/rows.ts'
+import { ACTIONS } from '../../../core/connectors/codehost/actions.ts'
+import { CONTENTS } from '../../../core/connectors/codehost/contents.ts'
+import { ISSUES } from '../../../core/connectors/codehost/issues.ts'
+import { PEOPLE } from '../../../core/connectors/codehost/people.ts'
+import { PULLS } from '../../../core/connectors/codehost/pulls.ts'
+import { REPOS } from '../../../core/connectors/codehost/repos.ts'
+import type { Row } from '../../../core/connectors/connector.ts'
+import { LLM_A_ROWS } from '../../../core/connectors/llm/rows-a.ts'
+import { LLM_B_ROWS } from '../../../core/connectors/llm/rows-b.ts'
+import { PAYMENTS_ROWS } from '../../../core/connectors/payments/rows.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { canonicalise } from '../../../core/request/canonicalise.ts'
+import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import { boundOf, nameRequest, USUAL_HOST } from './golden.ts'
+
+type Type = ConnectorEntry['type']
+
+const ROWS: Partial<Record<Type, readonly Row[]>> = {
+  codehost: [...PULLS, ...ISSUES, ...CONTENTS, ...REPOS, ...ACTIONS, ...PEOPLE],
+  llm_a: LLM_A_ROWS,
+  llm_b: LLM_B_ROWS,
+  payments: PAYMENTS_ROWS,
+  chat: CHAT_ROWS,
+}
+const TYPES = Object.keys(ROWS) as Type[]
+const PUBLISHED: ReadonlyArray<[Type, string, string]> = JSON.parse(
+  readFileSync(new URL('published-writes.json', import.meta.url), 'utf8'),
+)
+
+function typesOf(type: Type, method: string, target: string): string[] {
+  const rawHeaders = ['Host', USUAL_HOST[type]]
+  const raw = { method, target, rawHeaders, httpVersion: '1.1', scheme: 'https', sources: {} } as const
+  const named = nameRequest(boundOf(type), raw)
+  if (named.kind === 'refusal') return []
+  return (named.kind === 'actions' ? named.actions : named.candidates).map((action) => action.type)
+}
+
+/** Parameters without their names: two templates of one shape describe the same paths. */
+function shapeOf(template: string): string {
+  return template.replaceAll(/\{[^}]+\}/g, '{}')
+}
+
+/** An independent and slow reading of a template, to hold the fast one against. */
+function naiveMatch(row: Row, method: string, path: string): boolean {
+  if (row.method !== '*' && row.method !== method) return false
+  const pattern = row.template
+    .replaceAll('.', '\\.')
+    .replaceAll(/\{[a-z_]+\+\}/g, '.+')
+    .replaceAll(/\{[^}]+\}/g, '[^/]+')
+  return new RegExp(`^${pattern}$`).test(path)
+}
+
+describe('names', () => {
+  test.each(PUBLISHED)('%s %s %s goes under a name of its own or under none', (type, method, template) => {
+    let count = 0
+    const fill = (name: string) => (name.includes('number') ? '7' : `v${++count}`)
+    const target = template.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => fill(name))
+    const own = (ROWS[type] ?? []).filter((row) => shapeOf(row.template) === shapeOf(template))
+    for (const named of typesOf(type, method, target)) {
+      if (named === `${type}.unmapped.${method.toLowerCase()}`) continue
+      expect(own.map((row) => row.type)).toContain(named)
+    }
+  })
+
+  const segment = (type: Type) => {
+    const literals = (ROWS[type] ?? []).flatMap((row) =>
+      row.template.split('/').filter((text) => !text.startsWith('{')),
+    )
+    return fc.oneof(
+      fc.constantFrom(...new Set(literals.filter((text) => text !== ''))),
+      fc.constantFrom('7', 'v', 'x_1'),
+    )
+  }
+
+  test.each(TYPES)('%s: a listed name is only given to a path that its row describes', (type) => {
+    const path = fc.array(segment(type), { minLength: 1, maxLength: 7 })
+    const method = fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE')
+    fc.assert(
+      fc.property(method, path, (verb, segments) => {
+        const target = `/${segments.join('/')}`
+        for (const named of typesOf(type, verb, target)) {
+          if (named.startsWith(`${type}.unmapped.`)) continue
+          const rows = (ROWS[type] ?? []).filter((row) => row.type === named)
+          expect(rows.some((row) => naiveMatch(row, verb, target))).toBe(true)
+        }
+      }),
+      { seed: 42, numRuns: 1_000 },
+    )
+  })
+
+  test.each(TYPES)('%s: every row names its own requests, and one segment more or less does not', (type) => {
+    for (const row of ROWS[type] ?? []) {
+      const method = row.method === '*' ? 'POST' : row.method
+      const fill = row.template.replaceAll(/\{([^}]+)\}/g, (_all, name: string) =>
+        name.includes('number') ? '7' : 'v',
+      )
+      expect(typesOf(type, method, fill), row.template).toContain(row.type)
+      const isTail = row.template.includes('+}')
+      if (!isTail)
+        expect(typesOf(type, method, `${fill}/zzz/zzz/zzz/zzz`), row.template).not.toContain(row.type)
+    }
+  })
+
+  test.each(TYPES)(
+    '%s: reads are named as reads by their method, whatever the catalogue says of the rest',
+    (type) => {
+      for (const row of ROWS[type] ?? []) {
+        expect(row.type.startsWith(`${type}.`)).toBe(true)
+        if (row.method === 'GET' && row.when === undefined) expect(row.effect, row.type).toBe('read')
+        if (['PUT', 'PATCH', 'DELETE'].includes(row.method)) expect(row.effect, row.type).toBe('write')
+      }
+    },
+  )
+})
+
+describe('what is classified is what is forwarded', () => {
+  const piece = fc.stringMatching(/^[A-Za-z0-9._~;=+@:%-]{0,8}$/)
+  test('path and query keep every byte, or the request is refused', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 6 }), piece, (segments, query) => {
+        const target = `/${segments.join('/')}${query === '' ? '' : `?${query}`}`
+        const rawHeaders = ['hOsT', 'h.test', 'X-A', ' b ']
+        const request = canonicalise({
+          method: 'GET',
+          target,
+          rawHeaders,
+          httpVersion: '1.1',
+          scheme: 'https',
+          sources: {},
+        })
+        if (isRefusal(request)) return
+        expect(request.rawTarget).toBe(target)
+        expect(`/${request.rawSegments.join('/')}${query === '' ? '' : `?${request.rawQuery}`}`).toBe(target)
+        expect(request.rawHeaders).toBe(rawHeaders)
+        for (const part of request.segments.join('/').split('/')) expect(['.', '..']).not.toContain(part)
+      }),
+      { seed: 1, numRuns: 2_000 },
+    )
+  })
+})
