@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export const CLI = join(import.meta.dirname, '../../controlplane/cli/main.ts')
+
+export type Started = {
+  readonly child: ChildProcess
+  readonly pid: number
+  /** The parsed line; everything on standard output so far is `stdout()`. */
+  readonly ready: {
+    readonly base_url: string
+    readonly gateway_url: string | null
+    readonly ca_file: string
+    readonly ca_bundle_file: string
+    readonly owner_link: string | null
+    readonly agents: ReadonlyArray<{ name: string; proxy_url: string }>
+  }
+  readonly startedInMs: number
+  stdout(): string
+  stderr(): string
+}
+
+export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+/** `chaperone up --json` on any free ports, as a user starts it; resolves with the ready line. */
+export async function up(
+  data: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Started> {
+  const began = performance.now()
+  const running = spawnUp(data, ['--port', '0', '--gateway-port', '0', ...args], env)
+  const line = await running.firstLine
+  const { child, out, err } = running
+  return {
+    child,
+    pid: child.pid ?? -1,
+    ready: JSON.parse(line),
+    startedInMs: performance.now() - began,
+    stdout: () => out.join(''),
+    stderr: () => err.join(''),
+  }
+}
+
+/** For starts that are refused: what was said, and the exit code. */
+export async function upEnds(
+  data: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
+  const { child, out, err, firstLine } = spawnUp(data, args, env)
+  firstLine.catch(() => undefined)
+  const code = child.exitCode ?? (await new Promise<number | null>((resolve) => child.once('close', resolve)))
+  return { code, stdout: out.join(''), stderr: err.join('') }
+}
+
+function spawnUp(data: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, [CLI, 'up', '--data', data, '--json', ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const out: string[] = []
+  const err: string[] = []
+  child.stderr.on('data', (chunk: Buffer) => err.push(String(chunk)))
+  const firstLine = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      out.push(String(chunk))
+      const [line, ...more] = out.join('').split('\n')
+      if (line !== undefined && more.length > 0) resolve(line)
+    })
+    child.once('exit', (code) => reject(new Error(`chaperone up ended with ${code}: ${err.join('')}`)))
+  })
+  return { child, out, err, firstLine }
+}
+
+export async function stop(started: Started, signal: NodeJS.Signals = 'SIGTERM') {
+  const began = performance.now()
+  const { child } = started
+  if (child.exitCode === null && child.signalCode === null) {
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await gone
+  }
+  return { code: child.exitCode, ms: performance.now() - began }
+}
+
+/** Every process that belongs to the data folder: by its command line, its environment or where it works. */
+export function processesOf(data: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter(
+      (pid) =>
+        ['cmdline', 'environ'].some((file) => read(`/proc/${pid}/${file}`).includes(data)) ||
+        cwdOf(pid).startsWith(data),
+    )
+    .map(Number)
+}
+
+export async function untilNoProcess(data: string, timeoutMs = 10_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  for (let left = processesOf(data); left.length > 0; left = processesOf(data)) {
+    if (performance.now() > deadline)
+      throw new Error(
+        `still running: ${left.map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`).join('\n')}`,
+      )
+    await delay(25)
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return ''
+    throw error
+  }
+}
+
+function cwdOf(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return ''
+    throw error
+  }
+}

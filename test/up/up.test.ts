@@ -1,0 +1,278 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { tryLine } from '../../controlplane/cli/try-line.ts'
+import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
+
+const run = promisify(execFile)
+const started: Started[] = []
+let root: string
+let data: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'chaperone-up-'))
+  data = join(root, 'data')
+})
+
+afterEach(async () => {
+  for (const each of started.splice(0)) await stop(each)
+  await untilNoProcess(data)
+  rmSync(root, { recursive: true, force: true })
+}, 30_000)
+
+async function start(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const each = await up(data, args, env)
+  started.push(each)
+  return each
+}
+
+async function cli(...args: string[]) {
+  const [command = '', ...rest] = args
+  return await run(process.execPath, [CLI, command, '--data', data, ...rest]).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  )
+}
+
+describe('chaperone up', { timeout: 90_000 }, () => {
+  it('prints exactly one line with addresses, certificates, owner link and the agent dev, and nothing else', async () => {
+    const { ready, stdout } = await start()
+    expect(Object.keys(ready)).toEqual([
+      'base_url',
+      'gateway_url',
+      'ca_file',
+      'ca_bundle_file',
+      'owner_link',
+      'agents',
+    ])
+    expect(ready.owner_link).toContain(`${ready.base_url}/setup`)
+    expect(ready.agents).toEqual([
+      { name: 'dev', proxy_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
+    ])
+    for (const file of [ready.ca_file, ready.ca_bundle_file])
+      expect(readFileSync(file, 'utf8')).toContain('BEGIN CERTIFICATE')
+    expect(readFileSync(ready.ca_bundle_file, 'utf8').length).toBeGreaterThan(100_000)
+    for (const file of [
+      'admin.token',
+      'gateway.token',
+      'keys/master.key',
+      'keys/ca.key',
+      'keys/enrol.token',
+      'keys/operator.token',
+      'keys/postgres.password',
+    ]) {
+      expect(statSync(join(data, file)).mode & 0o777, file).toBe(0o600)
+    }
+    expect(stdout().trimEnd().split('\n')).toHaveLength(1)
+    expect((await cli('get', 'manifests')).code).toBe(0)
+    expect(JSON.parse((await cli('get', 'manifests', '--json')).stdout).problems).toEqual([])
+  })
+
+  it('refuses the line to paste with the reason, without a packet leaving the machine', async () => {
+    const { ready } = await start()
+    const line = tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)
+    const { stdout } = await run('sh', ['-c', line])
+    expect(JSON.parse(stdout)).toMatchObject({
+      action_type: 'codehost.repo.delete',
+      decision: 'deny',
+      message: expect.stringContaining('Repositories are deleted by people'),
+    })
+    const governed = await cli(
+      'run',
+      '--',
+      'curl',
+      '-sS',
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{http_code}',
+      '-X',
+      'DELETE',
+      'https://api.github.com/repos/acme/site',
+    )
+    expect(governed).toMatchObject({ code: 0, stdout: '403' })
+  })
+
+  it('resumes on a second start: same agent port, same certificate, same owner', async () => {
+    const first = await start()
+    const before = { ca: readFileSync(first.ready.ca_file, 'utf8'), agents: first.ready.agents }
+    const owner = { email: 'ada@example.com', password: 'correct horse battery', name: 'Ada' }
+    const registered = await fetch(`${first.ready.base_url}/api/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(owner),
+    })
+    expect(registered.status).toBe(200)
+    expect((await stop(first)).code).toBe(0)
+    const second = await start()
+    console.log(
+      `first start ${Math.round(first.startedInMs)} ms, second start ${Math.round(second.startedInMs)} ms`,
+    )
+    expect(second.ready.agents).toEqual(before.agents)
+    expect(readFileSync(second.ready.ca_file, 'utf8')).toBe(before.ca)
+    expect(second.ready.owner_link).toBeNull()
+  })
+
+  it('stops within five seconds on SIGTERM and leaves no process and no run file', async () => {
+    const { child } = await start()
+    expect(processesOf(data).length).toBeGreaterThan(3)
+    const [only] = started.splice(0)
+    const { code, ms } = await stop(only as Started)
+    expect(child.exitCode).toBe(0)
+    expect([code, ms < 5_000]).toEqual([0, true])
+    expect(processesOf(data)).toEqual([])
+    expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
+  })
+
+  it('leaves no process when it is killed with -9, and starts again afterwards', async () => {
+    const first = await start()
+    await stop(first, 'SIGKILL')
+    await untilNoProcess(data)
+    const second = await start()
+    expect(second.ready.agents).toEqual(first.ready.agents)
+  })
+
+  it('refuses a second one on the same folder, naming the pid and what to do, and does not disturb the first', async () => {
+    const first = await start()
+    const { code, stdout, stderr } = await upEnds(data, ['--port', '0', '--gateway-port', '0'])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(`pid ${first.pid}`)
+    expect(stderr).toContain('--data')
+    expect((await cli('status')).code).toBe(0)
+  })
+
+  it('names the port that is in use and the option that changes it, and leaves nothing running', async () => {
+    const blocker = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => blocker.once('listening', resolve))
+    const address = blocker.address()
+    const port = typeof address === 'object' && address !== null ? String(address.port) : ''
+    try {
+      const dashboard = await upEnds(data, ['--port', port, '--gateway-port', '0'])
+      expect(dashboard).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(new RegExp(`Port ${port} .*in use[\\s\\S]*--port`)),
+      })
+      const gateway = await upEnds(data, ['--port', '0', '--gateway-port', port])
+      expect(gateway).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(new RegExp(`Port ${port} .*in use[\\s\\S]*--gateway-port`)),
+      })
+      expect(processesOf(data)).toEqual([])
+    } finally {
+      blocker.close()
+    }
+  })
+
+  it('says what is wrong with a DATABASE_URL that leads nowhere', async () => {
+    const { code, stderr } = await upEnds(data, ['--port', '0', '--gateway-port', '0'], {
+      DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none',
+    })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/database|DATABASE_URL/i)
+    expect(processesOf(data)).toEqual([])
+  })
+
+  it('keeps an existing empty manifests folder empty and denies everything', async () => {
+    const manifests = join(root, 'manifests')
+    mkdirSync(manifests)
+    const { ready } = await start(['--manifests', manifests])
+    const proxy = ready.agents[0]?.proxy_url ?? ''
+    const { stdout } = await run('curl', [
+      '-sS',
+      '--noproxy',
+      '',
+      '--proxy',
+      proxy,
+      '--cacert',
+      ready.ca_file,
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{http_code} %{http_connect}',
+      'https://api.github.com/user',
+    ]).catch((error: { stdout: string }) => error)
+    expect(stdout).toContain('403')
+  })
+
+  it('starts a gateway again that died, says so, and gives the agent the same port', async () => {
+    const each = await start()
+    const [gateway] = processesOf(data).filter((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.ts'),
+    )
+    process.kill(gateway as number, 'SIGKILL')
+    const deadline = performance.now() + 30_000
+    while (!each.stderr().includes('The gateway is back')) {
+      if (performance.now() > deadline) throw new Error(`the gateway did not come back: ${each.stderr()}`)
+      await delay(50)
+    }
+    expect(each.stderr()).toMatch(/The gateway ended by SIGKILL/)
+    const line = tryLine(each.ready.agents[0]?.proxy_url ?? '', each.ready.ca_file)
+    await expect
+      .poll(async () => (await run('sh', ['-c', line])).stdout, { timeout: 15_000 })
+      .toContain('codehost.repo.delete')
+  })
+
+  it('runs without a gateway in Mode B', async () => {
+    const { ready } = await start(['--no-gateway'])
+    expect([ready.gateway_url, ready.agents]).toEqual([null, []])
+    expect((await cli('status')).stdout).toContain('Mode B')
+    expect((await fetch(`${ready.base_url}/livez`)).status).toBe(200)
+  })
+
+  it('takes a manifest with apply, and refuses one with a mistake by file and line without touching anything', async () => {
+    await start()
+    writeFileSync(
+      join(root, 'bad.yaml'),
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules: []\n',
+    )
+    const bad = await cli('apply', '-f', join(root, 'bad.yaml'))
+    expect(bad).toMatchObject({ code: 1, stderr: expect.stringMatching(/bad\.yaml:6: spec\.rules/) })
+    expect(existsSync(join(data, 'manifests', 'bad.yaml'))).toBe(false)
+    writeFileSync(
+      join(root, 'good.yaml'),
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules:\n    - { connectorType: codehost, actionPattern: codehost.issue.create, decision: deny }\n',
+    )
+    expect(await cli('apply', '-f', join(root, 'good.yaml'))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Permission default/extra: accepted'),
+    })
+    const explained = await cli('explain', 'POST', 'https://api.github.com/repos/a/b/issues')
+    expect(explained.stdout).toMatch(/deny/i)
+  })
+
+  it('stops and releases with kill, and tells agents why', async () => {
+    const { ready } = await start()
+    const on = await cli('kill', 'on', '--reason', 'testing the switch')
+    expect(on).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of 1 stopped in \d+ ms/) })
+    const { stdout } = await run('sh', ['-c', tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
+    expect(JSON.parse(stdout).error).toBe('Kill switch active: testing the switch')
+    expect((await cli('kill', 'off')).code).toBe(0)
+    expect((await cli('kill', 'status')).stdout).toContain('Nothing is stopped')
+  })
+})
+
+describe('chaperone demo', { timeout: 90_000 }, () => {
+  it('tells the whole story by itself with --yes and leaves nothing behind', async () => {
+    const tmp = join(root, 'tmp')
+    mkdirSync(tmp)
+    const { stdout } = await run(process.execPath, [CLI, 'demo', '--yes'], {
+      env: { ...process.env, TMPDIR: tmp },
+    })
+    for (const said of [
+      '201: issue 42',
+      '200: merged',
+      '403: ',
+      'Kill switch active: end of the demo',
+      '(approved)',
+    ])
+      expect(stdout).toContain(said)
+    expect(statSync(tmp).nlink).toBe(2)
+    expect(processesOf(tmp)).toEqual([])
+  })
+})
