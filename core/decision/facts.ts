@@ -113,8 +113,8 @@ function container(value: object, depth: number): unknown {
 
 /** CEL's own time value; core has no clock and no Date. */
 function timestamp(nowMs: number): unknown {
-  const ms = Math.floor(nowMs)
-  return TIMESTAMP({ risk: { seconds: BigInt(Math.floor(ms / 1_000)), rest: `${ms % 1_000}ms` } })
+  const seconds = Math.floor(nowMs / 1_000)
+  return TIMESTAMP({ risk: { seconds: BigInt(seconds), rest: `${Math.floor(nowMs) - seconds * 1_000}ms` } })
 }
 
 const TIMESTAMP = createCelEnvironment().parse('timestamp(int(risk.seconds)) + duration(string(risk.rest))')
