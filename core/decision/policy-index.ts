@@ -9,7 +9,9 @@ export type PolicyIndex = {
   /** By priority, highest first; equal priorities by id. */
   readonly all: readonly CompiledPolicy[]
   /** The policies whose patterns cover the action, in the same order. Costs the number of matches, not of policies. */
-  matching(actionType: string): readonly ReachingPolicy[]
+  matching(actionType: string): readonly CompiledPolicy[]
+  /** The same with how far each one's patterns reach. */
+  reaching(actionType: string): readonly ReachingPolicy[]
 }
 
 /** Answers are remembered per action name, up to this many: agents choose names, so the memory has an end. */
@@ -19,20 +21,18 @@ export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyInd
   const all = [...policies].sort(byPriority)
   const tables = tablesOf(all)
   const remembered = new Map<string, readonly ReachingPolicy[]>()
-  return {
-    all,
-    matching(actionType) {
-      const known = remembered.get(actionType)
-      if (known !== undefined) return known
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-      const found = find(tables, fold(actionType)).flatMap((place) => reaching(all[place], actionType))
-      remembered.set(actionType, found)
-      return found
-    },
+  const reaching = (actionType: string): readonly ReachingPolicy[] => {
+    const known = remembered.get(actionType)
+    if (known !== undefined) return known
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    const found = find(tables, fold(actionType)).flatMap((place) => reachingOf(all[place], actionType))
+    remembered.set(actionType, found)
+    return found
   }
+  return { all, reaching, matching: (actionType) => reaching(actionType).map(({ policy }) => policy) }
 }
 
-function reaching(policy: CompiledPolicy | undefined, actionType: string): ReachingPolicy[] {
+function reachingOf(policy: CompiledPolicy | undefined, actionType: string): ReachingPolicy[] {
   const reach = policy === undefined ? 'none' : reachOf(policy, actionType)
   return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
 }

@@ -24,7 +24,7 @@ export type PolicyVerdict = {
 /** The opinions of all policies in scope, highest priority first. */
 export function collectOpinions(index: PolicyIndex, input: DecisionInput, facts: Facts): readonly Opinion[] {
   const opinions: Opinion[] = []
-  for (const { policy, reach } of index.matching(input.action.type)) {
+  for (const { policy, reach } of index.reaching(input.action.type)) {
     const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts) : null
     if (opinion !== null) opinions.push(opinion)
   }
