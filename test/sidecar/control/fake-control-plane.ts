@@ -1,0 +1,292 @@
+import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
+import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
+import {
+  AckBody,
+  beatMacText,
+  CommandBody,
+  type CommandReply,
+  type DownMessage,
+  HoldBody,
+  type KillEntry,
+  manifestMacText,
+  RecordsBody,
+  SYNC_PATHS,
+} from '../../../core/wire/sync.ts'
+
+export const TOKEN = 'test-enrolment-token'
+export const GATEWAY_NAME = 'default/local'
+
+type Hold = { readonly id: string; readonly body: HoldBody; status: ApprovalStatus; isSpent: boolean }
+type Records = RecordsBody
+
+export type FakeOptions = { readonly port?: number; readonly token?: string; readonly holdLifeMs?: number }
+
+/** A control plane that speaks `core/wire/sync` over real HTTP and remembers all that it was told. */
+export class FakeControlPlane implements AsyncDisposable {
+  readonly #server = createServer((request, response) => void this.#serve(request, response))
+  readonly #streams = new Set<ServerResponse>()
+  readonly #options: FakeOptions
+  readonly acks: AckBody[] = []
+  readonly records: Records['records'] = []
+  readonly lost: Records['lost'] = []
+  readonly commands: CommandBody[] = []
+  readonly holds = new Map<string, Hold>()
+  readonly paths: string[] = []
+  sections: Record<string, unknown> = {}
+  version = 0
+  killSeq = 0
+  effective: KillEntry[] = []
+  holdPosts = 0
+  spends = 0
+  /** What a command is answered. */
+  reply: (command: CommandBody) => CommandReply = () => ({ status: 200, body: { ok: true } })
+  /** Set to answer this status to record batches. */
+  recordsStatus = 200
+  /** Record ids that make a whole batch invalid. */
+  poison = new Set<string>()
+  /** Answers a section with other bytes than announced. */
+  corrupt: string | null = null
+  /** Called before a section is answered: may take its time. */
+  beforeSection: (name: string) => Promise<void> = async () => undefined
+  isBeating = true
+
+  private constructor(options: FakeOptions) {
+    this.#options = options
+  }
+
+  static async start(options: FakeOptions = {}): Promise<FakeControlPlane> {
+    const fake = new FakeControlPlane(options)
+    fake.#server.listen(options.port ?? 0, '127.0.0.1')
+    await once(fake.#server, 'listening')
+    fake.configure({})
+    return fake
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  /** Replaces sections (the others stay) and announces the new version. */
+  configure(sections: Record<string, unknown>): void {
+    this.sections = { ...emptySections(), ...this.sections, ...sections }
+    this.version++
+    this.send(this.manifest())
+  }
+
+  manifest(): Extract<DownMessage, { type: 'manifest' }> {
+    const hashes = Object.fromEntries(
+      Object.entries(this.sections).map(([name, content]) => [name, sha256(sectionText(content))]),
+    )
+    const mac = this.#mac(manifestMacText(this.version, hashes))
+    return { type: 'manifest', version: this.version, sections: hashes, mac }
+  }
+
+  beat(until = new Date(Date.now() + 30_000).toISOString()): void {
+    const mac = this.#mac(beatMacText(this.version, until))
+    this.send({ type: 'beat', version: this.version, until, mac })
+  }
+
+  kill(effective: KillEntry[]): number {
+    this.effective = effective
+    this.killSeq++
+    this.send({ type: 'kill', seq: this.killSeq, effective })
+    return this.killSeq
+  }
+
+  /** A person answers. */
+  respond(id: string, status: ApprovalStatus, announce = true): void {
+    const hold = this.holds.get(id)
+    if (hold === undefined) throw new Error(`no hold ${id}`)
+    hold.status = status
+    const at = new Date().toISOString()
+    const verdict = { id, status, by: 'ada@example.com', via: 'dashboard', at, note: 'because' }
+    if (announce) this.send({ type: 'verdict', verdict })
+  }
+
+  pendingHolds(): Hold[] {
+    return [...this.holds.values()].filter((hold) => hold.status === 'pending')
+  }
+
+  send(message: DownMessage): void {
+    this.raw(`${JSON.stringify(message)}\n`)
+  }
+
+  raw(text: string): void {
+    for (const stream of this.#streams) stream.write(text)
+  }
+
+  dropStreams(): void {
+    for (const stream of this.#streams) stream.destroy()
+  }
+
+  async stop(): Promise<void> {
+    this.dropStreams()
+    this.#server.closeAllConnections()
+    if (this.#server.listening) await new Promise((done) => this.#server.close(done))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  #mac(text: string): string {
+    const key = createHash('sha256')
+      .update(`sync:${this.#options.token ?? TOKEN}`)
+      .digest()
+    return createHmac('sha256', key).update(text).digest('hex')
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+    response.on('error', () => undefined)
+    const path = (request.url ?? '').split('?')[0] ?? ''
+    this.paths.push(path)
+    if (request.headers.authorization !== `Bearer ${this.#options.token ?? TOKEN}`) {
+      return reply(response, 401, { error: 'Unauthorized' })
+    }
+    if (path === SYNC_PATHS.stream) return this.#stream(response)
+    const body = await bodyOf(request)
+    if (path.startsWith(SYNC_PATHS.sections)) return this.#section(path.split('/').pop() ?? '', response)
+    if (path === SYNC_PATHS.ack) this.acks.push(AckBody.parse(body))
+    else if (path === SYNC_PATHS.records) return this.#records(body, response)
+    else if (path === SYNC_PATHS.holds) return this.#hold(HoldBody.parse(body), response)
+    else if (path.startsWith(SYNC_PATHS.holds)) return this.#spend(path.split('/').at(-2) ?? '', response)
+    else if (path === SYNC_PATHS.commands) {
+      const command = CommandBody.parse(body)
+      this.commands.push(command)
+      return reply(response, 200, this.reply(command))
+    }
+    return reply(response, 200, { ok: true })
+  }
+
+  #stream(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    this.#streams.add(response)
+    const beats = setInterval(() => {
+      if (this.isBeating) this.beat()
+    }, 200)
+    response.on('close', () => {
+      clearInterval(beats)
+      this.#streams.delete(response)
+    })
+    const at = new Date().toISOString()
+    const gateway = { id: 'gw_1', name: GATEWAY_NAME }
+    const lines: DownMessage[] = [
+      { type: 'hello', protocol: 1, gateway, lease_ms: 30_000, at },
+      { type: 'kill', seq: this.killSeq, effective: this.effective },
+      this.manifest(),
+    ]
+    response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  }
+
+  async #section(name: string, response: ServerResponse): Promise<void> {
+    await this.beforeSection(name)
+    const text = sectionText(this.sections[name])
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(name === this.corrupt ? `${text} ` : text)
+  }
+
+  #records(body: unknown, response: ServerResponse): unknown {
+    const batch = RecordsBody.parse(body)
+    if (this.recordsStatus !== 200) return reply(response, this.recordsStatus, { error: 'away' })
+    if (batch.records.some((record) => this.poison.has(record.id))) {
+      return reply(response, 400, { error: 'Validation failed' })
+    }
+    this.records.push(...batch.records)
+    this.lost.push(...batch.lost)
+    return reply(response, 200, { accepted: batch.records.map((record) => record.id) })
+  }
+
+  #hold(body: HoldBody, response: ServerResponse): unknown {
+    this.holdPosts++
+    const same = [...this.holds.values()].filter((hold) => hold.body.binding === body.binding)
+    const pending = same.find((hold) => hold.status === 'pending')
+    const unspent = same.find((hold) => hold.status === 'approved' && !hold.isSpent)
+    if (pending !== undefined)
+      return reply(response, 200, { outcome: 'joined', approval: this.#card(pending) })
+    if (unspent !== undefined)
+      return reply(response, 200, { outcome: 'approved', approval: this.#card(unspent) })
+    if (this.pendingHolds().length >= 20) return reply(response, 429, { error: 'too many', retry_after: 7 })
+    const hold: Hold = { id: `apv_${randomUUID()}`, body, status: 'pending', isSpent: false }
+    this.holds.set(hold.id, hold)
+    return reply(response, 200, { outcome: 'created', approval: this.#card(hold) })
+  }
+
+  #spend(id: string, response: ServerResponse): unknown {
+    this.spends++
+    const hold = this.holds.get(id)
+    if (hold === undefined) return reply(response, 404, { error: 'Not found' })
+    const spent = hold.status === 'approved' && !hold.isSpent
+    if (spent) hold.isSpent = true
+    return reply(response, 200, { spent, status: hold.status })
+  }
+
+  #card({ id, body, status }: Hold): ApprovalCard {
+    const { agent, action_type, target, method, host, path, parameters, risk_score, risk_factors } = body
+    const now = Date.now()
+    return {
+      ...{ id, kind: 'hold', status, agent, action_type, target, method, host, path, parameters },
+      ...{ risk_score, risk_factors, matched_rule: null, required_approver_groups: [] },
+      ...{ requested_by_agent_text: null, body_sha256: body.body_sha256 },
+      created_at: new Date(now).toISOString(),
+      expires_at: new Date(now + (this.#options.holdLifeMs ?? 300_000)).toISOString(),
+      responded_by: status === 'approved' ? 'ada@example.com' : null,
+      note: null,
+    }
+  }
+}
+
+export function emptySections(): Record<string, unknown> {
+  const lists = Object.fromEntries(SECTION_NAMES.map((name) => [name, []]))
+  return {
+    ...lists,
+    gateway: {
+      id: 'gw_1',
+      name: GATEWAY_NAME,
+      enforcementLevel: 'full_enforce',
+      defaultDecision: 'deny',
+      egress: { unmatchedHosts: 'deny', allowedHosts: [], tcp: [] },
+      rateLimit: { requestsPerMinute: 1_000 },
+      approvals: { timeoutSeconds: 300, maxPendingPerAgent: 20 },
+      failurePolicy: { highRiskAfterSeconds: 30, writesAfterSeconds: 120, everythingAfterSeconds: 600 },
+    },
+  }
+}
+
+export function agentEntry(name: string, key: string | null = null) {
+  const key_sha256 = key === null ? null : sha256(key)
+  return {
+    id: `agent_${name}`,
+    name,
+    runtime: 'node',
+    environment: 'development',
+    status: 'active',
+    key_sha256,
+  }
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString('utf8')
+  return text === '' ? null : JSON.parse(text)
+}
+
+function reply(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest'
+import type { HoldBody } from '../../../core/wire/sync.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type ControlWorld, startControlWorld } from './control-world.ts'
+
+const until = (what: string, isMet: () => boolean, ms = 5_000) =>
+  eventually(what, () => (isMet() ? true : null), ms)
+
+function hold(binding = 'b1'): HoldBody {
+  return {
+    ...{ binding, agent: 'bot', act_id: 'act_1', connector: 'codehost', action_type: 'codehost.pr.merge' },
+    ...{ target: 'acme/site', method: 'PUT', host: 'api.github.com', path: '/repos/acme/site/pulls/1/merge' },
+    ...{ parameters: {}, risk_score: 0.5, risk_factors: [], matched_rule: null },
+    ...{ required_approver_groups: [], requested_by_agent_text: null, body_sha256: null },
+  }
+}
+
+async function connected(options: Parameters<typeof startControlWorld>[0] = {}): Promise<ControlWorld> {
+  const world = await startControlWorld(options)
+  await until('connection', () => world.control.beats.isConnected)
+  return world
+}
+
+const never = () => new AbortController().signal
+const firstPending = (world: ControlWorld) => world.fake.pendingHolds()[0]?.id ?? ''
+
+describe('a held request', () => {
+  test('passes once a person approves, and the approval is spent', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    expect(world.control.holds.waiting).toBe(1)
+    const id = firstPending(world)
+    world.fake.respond(id, 'approved')
+    expect(await outcome).toEqual({ kind: 'approved', approvalId: id, by: 'ada@example.com' })
+    expect(world.fake.holds.get(id)?.isSpent).toBe(true)
+    await until('end', () => world.control.holds.waiting === 0)
+  })
+
+  test.each(['denied', 'cancelled', 'expired'] as const)(
+    'ends when it is %s, and nothing is spent',
+    async (status) => {
+      await using world = await connected()
+      const outcome = world.control.holds.wait(hold(), never())
+      await until('hold', () => world.fake.pendingHolds().length === 1)
+      const id = firstPending(world)
+      world.fake.respond(id, status)
+      expect(await outcome).toEqual({ kind: status, approvalId: id, note: 'because' })
+      expect(world.fake.spends).toBe(0)
+    },
+  )
+
+  test('identical concurrent requests are one card, and one release lets exactly one pass', async () => {
+    await using world = await connected()
+    const passed: string[] = []
+    const all = [1, 2, 3].map(() =>
+      world.control.holds.wait(hold(), never()).then((outcome) => void passed.push(outcome.kind)),
+    )
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    expect(world.fake.holdPosts).toBe(1)
+    for (const n of [1, 2, 3]) {
+      const id = firstPending(world)
+      world.fake.respond(id, 'approved')
+      await until(`release ${n}`, () => passed.length === n)
+      if (n < 3) await until('held anew', () => world.fake.pendingHolds().length === 1)
+    }
+    await Promise.all(all)
+    expect(passed).toEqual(['approved', 'approved', 'approved'])
+    expect([...world.fake.holds.values()].filter(({ isSpent }) => isSpent)).toHaveLength(3)
+  })
+
+  test('an approval that somebody else has spent does not let it pass: it is held anew', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const first = firstPending(world)
+    const taken = world.fake.holds.get(first)
+    if (taken !== undefined) taken.isSpent = true
+    world.fake.respond(first, 'approved')
+    await until('new hold', () => world.fake.pendingHolds().length === 1)
+    const second = firstPending(world)
+    expect(second).not.toBe(first)
+    world.fake.respond(second, 'approved')
+    expect(await outcome).toMatchObject({ kind: 'approved', approvalId: second })
+  })
+
+  test('a yes that was given while nobody waited is used by the retry', async () => {
+    await using world = await connected()
+    const client = new AbortController()
+    const gone = world.control.holds.wait(hold(), client.signal)
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const id = firstPending(world)
+    client.abort()
+    expect(await gone).toEqual({ kind: 'aborted', approvalId: id })
+    await until('nobody waits', () => world.control.holds.waiting === 0)
+    world.fake.respond(id, 'approved')
+    expect(await world.control.holds.wait(hold(), never())).toMatchObject({
+      kind: 'approved',
+      approvalId: id,
+    })
+    expect(world.fake.holds.size).toBe(1)
+  })
+
+  test('a request whose client has gone already asks nobody', async () => {
+    await using world = await connected()
+    expect(await world.control.holds.wait(hold(), AbortSignal.abort())).toEqual({
+      kind: 'aborted',
+      approvalId: null,
+    })
+    expect(world.fake.holdPosts).toBe(0)
+  })
+
+  test('it goes on waiting while the control plane restarts, and finds a verdict that it missed', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const id = firstPending(world)
+    world.fake.dropStreams()
+    world.fake.respond(id, 'approved', false)
+    expect(await outcome).toMatchObject({ kind: 'approved', approvalId: id })
+    expect(world.fake.holdPosts).toBe(1)
+  })
+
+  test('a denial that was missed ends it without a second card', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const id = firstPending(world)
+    world.fake.dropStreams()
+    world.fake.respond(id, 'denied', false)
+    expect(await outcome).toMatchObject({ kind: 'denied', approvalId: id })
+    expect(world.fake.holds.size).toBe(1)
+  })
+
+  test('a control plane that has forgotten the approval is asked anew', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    world.fake.holds.clear()
+    world.fake.dropStreams()
+    await until('new hold', () => world.fake.pendingHolds().length === 1)
+    world.fake.respond(firstPending(world), 'approved')
+    expect(await outcome).toMatchObject({ kind: 'approved' })
+  })
+
+  test('without a control plane nobody can be asked: 503', async () => {
+    await using world = await connected()
+    await world.fake.stop()
+    const failure = await world.control.holds.wait(hold(), never()).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'not_ready', options: { retryAfterS: 5 } })
+    await until('end', () => world.control.holds.waiting === 0)
+  })
+
+  test('too many pending holds of one agent are refused with how long to wait', async () => {
+    await using world = await connected()
+    const client = new AbortController()
+    const waits = Array.from({ length: 20 }, (_, n) => world.control.holds.wait(hold(`b${n}`), client.signal))
+    await until('twenty', () => world.fake.pendingHolds().length === 20)
+    const failure = await world.control.holds.wait(hold('b20'), never()).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'too_many_holds', options: { retryAfterS: 7 } })
+    client.abort()
+    await Promise.all(waits)
+  })
+
+  test('a hold that nobody answers ends by itself shortly after its own end', async () => {
+    await using world = await connected({ fake: { holdLifeMs: -4_900 } })
+    expect(await world.control.holds.wait(hold(), never())).toMatchObject({ kind: 'expired' })
+  })
+})

@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createKillState } from '../../../sidecar/control/kill-state.ts'
+import { createLive } from '../../../sidecar/control/live.ts'
+import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
+import { eventually } from '../../support/eventually.ts'
+import { createTestClock, startControlWorld } from './control-world.ts'
+import { agentEntry } from './fake-control-plane.ts'
+import { createTestLog } from './test-log.ts'
+
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+const SINCE = '2026-01-01T00:00:00.000Z'
+const stop = (scope: string, source = 'api') => ({ scope, source, reason: 'incident', since: SINCE })
+const bot = { agent: 'bot', agentId: 'agent_bot', connectors: ['codehost', 'team/hub'] }
+
+/** As much of an exchange as a stop looks at. */
+function exchangeOf(agent: string): Exchange {
+  return { abort: new AbortController(), agent: agentEntry(agent) } as unknown as Exchange
+}
+
+let dir = ''
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'chaperone-kill-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+function killState() {
+  const live = createLive()
+  const log = createTestLog()
+  const kill = createKillState({ file: join(dir, 'kill.json'), live, clock: createTestClock(), log })
+  return { kill, live, log }
+}
+
+describe('the kill state', () => {
+  test('is the union of the control plane and what was set here', () => {
+    const { kill } = killState()
+    kill.applyRemote([stop('agent:other')])
+    expect(kill.match(bot)).toBeNull()
+    kill.setLocal('connector:codehost', 'here')
+    expect(kill.match(bot)?.source).toBe('gateway:default/local')
+    expect(kill.effective()).toHaveLength(2)
+    kill.clearLocal('connector:codehost')
+    expect(kill.match(bot)).toBeNull()
+    expect(kill.effective()).toHaveLength(1)
+  })
+
+  test('a stop that was set here is not undone by a control plane that does not know it yet', () => {
+    const { kill } = killState()
+    kill.setLocal('all', 'here')
+    kill.applyRemote([])
+    expect(kill.match(bot)?.reason).toBe('here')
+    kill.setForwarded('all')
+    expect(kill.match(bot)?.reason).toBe('here')
+    kill.applyRemote([])
+    expect(kill.match(bot)).toBeNull()
+  })
+
+  test('cuts every matching exchange and no other, with the entry as the reason', () => {
+    const { kill, live } = killState()
+    const [mine, other] = [exchangeOf('bot'), exchangeOf('other')]
+    live.add(mine)
+    const forget = live.add(other)
+    expect(kill.applyRemote([stop('agent:bot')])).toBe(1)
+    expect(mine.abort.signal.reason).toMatchObject({ kind: 'kill', entry: { scope: 'agent:bot' } })
+    expect(other.abort.signal.aborted).toBe(false)
+    forget()
+    kill.setLocal('all', '')
+    expect(other.abort.signal.aborted).toBe(false)
+  })
+
+  test('survives a restart without a control plane', () => {
+    const first = killState().kill
+    first.setGatewayName('team/edge')
+    first.applyRemote([stop('agent:bot')])
+    first.setLocal('connector:payments', 'here')
+    const { kill } = killState()
+    expect(kill.match(bot)?.reason).toBe('incident')
+    expect(kill.match({ agent: null, agentId: null, connectors: ['payments'] })?.source).toBe(
+      'gateway:team/edge',
+    )
+    expect(kill.unforwarded().map((entry) => entry.scope)).toEqual(['connector:payments'])
+  })
+
+  test('a stored state that cannot be read stops everything until the control plane speaks', () => {
+    writeFileSync(join(dir, 'kill.json'), '{"remote": [')
+    const { kill, log } = killState()
+    expect(kill.match(bot)).not.toBeNull()
+    expect(log.text()).toContain('kill.json')
+    kill.applyRemote([])
+    expect(kill.match(bot)).toBeNull()
+  })
+
+  test('a scope that names the gateway stops it', () => {
+    const { kill } = killState()
+    kill.setGatewayName('team/edge')
+    kill.applyRemote([stop('gateway:edge')])
+    expect(kill.match(bot)?.scope).toBe('gateway:edge')
+  })
+})
+
+describe('a stop from the control plane', () => {
+  test('cuts held requests and open streams before it is acknowledged', async () => {
+    await using world = await startControlWorld()
+    await until('connection', () => world.control.beats.isConnected)
+    const exchange = exchangeOf('bot')
+    world.live.add(exchange)
+    let acksAtCut = -1
+    exchange.abort.signal.addEventListener('abort', () => {
+      acksAtCut = world.fake.acks.filter((ack) => ack.kill_seq === world.fake.killSeq).length
+    })
+    const seq = world.fake.kill([stop('all')])
+    await until('ack', () => world.fake.acks.some((ack) => ack.kill_seq === seq))
+    expect(exchange.abort.signal.aborted).toBe(true)
+    expect(acksAtCut).toBe(0)
+  })
+
+  test('one that was set here while it was away is forwarded as soon as it is back', async () => {
+    await using world = await startControlWorld()
+    await until('connection', () => world.control.beats.isConnected)
+    world.kill.setLocal('agent:bot', 'while away')
+    world.fake.dropStreams()
+    await until('forwarded', () => world.fake.commands.some(({ command }) => command === 'kill-switch'))
+    expect(world.fake.commands[0]).toEqual({
+      command: 'kill-switch',
+      input: { active: true, scope: 'agent:bot', reason: 'while away' },
+    })
+    await until('taken over', () => world.kill.unforwarded().length === 0)
+    expect(world.kill.match(bot)?.reason).toBe('while away')
+  })
+})

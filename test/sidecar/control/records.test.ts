@@ -1,0 +1,79 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createControlClient } from '../../../sidecar/control/client.ts'
+import { createUploader, type Uploader } from '../../../sidecar/control/records.ts'
+import { Journal } from '../../../sidecar/journal/journal.ts'
+import { eventually } from '../../support/eventually.ts'
+import { trafficRecord } from '../journal/traffic-record.ts'
+import { FakeControlPlane, TOKEN } from './fake-control-plane.ts'
+import { createTestLog } from './test-log.ts'
+
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+
+let dir = ''
+let fake: FakeControlPlane
+let uploader: Uploader
+let journal: Journal
+const log = createTestLog()
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'chaperone-records-'))
+  fake = await FakeControlPlane.start()
+  journal = new Journal({
+    dir,
+    processId: 'proc_1',
+    maxBytes: 1 << 20,
+    log,
+    onBatchReady: () => uploader.wake(),
+  })
+  const client = createControlClient({ url: fake.url, token: TOKEN, processId: 'proc_1' })
+  uploader = createUploader({ client, journal, random: Math.random, log })
+  uploader.start()
+})
+afterEach(async () => {
+  await uploader.close(1_000)
+  journal.close()
+  await fake.stop()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+describe('records', () => {
+  test('reach the control plane whole and in order, and the journal forgets them', async () => {
+    const records = Array.from({ length: 1_200 }, (_, n) => trafficRecord({ id: `rec_${n}`, seq: n }))
+    for (const record of records) journal.result(record)
+    await until('upload', () => fake.records.length === 1_200)
+    expect(fake.records).toEqual(records)
+    await until('trim', () => journal.pending === 0)
+  })
+
+  test('wait in the journal while the control plane is away, and arrive once each when it is back', async () => {
+    fake.recordsStatus = 503
+    for (let n = 0; n < 10; n++) journal.result(trafficRecord({ id: `rec_${n}`, seq: n }))
+    await until('attempts', () => fake.paths.filter((path) => path.endsWith('/records')).length >= 2)
+    expect(journal.pending).toBe(10)
+    fake.recordsStatus = 200
+    await until('upload', () => fake.records.length === 10)
+    await until('trim', () => journal.pending === 0)
+    expect(new Set(fake.records.map((record) => record.id)).size).toBe(10)
+  })
+
+  test('one record that the control plane cannot take does not hold up the others', async () => {
+    fake.poison.add('rec_3')
+    for (let n = 0; n < 8; n++) journal.result(trafficRecord({ id: `rec_${n}`, seq: n }))
+    await until('upload', () => fake.records.length === 7)
+    await until('trim', () => journal.pending === 0)
+    expect(fake.records.map((record) => record.id)).not.toContain('rec_3')
+    expect(log.text()).toContain('refuses the form of this record')
+  })
+
+  test('what is left is uploaded before the process ends, and nothing stays on disk', async () => {
+    journal.result(trafficRecord({ id: 'rec_last', seq: 0 }))
+    await uploader.close(1_000)
+    journal.close()
+    expect(fake.records.map((record) => record.id)).toEqual(['rec_last'])
+    expect(readdirSync(dir)).toEqual([])
+    journal = new Journal({ dir, processId: 'proc_2', maxBytes: 1 << 20, log })
+  })
+})

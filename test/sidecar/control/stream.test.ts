@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { startControlWorld } from './control-world.ts'
+import { agentEntry } from './fake-control-plane.ts'
+
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+
+describe('the stream from the control plane', () => {
+  test('the first manifest becomes the snapshot in force and is acknowledged by version', async () => {
+    await using world = await startControlWorld({
+      prepare: (fake) => fake.configure({ agents: [agentEntry('bot')] }),
+    })
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    expect(world.control.snapshots.current()?.agentsByName.get('bot')?.id).toBe('agent_bot')
+    await until('ack', () => world.fake.acks.some((ack) => ack.version === world.fake.version))
+    expect(world.control.leaseStep()).toBe('ok')
+  })
+
+  test('a change fetches only the sections that changed', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    world.fake.paths.length = 0
+    world.fake.configure({ agents: [agentEntry('new')] })
+    await until('new agent', () => world.control.snapshots.current()?.agentsByName.has('new') === true)
+    const fetched = world.fake.paths.filter((path) => path.includes('/sections/'))
+    expect(fetched).toEqual(['/api/gateway/sections/agents'])
+  })
+
+  test('a section that is not what its hash says is refused, reported, and the last good snapshot stays', async () => {
+    await using world = await startControlWorld({
+      prepare: (fake) => fake.configure({ agents: [agentEntry('good')] }),
+    })
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const good = world.control.snapshots.current()
+    world.fake.corrupt = 'agents'
+    world.fake.configure({ agents: [agentEntry('evil')] })
+    await until('rejection', () =>
+      world.fake.acks.some((ack) => ack.rejected?.version === world.fake.version),
+    )
+    expect(world.control.snapshots.current()).toBe(good)
+    expect(world.fake.acks.find((ack) => ack.rejected)?.rejected?.error).toContain('agents')
+  })
+
+  test('a section that does not validate refuses the whole version, also what was right in it', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const good = world.control.snapshots.current()
+    world.fake.configure({ agents: [agentEntry('fine')], connectors: [{ nonsense: true }] })
+    await until('rejection', () => world.fake.acks.some((ack) => ack.rejected !== undefined))
+    expect(world.control.snapshots.current()).toBe(good)
+    world.fake.configure({ connectors: [] })
+    await until('recovery', () => world.control.snapshots.current()?.agentsByName.has('fine') === true)
+  })
+
+  test('a manifest whose signature is wrong is ignored and said so', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const { version } = world.control.snapshots.current() ?? { version: -1 }
+    world.fake.send({ ...world.fake.manifest(), version: 999 })
+    await until('complaint', () => world.log.text().includes('wrong signature'))
+    expect(world.control.snapshots.current()?.version).toBe(version)
+  })
+
+  test('a stop is applied and acknowledged while sections are still being fetched', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const gate = Promise.withResolvers<void>()
+    world.fake.beforeSection = () => gate.promise
+    world.fake.configure({ agents: [agentEntry('late')] })
+    await until('fetch', () => world.fake.paths.at(-1)?.includes('/sections/') === true)
+    const seq = world.fake.kill([
+      { scope: 'all', source: 'api', reason: 'incident', since: new Date().toISOString() },
+    ])
+    await until('kill ack', () => world.fake.acks.some((ack) => ack.kill_seq === seq))
+    expect(world.kill.match({ agent: 'bot', agentId: null, connectors: [] })?.reason).toBe('incident')
+    expect(world.control.snapshots.current()?.agentsByName.has('late')).toBe(false)
+    gate.resolve()
+    await until('snapshot', () => world.control.snapshots.current()?.agentsByName.has('late') === true)
+  })
+
+  test('it comes back by itself after the connection was cut, and after goaway', async () => {
+    await using world = await startControlWorld()
+    await until('connection', () => world.control.beats.isConnected)
+    world.fake.dropStreams()
+    await until('loss', () => !world.control.beats.isConnected)
+    await until('reconnect', () => world.control.beats.isConnected && world.fake.streams === 1)
+    const before = world.fake.paths.filter((path) => path.endsWith('/stream')).length
+    world.fake.send({ type: 'goaway', after_ms: 50 })
+    await until(
+      'new stream',
+      () => world.fake.paths.filter((path) => path.endsWith('/stream')).length > before,
+    )
+    await until('connected again', () => world.control.beats.isConnected)
+  })
+
+  test('messages that are not understood are skipped, the next one counts', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    world.fake.raw('{"type":"from-the-future","x":1}\nnot json\n')
+    world.fake.configure({ agents: [agentEntry('after')] })
+    await until('next', () => world.control.snapshots.current()?.agentsByName.has('after') === true)
+  })
+
+  test('a token that is not accepted is said with what to check', async () => {
+    await using world = await startControlWorld({ token: 'wrong' })
+    await until('complaint', () => world.log.text().includes('GATEWAY_TOKEN_FILE'))
+    expect(world.control.snapshots.current()).toBeNull()
+  })
+})
+
+describe('the lease', () => {
+  test('rises step by step after the stream is lost and is ok again with the next signed message', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const { port } = world.fake
+    await world.fake.stop()
+    await until('loss', () => !world.control.beats.isConnected)
+    expect(world.control.leaseStep()).toBe('ok')
+    world.clock.advance(30_000)
+    expect(world.control.leaseStep()).toBe('high_risk')
+    world.clock.advance(90_000)
+    expect(world.control.leaseStep()).toBe('writes')
+    world.clock.advance(480_000)
+    expect(world.control.leaseStep()).toBe('everything')
+    const { FakeControlPlane } = await import('./fake-control-plane.ts')
+    await using _again = await FakeControlPlane.start({ port })
+    await eventually('lease', () => (world.control.leaseStep() === 'ok' ? true : null), 15_000)
+  })
+
+  test('an open stream without beats counts as lost after 15 seconds', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    world.fake.isBeating = false
+    world.clock.advance(14_000)
+    expect(world.control.leaseStep()).toBe('ok')
+    world.clock.advance(30_000)
+    expect(world.control.leaseStep()).toBe('high_risk')
+    world.fake.beat(new Date(world.clock.nowMs() + 30_000).toISOString())
+    await until('renewal', () => world.control.leaseStep() === 'ok')
+  })
+
+  test('a beat that was held back for longer than 15 seconds does not renew', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    world.fake.isBeating = false
+    const old = new Date(Date.now()).toISOString()
+    world.clock.advance(60_000)
+    world.fake.beat(old)
+    world.fake.configure({})
+    await until('manifest', () => world.control.snapshots.current()?.version === world.fake.version)
+    // The manifest is fresh and renews; the beat before it did not.
+    world.clock.advance(40_000)
+    world.fake.beat(old)
+    world.fake.kill([])
+    await until('order', () => world.fake.acks.some((ack) => ack.kill_seq === world.fake.killSeq))
+    expect(world.control.leaseStep()).toBe('high_risk')
+  })
+})
