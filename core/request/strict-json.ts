@@ -96,7 +96,7 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   const frame = scan.stack.at(-1)
   if (frame === undefined || !frame.expectsKey) return null
   frame.expectsKey = false
-  const key = decodeKey(scan.text.slice(start, end))
+  const key = decodeKey(scan.text, start, end)
   if (key === null) return null
   if (key.includes('\0')) return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
   if (!addKey(frame.keys, key))
@@ -137,14 +137,23 @@ function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]
   return groups
 }
 
-function decodeKey(quoted: string): string | null {
-  if (!quoted.includes('\\')) return quoted.slice(1, -1)
-  const parsed = tryParse(quoted)
+/** The key between two quotes; only an escaped one needs decoding. Null in text that is no JSON anyway. */
+function decodeKey(text: string, start: number, end: number): string | null {
+  const inner = text.slice(start + 1, end - 1)
+  if (!inner.includes('\\')) return inner
+  const parsed = tryParse(`"${inner}"`)
   return parsed !== null && typeof parsed.value === 'string' ? parsed.value : null
 }
 
-/** Index after the closing quote; the text's end when there is none. */
+const SHORT = 24
+
+/** Index after the closing quote; the text's end when there is none. Most keys are short: no search is set up for them. */
 function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at <= start + SHORT; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code === BACKSLASH) break
+  }
   let at = text.indexOf('"', start + 1)
   while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1)
   return at === -1 ? text.length : at + 1

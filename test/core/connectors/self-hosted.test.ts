@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { decidingKeys, nameSeen, needsBody } from '../../../core/connectors/classify.ts'
-import type { UserRow } from '../../../core/connectors/connector.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { checkUserRows } from '../../../core/connectors/user-rows.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import { boundOf, nameRequest } from './golden.ts'
+
+type UserRow = ConnectorEntry['actions'][number]
 
 function raw(method: string, host: string, target: string, headers: string[] = []) {
   return {
