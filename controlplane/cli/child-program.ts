@@ -68,6 +68,7 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
   const { child, exited, spec, signal } = starting
   const timeoutMs = spec.readyTimeoutMs ?? 60_000
   return new Promise((resolve, reject) => {
+    let isSettled = false
     const fail = (why: string) => {
       settle()
       reject(new ChaperoneError('conflict', { detail: `The ${spec.title} ${why}` }))
@@ -85,15 +86,18 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
       timeoutMs,
     )
     const settle = () => {
+      isSettled = true
       clearTimeout(late)
       child.off('message', onMessage)
       signal.removeEventListener('abort', onAbort)
     }
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
-    void exited.then((exit) =>
-      fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`),
-    )
+    void exited.then((exit) => {
+      // Later ends are not ours to report, and the log is closed by then.
+      if (!isSettled)
+        fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
+    })
   })
 }
 

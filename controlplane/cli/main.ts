@@ -1,8 +1,8 @@
 import { enableCompileCache } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE } from './compile-cache.ts'
 
-// Beside the packages: as trustworthy as the code itself, which a folder in /tmp is not.
-enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/chaperone', import.meta.url)))
+// Before anything large is loaded.
+enableCompileCache(COMPILE_CACHE)
 const { runCli } = await import('./cli.ts')
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,

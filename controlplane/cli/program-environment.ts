@@ -1,3 +1,4 @@
+import { COMPILE_CACHE } from './compile-cache.ts'
 import type { DataFolder } from './data-folder.ts'
 
 export type Addresses = {
@@ -11,7 +12,8 @@ export type Addresses = {
 function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const foreign =
     /^(https?_proxy|all_proxy|no_proxy|node_use_env_proxy|host|port|node_channel_fd|node_options)$/i
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))
+  const kept = Object.entries(env).filter(([name]) => !foreign.test(name))
+  return { NODE_COMPILE_CACHE: COMPILE_CACHE, ...Object.fromEntries(kept) }
 }
 
 export function controlPlaneEnvironment(
