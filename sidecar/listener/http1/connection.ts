@@ -72,7 +72,8 @@ export class Http1Connection implements ReplyLine {
 
   // ---- for the reply
 
-  keepsAlive(): boolean {
+  keepsAlive(isDelimited: boolean): boolean {
+    if (!isDelimited) this.#isLast = true
     if (this.#body.missing > DRAIN_BYTES || this.#body.owesContinue) this.#isLast = true
     if (this.#current?.head.framing.keepAlive !== true) this.#isLast = true
     // Bytes behind a refused CONNECT belong to the tunnel that was not opened.
@@ -100,7 +101,9 @@ export class Http1Connection implements ReplyLine {
     this.socket.removeListener('data', this.#onData)
     this.socket.removeListener('end', this.#onEnd)
     this.socket.removeListener('drain', this.#onDrain)
-    this.socket.pause()
+    // Unlike pause() this lets the next owner's "data" listener start the flow, as on a fresh socket.
+    this.socket.on('readable', nothing)
+    this.socket.removeListener('readable', nothing)
     if (this.#pending !== null) this.socket.unshift(this.#pending)
     this.#pending = null
     return this.socket
@@ -333,3 +336,5 @@ export class Http1Connection implements ReplyLine {
     this.lifeline.socket.destroy()
   }
 }
+
+function nothing(): void {}

@@ -8,8 +8,8 @@ import { fieldLine, fieldLines, statusLine } from './reply-head.ts'
 /** The connection, as far as a reply needs it. */
 export type ReplyLine = {
   readonly output: Output
-  /** Asked once, when the head is written: may another request follow? */
-  keepsAlive(): boolean
+  /** Asked once, when the head is written: may another request follow? Never when only the end delimits the body. */
+  keepsAlive(isDelimited: boolean): boolean
   replyEnded(): void
   /** Gives the raw stream away, with whatever was read from it. */
   hijack(): Socket
@@ -147,7 +147,7 @@ export class Http1Reply implements Reply, ReplyStream {
   }
 
   #connectionLine(): string {
-    if (this.#mode === 'close' || !this.#line.keepsAlive()) return fieldLine('Connection', 'close')
+    if (!this.#line.keepsAlive(this.#mode !== 'close')) return fieldLine('Connection', 'close')
     return this.#to.httpVersion === '1.0' ? fieldLine('Connection', 'keep-alive') : ''
   }
 }

@@ -1,0 +1,651 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import type { Exchange } from '../../../../sidecar/pipeline/exchange.ts'
+import {
+  bodyOf,
+  type Handle,
+  RawClient,
+  rawClient,
+  startFront,
+  tlsTunnel,
+  tunnel,
+  until,
+} from '../harness.ts'
+
+const GET = 'GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n'
+const post = (headers: string, body = ''): string =>
+  `POST http://a.example/x HTTP/1.1\r\nHost: a.example\r\n${headers}\r\n\r\n${body}`
+
+const ok: Handle = async ({ reply }) => reply.send(200, [], 'ok')
+
+async function collect(body: Buffer | Readable | null): Promise<Buffer> {
+  if (body === null || Buffer.isBuffer(body)) return body ?? Buffer.alloc(0)
+  const chunks: Buffer[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Ends the reply from outside, so that a test decides when. */
+function gate(): { readonly opened: Promise<void>; open: () => void } {
+  let open = (): void => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+
+describe('a request body', () => {
+  it('that came with its head is one buffer, and no stream is made', async () => {
+    const seen: unknown[] = []
+    await using t = await startFront({
+      handle: async ({ body, reply }) => {
+        seen.push(body.forward(), body.isEmpty, body.bytesIn)
+        reply.send(200, [], '')
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Content-Length: 5\r\nConnection: close', 'hello'))
+    await client.all()
+    expect(seen).toEqual([Buffer.from('hello'), false, 5])
+  })
+
+  it('that comes right behind its head is awaited, so that it is one buffer too', async () => {
+    const seen: unknown[] = []
+    await using t = await startFront({
+      handle: async ({ body, reply }) => {
+        seen.push(await body.buffer(100), body.forward())
+        reply.send(200, [], '')
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Transfer-Encoding: chunked'))
+    for (const piece of ['2', '\r\nhe\r', '\n3\r\nll', 'o\r\n0', '\r\n', 'T: 1\r\n\r', '\n']) {
+      await new Promise((resolve) => client.socket.write(piece, resolve))
+    }
+    await client.until(({ received }) => received.includes('\r\n\r\n'))
+    expect(seen).toEqual([Buffer.from('hello'), Buffer.from('hello')])
+  })
+
+  it('longer than asked for gives null, and what was read is replayed to the forwarder', async () => {
+    const bytes = Buffer.alloc(300_000, 'abcdefg')
+    const result: { whole?: unknown; forwarded?: Buffer } = {}
+    await using t = await startFront({
+      handle: async ({ body, reply }) => {
+        result.whole = await body.buffer(100_000)
+        result.forwarded = await collect(body.forward())
+        reply.send(200, [], '')
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Transfer-Encoding: chunked'))
+    client.send('493e0\r\n').send(bytes).send('\r\n0\r\n\r\n')
+    await client.until(({ received }) => received.includes('\r\n\r\n'))
+    expect(result.whole).toBeNull()
+    expect(result.forwarded?.equals(bytes)).toBe(true)
+  })
+
+  it('that breaks its framing after the head fails for its reader with 400 and closes the connection', async () => {
+    let failure: unknown
+    await using t = await startFront({
+      handle: async ({ body, reply }) => {
+        failure = await body.buffer(1_000).catch((error: unknown) => error)
+        reply.send(400, [], 'bad')
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Transfer-Encoding: chunked', '2\r\nab\r\n'))
+    await until(
+      () => t.exchanges.length === 1,
+      () => 'the exchange',
+    )
+    client.send('nonsense\r\nGET http://a.example/smuggled HTTP/1.1\r\nHost: a.example\r\n\r\n')
+    expect(await client.all()).toMatch(/^HTTP\/1\.1 400 .*Connection: close/s)
+    expect(failure).toMatchObject({ code: 'malformed_request' })
+    expect(t.exchanges).toHaveLength(1)
+  })
+
+  it('fails for its reader when the client leaves in the middle', async () => {
+    let failure: unknown
+    await using t = await startFront({
+      handle: async ({ body }) => {
+        failure = await body.buffer(1_000).catch((error: unknown) => error)
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Content-Length: 10', 'abc'))
+    await until(
+      () => t.exchanges.length === 1,
+      () => 'the exchange',
+    )
+    client.socket.destroy()
+    await until(
+      () => failure !== undefined,
+      () => 'the failure',
+    )
+    expect(String(failure)).toContain('the client closed the connection')
+    expect(t.exchanges[0]?.abort.signal.aborted).toBe(true)
+  })
+
+  it('is asked for with 100 only when somebody reads it', async () => {
+    const go = gate()
+    await using t = await startFront({
+      handle: async ({ body, reply }) => {
+        await go.opened
+        reply.send(200, [], (await body.buffer(100)) ?? 'too long')
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Content-Length: 5\r\nExpect: 100-continue'))
+    await until(
+      () => t.exchanges.length === 1,
+      () => 'the exchange',
+    )
+    expect(client.received).toBe('')
+    go.open()
+    await client.until(({ received }) => received === 'HTTP/1.1 100 Continue\r\n\r\n')
+    client.send('hello')
+    await client.until(({ received }) => received.endsWith('hello'))
+    expect(client.received.match(/100 Continue/g)).toHaveLength(1)
+  })
+
+  it('is never asked for when the request is refused; the connection then ends', async () => {
+    await using t = await startFront({ handle: async ({ reply }) => reply.send(403, [], 'no') })
+    const client = await rawClient(t.port)
+    client.send(post('Content-Length: 5\r\nExpect: 100-continue'))
+    const answer = await client.all()
+    expect(answer).toMatch(/^HTTP\/1\.1 403 .*Connection: close/s)
+  })
+
+  it('that nobody read is drained when small, and the connection goes on', async () => {
+    await using t = await startFront({ handle: ok })
+    const client = await rawClient(t.port)
+    client.send(post('Content-Length: 100000'))
+    await client.until(({ received }) => received.endsWith('ok'))
+    client.send(Buffer.alloc(100_000, 'GET / HTTP/1.1\r\n')).send(GET)
+    await client.until(({ received }) => received.split('200 OK').length === 3)
+    expect(client.received).not.toContain('Connection: close')
+    expect(t.exchanges.map((e) => e.raw.method)).toEqual(['POST', 'GET'])
+  })
+
+  it('that nobody read and is large ends the connection after the client could read the answer', async () => {
+    await using t = await startFront({ handle: async ({ reply }) => reply.send(403, [], 'no'.repeat(1000)) })
+    const client = await rawClient(t.port)
+    client.send(post('Transfer-Encoding: chunked'))
+    for (let i = 0; i < 40; i++) client.send('10000\r\n').send(Buffer.alloc(65_536)).send('\r\n')
+    const answer = await client.all()
+    expect(bodyOf(answer)).toBe('no'.repeat(1000))
+    expect(client.error).toBeNull()
+  })
+})
+
+describe('one connection', () => {
+  it('answers pipelined requests in order and begins the next only when the reply before it ended', async () => {
+    const gates = [gate(), gate(), gate()]
+    await using t = await startFront({
+      handle: async ({ reply, raw }) => {
+        await gates[Number(raw.target.at(-1))]?.opened
+        reply.send(200, [], `<${raw.target.at(-1)}>`)
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(
+      [0, 1, 2].map((i) => `GET http://a.example/${i} HTTP/1.1\r\nHost: a.example\r\n\r\n`).join(''),
+    )
+    for (const [i, one] of gates.entries()) {
+      await until(
+        () => t.exchanges.length === i + 1,
+        () => `request ${i}`,
+      )
+      one.open()
+      await client.until(({ received }) => received.endsWith(`<${i}>`))
+    }
+  })
+
+  it('answers five thousand pipelined requests without growing the stack', async () => {
+    await using t = await startFront({ handle: ok })
+    const client = await rawClient(t.port)
+    client.send(GET.repeat(5_000))
+    await client.until(({ received }) => received.split('200 OK').length === 5_001)
+    expect(t.front.connections).toBe(1)
+  })
+
+  it('is closed after a malformed request, which leaves one exchange, and reads nothing behind it', async () => {
+    await using t = await startFront({ handle: ok })
+    const client = await rawClient(t.port)
+    client.send(`GET http://a.example/ HTTP/1.1\r\nHost : a.example\r\n\r\n${GET}`)
+    const answer = await client.all()
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*Connection: close/s)
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1)
+    expect(t.exchanges).toHaveLength(1)
+    expect(t.exchanges[0]).toMatchObject({
+      malformed: { code: 'malformed_request' },
+      raw: { method: 'GET', target: 'http://a.example/' },
+    })
+  })
+
+  it('gets 431 and one exchange for a head that is too large', async () => {
+    await using t = await startFront({ handle: ok })
+    const client = await rawClient(t.port)
+    client.send(`GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nX: ${'a'.repeat(40_000)}`)
+    expect(await client.all()).toMatch(/^HTTP\/1\.1 431 /)
+    expect(client.error).toBeNull()
+    expect(t.exchanges).toHaveLength(1)
+  })
+
+  it('gets 400 and one exchange for a head that comes too slowly', async () => {
+    await using t = await startFront({ handle: ok, limits: { headTimeoutMs: 100 } })
+    const client = await rawClient(t.port)
+    client.send('GET http://a.example/ HTTP/1.1\r\nHost: a')
+    const answer = await client.all()
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toContain('not complete after 100 ms')
+    expect(t.exchanges).toHaveLength(1)
+  })
+
+  it('gets 400 and one exchange when it ends inside a head', async () => {
+    await using t = await startFront({ handle: ok })
+    const client = await rawClient(t.port, { allowHalfOpen: true })
+    client.send('GET http://a.example/ HTTP/1.1\r\nHost: a')
+    client.socket.end()
+    expect(await client.all()).toMatch(/^HTTP\/1\.1 400 /)
+    expect(t.exchanges).toHaveLength(1)
+  })
+
+  it('is ended without a record when it is idle for too long', async () => {
+    await using t = await startFront({ handle: ok, limits: { idleTimeoutMs: 100 } })
+    const client = await rawClient(t.port)
+    client.send(GET)
+    expect(await client.all()).toMatch(/ok$/)
+    expect(t.exchanges).toHaveLength(1)
+  })
+
+  it('is not cut while a reply streams slower than the idle time-out', async () => {
+    const go = gate()
+    await using t = await startFront({
+      limits: { idleTimeoutMs: 100, headTimeoutMs: 100 },
+      handle: async ({ reply }) => {
+        const stream = reply.stream(200, ['Content-Type', 'text/event-stream'], true)
+        stream.write(Buffer.from('data: 1\n\n'))
+        await go.opened
+        stream.end()
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(GET)
+    await client.until(({ received }) => received.includes('data: 1'))
+    const idle = await rawClient(t.port)
+    // The sweep that ends this idle connection has looked at the streaming one as well.
+    await idle.all()
+    const second = await rawClient(t.port)
+    await second.all()
+    expect(client.isEnded).toBe(false)
+    go.open()
+    await client.until(({ received }) => received.includes('0\r\n\r\n'))
+  })
+
+  it('is cut, and its exchange aborted, when the client stops sending in the middle of a body', async () => {
+    await using t = await startFront({
+      limits: { idleTimeoutMs: 100 },
+      handle: async ({ body, reply }) => {
+        await body.buffer(1_000).catch(() => null)
+        reply.send(400, [], '')
+      },
+    })
+    const client = await rawClient(t.port)
+    client.send(post('Content-Length: 10', 'abc'))
+    await client.until(({ isClosed }) => isClosed)
+    expect(String(t.exchanges[0]?.abort.signal.reason)).toContain('too long')
+  })
+
+  it('answers 500 when the handler fails or forgets to answer, and says so to nobody but the log', async () => {
+    await using t = await startFront({
+      handle: async ({ raw }) => {
+        if (raw.target.endsWith('/throw')) throw new Error('secret')
+      },
+    })
+    for (const path of ['throw', 'forget']) {
+      const client = await rawClient(t.port)
+      client.send(`GET http://a.example/${path} HTTP/1.1\r\nHost: a.example\r\n\r\n`)
+      const answer = await client.all()
+      expect(answer).toMatch(/^HTTP\/1\.1 500 .*Connection: close/s)
+      expect(answer).not.toContain('secret')
+    }
+    expect(JSON.stringify(t.failures, (_, v) => (v instanceof Error ? v.message : v))).toContain('secret')
+  })
+})
+
+describe('a client that leaves', () => {
+  it.each([
+    ['with FIN', (client: RawClient) => client.socket.end()],
+    ['with a reset', (client: RawClient) => client.socket.resetAndDestroy()],
+  ])('%s aborts the exchange that it waited for', async (_how, leave) => {
+    let gone: unknown
+    await using t = await startFront({
+      handle: ({ abort }) =>
+        new Promise((resolve) => {
+          abort.signal.addEventListener('abort', () => {
+            gone = abort.signal.reason
+            resolve()
+          })
+        }),
+    })
+    const client = await rawClient(t.port)
+    client.send(GET)
+    await until(
+      () => t.exchanges.length === 1,
+      () => 'the exchange',
+    )
+    leave(client)
+    await until(
+      () => gone !== undefined,
+      () => 'the abort',
+    )
+    expect(String(gone)).toContain('the client closed the connection')
+    await until(
+      () => t.front.connections === 0,
+      () => 'the connection to be forgotten',
+    )
+  })
+
+  it('inside TLS aborts the exchange as well', async () => {
+    await using t = await startFront({ handle: () => new Promise(() => {}) })
+    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['http/1.1'] })
+    secure.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')
+    await until(
+      () => t.exchanges.length === 1,
+      () => 'the exchange',
+    )
+    secure.destroy()
+    await until(
+      () => t.exchanges[0]?.abort.signal.aborted === true,
+      () => 'the abort',
+    )
+  })
+
+  it('only half still reads the answer that is given', async () => {
+    await using t = await startFront({
+      handle: ({ abort, reply }) =>
+        new Promise((resolve) => {
+          abort.signal.addEventListener('abort', () => {
+            reply.send(503, [], 'too late')
+            resolve()
+          })
+        }),
+    })
+    const client = await rawClient(t.port, { allowHalfOpen: true })
+    client.send(GET)
+    client.socket.end()
+    expect(await client.all()).toMatch(/^HTTP\/1\.1 503 .*too late$/s)
+  })
+
+  it('does not abort what was answered before', async () => {
+    await using t = await startFront({ handle: ok })
+    const client = await rawClient(t.port)
+    client.send(GET)
+    await client.until(({ received }) => received.endsWith('ok'))
+    client.socket.destroy()
+    await until(
+      () => t.front.connections === 0,
+      () => 'the connection to be forgotten',
+    )
+    expect(t.exchanges[0]?.abort.signal.aborted).toBe(false)
+  })
+})
+
+async function answerTo(request: string, handle: Handle): Promise<string> {
+  await using t = await startFront({ handle })
+  const client = await rawClient(t.port)
+  client.send(request)
+  return await client.all()
+}
+
+const close = (method: string, version = '1.1'): string =>
+  `${method} http://a.example/ HTTP/${version}\r\nHost: a.example\r\nConnection: close\r\n\r\n`
+
+const streamed =
+  (status: number, headers: string[], chunks: string[], trailers?: string[]): Handle =>
+  async ({ reply }) => {
+    const stream = reply.stream(status, headers, chunks.length > 0)
+    for (const chunk of chunks) stream.write(Buffer.from(chunk))
+    stream.end(trailers)
+  }
+
+describe('a reply', () => {
+  it('of unknown length is chunked, with trailers', async () => {
+    const answer = await answerTo(
+      close('GET'),
+      streamed(200, ['X', '1', 'x', '2'], ['ab', '', 'cde'], ['T', 'v']),
+    )
+    expect(answer).toBe(
+      'HTTP/1.1 200 OK\r\nX: 1\r\nx: 2\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\nT: v\r\n\r\n',
+    )
+  })
+
+  it('of known length keeps it', async () => {
+    const answer = await answerTo(close('GET'), streamed(200, ['content-length', '5'], ['ab', 'cde']))
+    expect(answer).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nabcde')
+  })
+
+  it('to HTTP/1.0 of unknown length ends with the connection', async () => {
+    const answer = await answerTo(close('GET', '1.0'), streamed(200, [], ['ab', 'cde']))
+    expect(answer).toBe('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcde')
+  })
+
+  it('without a body says so', async () => {
+    expect(await answerTo(close('GET'), streamed(200, [], []))).toMatch(
+      /\r\nContent-Length: 0\r\n.*\r\n\r\n$/s,
+    )
+  })
+
+  it.each([
+    ['HEAD', 200, ['Content-Length', '5'], 'Content-Length: 5\r\n'],
+    ['HEAD', 200, [], ''],
+    ['GET', 304, ['Content-Length', '5'], 'Content-Length: 5\r\n'],
+    ['GET', 204, [], ''],
+  ])('to %s with %i has no body, and the headers %j', async (method, status, headers, length) => {
+    const answer = await answerTo(close(method), streamed(status, headers, ['abcde']))
+    expect(answer.split('\r\n').slice(1).join('\r\n')).toBe(`${length}Connection: close\r\n\r\n`)
+  })
+
+  it('that is sent whole to HEAD has its length and not its body', async () => {
+    const answer = await answerTo(close('HEAD'), async ({ reply }) => reply.send(403, [], 'refused'))
+    expect(answer).toBe('HTTP/1.1 403 Forbidden\r\nContent-Length: 7\r\nConnection: close\r\n\r\n')
+  })
+
+  it('that is cut off is not taken for complete, whatever its framing', async () => {
+    for (const [version, headers] of [
+      ['1.1', []],
+      ['1.1', ['Content-Length', '10']],
+      ['1.0', []],
+    ] as const) {
+      await using t = await startFront({
+        handle: async ({ reply }) => {
+          const stream = reply.stream(200, [...headers], true)
+          stream.write(Buffer.from('abc'))
+          await new Promise(setImmediate)
+          stream.destroy()
+        },
+      })
+      const client = await rawClient(t.port)
+      client.send(close('GET', version))
+      await client.until(({ isClosed }) => isClosed)
+      const isReset = client.error !== null
+      expect(isReset || version === '1.1').toBe(true)
+      expect(client.received).not.toContain('0\r\n\r\n')
+    }
+  })
+
+  it('with fewer bytes than announced is cut off, with more it is cut at once', async () => {
+    for (const chunks of [['abc'], ['abc', 'defghijklmn']]) {
+      await using t = await startFront({ handle: streamed(200, ['Content-Length', '10'], chunks) })
+      const client = await rawClient(t.port)
+      client.send(GET)
+      await client.until(({ isClosed }) => isClosed)
+      expect(bodyOf(client.received).length).toBeLessThan(10)
+    }
+  })
+
+  it('can be preceded by interim answers', async () => {
+    const answer = await answerTo(close('GET'), async ({ reply }) => {
+      reply.interim(103, ['Link', '</a>'])
+      reply.send(200, [], '')
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
+  })
+
+  it('cannot be given header lines through a value', async () => {
+    const answer = await answerTo(close('GET'), async ({ reply }) =>
+      reply.send(200, ['X', 'a\r\nSet-Cookie: b', 'Y', 'grün…'], ''),
+    )
+    expect(answer).toContain('X: a??Set-Cookie: b\r\n')
+    expect(answer).toContain('Y: gr\xfcn?\r\n')
+  })
+
+  it('never repeats the framing headers it was given', async () => {
+    const headers = [
+      'Connection',
+      'x',
+      'Keep-Alive',
+      'y',
+      'Transfer-Encoding',
+      'gzip',
+      'content-length',
+      '99',
+    ]
+    const answer = await answerTo(close('GET'), async ({ reply }) => reply.send(200, headers, 'abc'))
+    expect(answer).toBe('HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc')
+  })
+
+  it('makes the writer wait for a slow reader, and arrives whole', async () => {
+    const total = 20 * 1024 * 1024
+    let waits = 0
+    let highest = 0
+    await using t = await startFront({
+      handle: ({ reply }) =>
+        new Promise((resolve) => {
+          const stream = reply.stream(200, [], true)
+          const chunk = Buffer.alloc(65_536, 'x')
+          let sent = 0
+          const more = (): void => {
+            while (sent < total) {
+              sent += chunk.length
+              if (!stream.write(chunk)) {
+                waits++
+                highest = Math.max(highest, process.memoryUsage().rss)
+                stream.onDrain(more)
+                return
+              }
+            }
+            stream.end()
+            resolve()
+          }
+          more()
+        }),
+    })
+    const { socket } = await tunnel(t.port, 'a.example:80')
+    socket.removeAllListeners('data')
+    let received = 0
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length
+      socket.pause()
+      setImmediate(() => socket.resume())
+    })
+    const before = process.memoryUsage().rss
+    socket.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')
+    await until(
+      () => received > total,
+      () => `${received} bytes`,
+      20_000,
+    )
+    expect(waits).toBeGreaterThan(10)
+    expect((highest - before) / 1024 / 1024).toBeLessThan(32)
+  })
+})
+
+describe('large uploads', () => {
+  it.each(['http/1.1', 'h2'])(
+    'of 20 MB stream through with flat memory over TLS and %s',
+    async (protocol) => {
+      const total = 20 * 1024 * 1024
+      let highest = 0
+      await using t = await startFront({
+        handle: async ({ body, reply }) => {
+          let bytes = 0
+          const stream = body.forward()
+          if (!(stream instanceof Readable)) throw new Error('expected a stream')
+          for await (const chunk of stream) {
+            bytes += chunk.length
+            highest = Math.max(highest, process.memoryUsage().rss)
+            await new Promise(setImmediate)
+          }
+          reply.send(200, [], String(bytes))
+        },
+      })
+      const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: [protocol] })
+      const before = process.memoryUsage().rss
+      const chunks = Readable.from(
+        (function* () {
+          for (let i = 0; i < total / 65_536; i++) yield Buffer.alloc(65_536, i)
+        })(),
+      )
+      if (protocol === 'h2') {
+        const { connect } = await import('node:http2')
+        const session = connect('https://a.example', { createConnection: () => secure })
+        const stream = session.request({ ':method': 'POST', ':path': '/' })
+        chunks.pipe(stream)
+        let answer = ''
+        for await (const chunk of stream) answer += chunk
+        expect(answer).toBe(String(total))
+        session.destroy()
+      } else {
+        const client = new RawClient(secure)
+        client.send(`POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: ${total}\r\n\r\n`)
+        chunks.pipe(secure, { end: false })
+        await client.until(({ received }) => received.endsWith(String(total)))
+      }
+      expect((highest - before) / 1024 / 1024).toBeLessThan(48)
+    },
+  )
+})
+
+describe('an upgrade', () => {
+  it('becomes a WebSocket through the raw stream', async () => {
+    const sockets = new WebSocketServer({ noServer: true })
+    await using t = await startFront({
+      handle: async ({ kind, raw, reply }: Exchange) => {
+        expect(kind).toBe('upgrade')
+        const headers: Record<string, string> = {}
+        for (let i = 0; i < raw.rawHeaders.length; i += 2) {
+          headers[raw.rawHeaders[i]!.toLowerCase()] = raw.rawHeaders[i + 1]!
+        }
+        // The library writes the 101 itself.
+        const request = { method: raw.method, url: raw.target, headers } as IncomingMessage
+        sockets.handleUpgrade(request, reply.upgrade(''), Buffer.alloc(0), (socket) => {
+          socket.on('message', (data) => socket.send(`echo ${data}`))
+        })
+      },
+    })
+    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['http/1.1'] })
+    const client = new WebSocket('ws://a.example/socket', { createConnection: () => secure })
+    const answer = new Promise((resolve) => client.on('message', (data) => resolve(String(data))))
+    client.on('open', () => client.send('hello'))
+    expect(await answer).toBe('echo hello')
+    client.terminate()
+    await until(
+      () => t.exchanges[0]?.abort.signal.aborted === true,
+      () => 'the abort of the upgraded exchange',
+    )
+    sockets.close()
+  })
+
+  it('that is refused leaves an ordinary connection', async () => {
+    await using t = await startFront({ handle: async ({ reply }) => reply.send(403, [], 'no') })
+    const client = await tunnel(t.port, 'a.example:80')
+    const request = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+    client.send(request)
+    await client.until(({ received }) => received.endsWith('no'))
+    client.send(request)
+    await client.until(({ received }) => received.split('403').length === 3)
+    expect(t.exchanges.map((e) => e.kind)).toEqual(['upgrade', 'upgrade'])
+  })
+})
