@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { replyJson, replyNever, replySse } from '../../support/recorder.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
@@ -302,6 +303,7 @@ describe('reading', () => {
     const exchange = await world.send({ method, target })
     expect(exchange.reply.status).toBe(status)
     expect(exchange.reply.json()).toMatchObject({ error: expect.any(String), detail: expect.any(String) })
+    expect(exchange.reply.header('connection')).toBe(status === 400 ? 'close' : undefined)
     expectRefused(world)
     expect(world.records[0]?.reason).toBe('ambiguous')
   })
@@ -344,14 +346,32 @@ describe('bodies that decide', () => {
     ])
   })
 
-  it('streams the body when the verdict is the same either way, and still names the record', async () => {
+  it.each([
+    ['{"state":"closed"}', 'codehost.issue.close'],
+    ['{"title":"x"}', 'codehost.issue.update'],
+  ])(
+    'streams the body %s when the verdict is the same either way, and names the record %s',
+    async (body, type) => {
+      const world = await start({ permissions: [['codehost.*', 'allow']] })
+      const exchange = testExchange({ ...CLOSE, body })
+      const buffer = vi.spyOn(exchange.body, 'buffer')
+      await world.run(exchange)
+      expect(buffer).not.toHaveBeenCalled()
+      expect(exchange.reply.status).toBe(200)
+      expect(world.records[0]?.action_type).toBe(type)
+    },
+  )
+
+  it('names the record of a body that streams by in pieces', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
-    const exchange = testExchange({ ...CLOSE, body: '{"state":"closed"}' })
-    const buffer = vi.spyOn(exchange.body, 'buffer')
-    await world.run(exchange)
-    expect(buffer).not.toHaveBeenCalled()
-    expect(exchange.reply.status).toBe(200)
-    expect(world.records[0]?.action_type).toBe('codehost.issue.close')
+    for (const last of ['closed"}', 'open"}']) {
+      const body = Readable.from([Buffer.from('{"title":"x","sta'), Buffer.from(`te":"${last}`)])
+      await world.send({ ...CLOSE, body })
+    }
+    expect(world.records.map((record) => record.action_type)).toEqual([
+      'codehost.issue.close',
+      'codehost.issue.update',
+    ])
   })
 
   it.each([
