@@ -4,6 +4,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  LogController,
 } from 'fastify'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
@@ -29,7 +30,8 @@ export type ServerDeps = {
 export function createHttpServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     loggerInstance: deps.log,
-    disableRequestLogging: true,
+    // Addresses may carry tokens (`/setup?token=`): requests are not logged by their URL.
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId('request'),
     bodyLimit: BODY_LIMIT,
     forceCloseConnections: 'idle',

@@ -1,0 +1,291 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import {
+  at,
+  type Call,
+  caller,
+  PASSWORD,
+  register,
+  startControlPlane,
+  type TestControlPlane,
+} from './start.ts'
+
+let server: TestPostgres
+let database: TestDatabase
+let plane: TestControlPlane
+let owner: Call
+
+beforeAll(async () => {
+  server = await startPostgres()
+  database = await server.createDatabase()
+  plane = await startControlPlane(database)
+})
+
+afterAll(async () => {
+  await plane?.close()
+  await server?.stop()
+})
+
+describe('registration', () => {
+  test('of 50 people at once makes exactly one owner', async () => {
+    expect(plane.ownerLink).toMatch(/\/setup\?token=[\w-]{43}$/)
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => register(plane.call, `person${n}@example.com`)),
+    )
+    expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(200))
+    const owners = answers.filter((answer) => at(answer.body, 'user', 'role') === 'owner')
+    expect(owners).toHaveLength(1)
+    expect(answers.filter((answer) => at(answer.body, 'user', 'role') === 'viewer')).toHaveLength(49)
+    owner = await plane.signIn(at(owners[0]?.body, 'user', 'email'))
+  })
+
+  test('refuses a short password, a bad address and unknown fields by name', async () => {
+    const answer = await plane.call('POST', '/api/auth/register', {
+      email: 'x',
+      password: 'short',
+      nmae: 'A',
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({
+      error: 'Validation failed',
+      details:
+        'email: is no e-mail address; password: has at least 12 characters; name: is required; nmae: is not a known field',
+    })
+  })
+
+  test('of an address that has an account, in whatever case, is a conflict', async () => {
+    expect((await register(plane.call, 'PERSON1@example.com')).status).toBe(409)
+  })
+
+  test('needs the link where others can reach the address, and the link works once', async () => {
+    const fresh = await server.createDatabase()
+    const open = await startControlPlane(fresh, { HOST: '0.0.0.0' })
+    expect(await register(open.call, 'thief@example.com')).toMatchObject({
+      status: 403,
+      body: { error: 'Registration is by invitation' },
+    })
+    expect((await register(open.call, 'thief@example.com', { setup_token: 'guess' })).status).toBe(403)
+    const token = new URL(open.ownerLink ?? '').searchParams.get('token')
+    const first = await register(open.call, 'first@example.com', { setup_token: token })
+    expect(first.body).toMatchObject({ ok: true, user: { role: 'owner' } })
+    expect((await register(open.call, 'second@example.com', { setup_token: token })).status).toBe(403)
+    await open.close()
+    const again = await startControlPlane(fresh, { HOST: '0.0.0.0' })
+    expect(again.ownerLink).toBeNull()
+    await again.close()
+  })
+
+  test('by invitation gives the invited role, to the invited address, once', async () => {
+    const { body } = await owner('POST', '/api/dashboard/users', {
+      action: 'invite',
+      email: 'new@example.com',
+      role: 'member',
+    })
+    const invite = { invite_token: new URL(at(body, 'invite_link')).searchParams.get('invite') }
+    expect((await register(plane.call, 'other@example.com', invite)).status).toBe(403)
+    expect((await register(plane.call, 'new@example.com', invite)).body).toMatchObject({
+      user: { role: 'member' },
+    })
+    expect((await register(plane.call, 'new2@example.com', invite)).status).toBe(403)
+  })
+})
+
+describe('signing in', () => {
+  test('answers a wrong password and an unknown address alike', async () => {
+    const wrong = await plane.call('POST', '/api/auth/login', {
+      email: 'person2@example.com',
+      password: 'not the password',
+    })
+    const unknown = await plane.call('POST', '/api/auth/login', {
+      email: 'nobody@example.com',
+      password: 'not the password',
+    })
+    expect(wrong.status).toBe(401)
+    expect(unknown.status).toBe(401)
+    expect(wrong.text).toBe(unknown.text)
+  })
+
+  test('slows down whoever guesses, the right password included, and nobody else', async () => {
+    const attempt = (password: string) =>
+      plane.call('POST', '/api/auth/login', { email: 'person3@example.com', password })
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => attempt(`wrong guess ${n}`)))
+    expect(answers.filter((answer) => answer.status === 401).length).toBe(5)
+    const slowed = answers.find((answer) => answer.status === 429)
+    expect(slowed?.body).toMatchObject({ error: 'Rate limit exceeded', retry_after: 1 })
+    expect(slowed?.headers.get('retry-after')).toBe('1')
+    expect((await attempt(PASSWORD)).status).toBe(429)
+    await expect(plane.signIn('person4@example.com')).resolves.toBeDefined()
+  })
+
+  test('sets a cookie that scripts cannot read and that ends with logout', async () => {
+    const answer = await plane.call('POST', '/api/auth/login', {
+      email: 'person5@example.com',
+      password: PASSWORD,
+    })
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^svc_session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/,
+    )
+    const user = await plane.signIn('person5@example.com')
+    expect((await user('GET', '/api/auth/me')).body).toMatchObject({
+      user: { email: 'person5@example.com', role: 'viewer' },
+    })
+    expect((await user('POST', '/api/auth/logout')).status).toBe(200)
+    expect((await user('GET', '/api/auth/me')).status).toBe(401)
+  })
+
+  test('ends after 12 idle hours and after 7 days, by the database clock', async () => {
+    const idle = await plane.signIn('person6@example.com')
+    const old = await plane.signIn('person7@example.com')
+    const sessionsOf = (n: number) =>
+      `user_id = (select id from users where email = 'person${n}@example.com')`
+    await asAdmin(`update sessions set seen_at = now() - interval '12 hours 1 s' where ${sessionsOf(6)}`)
+    await asAdmin(`update sessions set expires_at = now() - interval '1 s' where ${sessionsOf(7)}`)
+    expect((await idle('GET', '/api/auth/me')).status).toBe(401)
+    expect((await old('GET', '/api/auth/me')).status).toBe(401)
+  })
+
+  test('stores neither session ids nor passwords in clear', async () => {
+    const answer = await plane.call('POST', '/api/auth/login', {
+      email: 'person8@example.com',
+      password: PASSWORD,
+    })
+    const id = answer.headers.get('set-cookie')?.split(';')[0]?.split('=')[1] ?? 'none'
+    const dump = await dumpOf(['users', 'sessions', 'audit_events', 'login_failures'])
+    expect(dump).toContain('person8@example.com')
+    expect(dump).not.toContain(id)
+    expect(dump).not.toContain(PASSWORD)
+    expect(plane.log()).not.toContain(PASSWORD)
+    expect(plane.log()).not.toContain(id)
+  })
+})
+
+describe('roles', () => {
+  test('below the minimum of a route are told which one it needs', async () => {
+    const viewer = await plane.signIn('person9@example.com')
+    expect(await viewer('GET', '/api/dashboard/agents')).toMatchObject({
+      status: 403,
+      body: { error: 'Forbidden', required_role: 'admin', your_role: 'viewer' },
+    })
+    expect((await viewer('GET', '/api/dashboard/traffic')).status).toBe(200)
+  })
+
+  test.each([
+    ['GET', '/api/dashboard/gateway'],
+    ['POST', '/api/dashboard/gateway'],
+    ['PATCH', '/api/dashboard/agents'],
+    ['POST', '/api/dashboard/setup'],
+    ['GET', '/api/dashboard/policies'],
+    ['GET', '/api/dashboard/traffic'],
+    ['GET', '/api/dashboard/settings'],
+    ['POST', '/api/dashboard/users'],
+    ['GET', '/api/auth/me'],
+  ])('%s %s is 401 without a session', async (method, path) => {
+    expect((await plane.call(method, path)).status).toBe(401)
+    const forged = caller(plane.url, { cookie: 'svc_session=forged' })
+    expect((await forged(method, path)).status).toBe(401)
+    const bearer = caller(plane.url, { authorization: 'Bearer forged' })
+    expect((await bearer(method, path)).status).toBe(401)
+  })
+
+  test('change with the guards that keep an owner, and end the sessions of whom they concern', async () => {
+    const { body } = await owner('GET', '/api/dashboard/users')
+    const users = at<{ id: string; email: string; role: string }[]>(body, 'users')
+    const idOf = (email: string) => users.find((user) => user.email === email)?.id
+    const ownerId = users.find((user) => user.role === 'owner')?.id
+    const change = (by: Call, user_id: unknown, role: string) =>
+      by('POST', '/api/dashboard/users', { action: 'change_role', user_id, role })
+
+    const before = await plane.signIn('person10@example.com')
+    expect(await change(owner, idOf('person10@example.com'), 'admin')).toMatchObject({
+      status: 200,
+      body: { ok: true, role: 'admin' },
+    })
+    expect((await before('GET', '/api/auth/me')).status).toBe(401)
+    const admin = await plane.signIn('person10@example.com')
+
+    expect((await change(admin, idOf('person11@example.com'), 'owner')).status).toBe(403)
+    expect((await change(admin, ownerId, 'viewer')).status).toBe(403)
+    expect((await change(owner, ownerId, 'admin')).status).toBe(403)
+    expect(
+      (await owner('POST', '/api/dashboard/users', { action: 'suspend', user_id: ownerId })).status,
+    ).toBe(403)
+    expect((await change(owner, 'usr_nobody', 'admin')).status).toBe(404)
+    expect((await change(owner, ownerId, 'emperor')).status).toBe(400)
+
+    const victim = await plane.signIn('person11@example.com')
+    expect(
+      (
+        await admin('POST', '/api/dashboard/users', {
+          action: 'suspend',
+          user_id: idOf('person11@example.com'),
+        })
+      ).status,
+    ).toBe(200)
+    expect((await victim('GET', '/api/auth/me')).status).toBe(401)
+    await expect(plane.signIn('person11@example.com')).rejects.toThrow(/no session/)
+    await admin('POST', '/api/dashboard/users', { action: 'activate', user_id: idOf('person11@example.com') })
+    await expect(plane.signIn('person11@example.com')).resolves.toBeDefined()
+    expect(await eventTypes()).toEqual(
+      expect.arrayContaining([
+        'user.role_changed',
+        'user.suspended',
+        'user.activated',
+        'user.login',
+        'user.login_failed',
+      ]),
+    )
+  })
+})
+
+describe('a write with the session cookie', () => {
+  const attempt = (headers: Record<string, string>) =>
+    owner('POST', '/api/dashboard/users', { action: 'activate', user_id: 'usr_x' }, headers)
+
+  test.each([
+    [{ origin: 'https://evil.example' }],
+    [{ origin: 'null' }],
+    [{ 'sec-fetch-site': 'cross-site' }],
+    [{ 'sec-fetch-site': 'same-site' }],
+    [{ referer: 'https://evil.example/page' }],
+  ])('from another site (%o) is refused', async (headers) => {
+    expect(await attempt(headers as Record<string, string>)).toMatchObject({
+      status: 403,
+      body: { error: 'Forbidden' },
+    })
+  })
+
+  test('from our own page, or from no browser, is let through', async () => {
+    for (const headers of [
+      {},
+      { origin: plane.url },
+      { 'sec-fetch-site': 'same-origin' },
+      { referer: `${plane.url}/x` },
+    ]) {
+      expect((await attempt(headers as Record<string, string>)).status).toBe(404)
+    }
+  })
+})
+
+async function asAdmin(text: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: database.adminUrl })
+  await client.connect()
+  try {
+    return await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+async function dumpOf(tables: readonly string[]): Promise<string> {
+  const results = await Promise.all(
+    tables.map((table) => asAdmin(`select row_to_json(t)::text as row from ${table} t`)),
+  )
+  return results.flatMap((result) => result.rows.map((row) => row.row as string)).join('\n')
+}
+
+async function eventTypes(): Promise<string[]> {
+  return (await asAdmin('select distinct event_type from audit_events')).rows.map(
+    (row) => row.event_type as string,
+  )
+}
