@@ -14,6 +14,8 @@ export type Backlog = {
   next(max: number): Promise<ReadonlyMap<string, string>>
   /** Forgets results; deletes closed segments that have none left. */
   remove(ids: Iterable<string>): void
+  /** Until then no segment of an earlier process is deleted: it may hold the only trace of a request. */
+  allowTrimming(): void
   /** Unacknowledged results of the active segment, and of all. */
   readonly active: number
   readonly total: number
@@ -39,7 +41,9 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
   const sum = (field: 'bytes' | 'count') => closed.reduce((total, segment) => total + segment[field], 0)
   let closedBytes = sum('bytes')
 
+  let mayTrim = false
   const trim = (): void => {
+    if (!mayTrim) return
     for (let oldest = closed[0]; oldest !== undefined && oldest.count === 0; oldest = closed[0]) {
       rmSync(oldest.path, { force: true })
       closedBytes -= oldest.bytes
@@ -75,6 +79,10 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
         const owner = closed.find((segment) => segment.results?.delete(id))
         if (owner !== undefined) owner.count--
       }
+      trim()
+    },
+    allowTrimming() {
+      mayTrim = true
       trim()
     },
     get active() {

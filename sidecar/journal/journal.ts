@@ -65,6 +65,8 @@ export class Journal implements JournalPort {
   #segment: SegmentFile
   #segmentNumber = 1
   #seq = 0
+  /** Records of requests whose process died, until they are on disk as results. */
+  #unadopted: readonly TrafficRecord[] | null
   #isBroken = false
   #probe: NodeJS.Timeout | null = null
   /** Results of this turn of the event loop: written together, or along with the next intent. */
@@ -80,7 +82,10 @@ export class Journal implements JournalPort {
     const recovery = recoverSegments(deps.dir)
     this.#backlog = createBacklog(recovery.segments)
     this.#segment = openSegment(this.#path(1))
-    this.#adopt(recovery.unknown, recovery.tornLines)
+    const { unknown, tornLines } = recovery
+    this.#unadopted = unknown
+    if (tornLines > 0) deps.log.warn({ tornLines }, 'journal lines that were cut off are skipped')
+    this.#adopt()
   }
 
   get isWritable(): boolean {
@@ -161,14 +166,21 @@ export class Journal implements JournalPort {
     return join(this.#deps.dir, `${this.processId}-${n}.jsonl`)
   }
 
-  /** Unknown results reach the disk before the segments that their intents came from may be deleted. */
-  #adopt(unknown: readonly TrafficRecord[], tornLines: number): void {
-    for (const record of unknown) this.result(record)
-    this.flush()
-    this.#segment.sync()
-    this.#backlog.remove([])
-    if (unknown.length + tornLines === 0) return
-    this.#deps.log.warn({ unknown: unknown.length, tornLines }, 'journal of an earlier process recovered')
+  /**
+   * Unknown results reach the disk before the segments that their intents came from may be deleted. When the disk
+   * refuses, nothing is given up: it is tried again once it can be written.
+   */
+  #adopt(): void {
+    const unknown = this.#unadopted
+    if (unknown === null) return
+    const entries = unknown.map((record) => ({ id: record.id, json: recordJson(record) }))
+    const text = entries.map(({ json }) => line('result', json)).join('')
+    if (!this.#attempt(() => this.#segment.append(text)) || !this.#attempt(() => this.#segment.sync())) return
+    for (const { id, json } of entries) this.#backlog.add(id, json)
+    this.#unadopted = null
+    this.#backlog.allowTrimming()
+    if (unknown.length > 0)
+      this.#deps.log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   }
 
   /** Writes what is buffered and then `extra`, in one system call. Never throws. */
@@ -178,7 +190,7 @@ export class Journal implements JournalPort {
     this.#waiting = []
     this.#buffered = ''
     const fits = !this.#isBroken && this.bytes + text.length <= this.#deps.maxBytes
-    const isWritten = fits && this.#append(text)
+    const isWritten = fits && this.#attempt(() => this.#segment.append(text))
     for (const entry of entries) {
       if (isWritten) this.#backlog.add(entry.id, entry.json)
       else this.#lost.add(entry.processId, entry.seq)
@@ -187,9 +199,9 @@ export class Journal implements JournalPort {
     return isWritten
   }
 
-  #append(text: string): boolean {
+  #attempt(work: () => void): boolean {
     try {
-      this.#segment.append(text)
+      work()
       return true
     } catch (error) {
       this.#broke(error)
@@ -233,5 +245,6 @@ export class Journal implements JournalPort {
     this.#probe = null
     this.#isBroken = false
     log.info({ dir, lost: this.lost }, 'journal can be written again')
+    this.#adopt()
   }
 }

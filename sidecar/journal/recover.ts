@@ -60,9 +60,10 @@ export function resultsOf(text: string): Map<string, string> {
 function segmentPaths(dir: string): string[] {
   return readdirSync(dir)
     .filter((name) => name.endsWith('.jsonl'))
-    .map((name) => ({ path: join(dir, name), mtimeMs: statSync(join(dir, name)).mtimeMs, n: numberOf(name) }))
-    .sort((a, b) => a.mtimeMs - b.mtimeMs || a.n - b.n)
-    .map((entry) => entry.path)
+    .map((name) => ({ path: join(dir, name), stat: statSync(join(dir, name)), n: numberOf(name) }))
+    .filter(({ stat }) => stat.isFile())
+    .sort((a, b) => a.stat.mtimeMs - b.stat.mtimeMs || a.n - b.n)
+    .map(({ path }) => path)
 }
 
 function numberOf(name: string): number {

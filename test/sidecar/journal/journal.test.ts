@@ -1,0 +1,191 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Journal, type JournalDeps } from '../../../sidecar/journal/journal.ts'
+import { eventually } from '../../support/eventually.ts'
+import { createTestLog } from '../control/test-log.ts'
+import { trafficRecord } from './traffic-record.ts'
+
+let dir = ''
+const open: Journal[] = []
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'chaperone-journal-'))
+})
+afterEach(() => {
+  for (const journal of open.splice(0)) journal.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+function journalOf(processId: string, changes: Partial<JournalDeps> = {}): Journal {
+  const journal = new Journal({
+    dir,
+    processId,
+    maxBytes: 1 << 20,
+    log: createTestLog(),
+    probeMs: 20,
+    ...changes,
+  })
+  open.push(journal)
+  return journal
+}
+
+const record = (n: number, changes = {}) =>
+  trafficRecord({ id: `rec_${n}`, seq: n, process_id: 'proc_1', ...changes })
+const idsOf = async (journal: Journal) => [...(await journal.nextBatch(10_000)).records.keys()]
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+
+describe('recovery', () => {
+  test('an intent without a result becomes one record with the note unknown, exactly once over many restarts', async () => {
+    const first = journalOf('proc_1')
+    first.intent(record(0))
+    first.intent(record(1))
+    first.result(record(1))
+    first.flush()
+    // No close: the process is gone. Every later one dies as well before anything was uploaded.
+    for (const next of ['proc_2', 'proc_3']) journalOf(next)
+    const last = journalOf('proc_4')
+    const { records } = await collect(last)
+    expect([...records.keys()].sort()).toEqual(['rec_0', 'rec_1'])
+    expect(records.get('rec_0')).toMatchObject({
+      note: 'unknown',
+      status: null,
+      process_id: 'proc_1',
+      seq: 0,
+    })
+    expect(records.get('rec_1')).toMatchObject({ note: null, status: 201 })
+    expect(readdirSync(dir).filter((name) => !name.startsWith('proc_4'))).toEqual([])
+  })
+
+  test('results that were not acknowledged come again under their own ids, acknowledged segments do not', async () => {
+    const first = journalOf('proc_1')
+    for (let n = 0; n < 5; n++) first.result(record(n))
+    first.flush()
+    const second = journalOf('proc_2')
+    expect(await idsOf(second)).toEqual(['rec_0', 'rec_1', 'rec_2', 'rec_3', 'rec_4'])
+    second.acknowledge(await idsOf(second), [])
+    expect(await idsOf(journalOf('proc_3'))).toEqual([])
+  })
+
+  test('a line that was cut off in the middle costs that line and no other', async () => {
+    const first = journalOf('proc_1')
+    first.result(record(0))
+    first.flush()
+    appendFileSync(join(dir, 'proc_1-1.jsonl'), '{"phase":"result","record":{"id":"rec_1","pro')
+    expect(await idsOf(journalOf('proc_2'))).toEqual(['rec_0'])
+  })
+
+  test('a file full of nonsense is skipped', async () => {
+    writeFileSync(join(dir, 'proc_0-1.jsonl'), '\0\0\0\n{"phase":"intent","record":{"id":"x"}}\n{}\n')
+    expect(await idsOf(journalOf('proc_1'))).toEqual([])
+  })
+})
+
+describe('segments', () => {
+  test('rotate, carry open intents along, and go once everything in them is acknowledged', async () => {
+    const journal = journalOf('proc_1', { maxBytes: 128 * 1024 })
+    journal.intent(record(10_000))
+    for (let n = 0; n < 60; n++) {
+      journal.intent(record(n))
+      journal.result(record(n))
+      journal.flush()
+    }
+    expect(readdirSync(dir).length).toBeGreaterThan(2)
+    for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal))
+      journal.acknowledge(ids, [])
+    expect(readdirSync(dir)).toHaveLength(1)
+    // The open intent moved to the newest segment: a crash now still finds it.
+    const after = await collect(journalOf('proc_2'))
+    expect([...after.records.keys()]).toEqual(['rec_10000'])
+    expect(after.records.get('rec_10000')).toMatchObject({ note: 'unknown' })
+  })
+
+  test('of a long absence are read back from disk, all of them, in order', async () => {
+    const journal = journalOf('proc_1', { maxBytes: 512 * 1024 })
+    for (let n = 0; n < 500; n++) {
+      journal.result(record(n))
+      journal.flush()
+    }
+    expect(readdirSync(dir).length).toBeGreaterThan(3)
+    const seen: string[] = []
+    for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal)) {
+      seen.push(...ids)
+      journal.acknowledge(ids, [])
+    }
+    expect(seen).toEqual(Array.from({ length: 500 }, (_, n) => `rec_${n}`))
+  })
+})
+
+describe('a journal that cannot take more', () => {
+  test('refuses intents when it is full, takes the results of what is under way, and opens again when it was trimmed', async () => {
+    const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
+    let n = 0
+    while (journal.isWritable) {
+      journal.intent(record(n))
+      journal.result(record(n++))
+      journal.flush()
+    }
+    expect(journal.state).toBe('full')
+    expect(() => journal.intent(record(n))).toThrow(expect.objectContaining({ code: 'journal_unavailable' }))
+    journal.result(record(n + 1, { decision: 'DENY' }))
+    expect(journal.lost).toBe(0)
+    for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal))
+      journal.acknowledge(ids, [])
+    expect(journal.state).toBe('ok')
+    journal.intent(record(n + 2))
+  })
+
+  test('counts what it could not keep at all, and reports it as ranges until that was stored', async () => {
+    const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
+    let n = 0
+    while (journal.lost < 3) {
+      journal.result(record(n++, { decision: 'DENY' }))
+      journal.flush()
+    }
+    const { lost } = await journal.nextBatch(1)
+    expect(lost).toEqual([{ process_id: 'proc_1', from: n - 3, to: n - 1 }])
+    journal.acknowledge([], lost)
+    expect((await journal.nextBatch(1)).lost).toEqual([])
+  })
+
+  test.skipIf(!existsSync('/dev/full') && !process.env['CI'])(
+    'stops forwarding when the disk is full, goes on denying, and recovers by itself when there is space',
+    async () => {
+      symlinkSync('/dev/full', join(dir, 'proc_1-1.jsonl'))
+      const journal = journalOf('proc_1')
+      expect(() => journal.intent(record(0))).toThrow(
+        expect.objectContaining({ code: 'journal_unavailable' }),
+      )
+      expect(journal.state).toBe('unwritable')
+      journal.result(record(1, { decision: 'DENY' }))
+      journal.flush()
+      expect(journal.lost).toBe(1)
+      rmSync(join(dir, 'proc_1-1.jsonl'))
+      await until('recovery', () => journal.state === 'ok')
+      journal.intent(record(2))
+      journal.result(record(2))
+      expect(await idsOf(journal)).toEqual(['rec_2'])
+    },
+  )
+})
+
+async function collect(journal: Journal) {
+  const records = new Map<string, unknown>()
+  for (;;) {
+    const batch = await journal.nextBatch(10_000)
+    if (batch.records.size === 0) return { records }
+    for (const [id, json] of batch.records) {
+      expect(records.has(id)).toBe(false)
+      records.set(id, JSON.parse(json))
+    }
+    journal.acknowledge(batch.records.keys(), [])
+  }
+}
