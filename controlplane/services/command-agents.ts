@@ -1,14 +1,12 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
 import { AgentDeregister, AgentRegister } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
+import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../store/agents.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import type { Query } from '../store/query.ts'
 import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
-
-const KEY_PREFIX_LENGTH = 15
 
 export function createAgentCommands(
   deps: CommandDeps,
@@ -65,7 +63,7 @@ async function create(
     status: 'active',
     capabilities: [],
     metadata: {},
-    apiKeyPrefix: api_key?.slice(0, KEY_PREFIX_LENGTH) ?? null,
+    apiKeyPrefix: api_key === undefined ? null : keyPrefix(api_key),
     apiKeySha256: api_key === undefined ? null : sha256(api_key),
     gatewayId,
     source: 'api',
@@ -83,8 +81,7 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
       detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}`,
     })
   }
-  if (api_key === undefined) return
-  if (row.apiKeySha256 === null || !timingSafeEqual(sha256(api_key), row.apiKeySha256)) {
+  if (api_key !== undefined && !matchesHash(api_key, row.apiKeySha256)) {
     throw new ChaperoneError('forbidden', {
       detail: `The given api_key is not the key of the agent ${row.name}`,
     })
@@ -93,10 +90,6 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
 
 function isOurs(row: AgentRow, { gatewayId }: CommandGateway): boolean {
   return row.gatewayId === null || row.gatewayId === gatewayId
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }
 
 function notFound(name: string): ChaperoneError {

@@ -73,10 +73,10 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
       roster.add(peer)?.end()
       peer.send(hello(peer, clock))
       kill.greet(peer)
-      manifests.greet(peer)
-      verdicts
-        .greet(peer)
-        .catch((error: unknown) => log.error({ ...place, err: error }, 'verdicts not sent again'))
+      const failed = (error: unknown) =>
+        log.error({ ...place, err: error }, 'gateway could not be told everything')
+      manifests.greet(peer).catch(failed)
+      verdicts.greet(peer).catch(failed)
       log.info(place, 'gateway connected')
       return () => {
         roster.remove(peer, clock.nowMs())

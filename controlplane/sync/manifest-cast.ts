@@ -12,7 +12,8 @@ import { signBeat, signManifest } from './signature.ts'
 export type ManifestCast = {
   /** Looks whether there is a newer version; sends manifests to the gateways that it concerns. */
   refresh(): Promise<void>
-  greet(peer: Peer): void
+  /** Rejects when the database cannot be read and the gateway is not known yet. */
+  greet(peer: Peer): Promise<void>
   beat(): void
 }
 
@@ -39,13 +40,19 @@ export function createManifestCast({ db, roster, library, clock }: ManifestCastD
     peer.send(signManifest(peer.syncKey, set.version, set.hashes))
   }
 
+  const refresh = createSerial(async () => {
+    if (library.version === (await currentVersion(db))) return
+    await library.reload()
+    for (const peer of roster.peers.values()) send(peer)
+  })
+
   return {
-    refresh: createSerial(async () => {
-      if (library.version === (await currentVersion(db))) return
-      await library.reload()
-      for (const peer of roster.peers.values()) send(peer)
-    }),
-    greet: send,
+    refresh,
+    async greet(peer) {
+      // A gateway that enrolled a moment ago may be faster than the word of it.
+      if (library.of(peer.gatewayId) === null) await refresh()
+      send(peer)
+    },
     beat() {
       const until = new Date(clock.nowMs() + LIMITS.leaseHighRiskMs).toISOString()
       for (const peer of roster.peers.values()) {

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../../controlplane/crypto/ids.ts'
+import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  auditOf,
+  type Enrolled,
+  holdBody,
+  openStream,
+  person,
+  type Replica,
+  startWorld,
+  type World,
+} from '../sync/harness.ts'
+
+let world: World
+let replica: Replica
+let second: Replica
+let gateway: Enrolled
+
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica()
+  second = await world.replica()
+  gateway = await replica.enrol('default/local')
+})
+afterAll(() => world.stop())
+
+const hash = () => newId('hold').padEnd(64, '0').slice(-64)
+const ask = async (body: ReturnType<typeof holdBody>, on = replica) => {
+  const reply = await on.gateway(gateway, 'POST', '/api/gateway/holds', body)
+  return reply as { status: number; body: { outcome: string; approval: ApprovalCard; error?: string } }
+}
+const spend = async (id: string, binding: string, on = replica) =>
+  (await on.gateway(gateway, 'POST', `/api/gateway/holds/${id}/spend`, { binding })).body
+const answer = (id: string, approved: boolean, who = person(), on = replica) =>
+  on.user(who, 'POST', '/api/dashboard/proxy-approvals', { id, approved, note: 'looked at it' })
+/** Moves an approval into the past by the database's clock, which is the only one that counts. */
+const age = (id: string, seconds: number) =>
+  replica.db.query(
+    `update approvals set created_at = created_at - make_interval(secs => $2),
+       expires_at = expires_at - make_interval(secs => $2), responded_at = responded_at - make_interval(secs => $2)
+     where id = $1`,
+    [id, seconds],
+  )
+
+describe('a hold', () => {
+  test('shows the approver the whole request', async () => {
+    const body = holdBody({ binding: hash(), requested_by_agent_text: 'please' })
+    const { body: reply } = await ask(body)
+    expect(reply.outcome).toBe('created')
+    expect(reply.approval).toMatchObject({
+      ...{ kind: 'hold', status: 'pending', agent: 'builder', action_type: 'codehost.pr.merge' },
+      ...{
+        target: 'acme/site',
+        method: 'PUT',
+        host: 'api.github.com',
+        path: '/repos/acme/site/pulls/1/merge',
+      },
+      ...{ parameters: { number: '1' }, requested_by_agent_text: 'please', responded_by: null },
+    })
+    expect(reply.approval.id).toMatch(/^apv_/)
+    const span = Date.parse(reply.approval.expires_at) - Date.parse(reply.approval.created_at)
+    expect(span).toBe(300_000)
+  })
+
+  test('is one card for identical requests at the same time, on two replicas', async () => {
+    const binding = hash()
+    const asked = Array.from({ length: 24 }, (_, index) =>
+      ask(holdBody({ binding, agent: 'twins' }), index % 2 === 0 ? replica : second),
+    )
+    const replies = (await Promise.all(asked)).map((reply) => reply.body)
+    expect(replies.filter(({ outcome }) => outcome === 'created')).toHaveLength(1)
+    expect(new Set(replies.map(({ approval }) => approval.id)).size).toBe(1)
+  })
+
+  test('of another gateway is another hold, even for the same request', async () => {
+    const other = await replica.enrol('default/other')
+    const binding = hash()
+    const here = await ask(holdBody({ binding, agent: 'roamer' }))
+    const there = await replica.gateway(
+      other,
+      'POST',
+      '/api/gateway/holds',
+      holdBody({ binding, agent: 'roamer' }),
+    )
+    expect(there.body).toMatchObject({ outcome: 'created' })
+    await answer(here.body.approval.id, true)
+    const stolen = await replica.gateway(other, 'POST', `/api/gateway/holds/${here.body.approval.id}/spend`, {
+      binding,
+    })
+    expect(stolen.body).toMatchObject({ spent: false })
+    expect(await spend(here.body.approval.id, binding)).toEqual({ spent: true, status: 'approved' })
+  })
+
+  test('is refused with 429 when twenty of an agent wait already, and exactly then', async () => {
+    const asked = Array.from({ length: 30 }, () => ask(holdBody({ binding: hash(), agent: 'eager' })))
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10)
+    const refused = await ask(holdBody({ binding: hash(), agent: 'eager' }))
+    expect(refused.body.error).toBe('too many pending approvals')
+  })
+})
+
+describe('an approval', () => {
+  test('is spent exactly once by 32 parallel uses on two replicas', async () => {
+    const binding = hash()
+    const { id } = (await ask(holdBody({ binding, agent: 'spender' }))).body.approval
+    expect((await answer(id, true)).body).toEqual({ ok: true, id, status: 'approved' })
+    const uses = await Promise.all(
+      Array.from({ length: 32 }, (_, index) => spend(id, binding, index % 2 === 0 ? replica : second)),
+    )
+    expect(uses.filter(({ spent }) => spent === true)).toHaveLength(1)
+  })
+
+  test('is passed on to one retry of the same request, and not to another request', async () => {
+    const binding = hash()
+    const { id } = (await ask(holdBody({ binding, agent: 'retrier' }))).body.approval
+    await answer(id, true)
+    const retry = await ask(holdBody({ binding, agent: 'retrier' }))
+    expect(retry.body).toMatchObject({ outcome: 'approved', approval: { id } })
+    expect(await spend(id, hash())).toEqual({ spent: false, status: 'approved' })
+    expect(await spend(id, binding)).toEqual({ spent: true, status: 'approved' })
+    expect((await ask(holdBody({ binding, agent: 'retrier' }))).body.outcome).toBe('created')
+  })
+
+  test('is worth nothing five minutes after the answer', async () => {
+    const binding = hash()
+    const { id } = (await ask(holdBody({ binding, agent: 'late' }))).body.approval
+    await answer(id, true)
+    await age(id, 301)
+    expect(await spend(id, binding)).toMatchObject({ spent: false })
+    expect((await ask(holdBody({ binding, agent: 'late' }))).body.outcome).toBe('created')
+  })
+
+  test('that was denied or never answered lets nothing through', async () => {
+    const binding = hash()
+    const { id } = (await ask(holdBody({ binding, agent: 'denied' }))).body.approval
+    expect(await spend(id, binding)).toEqual({ spent: false, status: 'pending' })
+    await answer(id, false)
+    expect(await spend(id, binding)).toEqual({ spent: false, status: 'denied' })
+  })
+})
+
+describe('an answer', () => {
+  test('counts once: of many at the same time one wins and the others get 409', async () => {
+    const { id } = (await ask(holdBody({ binding: hash(), agent: 'raced' }))).body.approval
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        answer(
+          id,
+          index % 2 === 0,
+          person({ email: `p${index}@example.com` }),
+          index % 2 === 0 ? replica : second,
+        ),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(9)
+  })
+
+  test('after the time by the database clock is 410, and the sweeper writes approval.expired once', async () => {
+    const body = holdBody({ binding: hash(), agent: 'expiring' })
+    const stream = await openStream(replica, gateway)
+    const { id } = (await ask(body)).body.approval
+    await age(id, 301)
+    expect((await answer(id, true)).status).toBe(410)
+    const verdict = await stream.next('verdict', (m) => m.verdict.id === id)
+    expect(verdict.verdict.status).toBe('expired')
+    const events = (await auditOf(replica.db, body.act_id)).map(({ type }) => type)
+    expect(events).toEqual(['action.requested', 'action.pending_approval', 'approval.expired'])
+    expect((await answer(id, true)).status).toBe(410)
+    stream.close()
+  })
+
+  test('reaches every process of the gateway on both replicas, and a process that comes back', async () => {
+    const here = await openStream(replica, gateway)
+    const there = await openStream(second, gateway)
+    const { id } = (await ask(holdBody({ binding: hash(), agent: 'spread' }))).body.approval
+    await answer(id, true)
+    for (const stream of [here, there]) {
+      const { verdict } = await stream.next('verdict', (m) => m.verdict.id === id)
+      expect(verdict).toMatchObject({ status: 'approved', by: 'ann@example.com', note: 'looked at it' })
+    }
+    const back = await openStream(replica, gateway)
+    await back.next('verdict', (m) => m.verdict.id === id)
+    for (const stream of [here, there, back]) stream.close()
+  })
+
+  test('is in the audit chain, with who, how long it took and the note', async () => {
+    const body = holdBody({ binding: hash(), agent: 'audited' })
+    const { id } = (await ask(body)).body.approval
+    await answer(id, true)
+    const events = await auditOf(replica.db, body.act_id)
+    expect(events.map(({ type }) => type)).toEqual([
+      'action.requested',
+      'action.pending_approval',
+      'approval.responded',
+    ])
+    expect(events[2]?.details).toMatchObject({
+      ...{ approved: true, responded_by: 'ann@example.com', note: 'looked at it' },
+      response_time_seconds: expect.any(Number),
+    })
+  })
+
+  test('needs somebody of a required group; a group nobody is in is left to owner and admin', async () => {
+    const id = async () =>
+      (await ask(holdBody({ binding: hash(), agent: newId('agent'), required_approver_groups: ['release'] })))
+        .body.approval.id
+    const open = await id()
+    const refused = await answer(open, true, person({ groups: ['support'] }))
+    expect(refused.status).toBe(403)
+    expect((await answer(open, true, person({ role: 'admin' }))).status).toBe(200)
+    expect((await answer(await id(), true, person({ groups: ['release'] }))).status).toBe(200)
+    await replica.db.query(
+      "insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, 'r@example.com', 'R', 'member', 'x', '{release}')",
+      [newId('user'), replica.orgId],
+    )
+    expect((await answer(await id(), true, person({ role: 'owner' }))).status).toBe(403)
+  })
+
+  test('is refused to a viewer', async () => {
+    const { id } = (await ask(holdBody({ binding: hash(), agent: 'viewed' }))).body.approval
+    const reply = await answer(id, true, person({ role: 'viewer' }))
+    expect(reply.status).toBe(403)
+    expect(reply.body).toMatchObject({ error: 'Forbidden', required_role: 'member', your_role: 'viewer' })
+  })
+})
+
+test('a hold survives the control plane that took it, and is answered on another', async () => {
+  const third = await world.replica()
+  const binding = hash()
+  const { id } = (await ask(holdBody({ binding, agent: 'survivor' }), third)).body.approval
+  await third.stop()
+  expect((await answer(id, true, person(), second)).status).toBe(200)
+  expect(await spend(id, binding)).toEqual({ spent: true, status: 'approved' })
+})
+
+test('the internal API lists, answers once and knows only holds of its own gateway', async () => {
+  const { id } = (await ask(holdBody({ binding: hash(), agent: 'internal' }))).body.approval
+  const pending = await replica.command(gateway, 'approvals.pending')
+  expect((pending.body['approvals'] as ApprovalCard[]).map((card) => card.id)).toContain(id)
+  const other = await replica.enrol('default/stranger')
+  const input = { id, approved: true, by: 'ops', note: 'fine' }
+  expect((await replica.command(other, 'approvals.respond', input)).status).toBe(404)
+  expect(await replica.command(gateway, 'approvals.respond', input)).toEqual({
+    status: 200,
+    body: { ok: true, id, status: 'approved' },
+  })
+  expect((await replica.command(gateway, 'approvals.respond', input)).status).toBe(409)
+  const recent = await replica.command(gateway, 'approvals.recent')
+  const card = (recent.body['approvals'] as ApprovalCard[]).find((one) => one.id === id)
+  expect(card).toMatchObject({ status: 'approved', responded_by: 'ops', note: 'fine' })
+  expect((await replica.command(gateway, 'approvals.respond', { ...input, id: 'apv_none' })).status).toBe(404)
+  expect((await replica.command(gateway, 'approvals.respond', { id })).status).toBe(400)
+})
+
+test('nothing pending is left to the sweeper once all is answered or expired', async () => {
+  await replica.db.query("update approvals set expires_at = now() where status = 'pending'")
+  await ask(holdBody({ binding: hash(), agent: 'last' }))
+  await replica.db.query("update approvals set expires_at = now() where status = 'pending'")
+  await eventually('everything expired', async () => {
+    const { rows } = await replica.db.query<{ n: number }>(
+      "select count(*)::int as n from approvals where status = 'pending'",
+    )
+    return rows[0]?.n === 0 ? true : null
+  })
+})

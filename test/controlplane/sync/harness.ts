@@ -1,0 +1,324 @@
+import pino from 'pino'
+import { newId } from '../../../controlplane/crypto/ids.ts'
+import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { randomToken, sha256, syncKeyOf } from '../../../controlplane/crypto/tokens.ts'
+import type { UserPrincipal } from '../../../controlplane/http/auth.ts'
+import { createHttpServer } from '../../../controlplane/http/server.ts'
+import { createApprovalRoutes } from '../../../controlplane/routes/approvals.ts'
+import { createExplainRoutes } from '../../../controlplane/routes/explain.ts'
+import { createGatewayRoutes } from '../../../controlplane/routes/gateways.ts'
+import { createKillSwitchRoutes } from '../../../controlplane/routes/kill-switch.ts'
+import { createOperatorRoutes } from '../../../controlplane/routes/operator.ts'
+import { createExpirySweeper } from '../../../controlplane/services/approval-expiry.ts'
+import { createApprovals } from '../../../controlplane/services/approvals.ts'
+import { createCommands } from '../../../controlplane/services/commands.ts'
+import { createDesired } from '../../../controlplane/services/desired.ts'
+import { createExplain } from '../../../controlplane/services/explain.ts'
+import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
+import { createRecords } from '../../../controlplane/services/records.ts'
+import { bumpVersion } from '../../../controlplane/store/config-version.ts'
+import { openDb } from '../../../controlplane/store/db.ts'
+import {
+  findGatewayByName,
+  findGatewayByTokenHash,
+  getGateway,
+  upsertGateway,
+} from '../../../controlplane/store/gateways.ts'
+import { migrate } from '../../../controlplane/store/migrate.ts'
+import { ensureOrg } from '../../../controlplane/store/orgs.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { createHub } from '../../../controlplane/sync/hub.ts'
+import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { DownMessage, HoldBody } from '../../../core/wire/sync.ts'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+
+const log = pino({ level: 'silent' })
+export const OPERATOR_TOKEN = 'operator-token-of-the-tests'
+const KEYRING = createKeyring(Buffer.alloc(32, 7))
+const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+
+export type Enrolled = { readonly id: string; readonly name: string; readonly token: string }
+export type Reply = { readonly status: number; readonly body: Record<string, unknown> }
+
+/** The gateway-facing half of one control plane replica, on a real port and a real database. */
+export type Replica = {
+  readonly url: string
+  readonly db: Db
+  readonly hub: Awaited<ReturnType<typeof createHub>>
+  readonly orgId: string
+  enrol(name: string): Promise<Enrolled>
+  /** As a gateway process. */
+  gateway(of: Enrolled, method: string, path: string, body?: unknown, processId?: string): Promise<Reply>
+  command(of: Enrolled, command: string, input?: unknown): Promise<Reply>
+  operator(method: string, path: string, body?: unknown): Promise<Reply>
+  user(of: UserPrincipal, method: string, path: string, body?: unknown): Promise<Reply>
+  stop(): Promise<void>
+}
+
+export type World = {
+  readonly database: TestDatabase
+  readonly keyring: typeof KEYRING
+  replica(): Promise<Replica>
+  stop(): Promise<void>
+}
+
+export async function startWorld(): Promise<World> {
+  const postgres: TestPostgres = await startPostgres()
+  const database = await postgres.createDatabase()
+  const replicas: Replica[] = []
+  return {
+    database,
+    keyring: KEYRING,
+    async replica() {
+      const replica = await startReplica(database)
+      replicas.push(replica)
+      return replica
+    },
+    async stop() {
+      for (const replica of replicas) await replica.stop()
+      await postgres.stop()
+    },
+  }
+}
+
+async function startReplica(database: TestDatabase): Promise<Replica> {
+  const db = await openDb({ url: database.url, log })
+  await migrate(db)
+  const { id: orgId } = await db.tx((q) => ensureOrg(q))
+  const library = createSectionLibrary({ db, keyring: KEYRING, fallbackSecret: async () => null })
+  const hub = await createHub({ db, library, log, clock })
+  const killSwitch = createKillSwitch({ db, hub, orgId, clock, log })
+  const sweeper = createExpirySweeper({ db, log })
+  const approvals = createApprovals({ db, orgId, onOpened: sweeper.wake })
+  const routes = [
+    ...createGatewayRoutes({
+      hub,
+      library,
+      approvals,
+      records: createRecords({ db, orgId, log }),
+      commands: createCommands({ db, keyring: KEYRING, orgId, approvals, killSwitch }),
+      syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
+    }),
+    ...createApprovalRoutes({ approvals }),
+    ...createKillSwitchRoutes({ killSwitch }),
+    ...createExplainRoutes({
+      explain: createExplain({ library, kills: killSwitch.effective, clock }),
+      gatewayFor: async ({ gateway }) => (await findGatewayByName(db, gateway ?? 'default/local'))?.id,
+    }),
+    ...createOperatorRoutes({
+      desired: createDesired({ db, orgId, keyring: KEYRING, killSwitch, knownAction: () => null }),
+    }),
+  ]
+  const sessions = new Map<string, UserPrincipal>()
+  const app = createHttpServer({
+    routes,
+    log,
+    version: '1.2.3',
+    listenHost: '127.0.0.1',
+    auth: {
+      identify: {
+        session: async (id) => sessions.get(id),
+        approverKey: async () => undefined,
+        agentKey: async () => undefined,
+        gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
+      },
+      adminTokenHash: null,
+      operatorTokenHash: sha256(OPERATOR_TOKEN),
+      maintenanceSecretHash: null,
+      publicUrl: null,
+      countAgentRequest: () => undefined,
+    },
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  let isStopped = false
+  const gateway: Replica['gateway'] = (of, method, path, body, processId = 'proc_test') =>
+    send(url + path, method, { authorization: `Bearer ${of.token}`, 'x-process-id': processId }, body)
+  return {
+    url,
+    db,
+    hub,
+    orgId,
+    async enrol(name) {
+      const token = randomToken()
+      const row = await db.tx(async (q) => {
+        const known = await findGatewayByName(q, name)
+        const stored = await upsertGateway(q, {
+          id: known?.id ?? newId('gateway'),
+          orgId,
+          name,
+          spec: known?.spec ?? GatewaySpec.parse({}),
+          source: known?.source ?? 'api',
+          managedBy: known?.managedBy ?? null,
+          tokenSha256: sha256(token),
+          syncKey: syncKeyOf(token),
+        })
+        await bumpVersion(q)
+        return stored
+      })
+      return { id: row.id, name, token }
+    },
+    gateway,
+    async command(of, command, input) {
+      const reply = await gateway(of, 'POST', '/api/gateway/commands', { command, input })
+      if (reply.status !== 200) throw new Error(`command ${command}: ${JSON.stringify(reply)}`)
+      return reply.body as unknown as Reply
+    },
+    operator: (method, path, body) =>
+      send(url + path, method, { authorization: `Bearer ${OPERATOR_TOKEN}` }, body),
+    user(of, method, path, body) {
+      const session = `session-of-${of.userId}`
+      sessions.set(session, of)
+      return send(url + path, method, { cookie: `svc_session=${session}` }, body)
+    },
+    async stop() {
+      if (isStopped) return
+      isStopped = true
+      sweeper[Symbol.dispose]()
+      await hub[Symbol.asyncDispose]()
+      // A client may hold a connection on which it never asked anything: that one counts as busy.
+      app.server.closeAllConnections()
+      await app.close()
+      await db.close()
+    },
+  }
+}
+
+export async function send(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: unknown,
+): Promise<Reply> {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  const response = await fetch(url, {
+    method,
+    headers: { ...headers, ...json },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+export type StreamClient = {
+  readonly messages: readonly DownMessage[]
+  /** The first message that fits, waiting up to 5 s for it. */
+  next<T extends DownMessage['type']>(
+    type: T,
+    fits?: (message: Extract<DownMessage, { type: T }>) => boolean,
+  ): Promise<Extract<DownMessage, { type: T }>>
+  /** Resolves when the control plane ended the stream. */
+  readonly ended: Promise<void>
+  close(): void
+}
+
+/** A gateway process's stream. With `acks` every kill is acknowledged as a gateway would. */
+export async function openStream(
+  replica: Pick<Replica, 'url' | 'gateway'>,
+  of: Enrolled,
+  options: { readonly processId?: string; readonly acks?: boolean } = {},
+): Promise<StreamClient> {
+  const processId = options.processId ?? newId('process')
+  const abort = new AbortController()
+  const response = await fetch(`${replica.url}/api/gateway/stream`, {
+    headers: { authorization: `Bearer ${of.token}`, 'x-process-id': processId },
+    signal: abort.signal,
+  })
+  if (response.status !== 200 || response.body === null) throw new Error(`stream answered ${response.status}`)
+  const messages: DownMessage[] = []
+  const waiting = new Set<() => void>()
+  const take = (line: string) => {
+    const message = JSON.parse(line) as DownMessage
+    messages.push(message)
+    for (const wake of waiting) wake()
+    if (message.type !== 'kill' || options.acks !== true) return
+    const ack = { kill_seq: message.seq, applied_at: new Date().toISOString() }
+    replica.gateway(of, 'POST', '/api/gateway/ack', ack, processId).catch(() => undefined)
+  }
+  return {
+    messages,
+    ended: readLines(response.body, take),
+    async next(type, fits = () => true) {
+      const find = () => messages.find((message) => message.type === type && fits(message as never)) as never
+      const deadline = Date.now() + 5_000
+      for (let found = find(); ; found = find()) {
+        if (found !== undefined) return found
+        if (Date.now() > deadline) throw new Error(`no ${type} came; got ${JSON.stringify(messages)}`)
+        await arrival(waiting)
+      }
+    },
+    close: () => abort.abort(),
+  }
+}
+
+function arrival(waiting: Set<() => void>): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      waiting.delete(done)
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(done, 500)
+    waiting.add(done)
+  })
+}
+
+async function readLines(body: ReadableStream<Uint8Array>, take: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for await (const chunk of body) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) take(line)
+    }
+  } catch (error) {
+    // Closed from this side, or cut: what came before is in `messages`.
+    if (!(error instanceof Error)) throw error
+  }
+}
+
+export function holdBody(changes: Partial<HoldBody> = {}): HoldBody {
+  return {
+    binding: 'a'.repeat(64),
+    agent: 'builder',
+    act_id: newId('actionRequest'),
+    connector: 'codehost',
+    action_type: 'codehost.pr.merge',
+    target: 'acme/site',
+    method: 'PUT',
+    host: 'api.github.com',
+    path: '/repos/acme/site/pulls/1/merge',
+    parameters: { number: '1' },
+    risk_score: 0.5,
+    risk_factors: ['medium'],
+    matched_rule: null,
+    required_approver_groups: [],
+    requested_by_agent_text: null,
+    body_sha256: null,
+    ...changes,
+  }
+}
+
+export function person(changes: Partial<UserPrincipal> = {}): UserPrincipal {
+  return {
+    kind: 'user',
+    userId: newId('user'),
+    email: 'ann@example.com',
+    role: 'member',
+    groups: [],
+    via: 'session',
+    ...changes,
+  }
+}
+
+/** The audit events of one action request, oldest first. */
+export async function auditOf(
+  db: Db,
+  actId: string,
+): Promise<Array<{ type: string; details: Record<string, unknown> }>> {
+  const { rows } = await db.query<{ type: string; details: Record<string, unknown> }>(
+    'select event_type as type, details from audit_events where action_request_id = $1 order by id',
+    [actId],
+  )
+  return rows
+}
