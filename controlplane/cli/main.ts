@@ -4,6 +4,14 @@ import { COMPILE_CACHE } from './compile-cache.ts'
 // Before anything large is loaded.
 enableCompileCache(COMPILE_CACHE)
 const { runCli } = await import('./cli.ts')
+// `chaperone traffic -f | head`: who reads no more has seen enough. `up` and `demo` have others to care for and go on.
+const isOutput = !['up', 'demo'].includes(process.argv[2] ?? '')
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    if (isOutput) process.exit(0)
+  })
+}
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),

@@ -3,6 +3,7 @@ import { parseDocument } from 'yaml'
 import { PolicyDocument } from '../../core/crd/schemas.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { createCatalogue } from '../services/catalogue.ts'
 import { usageError } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
@@ -38,14 +39,15 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 function testFile(file: ManifestFile): Tested[] {
+  const { knownAction } = createCatalogue()
   const bare = PolicyDocument.safeParse(bareDocument(file))
-  if (bare.success) return [{ policy: basename(file.path), tests: runPolicyTests(bare.data) }]
+  if (bare.success) return [{ policy: basename(file.path), tests: runPolicyTests(bare.data, knownAction) }]
   const { resources, problems } = checkManifest(file)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })
   return resources.flatMap((resource) => {
     if (resource.kind !== 'Policy') return []
     const { enabled: _e, priority: _p, tags: _t, mode: _m, targetRefs: _r, ...document } = resource.spec
-    return [{ policy: resource.metadata.name, tests: runPolicyTests(document) }]
+    return [{ policy: resource.metadata.name, tests: runPolicyTests(document, knownAction) }]
   })
 }
 

@@ -30,6 +30,7 @@ const LAYERS: readonly Layer[] = [
     from: /^controlplane\/routes\//,
     mayNot: /^controlplane\/store\//,
     because: 'a route asks a service; it never sees SQL',
+    allowsTypes: true,
   },
   {
     from: /^controlplane\/services\//,

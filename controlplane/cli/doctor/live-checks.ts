@@ -99,12 +99,10 @@ async function manifestChecks(api: ApiClient): Promise<Check[]> {
 async function connectorChecks(api: ApiClient): Promise<Check[]> {
   const { connectors } = Connectors.parse(await api.call('GET', '/api/dashboard/connectors'))
   const bare = connectors.filter(({ has_token: has, auth_type: auth }) => has === false && auth !== 'none')
-  const rest = ok(
-    'connectors',
-    `${connectors.length - bare.length} of ${connectors.length} have what they need`,
-  )
+  const count = connectors.length - bare.length
+  const complete = count > 0 ? [ok('connectors', `${count} of ${connectors.length} are complete`)] : []
   return [
-    rest,
+    ...complete,
     ...bare.map(({ name, type }) =>
       warning(
         `connector ${name ?? type}`,
