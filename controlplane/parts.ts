@@ -3,6 +3,7 @@ import { ChaperoneError } from '../core/errors.ts'
 import { LIMITS } from '../core/wire/limits.ts'
 import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
+import { createPasswords } from './crypto/password.ts'
 import { createRateWindow } from './http/rate-window.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
@@ -45,7 +46,7 @@ export async function createParts(deps: PartsDeps) {
   const catalogue = createCatalogue()
   const { knownAction } = catalogue
   const { orgId, keys } = await prepareInstallation({ ...deps, knownAction })
-  const base = { db, orgId, log, keyring, clock, knownAction }
+  const base = { db, orgId, log, keyring, clock, knownAction, passwords: createPasswords() }
   const settings = createSettings(base)
   const library = createSectionLibrary({
     ...base,

@@ -1,23 +1,43 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { ChaperoneError } from '../../core/errors.ts'
 
 /** About 60 ms and 32 MiB on a small machine; stored with each hash, so that it can rise later. */
 const COST = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
-/** `scrypt$N$r$p$salt$hash`, salt and hash base64. */
-export async function hashPassword(password: string): Promise<string> {
+/**
+ * Hashes run in the thread pool that opening a database connection needs too: no more at once than leave it room,
+ * and no more waiting than are done in a few seconds.
+ */
+const AT_ONCE = 2
+const MAX_WAITING = 150
+
+export type Passwords = {
+  /** `scrypt$N$r$p$salt$hash`, salt and hash base64. Throws `rate_limited` when too many wait. */
+  hash(password: string): Promise<string>
+  /**
+   * Whether the password is the one of the hash. `undefined` (no such user) takes as long as a wrong password and is
+   * false, so that the time of the answer does not tell who has an account. Throws `rate_limited` when too many wait.
+   */
+  verify(password: string, stored: string | undefined): Promise<boolean>
+}
+
+export function createPasswords(): Passwords {
+  const inTurn = createQueue(AT_ONCE, MAX_WAITING)
+  return {
+    hash: (password) => inTurn(() => hashPassword(password)),
+    verify: (password, stored) => inTurn(() => verifyPassword(password, stored)),
+  }
+}
+
+async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
   const key = await derive(password, salt, COST)
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$')
 }
 
-/**
- * Whether the password is the one of the hash. `undefined` (no such user) takes as long as a wrong password and is
- * false, so that the time of the answer does not tell who has an account.
- */
-export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
-  const parts = (stored ?? NOBODY).split('$')
-  const [scheme, n, r, p, salt, hash] = parts
+async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const [scheme, n, r, p, salt, hash] = (stored ?? NOBODY).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
     throw new Error('unknown password hash')
   const expected = Buffer.from(hash, 'base64')
@@ -45,5 +65,31 @@ function derive(password: string, salt: Buffer, cost: { N: number; r: number; p:
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     )
+  })
+}
+
+function createQueue(atOnce: number, maxWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async (work) => {
+    if (running >= atOnce) {
+      if (waiting.length >= maxWaiting) throw tooBusy()
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    }
+    running++
+    try {
+      return await work()
+    } finally {
+      running--
+      waiting.shift()?.()
+    }
+  }
+}
+
+function tooBusy(): ChaperoneError {
+  return new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: 'Too many people sign in or register at this moment: try again in a few seconds',
+    retryAfterS: 5,
   })
 }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
-import { hashPassword } from '../crypto/password.ts'
+import type { Passwords } from '../crypto/password.ts'
 import { sha256 } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
 import { takeInvitation } from '../store/invitations.ts'
@@ -13,6 +13,7 @@ export type RegistrationDeps = {
   readonly db: Db
   readonly orgId: string
   readonly keyring: Keyring
+  readonly passwords: Passwords
   readonly registration: 'open' | 'invite'
   /** On loopback the first person needs no link: nobody else can reach the address. */
   readonly isLoopback: boolean
@@ -37,7 +38,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   const token = deps.keyring.derive(`first owner of ${deps.orgId}`).toString('base64url')
   return {
     async register(input) {
-      const passwordHash = await hashPassword(input.password)
+      const passwordHash = await deps.passwords.hash(input.password)
       return deps.db.tx(async (q) => {
         await lockRegistrations(q)
         const role = await roleFor(q, input, deps, token)

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { verifyPassword } from '../crypto/password.ts'
+import type { Passwords } from '../crypto/password.ts'
 import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
@@ -21,13 +21,21 @@ export type Sessions = {
 const FREE_PER_ADDRESS = 5
 const FREE_IN_ALL = 100
 
-export function createSessions({ db, orgId }: { readonly db: Db; readonly orgId: string }): Sessions {
+export function createSessions({
+  db,
+  orgId,
+  passwords,
+}: {
+  readonly db: Db
+  readonly orgId: string
+  readonly passwords: Passwords
+}): Sessions {
   return {
     async login({ email, password, address }) {
       const keys = attemptKeys(email, address)
       await refuseHurry(db, keys)
       const user = await findUserByEmail(db, email)
-      const isRight = await verifyPassword(password, user?.passwordHash)
+      const isRight = await passwords.verify(password, user?.passwordHash)
       if (!isRight || user?.status !== 'active') {
         const actor = { userId: user?.id, label: email }
         await recordEvent(db, { orgId, actor, type: 'user.login_failed', details: { email } })

@@ -16,7 +16,7 @@ export async function openDb({ url, log, max = 10 }: DbOptions): Promise<Db> {
   const pool = new pg.Pool({
     ...connection(url),
     max,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
     statement_timeout: 60_000,
     idle_in_transaction_session_timeout: 60_000,

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../controlplane/config.ts'
+
+const ENOUGH = { DATABASE_URL: 'postgres://u:p@h/db', MASTER_KEY_FILE: '/keys/master.key' }
+
+describe('the configuration', () => {
+  test('has safe defaults: loopback, open registration there only', () => {
+    expect(readConfig(ENOUGH)).toMatchObject({
+      host: '127.0.0.1',
+      port: 3000,
+      registration: 'open',
+      auditRetentionDays: null,
+      maintenanceSecret: null,
+      logLevel: 'info',
+      masterKey: { file: '/keys/master.key' },
+    })
+    expect(readConfig({ ...ENOUGH, HOST: '0.0.0.0' }).registration).toBe('invite')
+    expect(readConfig({ ...ENOUGH, HOST: '::1' }).registration).toBe('open')
+    expect(readConfig({ ...ENOUGH, HOST: '127.evil.example' }).registration).toBe('invite')
+    expect(readConfig({ ...ENOUGH, PUBLIC_URL: 'https://c.example/x/' }).publicUrl).toBe(
+      'https://c.example/x',
+    )
+  })
+
+  test.each([
+    [{ DATABASE_URL: '' }, /^DATABASE_URL is not set: set it to postgres:/],
+    [{ DATABASE_URL: 'mysql://u:secret@h' }, /^DATABASE_URL is no PostgreSQL address/],
+    [{ MASTER_KEY_FILE: '' }, /^MASTER_KEY_FILE is not set/],
+    [{ PORT: '70000' }, /^PORT is "70000": set it to a number/],
+    [{ PORT: '3e3' }, /^PORT/],
+    [{ REGISTRATION: 'maybe' }, /^REGISTRATION is "maybe": set it to one of open, invite/],
+    [{ AUDIT_RETENTION_DAYS: '0' }, /^AUDIT_RETENTION_DAYS/],
+    [{ AUDIT_RETENTION_DAYS: '1.5' }, /^AUDIT_RETENTION_DAYS/],
+    [{ NOTIFY_ALLOW_CIDRS: '10.0.0.0/8,10.0.0.0/33' }, /^NOTIFY_ALLOW_CIDRS has "10.0.0.0\/33"/],
+    [{ PUBLIC_URL: 'chaperone.example' }, /^PUBLIC_URL/],
+    [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL/],
+  ])('refuses %o by name', (env, message) => {
+    expect(() => readConfig({ ...ENOUGH, ...env } as Record<string, string>)).toThrow(message)
+  })
+
+  test('never repeats a database password in an error', () => {
+    expect(() => readConfig({ ...ENOUGH, DATABASE_URL: 'mysql://u:secret@h' })).not.toThrow(/secret/)
+  })
+})

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { createPasswords } from '../../../controlplane/crypto/password.ts'
+import {
+  parseMasterKey,
+  readOrCreateToken,
+  readSecretFile,
+} from '../../../controlplane/crypto/secret-files.ts'
+import { issueAgentKey, issueUserKey, matchesHash, sha256 } from '../../../controlplane/crypto/tokens.ts'
+
+describe('a sealed secret', () => {
+  const keyring = createKeyring(randomBytes(32))
+
+  test('opens to what was sealed, and is different each time', () => {
+    const a = keyring.seal('sécret', 'conn_1')
+    expect(keyring.open(a, 'conn_1')).toBe('sécret')
+    expect(keyring.seal('sécret', 'conn_1').ciphertext).not.toBe(a.ciphertext)
+    expect(JSON.stringify(a)).not.toContain('sécret')
+  })
+
+  test('does not open in another row, with another key, or when a bit changed', () => {
+    const sealed = keyring.seal('x', 'conn_1')
+    expect(() => keyring.open(sealed, 'conn_2')).toThrow()
+    expect(() => createKeyring(randomBytes(32)).open(sealed, 'conn_1')).toThrow(
+      /start with the master key that the database was created with/,
+    )
+    const bytes = Buffer.from(sealed.ciphertext, 'base64')
+    bytes[0] = (bytes[0] ?? 0) ^ 1
+    expect(() => keyring.open({ ...sealed, ciphertext: bytes.toString('base64') }, 'conn_1')).toThrow()
+    const short = Buffer.from(sealed.ciphertext, 'base64').subarray(0, 8).toString('base64')
+    expect(() => keyring.open({ ...sealed, ciphertext: short }, 'conn_1')).toThrow()
+  })
+})
+
+describe('passwords', () => {
+  test('are hashed with a salt and verified; without a user the answer is no', async () => {
+    const passwords = createPasswords()
+    const [a, b] = await Promise.all([passwords.hash('correct horse'), passwords.hash('correct horse')])
+    expect(a).not.toBe(b)
+    expect(await passwords.verify('correct horse', a)).toBe(true)
+    expect(await passwords.verify('wrong', a)).toBe(false)
+    expect(await passwords.verify('correct horse', undefined)).toBe(false)
+  })
+
+  test('beyond what can wait are refused instead of piling up', async () => {
+    const passwords = createPasswords()
+    const results = await Promise.allSettled(
+      Array.from({ length: 160 }, () => passwords.verify('x', 'nonsense')),
+    )
+    const refused = results.filter(
+      (result) => result.status === 'rejected' && result.reason.code === 'rate_limited',
+    )
+    expect(refused).toHaveLength(8)
+  })
+})
+
+describe('keys', () => {
+  test('say what they are for, hold 32 random characters and match their hash alone', () => {
+    const live = issueAgentKey('production')
+    expect(live.key).toMatch(/^svc_live_[0-9A-Za-z]{32}$/)
+    expect(issueAgentKey('staging').key).toMatch(/^svc_test_/)
+    expect(issueUserKey().key).toMatch(/^svc_user_/)
+    expect(live.prefix).toBe(live.key.slice(0, 15))
+    expect(matchesHash(live.key, live.sha256)).toBe(true)
+    expect(matchesHash(`${live.key}x`, live.sha256)).toBe(false)
+    expect(matchesHash('', sha256('x'))).toBe(false)
+    expect(matchesHash('anything', null)).toBe(false)
+  })
+
+  test('use every character about equally often', () => {
+    const counts = new Map<string, number>()
+    for (let n = 0; n < 2_000; n++) {
+      for (const char of issueAgentKey('x').key.slice(9)) counts.set(char, (counts.get(char) ?? 0) + 1)
+    }
+    // 64,000 characters over 62: 1,032 each, standard deviation 32; a modulo bias would put eight of them at 1,250.
+    expect(counts.size).toBe(62)
+    expect(Math.max(...counts.values())).toBeLessThan(1_210)
+  })
+})
+
+describe('secret files', () => {
+  test('are made once, for their owner alone, however many start at the same time', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'chaperone-secrets-'))
+    const path = join(folder, 'admin.token')
+    const tokens = await Promise.all(
+      Array.from({ length: 8 }, () => readOrCreateToken(path, 'ADMIN_TOKEN_FILE')),
+    )
+    expect(new Set(tokens).size).toBe(1)
+    expect((await readFile(path, 'utf8')).trim()).toBe(tokens[0])
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    await rm(folder, { recursive: true })
+  })
+
+  test('that are missing, empty or no key are named with the setting to change', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'chaperone-secrets-'))
+    await writeFile(join(folder, 'empty'), ' \n')
+    await expect(readSecretFile(join(folder, 'none'), 'MASTER_KEY_FILE')).rejects.toThrow(
+      /^MASTER_KEY_FILE: cannot read .*none \(ENOENT\)/,
+    )
+    await expect(readSecretFile(join(folder, 'empty'), 'MASTER_KEY_FILE')).rejects.toThrow(/is empty/)
+    expect(() => parseMasterKey('c2hvcnQ=', 'MASTER_KEY')).toThrow(/^MASTER_KEY does not hold 32 bytes/)
+    expect(parseMasterKey('ab'.repeat(32), 'MASTER_KEY')).toEqual(Buffer.alloc(32, 0xab))
+    expect(parseMasterKey(`${Buffer.alloc(32, 7).toString('base64')}\n`, 'MASTER_KEY')).toEqual(
+      Buffer.alloc(32, 7),
+    )
+    await rm(folder, { recursive: true })
+  })
+})
