@@ -45,6 +45,9 @@ export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, life
 
   const armIdle = (): void => lifeline.arm(idleTimeoutMs, () => session.close())
   lifeline.drain = () => session.close()
+  // Half of an HTTP/2 connection is none; without a server object nobody else watches the socket.
+  socket.once('end', () => session.destroy())
+  socket.once('close', () => session.destroy())
   session.on('error', (error) => deps.log.debug({ err: error }, 'http2 session failed'))
   session.on('close', () => {
     lifeline.arm(LINGER_MS, () => lifeline.socket.destroy())
