@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tryLine } from '../../controlplane/cli/try-line.ts'
 import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
 
@@ -14,16 +14,16 @@ const started: Started[] = []
 let root: string
 let data: string
 
-beforeEach(() => {
+function makeFolder(): void {
   root = mkdtempSync(join(tmpdir(), 'chaperone-up-'))
   data = join(root, 'data')
-})
+}
 
-afterEach(async () => {
+async function removeFolder(): Promise<void> {
   for (const each of started.splice(0)) await stop(each)
   await untilNoProcess(data)
   rmSync(root, { recursive: true, force: true })
-}, 30_000)
+}
 
 async function start(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
   const each = await up(data, args, env)
@@ -39,9 +39,17 @@ async function cli(...args: string[]) {
   )
 }
 
-describe('chaperone up', { timeout: 90_000 }, () => {
+describe('a running installation', { timeout: 60_000 }, () => {
+  let shared: Started
+
+  beforeAll(async () => {
+    makeFolder()
+    shared = await start()
+  }, 60_000)
+  afterAll(removeFolder, 30_000)
+
   it('prints exactly one line with addresses, certificates, owner link and the agent dev, and nothing else', async () => {
-    const { ready, stdout } = await start()
+    const { ready, stdout } = shared
     expect(Object.keys(ready)).toEqual([
       'base_url',
       'gateway_url',
@@ -74,7 +82,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   })
 
   it('refuses the line to paste with the reason, without a packet leaving the machine', async () => {
-    const { ready } = await start()
+    const { ready } = shared
     const line = tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)
     const { stdout } = await run('sh', ['-c', line])
     expect(JSON.parse(stdout)).toMatchObject({
@@ -97,6 +105,50 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     )
     expect(governed).toMatchObject({ code: 0, stdout: '403' })
   })
+
+  it('refuses a second one on the same folder, naming the pid and what to do, and does not disturb the first', async () => {
+    const first = shared
+    const { code, stdout, stderr } = await upEnds(data, ['--port', '0', '--gateway-port', '0'])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(`pid ${first.pid}`)
+    expect(stderr).toContain('--data')
+    expect((await cli('status')).code).toBe(0)
+  })
+
+  it('takes a manifest with apply, and refuses one with a mistake by file and line without touching anything', async () => {
+    writeFileSync(
+      join(root, 'bad.yaml'),
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules: []\n',
+    )
+    const bad = await cli('apply', '-f', join(root, 'bad.yaml'))
+    expect(bad).toMatchObject({ code: 1, stderr: expect.stringMatching(/bad\.yaml:6: spec\.rules/) })
+    expect(existsSync(join(data, 'manifests', 'bad.yaml'))).toBe(false)
+    writeFileSync(
+      join(root, 'good.yaml'),
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules:\n    - { connectorType: codehost, actionPattern: codehost.issue.create, decision: deny }\n',
+    )
+    expect(await cli('apply', '-f', join(root, 'good.yaml'))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Permission default/extra: accepted'),
+    })
+    const explained = await cli('explain', 'POST', 'https://api.github.com/repos/a/b/issues')
+    expect(explained.stdout).toMatch(/deny/i)
+  })
+
+  it('stops and releases with kill, and tells agents why', async () => {
+    const { ready } = shared
+    const on = await cli('kill', 'on', '--reason', 'testing the switch')
+    expect(on).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of 1 stopped in \d+ ms/) })
+    const { stdout } = await run('sh', ['-c', tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
+    expect(JSON.parse(stdout).error).toBe('Kill switch active: testing the switch')
+    expect((await cli('kill', 'off')).code).toBe(0)
+    expect((await cli('kill', 'status')).stdout).toContain('Nothing is stopped')
+  })
+})
+
+describe('chaperone up', { timeout: 90_000 }, () => {
+  beforeEach(makeFolder)
+  afterEach(removeFolder, 30_000)
 
   it('resumes on a second start: same agent port, same certificate, same owner', async () => {
     const first = await start()
@@ -135,15 +187,6 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     await untilNoProcess(data)
     const second = await start()
     expect(second.ready.agents).toEqual(first.ready.agents)
-  })
-
-  it('refuses a second one on the same folder, naming the pid and what to do, and does not disturb the first', async () => {
-    const first = await start()
-    const { code, stdout, stderr } = await upEnds(data, ['--port', '0', '--gateway-port', '0'])
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(`pid ${first.pid}`)
-    expect(stderr).toContain('--data')
-    expect((await cli('status')).code).toBe(0)
   })
 
   it('names the port that is in use and the option that changes it, and leaves nothing running', async () => {
@@ -224,40 +267,12 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     expect((await cli('status')).stdout).toContain('Mode B')
     expect((await fetch(`${ready.base_url}/livez`)).status).toBe(200)
   })
-
-  it('takes a manifest with apply, and refuses one with a mistake by file and line without touching anything', async () => {
-    await start()
-    writeFileSync(
-      join(root, 'bad.yaml'),
-      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules: []\n',
-    )
-    const bad = await cli('apply', '-f', join(root, 'bad.yaml'))
-    expect(bad).toMatchObject({ code: 1, stderr: expect.stringMatching(/bad\.yaml:6: spec\.rules/) })
-    expect(existsSync(join(data, 'manifests', 'bad.yaml'))).toBe(false)
-    writeFileSync(
-      join(root, 'good.yaml'),
-      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules:\n    - { connectorType: codehost, actionPattern: codehost.issue.create, decision: deny }\n',
-    )
-    expect(await cli('apply', '-f', join(root, 'good.yaml'))).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('Permission default/extra: accepted'),
-    })
-    const explained = await cli('explain', 'POST', 'https://api.github.com/repos/a/b/issues')
-    expect(explained.stdout).toMatch(/deny/i)
-  })
-
-  it('stops and releases with kill, and tells agents why', async () => {
-    const { ready } = await start()
-    const on = await cli('kill', 'on', '--reason', 'testing the switch')
-    expect(on).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of 1 stopped in \d+ ms/) })
-    const { stdout } = await run('sh', ['-c', tryLine(ready.agents[0]?.proxy_url ?? '', ready.ca_file)])
-    expect(JSON.parse(stdout).error).toBe('Kill switch active: testing the switch')
-    expect((await cli('kill', 'off')).code).toBe(0)
-    expect((await cli('kill', 'status')).stdout).toContain('Nothing is stopped')
-  })
 })
 
 describe('chaperone demo', { timeout: 90_000 }, () => {
+  beforeEach(makeFolder)
+  afterEach(removeFolder, 30_000)
+
   it('tells the whole story by itself with --yes and leaves nothing behind', async () => {
     const tmp = join(root, 'tmp')
     mkdirSync(tmp)
