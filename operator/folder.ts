@@ -23,6 +23,7 @@ export async function readFolder(dir: string): Promise<ManifestFile[]> {
 export function watchFolder(dir: string, onChange: () => void): Disposable {
   let debounce: NodeJS.Timeout | undefined
   let seen: string | undefined
+  let watched: number | null = null
   let watcher: FSWatcher | null = null
   const changed = () => {
     clearTimeout(debounce)
@@ -37,6 +38,13 @@ export function watchFolder(dir: string, onChange: () => void): Disposable {
     const now = await signature(dir)
     if (seen !== undefined && seen !== now) changed()
     seen = now
+    const folder = await inodeOf(dir)
+    if (folder !== watched) {
+      // Another folder stands under this name now: the old watcher would watch the one that is gone.
+      watcher?.close()
+      watcher = null
+      watched = folder
+    }
     listen()
   }
   listen()
@@ -76,6 +84,14 @@ async function signature(dir: string): Promise<string> {
   } catch (error) {
     return `unreadable: ${codeOf(error)}`
   }
+}
+
+async function inodeOf(dir: string): Promise<number | null> {
+  const found = await stat(dir).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  })
+  return found?.ino ?? null
 }
 
 async function manifestNames(dir: string): Promise<string[]> {

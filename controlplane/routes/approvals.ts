@@ -17,6 +17,7 @@ const Answer = z.strictObject({
   approved: z.boolean(),
   note: z.string().max(2_000).optional(),
 })
+const VIA = { session: 'dashboard', admin_token: 'cli', approver_key: 'api' } as const
 const Answered = z.object({ ok: z.literal(true), id: z.string(), status: ApprovalStatus })
 
 export function createApprovalRoutes({ approvals }: { readonly approvals: Approvals }): readonly Route[] {
@@ -45,7 +46,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
           approved: body.approved,
           note: body.note ?? null,
           by: { kind: 'user', userId, email, role, groups },
-          via: via === 'admin_token' ? 'cli' : 'dashboard',
+          via: VIA[via],
         })
         return { ok: true, id, status }
       },

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '../../../controlplane/crypto/ids.ts'
+import type { TrafficRecord } from '../../../core/record.ts'
+import { auditOf, type Enrolled, holdBody, person, type Replica, startWorld, type World } from './harness.ts'
+
+let world: World
+let replica: Replica
+let gateway: Enrolled
+
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica()
+  gateway = await replica.enrol('default/local')
+})
+afterAll(() => world.stop())
+
+let seq = 0
+function record(changes: Partial<TrafficRecord> = {}): TrafficRecord {
+  return {
+    ...{ id: newId('record'), process_id: 'proc_1', seq: seq++, time: new Date().toISOString() },
+    ...{
+      gateway: 'somebody/else',
+      agent: 'builder',
+      connector: 'codehost',
+      action_type: 'codehost.pr.merge',
+    },
+    ...{ decision: 'ALLOW', would: null, note: null, reason: null, approval_id: null, act_id: null },
+    ...{
+      method: 'PUT',
+      host: 'api.github.com',
+      path: '/repos/a/b/pulls/1/merge',
+      status: 200,
+      error_type: null,
+    },
+    ...{ latency_ms: 12.5, overhead_ms: 0.4, bytes_in: 10, bytes_out: 20, permission: null, policies: [] },
+    ...{ snapshot_version: 3, transport: 'connect-h1' },
+    ...changes,
+  }
+}
+const upload = (records: TrafficRecord[], lost: object[] = []) =>
+  replica.gateway(gateway, 'POST', '/api/gateway/records', { records, lost })
+const stored = async (id: string) =>
+  (await replica.db.query<{ gateway: string }>('select gateway from traffic where id = $1', [id])).rows
+
+test('a batch that is sent again, even twice at once, is acknowledged again and stored and audited once', async () => {
+  const denied = record({
+    decision: 'DENY',
+    reason: 'permission',
+    status: 403,
+    act_id: newId('actionRequest'),
+  })
+  const batch = [record(), denied]
+  const replies = await Promise.all([upload(batch), upload(batch), upload(batch)])
+  for (const reply of [...replies, await upload(batch)]) {
+    expect(reply.body).toEqual({ accepted: batch.map(({ id }) => id) })
+  }
+  for (const { id } of batch) expect(await stored(id)).toEqual([{ gateway: 'default/local' }])
+  const events = await auditOf(replica.db, denied.act_id ?? '')
+  expect(events.map(({ type }) => type)).toEqual(['action.requested', 'action.denied'])
+  expect(events[1]?.details).toMatchObject({
+    decision: 'deny',
+    reason: 'permission',
+    action_type: 'codehost.pr.merge',
+  })
+})
+
+test('a request that was let through by a person ends its audit chain, also when a retry joined the hold', async () => {
+  const body = holdBody()
+  const { approval } = (await replica.gateway(gateway, 'POST', '/api/gateway/holds', body)).body as {
+    approval: { id: string }
+  }
+  await replica.user(person(), 'POST', '/api/dashboard/proxy-approvals', { id: approval.id, approved: true })
+  await upload([record({ approval_id: approval.id, act_id: newId('actionRequest'), note: 'approved' })])
+  expect((await auditOf(replica.db, body.act_id)).map(({ type }) => type)).toEqual([
+    ...['action.requested', 'action.pending_approval', 'approval.responded', 'action.executed'],
+  ])
+})
+
+test('an approved request that the upstream never answered is recorded as failed', async () => {
+  const body = holdBody({ binding: 'b'.repeat(64) })
+  const { approval } = (await replica.gateway(gateway, 'POST', '/api/gateway/holds', body)).body as {
+    approval: { id: string }
+  }
+  const failed = record({ approval_id: approval.id, act_id: body.act_id, status: 504, error_type: 'timeout' })
+  await upload([failed])
+  expect((await auditOf(replica.db, body.act_id)).at(-1)?.type).toBe('action.execution_failed')
+})
+
+test('an ordinary allowed request is traffic and no audit event', async () => {
+  const before = await replica.db.query('select 1 from audit_events')
+  await upload([record(), record()])
+  expect((await replica.db.query('select 1 from audit_events')).rowCount).toBe(before.rowCount)
+})
+
+test('sequence numbers that are known to be lost stay visible', async () => {
+  await upload([], [{ process_id: 'proc_1', from: 40, to: 44 }])
+  await upload([], [{ process_id: 'proc_1', from: 40, to: 44 }])
+  const { rows } = await replica.db.query('select process_id, from_seq, to_seq from records_lost')
+  expect(rows).toEqual([{ process_id: 'proc_1', from_seq: 40, to_seq: 44 }])
+})
+
+test('explain names connector, action and verdict, and changes with a stop', async () => {
+  const ask = async () => {
+    const query = new URLSearchParams({
+      method: 'PUT',
+      url: 'https://api.github.com/repos/a/b/pulls/1/merge',
+      agent: 'x',
+    })
+    const reply = await replica.user(person({ role: 'viewer' }), 'GET', `/api/dashboard/explain?${query}`)
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200)
+    return reply.body as {
+      text: string
+      connector: string | null
+      decision: { verdict: string; reason: string }
+    }
+  }
+  expect(await ask()).toMatchObject({ connector: null, decision: { verdict: 'deny' } })
+  await replica.command(gateway, 'connectors.add', { type: 'codehost', token: 't' })
+  const set = { gateway_name: 'local', connector_type: 'codehost', action_pattern: 'codehost.pr.merge' }
+  await replica.command(gateway, 'permissions.set', { ...set, decision: 'allow' })
+  await waitFor(async () => (await ask()).decision.verdict === 'allow')
+  expect((await ask()).text).toMatch(/codehost\.pr\.merge[\s\S]*ALLOW/)
+  const admin = person({ role: 'admin' })
+  await replica.user(admin, 'POST', '/api/dashboard/kill-switch', { active: true, reason: 'fire' })
+  expect((await ask()).decision).toMatchObject({ verdict: 'deny', reason: 'Kill switch active: fire' })
+  await replica.user(admin, 'POST', '/api/dashboard/kill-switch', { active: false })
+  expect((await ask()).decision.verdict).toBe('allow')
+})
+
+test('an agent registers with its gateway once and keeps its name and id', async () => {
+  const first = await replica.command(gateway, 'agents.register', {
+    name: 'builder',
+    api_key: 'svc_test_abc',
+  })
+  expect(first).toMatchObject({
+    status: 200,
+    body: { ok: true, agent: { name: 'builder', status: 'active' } },
+  })
+  const again = await replica.command(gateway, 'agents.register', { name: 'builder' })
+  expect(again.body).toEqual(first.body)
+  expect(
+    (await replica.command(gateway, 'agents.register', { name: 'builder', api_key: 'wrong' })).status,
+  ).toBe(403)
+  const other = await replica.enrol('default/other')
+  expect((await replica.command(other, 'agents.register', { name: 'builder' })).status).toBe(409)
+  expect((await replica.command(gateway, 'agents.deregister', { name: 'builder' })).status).toBe(200)
+  expect((await replica.command(gateway, 'agents.deregister', { name: 'nobody' })).status).toBe(404)
+})
+
+async function waitFor(condition: () => Promise<boolean>): Promise<void> {
+  const { eventually } = await import('../../support/eventually.ts')
+  await eventually('the condition', async () => ((await condition()) ? true : null))
+}
