@@ -149,7 +149,12 @@ async function serve(config: GatewayConfig, { log, authority, leaf, core }: Serv
   uploader.start()
   await control.waits.until(() => control.snapshots.current() !== null, FIRST_SNAPSHOT_MS)
   log.info({ port, snapshot: control.snapshots.current()?.version ?? null }, 'gateway listens')
-  return { port, close: () => shutDown({ ...core, front, log }) }
+  let closing: Promise<void> | null = null
+  const close = () => {
+    closing ??= shutDown({ ...core, front, log })
+    return closing
+  }
+  return { port, close }
 }
 
 /** Spec 4.2, all of it. */

@@ -159,6 +159,8 @@ export class Journal implements JournalPort {
     if (this.#probe !== null) clearInterval(this.#probe)
     const isEmpty = this.#backlog.active === 0 && this.#open.size === 0 && !this.#isBroken
     this.#segment.close()
+    // Whatever still comes is lost here; its intent, if it had one, becomes `unknown` at the next start.
+    this.#isBroken = true
     if (isEmpty) rmSync(this.#segment.path, { force: true })
   }
 

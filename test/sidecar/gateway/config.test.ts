@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../../sidecar/config.ts'
+
+const GOOD = { CONTROL_PLANE_URL: 'http://127.0.0.1:3000/', GATEWAY_TOKEN_FILE: '/t', DATA_DIR: '/data' }
+
+describe('the configuration', () => {
+  test('has defaults for everything but the control plane, its token and the data folder', () => {
+    expect(readConfig(GOOD)).toEqual({
+      ...{ host: '127.0.0.1', port: 9443, controlPlaneUrl: 'http://127.0.0.1:3000', gatewayTokenFile: '/t' },
+      ...{ internalTokenFile: '/data/gateway.token', dataDir: '/data', journalMaxBytes: 268_435_456 },
+      ca: { certFile: '/data/ca.crt', keyFile: '/data/ca.key', bundleFile: '/data/ca-bundle.crt' },
+      logLevel: 'info',
+    })
+  })
+
+  test.each([
+    ['DATA_DIR', ''],
+    ['GATEWAY_TOKEN_FILE', undefined],
+    ['CONTROL_PLANE_URL', 'localhost:3000'],
+    ['CONTROL_PLANE_URL', undefined],
+    ['PORT', '70000'],
+    ['PORT', '-1'],
+    ['JOURNAL_MAX_BYTES', '1e9'],
+    ['JOURNAL_MAX_BYTES', '10'],
+    ['LOG_LEVEL', 'loud'],
+  ])('names %s when it is %o, and what to set', (name, value) => {
+    expect(() => readConfig({ ...GOOD, [name]: value })).toThrow(new RegExp(`^${name} .*set it to`))
+  })
+})

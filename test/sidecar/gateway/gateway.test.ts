@@ -1,0 +1,143 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { replySse } from '../../support/recorder.ts'
+import { permission, startGatewayWorld } from './gateway-world.ts'
+
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+
+describe('the gateway', () => {
+  test('forwards what is allowed with our credential, and uploads exactly one record of it', async () => {
+    await using world = await startGatewayWorld()
+    const answer = await world.proxied('GET', '/things')
+    expect(answer.status).toBe(200)
+    expect(world.upstream.seen[0]?.header('authorization')).toBe('Bearer upstream-secret')
+    await until('record', () => world.fake.records.length === 1)
+    expect(world.fake.records[0]).toMatchObject({
+      agent: 'bot',
+      action_type: 'generic.get',
+      decision: 'ALLOW',
+      status: 200,
+    })
+    expect(world.log()).not.toContain('upstream-secret')
+  })
+
+  test('refuses what is denied; the upstream sees nothing and one record says so', async () => {
+    await using world = await startGatewayWorld({ permissions: [permission('generic.*', 'deny')] })
+    expect((await world.proxied('GET', '/things')).status).toBe(403)
+    await until('record', () => world.fake.records.length === 1)
+    expect(world.fake.records[0]).toMatchObject({ decision: 'DENY', reason: 'permission' })
+    expect(world.upstream.seen).toHaveLength(0)
+  })
+
+  test('holds a request until a person approves, then forwards it once', async () => {
+    await using world = await startGatewayWorld({
+      permissions: [permission('generic.*', 'require_approval')],
+    })
+    const answer = world.proxied('POST', '/things', { body: '{"a":1}' })
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    expect(world.upstream.seen).toHaveLength(0)
+    world.fake.respond(world.fake.pendingHolds()[0]?.id ?? '', 'approved')
+    expect((await answer).status).toBe(200)
+    expect(world.upstream.seen).toHaveLength(1)
+    await until('record', () => world.fake.records.length === 1)
+    expect(world.fake.records[0]).toMatchObject({ note: 'approved', decision: 'ALLOW' })
+  })
+
+  test('the kill switch ends held requests and open streams within a second and refuses new ones', async () => {
+    await using world = await startGatewayWorld({
+      permissions: [permission('generic.get', 'allow'), permission('generic.post', 'require_approval')],
+    })
+    world.upstream.answerWith(replySse(100_000, 5))
+    const stream = world.proxied('GET', '/stream').catch((error: unknown) => error)
+    await world.upstream.received(1)
+    const held = world.proxied('POST', '/things', { body: '{}' })
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const startedAt = performance.now()
+    const seq = world.fake.kill([
+      { scope: 'all', source: 'api', reason: 'incident', since: new Date().toISOString() },
+    ])
+    const refused = await held
+    expect(refused.status).toBe(403)
+    expect(JSON.parse(refused.text).error).toMatch(/^Kill switch active:/)
+    expect(await stream).toBeInstanceOf(Error)
+    await until('ack', () => world.fake.acks.some((ack) => ack.kill_seq === seq))
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    const seen = world.upstream.seen.length
+    expect((await world.proxied('GET', '/more')).status).toBe(403)
+    expect(world.upstream.seen).toHaveLength(seen)
+  })
+
+  test('answers 503 while there is no control plane yet, and serves as soon as it comes', async () => {
+    await using world = await startGatewayWorld()
+    const { port } = world.fake
+    await world.fake.stop()
+    await world.restart()
+    const answer = await world.proxied('GET', '/things')
+    expect(answer.status).toBe(503)
+    expect(answer.headers['retry-after']).toBeDefined()
+    expect((await world.api('GET', '/health')).status).toBe(503)
+    expect(world.upstream.seen).toHaveLength(0)
+    const { FakeControlPlane } = await import('../control/fake-control-plane.ts')
+    await using back = await FakeControlPlane.start({ port })
+    back.configure(world.fake.sections)
+    await eventually(
+      'service',
+      async () => ((await world.proxied('GET', '/things')).status === 200 ? true : null),
+      10_000,
+    )
+    await until('the refused request is recorded too', () =>
+      back.records.some((record) => record.status === 503),
+    )
+  })
+
+  test('an agent keeps its own port over a restart, and needs no key on it', async () => {
+    await using world = await startGatewayWorld()
+    const registered = JSON.parse(
+      (await world.api('POST', '/internal/agents/register', { body: { name: 'bot' } })).text,
+    )
+    expect(registered).toMatchObject({ ok: true, proxy_url: `http://127.0.0.1:${registered.proxy_port}` })
+    expect(registered.ca_pem).toContain('BEGIN CERTIFICATE')
+    const again = JSON.parse(
+      (await world.api('POST', '/internal/agents/register', { body: { name: 'bot' } })).text,
+    )
+    expect(again.proxy_port).toBe(registered.proxy_port)
+    await world.restart()
+    const answer = await world.proxied('GET', '/things', { port: registered.proxy_port, auth: null })
+    expect(answer.status).toBe(200)
+    expect((await world.proxied('GET', '/things', { auth: null })).status).toBe(407)
+    await world.api('POST', '/internal/agents/deregister', { body: { name: 'bot' } })
+    await expect(
+      world.proxied('GET', '/things', { port: registered.proxy_port, auth: null }),
+    ).rejects.toThrow()
+  })
+
+  test('stops in less than two seconds: holds are answered with 503 and everything is uploaded', async () => {
+    await using world = await startGatewayWorld({
+      permissions: [permission('generic.*', 'require_approval')],
+    })
+    const held = world.proxied('POST', '/things', { body: '{}' })
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const startedAt = performance.now()
+    await world.gateway.close()
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect((await held).status).toBe(503)
+    expect(world.fake.records).toHaveLength(1)
+    expect(readdirSync(join(world.dir, 'journal'))).toEqual([])
+    expect(world.upstream.seen).toHaveLength(0)
+    await world.restart()
+  })
+
+  test('two gateways on one data folder: the second refuses to start and says why', async () => {
+    await using world = await startGatewayWorld()
+    const { createGateway } = await import('../../../sidecar/gateway.ts')
+    const { readConfig } = await import('../../../sidecar/config.ts')
+    const { pino } = await import('pino')
+    const config = readConfig({
+      ...{ PORT: '0', CONTROL_PLANE_URL: world.fake.url, DATA_DIR: world.dir },
+      GATEWAY_TOKEN_FILE: join(world.dir, 'enrol.token'),
+    })
+    await expect(createGateway(config, pino({ level: 'silent' }))).rejects.toThrow(/in use by process/)
+  })
+})

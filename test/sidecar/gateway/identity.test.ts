@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { buildSnapshot } from '../../../core/snapshot/build.ts'
+import { createRate } from '../../../sidecar/control/rate.ts'
+import { identify } from '../../../sidecar/identity.ts'
+import { agentEntry, emptySections, sha256 } from '../control/fake-control-plane.ts'
+
+function snapshotOf(agents: readonly unknown[]) {
+  const sections: Record<string, unknown> = { ...emptySections(), agents }
+  const hashes = Object.fromEntries(
+    Object.entries(sections).map(([name, value]) => [name, sha256(JSON.stringify(value))]),
+  )
+  return buildSnapshot({ version: 1, sections, hashes })
+}
+const basic = (text: string) =>
+  ({ kind: 'basic', header: `Basic ${Buffer.from(text).toString('base64')}` }) as const
+
+describe('who is asking', () => {
+  const snapshot = snapshotOf([
+    agentEntry('bot', 'k:ey'),
+    agentEntry('team/keyless'),
+    agentEntry('other', 'other-key'),
+  ])
+
+  test('is told by name and key, also on the second request', () => {
+    for (let n = 0; n < 2; n++) expect(identify(basic('bot:k:ey'), snapshot)?.id).toBe('agent_bot')
+  })
+
+  test.each([
+    'bot:wrong',
+    'bot:',
+    'bot',
+    ':k:ey',
+    'nobody:k:ey',
+    'bot:other-key',
+    'team/keyless:',
+    'team/keyless:null',
+    '',
+  ])('is nobody for %o', (text) => {
+    expect(identify(basic(text), snapshot)).toBeNull()
+  })
+
+  test('is nobody without credentials or with another scheme', () => {
+    expect(identify({ kind: 'none' }, snapshot)).toBeNull()
+    expect(identify({ kind: 'basic', header: 'Bearer abc' }, snapshot)).toBeNull()
+  })
+
+  test('is told by the port alone, as long as the agent exists', () => {
+    expect(identify({ kind: 'port', agent: 'team/keyless' }, snapshot)?.name).toBe('team/keyless')
+    expect(identify({ kind: 'port', agent: 'gone' }, snapshot)).toBeNull()
+  })
+
+  test('a key that was rotated ends with the snapshot that knew it', () => {
+    expect(identify(basic('bot:k:ey'), snapshot)).not.toBeNull()
+    expect(identify(basic('bot:k:ey'), snapshotOf([agentEntry('bot', 'new')]))).toBeNull()
+  })
+})
+
+describe('the rate limit', () => {
+  test('is counted per agent, exactly', () => {
+    let now = 0
+    const rate = createRate(() => now)
+    expect([rate.take('a', 2).ok, rate.take('a', 2).ok, rate.take('a', 2).ok, rate.take('b', 2).ok]).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ])
+    now = 59_999
+    expect(rate.take('a', 2)).toEqual({ ok: false, retryAfterS: 1 })
+    now = 60_000
+    expect(rate.take('a', 2).ok).toBe(true)
+  })
+})
