@@ -39,6 +39,8 @@ export function createLeafCache(
   function contextFor(host: string): SecureContext {
     const name = host.toLowerCase()
     const known = contexts.get(name)
+    // Also a use of the certificate: it must not be forgotten before its context.
+    leaves.get(name)
     if (known !== undefined && isFresh(known.leaf)) return known.context
     const leaf = leafFor(name)
     const context = createSecureContext({

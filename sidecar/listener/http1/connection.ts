@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
-import type { RequestBody } from '../../pipeline/exchange.ts'
 import { EMPTY_BODY } from '../body-intake.ts'
 import { LINGER_MS, type Lifeline } from '../lifeline.ts'
+import { handOver } from '../upgrade.ts'
 import type { Problem } from './framing.ts'
 import { malformedHead, type RequestHead, readHead } from './head.ts'
 import type { Http1Options, Incoming } from './incoming.ts'
 import { Output } from './output.ts'
-import { Http1Reply, type ReplyLine } from './reply.ts'
+import type { ReplyLine } from './reply.ts'
 import { RequestBodyReader } from './request-body.ts'
+import { newIncoming, serve } from './serve.ts'
 
 /** Pipelined bytes that are kept while a request is being answered; beyond it the client has to wait. */
 const READ_AHEAD_BYTES = 64 * 1024
 /** What is read and thrown away of a body that nobody wanted, to save the connection. */
 const DRAIN_BYTES = 256 * 1024
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
-const INTERNAL_ERROR = '{"error":"Internal error","message":"Internal error"}'
 const CLIENT_LEFT = 'the client closed the connection'
 
 /** Serves one socket, plain or TLS: one request after the other, pipelined ones in order. */
@@ -52,8 +52,6 @@ export class Http1Connection implements ReplyLine {
     if (this.#state !== 'detached') this.socket.resume()
   }
 
-  // ---- for the body
-
   want(): void {
     if (this.#state === 'detached') return
     if (this.#current?.reply.isStarted === false && this.#body.takeContinue()) {
@@ -69,8 +67,6 @@ export class Http1Connection implements ReplyLine {
     this.lifeline.rest()
     this.socket.pause()
   }
-
-  // ---- for the reply
 
   keepsAlive(isDelimited: boolean): boolean {
     if (!isDelimited) this.#isLast = true
@@ -101,12 +97,9 @@ export class Http1Connection implements ReplyLine {
     this.socket.removeListener('data', this.#onData)
     this.socket.removeListener('end', this.#onEnd)
     this.socket.removeListener('drain', this.#onDrain)
-    // Unlike pause() this lets the next owner's "data" listener start the flow, as on a fresh socket.
-    this.socket.on('readable', nothing)
-    this.socket.removeListener('readable', nothing)
-    if (this.#pending !== null) this.socket.unshift(this.#pending)
+    const unread = this.#pending
     this.#pending = null
-    return this.socket
+    return handOver(this.socket, unread)
   }
 
   cut(isReset: boolean): void {
@@ -115,8 +108,6 @@ export class Http1Connection implements ReplyLine {
     if (isReset) this.lifeline.socket.resetAndDestroy()
     this.socket.destroy()
   }
-
-  // ---- reading
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state === 'head') this.#readHead(chunk)
@@ -134,7 +125,7 @@ export class Http1Connection implements ReplyLine {
       this.#refuse(result.head, result.problem)
     } else {
       this.#pending = bytes
-      if (isFirst) this.lifeline.arm(this.#options.headTimeoutMs, () => this.#headTooSlow())
+      if (isFirst) this.#armHead()
     }
   }
 
@@ -148,7 +139,7 @@ export class Http1Connection implements ReplyLine {
       this.#refuse(head, { code: 'malformed_request', detail: problem })
       return
     }
-    this.#current = this.#incoming(head, null, this.#body.body)
+    this.#current = newIncoming(this, head, this.#body.body, null)
     if (this.#body.isExpectedSoon) this.#defer()
     else this.#serve(this.#current)
   }
@@ -187,23 +178,6 @@ export class Http1Connection implements ReplyLine {
     if (this.#pending.length > READ_AHEAD_BYTES) this.socket.pause()
   }
 
-  // ---- serving
-
-  #incoming(head: RequestHead, problem: Problem | null, body: RequestBody): Incoming {
-    const reply = new Http1Reply(this, head)
-    const abort = new AbortController()
-    return {
-      head,
-      problem,
-      body,
-      reply,
-      abort,
-      acceptedAt: performance.now(),
-      timeMs: Date.now(),
-      connection: this,
-    }
-  }
-
   #defer(): void {
     this.#isDeferred = true
     setImmediate(() => this.#serveDeferred())
@@ -216,20 +190,9 @@ export class Http1Connection implements ReplyLine {
   }
 
   #serve(incoming: Incoming): void {
-    this.#options.site(incoming).then(
-      () => this.#settled(incoming),
-      (error: unknown) => {
-        this.#options.onFailure(error)
-        this.#settled(incoming)
-      },
-    )
-  }
-
-  /** Whatever happened, the client gets an answer. */
-  #settled({ reply }: Incoming): void {
-    if (reply.isStarted) return
-    this.#isLast = true
-    reply.send(500, ['Content-Type', 'application/json'], INTERNAL_ERROR)
+    serve(incoming, this.#options, () => {
+      this.#isLast = true
+    })
   }
 
   #refuse(head: RequestHead, problem: Problem): void {
@@ -237,7 +200,7 @@ export class Http1Connection implements ReplyLine {
     this.#isLast = true
     this.#body.close()
     this.lifeline.rest()
-    this.#current = this.#incoming(head, problem, EMPTY_BODY)
+    this.#current = newIncoming(this, head, EMPTY_BODY, problem)
     this.#serve(this.#current)
   }
 
@@ -255,8 +218,6 @@ export class Http1Connection implements ReplyLine {
     this.#pending = null
     this.#readHead(bytes)
   }
-
-  // ---- ending
 
   #drainBody(): void {
     this.#state = 'drain'
@@ -285,10 +246,6 @@ export class Http1Connection implements ReplyLine {
     if (this.#state === 'head' && this.#pending === null) this.#linger()
   }
 
-  #headTooSlow(): void {
-    this.#refuseUnfinished(`the request head was not complete after ${this.#options.headTimeoutMs} ms`)
-  }
-
   #refuseUnfinished(detail: string): void {
     const problem: Problem = { code: 'malformed_request', detail }
     const text = this.#pending?.toString('latin1') ?? ''
@@ -314,8 +271,6 @@ export class Http1Connection implements ReplyLine {
     if (!current.abort.signal.aborted) current.abort.abort(reason)
   }
 
-  // ---- deadlines
-
   readonly #onDrain = (): void => {
     this.lifeline.rest()
     this.#current?.reply.drained()
@@ -323,6 +278,12 @@ export class Http1Connection implements ReplyLine {
 
   #armIdle(): void {
     this.lifeline.arm(this.#options.idleTimeoutMs, () => this.#linger())
+  }
+
+  #armHead(): void {
+    const { headTimeoutMs } = this.#options
+    const detail = `the request head was not complete after ${headTimeoutMs} ms`
+    this.lifeline.arm(headTimeoutMs, () => this.#refuseUnfinished(detail))
   }
 
   /** From here the client owes us bytes, or owes it to us to read ours. */
@@ -336,5 +297,3 @@ export class Http1Connection implements ReplyLine {
     this.lifeline.socket.destroy()
   }
 }
-
-function nothing(): void {}

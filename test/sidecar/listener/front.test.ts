@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { rootCertificates } from 'node:tls'
+import { rootCertificates, type TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, RawClient, rawClient, startFront, tlsTunnel, tunnel, until } from './harness.ts'
@@ -130,6 +130,29 @@ describe('one port, told apart by the first bytes', () => {
     await client.until(({ received }) => received.endsWith('EARLY'))
     client.send(' later')
     await client.until(({ received }) => received.endsWith('EARLY LATER'))
+  })
+
+  it('lets a client resume its TLS session on another connection', async () => {
+    await using t = await startFront()
+    const open = (session?: Buffer): Promise<TLSSocket> =>
+      tlsTunnel(t.port, {
+        ca: t.authority.caPem,
+        host: 'api.example',
+        ...(session === undefined ? {} : { session }),
+      })
+    const first = await open()
+    const ticket = new Promise<Buffer>((resolve) => first.once('session', resolve))
+    first.write('GET / HTTP/1.1\r\nHost: api.example\r\n\r\n')
+    first.resume()
+    const second = await open(await ticket)
+    expect([first.isSessionReused(), second.isSessionReused()]).toEqual([false, true])
+    const client = new RawClient(second)
+    client.send('GET /resumed HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n')
+    expect(JSON.parse(bodyOf(await client.all()))).toMatchObject({
+      target: '/resumed',
+      sources: { sni: 'api.example' },
+    })
+    first.destroy()
   })
 
   it('speaks TLS on the port itself for https:// proxies, with CONNECT and TLS inside', async () => {

@@ -1,0 +1,44 @@
+import type { RequestBody } from '../../pipeline/exchange.ts'
+import type { Lifeline } from '../lifeline.ts'
+import type { Problem } from './framing.ts'
+import type { RequestHead } from './head.ts'
+import type { Http1Options, Incoming } from './incoming.ts'
+import { Http1Reply, type ReplyLine } from './reply.ts'
+
+const INTERNAL_ERROR = '{"error":"Internal error","message":"Internal error"}'
+
+export type Line = ReplyLine & {
+  readonly socket: Incoming['connection']['socket']
+  readonly lifeline: Lifeline
+}
+
+export function newIncoming(
+  line: Line,
+  head: RequestHead,
+  body: RequestBody,
+  problem: Problem | null,
+): Incoming {
+  return {
+    head,
+    problem,
+    body,
+    reply: new Http1Reply(line, head),
+    abort: new AbortController(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    connection: line,
+  }
+}
+
+/** Calls the site. Whatever happens there, the client gets an answer; `beforeFailure` may still change how it goes out. */
+export function serve(incoming: Incoming, options: Http1Options, beforeFailure: () => void): void {
+  const settle = (): void => {
+    if (incoming.reply.isStarted) return
+    beforeFailure()
+    incoming.reply.send(500, ['Content-Type', 'application/json'], INTERNAL_ERROR)
+  }
+  options.site(incoming).then(settle, (error: unknown) => {
+    options.onFailure(error)
+    settle()
+  })
+}

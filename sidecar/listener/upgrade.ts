@@ -1,0 +1,16 @@
+import type { Socket } from 'node:net'
+
+/**
+ * Readies a socket that HTTP was spoken on for its next owner (a WebSocket, a tunnel, TLS): bytes that were read
+ * too far are put back, and the next `data` listener starts the flow, as on a fresh socket. The former owner has
+ * removed its listeners.
+ */
+export function handOver(socket: Socket, unread: Buffer | null): Socket {
+  // pause() would have to be undone by everyone who listens; this stops the flow only until somebody does.
+  socket.on('readable', nothing)
+  socket.removeListener('readable', nothing)
+  if (unread !== null) socket.unshift(unread)
+  return socket
+}
+
+function nothing(): void {}

@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Authority, loadAuthority } from '../../../sidecar/tls/authority.ts'
+import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
+import { createLru } from '../../../sidecar/tls/lru.ts'
+
+const DAY_MS = 86_400_000
+
+async function counted(
+  nowMs: () => number = Date.now,
+): Promise<Authority & AsyncDisposable & { readonly minted: string[] }> {
+  const path = await mkdtemp(join(tmpdir(), 'leaf-'))
+  const files = { certFile: join(path, 'c'), keyFile: join(path, 'k'), bundleFile: join(path, 'b') }
+  const authority = await loadAuthority(files, nowMs)
+  const minted: string[] = []
+  return {
+    ...authority,
+    minted,
+    mint(host) {
+      minted.push(host)
+      return authority.mint(host)
+    },
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
+  }
+}
+
+describe('the cache of TLS identities', () => {
+  it('mints a name once, whatever its case, and ahead of time when asked', async () => {
+    await using authority = await counted()
+    const cache = createLeafCache(authority, { max: 10 })
+    cache.preMint(['a.example', 'b.example'])
+    expect(cache.contextFor('A.Example')).toBe(cache.contextFor('a.example'))
+    cache.contextFor('b.example')
+    expect(authority.minted).toEqual(['a.example', 'b.example'])
+  })
+
+  it('forgets the name that was unused for longest', async () => {
+    await using authority = await counted()
+    const cache = createLeafCache(authority, { max: 2 })
+    for (const host of ['a.example', 'b.example', 'a.example', 'c.example', 'a.example', 'b.example']) {
+      cache.contextFor(host)
+    }
+    expect(authority.minted).toEqual(['a.example', 'b.example', 'c.example', 'b.example'])
+  })
+
+  it('keeps the certificate of a name whose context it had to give up', async () => {
+    await using authority = await counted()
+    const cache = createLeafCache(authority, { max: 1_000 })
+    const hosts = Array.from({ length: 300 }, (_, i) => `h${i}.example`)
+    cache.preMint(hosts)
+    cache.preMint(hosts)
+    expect(authority.minted).toHaveLength(300)
+  })
+
+  it('replaces a certificate while it still has a day', async () => {
+    let now = Date.now()
+    await using authority = await counted(() => now)
+    const cache = createLeafCache(authority, { max: 10, nowMs: () => now })
+    const first = cache.contextFor('a.example')
+    now += 6 * DAY_MS - 60_000
+    expect(cache.contextFor('a.example')).toBe(first)
+    now += 120_000
+    expect(cache.contextFor('a.example')).not.toBe(first)
+    expect(authority.minted).toHaveLength(2)
+  })
+
+  it('refuses what is neither a host name nor an address', async () => {
+    await using authority = await counted()
+    const cache = createLeafCache(authority, { max: 10 })
+    for (const host of [
+      '',
+      'a b',
+      'a\0.example',
+      '-',
+      '*.example',
+      'a..b',
+      `${'a'.repeat(64)}.example`,
+      'x'.repeat(300),
+      'é.example',
+    ]) {
+      expect(() => cache.contextFor(host), host).toThrow(RangeError)
+    }
+    expect(authority.minted).toEqual([])
+  })
+
+  it('costs at most 10 KiB a name at 5,000 names, and no more for further ones', {
+    timeout: 60_000,
+  }, async () => {
+    await using authority = await counted()
+    const cache = createLeafCache(authority, { max: 5_000 })
+    const mint = async (prefix: string, count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) {
+        cache.contextFor(`${prefix}${i}.example`)
+        if (i % 50 === 0) await new Promise(setImmediate)
+      }
+    }
+    await mint('warm', 300)
+    const before = process.memoryUsage().rss
+    await mint('a', 5_000)
+    expect((process.memoryUsage().rss - before) / 1024 / 5_000).toBeLessThan(10)
+  })
+})
+
+describe('an LRU', () => {
+  it('tells who watches about everything that leaves, once', () => {
+    const left: number[] = []
+    const lru = createLru<number>(2, (value) => left.push(value))
+    lru.set('a', 1)
+    lru.set('b', 2)
+    lru.get('a')
+    lru.set('c', 3)
+    lru.set('a', 4)
+    expect(left).toEqual([2, 1])
+    expect(lru.size).toBe(2)
+  })
+})
