@@ -81,6 +81,7 @@ function describeFailure(dir: string, cause: unknown): string {
   const advice: Readonly<Record<string, string>> = {
     EACCES: 'You may not write there: choose another folder with --data, or change its owner.',
     EPERM: 'It belongs to another user: choose another folder with --data, or change its owner.',
+    ENOENT: 'It cannot be made there: choose another folder with --data.',
     EROFS: 'It is on a read-only file system: choose another folder with --data.',
     ENOSPC: 'The disk is full: free some space, or choose another folder with --data.',
     ENOTDIR: 'A part of that path is a file: choose another folder with --data.',
