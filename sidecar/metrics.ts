@@ -66,6 +66,7 @@ export function createMetrics(): Metrics {
     if (known !== undefined) return known
     const slot = new Slot(agent, connector)
     slots.set(key, slot)
+    seenAgents.add(agent)
     return slot
   }
 

@@ -1,4 +1,7 @@
-/** Doubles from 100 ms to 5 s; each wait is drawn from the upper half, so that a thousand gateways do not come back at once. */
+/** Slow enough to spare a control plane, quick enough that a start waits at most half as long again for it. */
+const GROWTH = 1.5
+
+/** Grows from 100 ms to 5 s; each wait is drawn from the upper half, so that a thousand gateways do not come back at once. */
 export type Backoff = { next(): number; reset(): void }
 
 export function createBackoff(random: () => number, fromMs = 100, toMs = 5_000): Backoff {
@@ -6,7 +9,7 @@ export function createBackoff(random: () => number, fromMs = 100, toMs = 5_000):
   return {
     next() {
       const wait = current / 2 + (random() * current) / 2
-      current = Math.min(toMs, current * 2)
+      current = Math.min(toMs, current * GROWTH)
       return wait
     },
     reset() {
