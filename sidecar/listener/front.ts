@@ -7,7 +7,7 @@ import { createLifelines, LINGER_MS, type Lifeline } from './lifeline.ts'
 import { type PortOwner, serveAbsolute, serveConnect } from './proxy.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { terminateTls } from './terminate-tls.ts'
-import { enterTunnel } from './tunnel.ts'
+import { contextFor, enterTunnel } from './tunnel.ts'
 
 export type Front = {
   /** Opens the shared port; 0 takes any. Resolves with the port. */
@@ -132,8 +132,14 @@ function secureProxy(
   hello: Sniffed & { protocol: 'tls' },
 ): void {
   const name = hello.serverName ?? socket.localAddress?.replace(/^::ffff:/, '') ?? LOOPBACK
+  const context = contextFor(deps, name)
+  if (typeof context === 'string') {
+    deps.log.debug({ detail: context }, 'TLS with a client failed')
+    socket.destroySoon()
+    return
+  }
   const options = {
-    context: deps.leaf.contextFor(name),
+    context,
     protocols: ['http/1.1'],
     lifeline,
     timeoutMs: deps.limits.headTimeoutMs,

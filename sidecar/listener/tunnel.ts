@@ -100,7 +100,11 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
   else serveHttp1({ ...deps, handle }, inside, socket, tunnel.lifeline).start(null)
 }
 
-function contextFor(deps: FrontDeps, host: string): ReturnType<FrontDeps['leaf']['contextFor']> | string {
+/** The identity for a host, or why there is none: the name comes from the client. */
+export function contextFor(
+  deps: FrontDeps,
+  host: string,
+): ReturnType<FrontDeps['leaf']['contextFor']> | string {
   try {
     return deps.leaf.contextFor(host)
   } catch (error) {
@@ -139,5 +143,10 @@ function reportTlsFailure(deps: FrontDeps, tunnel: Tunnel, why: string, sni: str
     abort: new AbortController(),
     problem: { code: 'malformed_request', detail: `TLS handshake with the client failed: ${why}` },
   })
-  deps.handle(exchange).catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+  const failed = (error: unknown): void => deps.log.error({ err: error }, 'exchange failed')
+  try {
+    deps.handle(exchange).catch(failed)
+  } catch (error) {
+    failed(error)
+  }
 }

@@ -37,8 +37,14 @@ export function serve(incoming: Incoming, options: Http1Options, beforeFailure: 
     beforeFailure()
     incoming.reply.send(500, ['Content-Type', 'application/json'], INTERNAL_ERROR)
   }
-  options.site(incoming).then(settle, (error: unknown) => {
+  const failed = (error: unknown): void => {
     options.onFailure(error)
     settle()
-  })
+  }
+  // A site that throws before its first await must not take the process down.
+  try {
+    options.site(incoming).then(settle, failed)
+  } catch (error) {
+    failed(error)
+  }
 }

@@ -7,6 +7,7 @@ import {
 import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RequestSources } from '../../../core/request/canonical.ts'
+import type { Exchange } from '../../pipeline/exchange.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
 import type { FrontDeps } from '../deps.ts'
 import type { Inside } from '../inside.ts'
@@ -107,13 +108,19 @@ function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, hasBody }: 
     abort,
     problem: head.problem,
   })
-  deps.handle(exchange).then(
-    () => answerAnyway(reply),
-    (error: unknown) => {
-      deps.log.error({ err: error }, 'exchange failed')
-      answerAnyway(reply)
-    },
-  )
+  runExchange(deps, exchange, reply)
+}
+
+function runExchange(deps: FrontDeps, exchange: Exchange, reply: Http2Reply): void {
+  const failed = (error: unknown): void => {
+    deps.log.error({ err: error }, 'exchange failed')
+    answerAnyway(reply)
+  }
+  try {
+    deps.handle(exchange).then(() => answerAnyway(reply), failed)
+  } catch (error) {
+    failed(error)
+  }
 }
 
 function sourcesOf({ sources }: Inside, authority: string | null): RequestSources {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootCertificates, type TLSSocket } from 'node:tls'
@@ -153,6 +154,38 @@ describe('one port, told apart by the first bytes', () => {
       sources: { sni: 'api.example' },
     })
     first.destroy()
+  })
+
+  it('survives a client that names a server which cannot have a certificate, on the port and in a tunnel', async () => {
+    await using t = await startFront()
+    const { connect } = await import('node:tls')
+    const direct = connect({
+      port: t.port,
+      host: '127.0.0.1',
+      servername: 'not a name',
+      ca: t.authority.caPem,
+    })
+    await expect(once(direct, 'secureConnect')).rejects.toThrow()
+    await expect(
+      tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', servername: 'a b' }),
+    ).rejects.toThrow()
+    await until(
+      () => t.exchanges.length === 1,
+      () => 'the record of the failed handshake',
+    )
+    expect(t.exchanges[0]?.malformed?.detail).toContain('neither a host name nor an address')
+  })
+
+  it('answers 500 when admission or the pipeline throws before its first await', async () => {
+    const fail = (): never => {
+      throw new Error('broken')
+    }
+    await using t = await startFront({ admit: fail, handle: fail })
+    for (const line of ['CONNECT a.example:443', 'GET http://a.example/']) {
+      const client = await rawClient(t.port)
+      client.send(`${line} HTTP/1.1\r\nHost: a.example\r\n\r\n`)
+      expect(await client.all()).toMatch(/^HTTP\/1\.1 500 /)
+    }
   })
 
   it('speaks TLS on the port itself for https:// proxies, with CONNECT and TLS inside', async () => {
