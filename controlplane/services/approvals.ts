@@ -1,3 +1,4 @@
+import { ChaperoneError } from '../../core/errors.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { HoldBody, HoldReply, SpendReply } from '../../core/wire/sync.ts'
@@ -62,6 +63,6 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
 async function statusOfHold(q: Query, gatewayId: string, id: string): Promise<ApprovalStatus> {
   const row = await getApproval(q, id)
-  // A hold of another gateway does not exist for this one.
-  return row === undefined || row.gatewayId !== gatewayId ? 'cancelled' : approvalCard(row).status
+  if (row !== undefined && row.gatewayId === gatewayId) return approvalCard(row).status
+  throw new ChaperoneError('not_found', { detail: `This gateway has no approval ${id}; ask again` })
 }
