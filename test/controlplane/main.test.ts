@@ -1,0 +1,102 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
+
+const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
+let server: TestPostgres
+let database: TestDatabase
+const children: ChildProcess[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  database = await server.createDatabase()
+})
+afterEach(() => {
+  for (const child of children.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
+})
+afterAll(() => server?.stop())
+
+function start(env: Record<string, string> = {}): ChildProcess {
+  const child = fork(MAIN, {
+    env: {
+      PATH: process.env.PATH ?? '',
+      DATABASE_URL: database.url,
+      MASTER_KEY: 'cd'.repeat(32),
+      PORT: '0',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: [],
+  })
+  children.push(child)
+  return child
+}
+
+type Said = { type: string; url: string; owner_link: string | null; message: string }
+const said = async (child: ChildProcess) => ((await once(child, 'message')) as [Said])[0]
+
+describe('the control plane as a process', () => {
+  test('says when it serves, and ends cleanly and quickly on SIGTERM', async () => {
+    const child = start()
+    const ready = await said(child)
+    expect(ready).toMatchObject({ type: 'ready', owner_link: expect.stringContaining('/setup?token=') })
+    expect((await fetch(`${ready.url}/readyz`)).status).toBe(200)
+    const startedAt = performance.now()
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+
+  test('ends when whoever started it is gone', async () => {
+    const child = start()
+    await said(child)
+    child.disconnect()
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('ends although a gateway listens on its stream', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'chaperone-main-'))
+    await writeFile(join(folder, 'token'), 'enrolment-token')
+    const child = start({ LOCAL_GATEWAY_TOKEN_FILE: join(folder, 'token') })
+    const { url } = await said(child)
+    const headers = { authorization: 'Bearer enrolment-token', 'x-process-id': 'proc_1' }
+    const stream = await fetch(`${url}/api/gateway/stream`, { headers })
+    expect(stream.status).toBe(200)
+    expect(stream.headers.get('x-request-id')).toMatch(/^req_/)
+    child.kill('SIGTERM')
+    expect(await stream.text()).toContain('"goaway"')
+    expect(await once(child, 'exit')).toEqual([0, null])
+    await rm(folder, { recursive: true })
+  })
+
+  test.each([
+    [
+      { DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' },
+      /cannot use the database 127\.0\.0\.1:1\/x \(.*ECONNREFUSED.*\): check DATABASE_URL/,
+    ],
+    [{ MASTER_KEY: 'short' }, /MASTER_KEY does not hold 32 bytes/],
+    [{ MASTER_KEY: 'ef'.repeat(32) }, /start with the master key that the database was created with/],
+    [{ PORT: 'many' }, /PORT is "many"/],
+  ])('that cannot start with %o says why and ends with 1', async (env, message) => {
+    const child = start(env as Record<string, string>)
+    const answer = await said(child)
+    expect(answer.type).toBe('fatal')
+    expect(answer.message).toMatch(message)
+    expect(answer.message).not.toContain('hidden')
+    expect(await once(child, 'exit')).toEqual([1, null])
+  })
+
+  test('whose port is taken says which', async () => {
+    const first = start()
+    const { url } = await said(first)
+    const second = start({ PORT: new URL(url).port })
+    expect((await said(second)).message).toMatch(/port \d+ on 127\.0\.0\.1 is in use: .*PORT/)
+    await once(second, 'exit')
+    first.kill('SIGTERM')
+    await once(first, 'exit')
+  })
+})
