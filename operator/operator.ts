@@ -58,7 +58,9 @@ export function createOperator({ config, log }: { config: OperatorConfig; log: L
       backoffMs = BACKOFF_MIN_MS
       return RESYNC_MS
     } catch (error) {
-      log.warn({ err: error, retry_ms: backoffMs }, failureText(error))
+      // An outage is told in one line; only what nobody expected comes with its stack.
+      const cause = error instanceof ChaperoneError ? {} : { err: error }
+      log.warn({ ...cause, retry_ms: backoffMs }, failureText(error))
       const delayMs = backoffMs
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS)
       return delayMs
