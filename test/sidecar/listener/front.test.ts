@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { rootCertificates, type TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -190,15 +188,13 @@ describe('one port, told apart by the first bytes', () => {
 
   it('speaks TLS on the port itself for https:// proxies, with CONNECT and TLS inside', async () => {
     await using t = await startFront()
-    const file = join(process.env['TMPDIR'] ?? '/tmp', `ca-${t.port}.crt`)
-    await writeFile(file, t.authority.caPem)
     const { stdout } = await run('curl', [
       '-sS',
       '--http1.1',
       '--proxy-cacert',
-      file,
+      t.caFile,
       '--cacert',
-      file,
+      t.caFile,
       '-x',
       `https://127.0.0.1:${t.port}`,
       '--proxy-user',
@@ -281,8 +277,6 @@ describe('one port, told apart by the first bytes', () => {
 
   it('accepts curl over HTTP/1.1 and HTTP/2 through CONNECT with certificate checks on', async () => {
     await using t = await startFront()
-    const file = join(process.env['TMPDIR'] ?? '/tmp', `ca2-${t.port}.crt`)
-    await writeFile(file, t.authority.caPem)
     for (const [flag, transport] of [
       ['--http1.1', 'connect-h1'],
       ['--http2', 'connect-h2'],
@@ -291,7 +285,7 @@ describe('one port, told apart by the first bytes', () => {
         '-sS',
         flag,
         '--cacert',
-        file,
+        t.caFile,
         '-x',
         `http://bot:key@127.0.0.1:${t.port}`,
         '-d',

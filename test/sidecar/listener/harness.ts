@@ -16,6 +16,8 @@ export type TestFront = AsyncDisposable & {
   readonly front: Front
   readonly port: number
   readonly authority: Authority
+  /** The authority's certificate as a file, for clients that want one. */
+  readonly caFile: string
   /** Everything that reached the pipeline's door, in order. */
   readonly exchanges: Exchange[]
   readonly apiRequests: ApiRequest[]
@@ -63,6 +65,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
     front,
     port,
     authority,
+    caFile: join(folder, 'ca.crt'),
     exchanges,
     apiRequests,
     failures,
