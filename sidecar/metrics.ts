@@ -1,6 +1,6 @@
 import type { TrafficRecord } from '../core/record.ts'
 import type { KillEntry } from '../core/wire/sync.ts'
-import { createExposition, type Exposition, Histogram, type Labels } from './admin/exposition.ts'
+import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
 import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
 import type { DenyReason } from './pipeline/exchange.ts'
 
@@ -37,16 +37,21 @@ const LATENCY_MS_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 30_000
 
 /** All that is counted per agent and connector: found with one look-up per request. */
 class Slot {
-  readonly labels: { readonly agent: string; readonly connector: string }
+  readonly connector: string
+  readonly agent: string
+  /** Written once: a scrape puts it into every line. */
+  readonly labels: string
   readonly duration = new Histogram(DURATION_BOUNDS)
   readonly overhead = new Histogram(OVERHEAD_BOUNDS)
-  readonly requests = new Map<string, { readonly labels: Labels; value: number }>()
+  readonly requests = new Map<string, { readonly labels: string; value: number }>()
   readonly denied = new Map<string, number>()
   readonly wouldBlock = new Map<string, number>()
   approved = 0
 
   constructor(agent: string, connector: string) {
-    this.labels = { agent, connector }
+    this.agent = agent
+    this.connector = connector
+    this.labels = labelText({ agent, connector })
   }
 }
 
@@ -82,9 +87,9 @@ export function createMetrics(): Metrics {
       countRequest(slot, record, bounds.action(record.action_type))
       const reason = denyReason === null ? null : DENIED_LABEL[denyReason]
       if (reason !== null) bump(slot.denied, reason)
-      if (denyReason === 'rate_limit') bump(rateLimited, slot.labels.agent)
+      if (denyReason === 'rate_limit') bump(rateLimited, slot.agent)
       const errorType = errorTypeOf(record)
-      if (errorType !== null) bumpIn(connectorErrors, slot.labels.connector, errorType)
+      if (errorType !== null) bumpIn(connectorErrors, slot.connector, errorType)
     },
     scrape(gauges) {
       const out = createExposition()
@@ -92,22 +97,22 @@ export function createMetrics(): Metrics {
       writeActive(out, gauges, { seenAgents, label: bounds.agent })
       writeKill(out, gauges, seenScopes)
       out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
-      out.sample('svc_approvals_pending', {}, gauges.approvalsPending)
+      out.sample('svc_approvals_pending', '', gauges.approvalsPending)
       out.family('svc_connector_errors_total', 'counter', 'Upstream failures by connector and kind.')
       for (const [connector, byType] of connectorErrors) {
         for (const [error_type, n] of byType)
-          out.sample('svc_connector_errors_total', { connector, error_type }, n)
+          out.sample('svc_connector_errors_total', labelText({ connector, error_type }), n)
       }
       out.family('svc_rate_limit_hits_total', 'counter', 'Requests refused with 429 by agent.')
-      for (const [agent, n] of rateLimited) out.sample('svc_rate_limit_hits_total', { agent }, n)
+      for (const [agent, n] of rateLimited) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
       return out.text()
     },
     internal(gauges) {
       const out = createExposition()
       out.family('svc_traffic_total', 'counter', 'Proxied requests accepted.')
-      out.sample('svc_traffic_total', {}, counts.total)
+      out.sample('svc_traffic_total', '', counts.total)
       out.family('svc_traffic_latency_ms', 'histogram', 'Time from accept to the end of the answer in ms.')
-      out.histogram('svc_traffic_latency_ms', {}, latency)
+      out.histogram('svc_traffic_latency_ms', '', latency)
       writeGauge(out, 'svc_processes_active', 'Gateway processes behind this address.', 1)
       writeGauge(out, 'svc_connectors_total', 'Connectors in force.', gauges.connectors)
       writeGauge(out, 'svc_gateway_uptime_seconds', 'Seconds since the start.', gauges.uptimeSeconds)
@@ -120,7 +125,8 @@ function countRequest(slot: Slot, record: TrafficRecord, action_type: string): v
   const key = `${record.decision}${action_type}`
   const known = slot.requests.get(key)
   if (known === undefined) {
-    const labels = { ...slot.labels, decision: DECISION_LABEL[record.decision], action_type }
+    const own = labelText({ decision: DECISION_LABEL[record.decision], action_type })
+    const labels = `${slot.labels},${own}`
     slot.requests.set(key, { labels, value: 1 })
   } else known.value++
   slot.duration.observe(record.latency_ms / 1_000)
@@ -158,7 +164,7 @@ type By = {
 
 function writeBy(out: Exposition, slots: readonly Slot[], { name, label, of }: By): void {
   for (const slot of slots) {
-    for (const [value, n] of of(slot)) out.sample(name, { ...slot.labels, [label]: value }, n)
+    for (const [value, n] of of(slot)) out.sample(name, `${slot.labels},${labelText({ [label]: value })}`, n)
   }
 }
 
@@ -180,19 +186,21 @@ function writeActive(out: Exposition, gauges: Gauges, { seenAgents, label }: Act
     active.set(agent, (active.get(agent) ?? 0) + n)
   }
   out.family('svc_active_connections', 'gauge', 'Requests, streams and tunnels under way by agent.')
-  for (const agent of seenAgents) out.sample('svc_active_connections', { agent }, active.get(agent) ?? 0)
+  for (const agent of seenAgents)
+    out.sample('svc_active_connections', labelText({ agent }), active.get(agent) ?? 0)
 }
 
 function writeKill(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
   const active = new Set(gauges.killEntries.map((entry) => entry.scope))
   for (const scope of active) seenScopes.add(scope)
   out.family('svc_kill_switch_active', 'gauge', '1 while something stops this scope.')
-  for (const scope of seenScopes) out.sample('svc_kill_switch_active', { scope }, active.has(scope) ? 1 : 0)
+  for (const scope of seenScopes)
+    out.sample('svc_kill_switch_active', labelText({ scope }), active.has(scope) ? 1 : 0)
 }
 
 function writeGauge(out: Exposition, name: string, help: string, value: number): void {
   out.family(name, 'gauge', help)
-  out.sample(name, {}, value)
+  out.sample(name, '', value)
 }
 
 function bump(counter: Map<string, number>, key: string): void {
