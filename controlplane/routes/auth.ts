@@ -5,7 +5,6 @@ import { type Principal, type Route, route } from '../http/route.ts'
 import { sessionCookie, setSessionCookie } from '../http/session-cookie.ts'
 import type { Registration } from '../services/registration.ts'
 import type { Sessions } from '../services/sessions.ts'
-import { SESSION_LIFE } from '../store/sessions.ts'
 import { Email, Ok, RoleSchema } from './fields.ts'
 
 export type AuthRoutesDeps = {
@@ -64,8 +63,8 @@ function login({ sessions, isSecure }: AuthRoutesDeps): Route {
     body: LoginBody,
     response: Ok.extend({ user: UserView }),
     handler: async ({ body, raw }) => {
-      const { sessionId, user } = await sessions.login({ ...body, address: raw.request.ip })
-      const cookie = setSessionCookie(sessionId, SESSION_LIFE.totalHours * 3_600, isSecure)
+      const { sessionId, maxAgeS, user } = await sessions.login({ ...body, address: raw.request.ip })
+      const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
       const { id, email, role } = user
       return { status: 200, body: { ok: true, user: { id, email, role } }, headers: { 'set-cookie': cookie } }
     },

@@ -5,13 +5,15 @@ import { recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { type AttemptKey, countAttempt, forgetAttempts } from '../store/login-failures.ts'
 import type { Db } from '../store/query.ts'
-import { deleteSession, insertSession } from '../store/sessions.ts'
+import { deleteSession, insertSession, SESSION_LIFE } from '../store/sessions.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
 
 export type Sessions = {
   /** The new session's id, for the cookie. 401 for a wrong e-mail, password or a suspended user: all the same. */
   login(input: { readonly email: string; readonly password: string; readonly address: string }): Promise<{
     readonly sessionId: string
+    /** Seconds that the session lasts at most. */
+    readonly maxAgeS: number
     readonly user: UserRow
   }>
   logout(sessionId: string | undefined, user: UserPrincipal): Promise<void>
@@ -55,7 +57,7 @@ export function createSessions({
           details: { email: user.email },
         })
       })
-      return { sessionId, user }
+      return { sessionId, maxAgeS: SESSION_LIFE.totalHours * 3_600, user }
     },
     async logout(sessionId, user) {
       const actor = { userId: user.userId, label: user.email }

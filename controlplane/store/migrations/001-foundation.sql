@@ -302,7 +302,8 @@ begin
     perform pg_advisory_xact_lock(hashtext('chaperone traffic partitions'));
     continue when to_regclass('public.' || part) is not null;
     begin
-      execute format('create table %I partition of traffic for values from (%L) to (%L)',
+      -- Somebody may have made it while we waited: our cached "there is none" does not notice, this statement does.
+      execute format('create table if not exists %I partition of traffic for values from (%L) to (%L)',
         part, day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
     exception when check_violation then
       raise notice 'rows of % are already in the default partition, they stay there', day;
