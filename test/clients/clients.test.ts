@@ -47,7 +47,7 @@ const CLIENTS: readonly Client[] = [
     connector: 'anthropic',
     header: 'x-api-key',
     expectedHeader: SECRETS.anthropic,
-    actions: { allowed: 'llm_b.messages.create', denied: 'llm_b.batch.delete', held: 'llm_b.batch.create' },
+    actions: { allowed: 'llm_b.message.create', denied: 'llm_b.batch.delete', held: 'llm_b.batch.create' },
   },
   {
     name: 'stripe',

@@ -39,10 +39,17 @@ function sendConnect(socket: Socket, target: Target, host: string): Promise<void
     target.proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${target.proxyAuthorization}\r\n`
   socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${auth}\r\n`)
   return new Promise((resolve, reject) => {
-    socket.once('data', (chunk: Buffer) => {
-      if (/^HTTP\/1\.[01] 200/.test(chunk.toString('latin1'))) resolve()
-      else reject(new Error(`CONNECT was answered: ${chunk.toString('latin1').slice(0, 600)}`))
-    })
+    let answer = ''
+    const onData = (chunk: Buffer): void => {
+      answer += chunk.toString('latin1')
+      // Some proxies send the head of their answer in pieces: what comes after it is no TLS yet.
+      if (!answer.includes('\r\n\r\n')) return
+      socket.off('data', onData)
+      if (/^HTTP\/1\.[01] 200/.test(answer)) resolve()
+      else reject(new Error(`CONNECT was answered: ${answer.slice(0, 600)}`))
+    }
+    socket.on('data', onData)
     socket.once('error', reject)
+    socket.once('end', () => reject(new Error(`the connection ended after "${answer.slice(0, 600)}"`)))
   })
 }

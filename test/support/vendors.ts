@@ -186,7 +186,7 @@ const RULES: ReadonlyArray<readonly [type: string, pattern: string, decision: st
   ['llm_a', 'llm_a.image.generate', 'require_approval'],
   ['llm_a', 'llm_a.model.delete', 'deny'],
   ['llm_b', 'llm_b.*', 'deny'],
-  ['llm_b', 'llm_b.messages.*', 'allow'],
+  ['llm_b', 'llm_b.message.*', 'allow'],
   ['llm_b', 'llm_b.batch.create', 'require_approval'],
   ['payments', 'payments.customer.create', 'allow'],
   ['payments', 'payments.charge.refund', 'require_approval'],

@@ -31,7 +31,10 @@ const forever: Answer = (request, response) => {
   response.on('close', () => clearInterval(timer))
 }
 
-async function openStream(): Promise<Promise<void>> {
+/** Wrapped in an object, because a promise inside a promise would be waited for. */
+type Open = { readonly closed: Promise<void> }
+
+async function openStream(): Promise<Open> {
   const socket = await agent.tunnel(CHAT.host)
   const body = '{"stream":true}'
   socket.write(
@@ -39,20 +42,24 @@ async function openStream(): Promise<Promise<void>> {
   )
   await new Promise<void>((resolve) => socket.once('data', () => resolve()))
   socket.resume()
-  return new Promise<void>((resolve) => socket.once('close', () => resolve()).on('error', () => undefined))
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve()).on('error', () => undefined)
+  })
+  return { closed }
 }
 
-async function openWebSocket(): Promise<Promise<void>> {
+async function openWebSocket(): Promise<Open> {
   const socket = await agent.tunnel(CHAT.host)
   const client = new WebSocket('wss://api.openai.com/v1/realtime', { createConnection: () => socket })
   await new Promise<void>((resolve, reject) => client.once('open', () => resolve()).once('error', reject))
   client.on('error', () => undefined)
-  return new Promise<void>((resolve) => client.once('close', () => resolve()))
+  return { closed: new Promise<void>((resolve) => client.once('close', () => resolve())) }
 }
 
 test('activation ends 50 streams, 10 WebSockets and 10 holds within a second, and nothing more reaches the upstream', async () => {
   vendors.recorder.answerWith(forever)
   const streams = await Promise.all(Array.from({ length: 50 }, openStream))
+  for (const stream of streams) expect(await Promise.race([stream.closed, 'open'])).toBe('open')
   const sockets = await Promise.all(Array.from({ length: 10 }, openWebSocket))
   const holds = Array.from({ length: 10 }, (_, i) =>
     agent.json({
@@ -72,7 +79,7 @@ test('activation ends 50 streams, 10 WebSockets and 10 holds within a second, an
   const activatedAt = performance.now()
   const stopped = await laptop.cli(['kill', 'on', '--reason', 'drill'])
   expect(stopped.stdout).toMatch(/1 of 1 stopped in \d+ ms/)
-  await Promise.all([...streams, ...sockets])
+  await Promise.all([...streams, ...sockets].map((open) => open.closed))
   const answers = await Promise.all(holds)
   expect(performance.now() - activatedAt).toBeLessThan(5_000)
   for (const answer of answers) {

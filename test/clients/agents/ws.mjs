@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
+import https from 'node:https'
 import tls from 'node:tls'
 import WebSocket from 'ws'
 import { report } from './report.mjs'
 
 // ws has no proxy support of its own: the documented way is an agent, here the smallest one that does CONNECT.
-class TunnelAgent extends http.Agent {
+class TunnelAgent extends https.Agent {
   createConnection(options, callback) {
     const proxy = new URL(process.env.HTTPS_PROXY)
     const connect = http.request({
