@@ -64,7 +64,8 @@ export class ChaperoneError extends Error {
 export function errorBody(failure: ChaperoneError): Record<string, unknown> {
   const { options, status } = failure
   const error = options.error ?? ERRORS[failure.code].error
-  const message = status >= 500 && status !== 502 && status !== 503 && status !== 504 ? error : failure.message
+  const message =
+    status >= 500 && status !== 502 && status !== 503 && status !== 504 ? error : failure.message
   const retry = options.retryAfterS === undefined ? {} : { retry_after: options.retryAfterS }
   return { error, message, ...retry, ...options.extra }
 }

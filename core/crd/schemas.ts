@@ -13,7 +13,10 @@ const host = z
   .string()
   .min(1)
   .max(253)
-  .regex(/^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$|^\[?[0-9a-fA-F:.]+\]?$/, 'a host name such as api.example.com')
+  .regex(
+    /^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$|^\[?[0-9a-fA-F:.]+\]?$/,
+    'a host name such as api.example.com',
+  )
 
 export const ConnectorType = z.enum([
   'codehost',
@@ -112,7 +115,9 @@ export const ConnectorSpec = z.strictObject({
   ports: z.array(z.int().min(1).max(65535)).max(16).default([443]),
   auth: AuthSpec.optional(),
   credential: z
-    .strictObject({ secretRef: z.strictObject({ name: dns1123, key: z.string().min(1).max(253).default('token') }) })
+    .strictObject({
+      secretRef: z.strictObject({ name: dns1123, key: z.string().min(1).max(253).default('token') }),
+    })
     .optional(),
   upstream: z
     .strictObject({

@@ -206,7 +206,9 @@ export const SpendReply = z.object({ spent: z.boolean(), status: ApprovalStatus 
 export const RecordsBody = z.object({
   records: z.array(RecordSchema).max(1_000),
   /** Sequence ranges that this process (or an earlier one, recovered) knows to be lost. */
-  lost: z.array(z.object({ process_id: z.string(), from: z.number().int(), to: z.number().int() })).default([]),
+  lost: z
+    .array(z.object({ process_id: z.string(), from: z.number().int(), to: z.number().int() }))
+    .default([]),
 })
 /** Ids stored now or before; the gateway trims its journal by them. */
 export const RecordsReply = z.object({ accepted: z.array(z.string()) })
