@@ -49,11 +49,10 @@ export function rssMib(pid: number): { readonly now: number; readonly peak: numb
   return { now: field('VmRSS'), peak: field('VmHWM') }
 }
 
-/** The pid of the descendant whose command line contains `part`. */
+/** The pid of the descendant whose command line contains `part`; null when there is none (any more). */
 export function descendant(pid: number, part: string): number | null {
   for (const child of childrenOf(pid)) {
-    const line = readFileSync(`/proc/${child}/cmdline`, 'utf8').replaceAll('\0', ' ')
-    if (line.includes(part)) return child
+    if (readProc(`${child}/cmdline`).replaceAll('\0', ' ').includes(part)) return child
     const deeper = descendant(child, part)
     if (deeper !== null) return deeper
   }
@@ -61,10 +60,17 @@ export function descendant(pid: number, part: string): number | null {
 }
 
 function childrenOf(pid: number): number[] {
-  const all: number[] = []
-  for (const task of readdirSync(`/proc/${pid}/task`)) {
-    const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim()
-    if (text !== '') all.push(...text.split(' ').map(Number))
+  const text = readProc(`${pid}/task/${pid}/children`).trim()
+  return text === '' ? [] : text.split(' ').map(Number)
+}
+
+/** Processes end while they are looked at: what is gone has nothing to say. */
+function readProc(path: string): string {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null
+    if (code === 'ENOENT' || code === 'ESRCH') return ''
+    throw error
   }
-  return all
 }
