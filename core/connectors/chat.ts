@@ -30,6 +30,7 @@ export const chat: Connector = {
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: ['x-slack-token'], query: ['token'], bodyFields: ['token'] },
   defaultAuth: { type: 'bearer' },
+  catalogue: CHAT_ROWS,
   toRequest: (spec, config) =>
     executeByRows(CHAT_ROWS, spec, { ...executeAddress(config, 'slack.com', 'api'), format: 'json' }),
 }

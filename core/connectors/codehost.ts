@@ -68,6 +68,7 @@ export const codehost: Connector = {
     bodyFields: [],
   },
   defaultAuth: { type: 'token' },
+  catalogue: [...REST_ROWS, ...GIT],
   toRequest: (spec, config) =>
     executeByRows(REST_ROWS, spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }

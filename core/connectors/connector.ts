@@ -49,6 +49,10 @@ export type Row = {
   readonly hints?: Readonly<Record<string, boolean>>
 }
 
+/** What a connector knows of an action by its name; `method` and `template` where a row describes it. */
+export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
+  Partial<Pick<Row, 'method' | 'template' | 'hints'>>
+
 /** `equals` compares strictly (boolean true only is true); `present: 'string'` wants a string under the key. */
 export type Discriminator =
   | { readonly key: string; readonly in: 'query'; readonly equals: string }
@@ -104,6 +108,8 @@ export type Connector = {
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
+  /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
+  readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
 }

@@ -1,5 +1,5 @@
 import type { CanonicalRequest } from '../request/canonical.ts'
-import type { Connector, ConnectorConfig } from './connector.ts'
+import type { CatalogueRow, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-action.ts'
 
@@ -18,17 +18,19 @@ function createMethodConnector(name: 'generic' | 'webhook'): Connector {
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers: { headers: [], query: ['token'], bodyFields: [] },
     defaultAuth: { type: 'bearer' },
+    catalogue: [...METHODS].map((method) => methodRow(name, method)),
   }
 }
 
 function methodAction(name: string, method: string, request: CanonicalRequest, config: ConnectorConfig) {
+  const { type, effect, risk } = methodRow(name, method)
+  return namedAction({ connector: name, type, effect, risk, target: request.host + request.rawPath }, config)
+}
+
+function methodRow(name: string, method: string): CatalogueRow {
   const effect = effectOfMethod(method)
   const risk = effect === 'read' ? 'low' : method === 'DELETE' ? 'high' : 'medium'
-  const target = request.host + request.rawPath
-  return namedAction(
-    { connector: name, type: `${name}.${method.toLowerCase()}`, effect, risk, target },
-    config,
-  )
+  return { method, type: `${name}.${method.toLowerCase()}`, effect, risk }
 }
 
 export const generic = createMethodConnector('generic')

@@ -30,6 +30,7 @@ function createModelConnector(provider: Provider): Connector {
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers,
     defaultAuth: provider.auth,
+    catalogue: rows,
     toRequest: (spec, config) =>
       executeByRows(rows, spec, { ...executeAddress(config, domain, 'v1'), format: 'json' }),
   }

@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { judgeHeaders } from './mcp/headers.ts'
-import { nameMessage, unknownMessage } from './mcp/message.ts'
+import { MCP_CATALOGUE, nameMessage, unknownMessage } from './mcp/message.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
@@ -19,6 +19,7 @@ export const mcp: Connector = {
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   defaultAuth: { type: 'bearer' },
+  catalogue: MCP_CATALOGUE,
 }
 
 function nameRequest(

@@ -35,6 +35,7 @@ export const payments: Connector = {
   // `key` is how the provider's browser library sends its key, in the query and in forms.
   carriers: { headers: [], query: ['key', '_stripe_key'], bodyFields: ['key'] },
   defaultAuth: { type: 'bearer' },
+  catalogue: PAYMENTS_ROWS,
   toRequest: (spec, config) =>
     executeByRows(PAYMENTS_ROWS, spec, {
       ...executeAddress(config, 'api.stripe.com'),

@@ -2,7 +2,7 @@ import type { Action, Effect } from '../../action/action.ts'
 import { toolRisk } from '../../action/tool-risk.ts'
 import { type Refusal, refusal } from '../../request/canonical.ts'
 import { fold } from '../../request/strict-json.ts'
-import type { ConnectorConfig } from '../connector.ts'
+import type { CatalogueRow, ConnectorConfig } from '../connector.ts'
 import { isRecord } from '../fields.ts'
 import { type ActionParts, namedAction } from '../named-action.ts'
 import { rpcType, toolType } from './names.ts'
@@ -27,6 +27,17 @@ const READS = new Set([
   'tasks/list',
   'tasks/result',
 ])
+
+/** Tools are the server's own: none is known to be harmless. What opens, looks and closes is. */
+export const MCP_CATALOGUE: readonly CatalogueRow[] = [
+  ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.session_end', 'mcp.rpc.response'].map(harmless),
+  ...[...READS, 'notifications/initialized'].map((method) => harmless(rpcType(method))),
+  { type: 'mcp.rpc.unknown', effect: 'write', risk: 'high' },
+]
+
+function harmless(type: string): CatalogueRow {
+  return { type, effect: 'read', risk: 'low' }
+}
 
 /** Names one JSON-RPC message: a call, another request, a notification, a response, or none of these. */
 export function nameMessage(message: unknown, config: ConnectorConfig): Action | Refusal {
