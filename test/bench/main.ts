@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { end, serve } from '../support/processes.ts'
 import { requests } from './benches/b1-requests.ts'
 import { latency } from './benches/b2-latency.ts'
 import { domains } from './benches/b3-domains.ts'
@@ -11,7 +10,9 @@ import { protocols } from './benches/b7-protocols.ts'
 import { decision } from './benches/b8-decision.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
+import { whyNotTheSameJob } from './support/same-job.ts'
 import { type Bed, makeFolder, SUBJECTS } from './support/subjects.ts'
+import { startUpstream, UPSTREAM_NAMES } from './support/upstream-process.ts'
 
 /** A benchmark gets the bed and the names of the subjects to run, and answers with rows of one table. */
 export type Bench = (context: BenchContext) => Promise<readonly Row[]>
@@ -34,7 +35,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 
 Measures the gateway beside other proxies on this machine and prints one table. Ratios of one run count, not absolute
-numbers. Benches: ${Object.keys(BENCHES).join(' ')}. Subjects: ${Object.keys(SUBJECTS).join(', ')}.
+numbers. Every subject first proves that it does the whole job (not with --quick).\nBenches: ${Object.keys(BENCHES).join(' ')}. Subjects: ${Object.keys(SUBJECTS).join(', ')}.
 mitmdump and haproxy take part where they are installed.`
 
 const { values, positionals } = parseArgs({
@@ -51,14 +52,12 @@ if (values.help) {
 }
 
 const { folder, remove } = makeFolder()
-const files = await issueTestCertificates(folder, ['api.openai.com', '*.bench.example'])
-const upstream = await serve(new URL('./support/upstream.ts', import.meta.url).pathname, {
-  KEY_FILE: files.keyFile,
-  CERT_FILE: files.certFile,
-})
+const files = await issueTestCertificates(folder, UPSTREAM_NAMES)
+const upstream = await startUpstream(files)
 try {
-  const bed: Bed = { upstreamPort: upstream.port, folder, ...files }
-  const subjects = values.subjects?.split(',') ?? Object.keys(SUBJECTS)
+  const bed: Bed = { upstream, upstreamPort: upstream.port, folder, ...files }
+  const named = values.subjects?.split(',') ?? Object.keys(SUBJECTS)
+  const subjects = values.quick === true ? named : await thoseWithTheSameJob(named, bed)
   const rows: Row[] = []
   for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
     const bench = BENCHES[name]
@@ -69,6 +68,18 @@ try {
   printTable(rows)
   writeFileSync(join(process.cwd(), 'bench-results.json'), `${JSON.stringify(rows, null, 2)}\n`)
 } finally {
-  await end(upstream.child)
+  await upstream.stop()
   remove()
+}
+
+/** A subject that skips a part of the job is no measure for the rest of it: it is left out and says why. */
+async function thoseWithTheSameJob(names: readonly string[], bed: Bed): Promise<string[]> {
+  const able: string[] = []
+  for (const name of names) {
+    const why = await whyNotTheSameJob(name, bed)
+    if (why === null) able.push(name)
+    else if (name === 'chaperone') throw new Error(`chaperone: ${why}`)
+    else console.error(`bench: ${name} left out: ${why}`)
+  }
+  return able
 }

@@ -24,3 +24,8 @@ export function record(action, decision, status, startedAt) {
 export function ready(port) {
   process.send?.({ type: 'ready', port })
 }
+
+// The last records may still be on their way when the benchmark says stop.
+process.on('SIGTERM', () => {
+  setTimeout(() => records.end(() => process.exit(0)), 200)
+})

@@ -27,3 +27,7 @@ def responseheaders(flow):
 def response(flow):
     row = {"time": time.time(), "agent": "bench", "action": flow.metadata["action"], "status": flow.response.status_code}
     RECORDS.write(json.dumps(row) + "\n")
+
+
+def done():
+    RECORDS.close()

@@ -17,13 +17,17 @@ export async function eachSubject(
       continue
     }
     console.error(`bench:   ${name}`)
+    const before = await context.bed.upstream.saw()
     try {
       await measure(subject)
+      const { requests, withCredential } = await context.bed.upstream.saw()
+      const bare = requests - before.requests - (withCredential - before.withCredential)
+      if (bare > 0) throw new Error(`${bare} requests reached the upstream without the credential`)
     } catch (error) {
       if (name === 'chaperone') throw error
       console.error(`bench: ${name} failed: ${error instanceof Error ? error.message : String(error)}`)
     } finally {
-      await subject.stop()
+      await subject.finish()
     }
   }
 }

@@ -1,22 +1,27 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startLaptop } from '../../support/laptop.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import { descendant, end, serve } from '../../support/processes.ts'
 import type { Target } from '../../support/tunnel.ts'
+import type { UpstreamProcess } from './upstream-process.ts'
 
 /** One proxy under measurement. `pid` is the process whose CPU and memory count. */
 export type Subject = {
   readonly name: string
   readonly pid: number
   readonly target: Target
-  stop(): Promise<void>
+  /** Stops it; resolves with the number of records that it has written. */
+  finish(): Promise<number>
 }
 
 /** What every subject is given: where the upstream is and which files hold keys. */
 export type Bed = {
+  readonly upstream: UpstreamProcess
   readonly upstreamPort: number
   readonly folder: string
   readonly caFile: string
@@ -48,7 +53,21 @@ async function startChaperone(bed: Bed): Promise<Subject> {
   if (gateway === null) throw new Error('the gateway process of chaperone was not found')
   const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
   const target: Target = { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
-  return { name: 'chaperone', pid: gateway, target, stop: () => laptop.stop() }
+  return { name: 'chaperone', pid: gateway, target, finish: () => finishChaperone(laptop) }
+}
+
+/** Records as the control plane has them: they travel every 100 ms, so the list is read until it stays the same. */
+async function finishChaperone(laptop: Laptop): Promise<number> {
+  let count = -1
+  for (let isStable = false; !isStable; ) {
+    const { body } = await laptop.api('GET', '/api/dashboard/traffic?limit=500')
+    const now = Array.isArray(body['traffic']) ? body['traffic'].length : 0
+    isStable = now === count
+    count = now
+    if (!isStable) await sleep(300)
+  }
+  await laptop.stop()
+  return count
 }
 
 function manifests(bed: Bed, patterns: readonly string[]): string {
@@ -93,7 +112,10 @@ async function startPeer(
     name,
     pid: served.pid,
     target: { port: served.port, via, ca: null },
-    stop: () => end(served.child),
+    finish: async () => {
+      await end(served.child)
+      return linesOf(join(state, 'records.jsonl'))
+    },
   }
 }
 
@@ -135,7 +157,10 @@ async function startMitmdump(bed: Bed): Promise<Subject | string> {
       stdio: 'ignore',
     },
   )
-  return started('mitmdump', child, { port, via: 'connect', ca: null })
+  return started('mitmdump', child, {
+    target: { port, via: 'connect', ca: null },
+    records: () => linesOf(join(state, 'records.jsonl')),
+  })
 }
 
 async function startHaproxy(bed: Bed): Promise<Subject | string> {
@@ -149,16 +174,22 @@ async function startHaproxy(bed: Bed): Promise<Subject | string> {
   )
   const map = Array.from({ length: 999 }, (_, i) => `/v1/bench_${i} allow`).concat('/v1/ allow')
   writeFileSync(join(folder, 'permissions.map'), `${map.join('\n')}\n`)
-  writeFileSync(join(folder, 'haproxy.cfg'), haproxyConfig(bed, folder, port))
+  const log = await receiveLog()
+  writeFileSync(join(folder, 'haproxy.cfg'), haproxyConfig(bed, { folder, port, logPort: log.port }))
   const child = spawn('haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: 'ignore' })
-  return started('haproxy', child, { port, via: 'reverse', ca: readFileSync(bed.caFile, 'utf8') })
+  return started('haproxy', child, {
+    target: { port, via: 'reverse', ca: readFileSync(bed.caFile, 'utf8') },
+    records: log.close,
+  })
 }
 
-function haproxyConfig(bed: Bed, folder: string, port: number): string {
+type HaproxyPlace = { readonly folder: string; readonly port: number; readonly logPort: number }
+
+function haproxyConfig(bed: Bed, { folder, port, logPort }: HaproxyPlace): string {
   return `global
   nbthread 1
   maxconn 4000
-  log 127.0.0.1:5514 local0
+  log 127.0.0.1:${logPort} local0
 defaults
   mode http
   log global
@@ -178,21 +209,52 @@ backend upstream
 `
 }
 
-async function started(name: string, child: ChildProcess, target: Target): Promise<Subject> {
+/** Where haproxy's one line per request goes: somebody has to take it, or sending it fails. */
+async function receiveLog(): Promise<{ readonly port: number; close(): number }> {
+  const socket = createSocket('udp4')
+  let lines = 0
+  socket.on('message', (line) => {
+    // A connection that was only probed is logged too, without a request.
+    if (/"(?:GET|POST) /.test(line.toString('latin1'))) lines += 1
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  return {
+    port: socket.address().port,
+    close() {
+      socket.close()
+      return lines
+    },
+  }
+}
+
+type Given = { readonly target: Target; readonly records: () => number }
+
+async function started(name: string, child: ChildProcess, { target, records }: Given): Promise<Subject> {
   await listening(target.port, child)
-  return { name, pid: child.pid ?? 0, target, stop: () => end(child) }
+  return {
+    name,
+    pid: child.pid ?? 0,
+    target,
+    finish: async () => {
+      await end(child)
+      return records()
+    },
+  }
+}
+
+function linesOf(file: string): number {
+  return readFileSync(file, 'utf8').split('\n').length - 1
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {
   for (let attempt = 0; attempt < 300 && child.exitCode === null; attempt += 1) {
-    const { connect } = await import('node:net')
     const isUp = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
       socket.once('connect', () => socket.destroy())
       socket.once('error', () => resolve(false))
     })
     if (isUp) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
   }
   throw new Error(`${child.spawnfile} does not listen on ${port}`)
 }

@@ -1,11 +1,18 @@
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { WebSocketServer } from 'ws'
 
 /**
  * The upstream of every subject, a process of its own. TLS, HTTP/1.1 and HTTP/2, fixed answers:
- * `POST /v1/chat/completions` 1 KiB JSON · `GET /v1/sse` N events · `GET /v1/download` MiB · `POST /v1/upload`.
+ * `POST /v1/chat/completions` 1 KiB JSON · `GET /v1/sse` N events · `GET /v1/download` MiB · `POST /v1/upload` ·
+ * WebSocket echo. Counts what arrives and how much of it carries the credential; the message `stats` asks for that.
  */
+const saw = { requests: 0, withCredential: 0 }
+process.on('message', (message) => {
+  if (message === 'stats') process.send?.({ type: 'stats', ...saw })
+})
 const KIB = Buffer.from(JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion', pad: 'x'.repeat(960) }))
 const BLOCK = Buffer.alloc(256 * 1024, 0x61)
 
@@ -15,14 +22,27 @@ const server = createSecureServer({
   allowHTTP1: true,
 })
 server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+  count(request.headers.authorization)
   const url = new URL(request.url, 'https://upstream')
   const answer = ROUTES[url.pathname] ?? chat
   answer(request, response, url.searchParams)
+})
+const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+  count(request.headers.authorization)
+  sockets.handleUpgrade(request, socket, head, (client) => {
+    client.on('message', (data, isBinary) => client.send(data, { binary: isBinary }))
+  })
 })
 server.listen(0, '127.0.0.1', () => {
   process.send?.({ type: 'ready', port: (server.address() as AddressInfo).port })
 })
 process.on('disconnect', () => process.exit(0))
+
+function count(authorization: string | undefined): void {
+  saw.requests += 1
+  if (authorization === 'Bearer sk-bench-injected') saw.withCredential += 1
+}
 
 type Answer = (request: Http2ServerRequest, response: Http2ServerResponse, query: URLSearchParams) => void
 
