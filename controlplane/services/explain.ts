@@ -1,25 +1,22 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
-import {
-  type DecisionRules,
-  decideAll,
-  decideCandidates,
-  underKillSwitch,
-} from '../../core/decision/decide.ts'
-import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/decision.ts'
+import { decideAll, decideCandidates, underKillSwitch } from '../../core/decision/decide.ts'
+import type { AgentFacts, Decision } from '../../core/decision/decision.ts'
+import { decideUnowned, plainDecision } from '../../core/decision/egress.ts'
 import { explainText } from '../../core/decision/explain.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
+import { missingCredential, type ProxiedCase, proxiedInputs } from '../../core/decision/proxied.ts'
 import { LOG_DECISION } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import { type CanonicalRequest, isRefusal, type Refusal } from '../../core/request/canonical.ts'
+import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
+import { recordPath } from '../../core/request/redact.ts'
 import { buildSnapshot } from '../../core/snapshot/build.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
 import type { Clock } from '../sync/clock.ts'
 import { entriesFor } from '../sync/kill-board.ts'
 import type { SectionLibrary } from '../sync/library.ts'
-import { decideUnowned, plainDecision } from './explain-egress.ts'
 import { requestOf } from './explain-request.ts'
 
 export type ExplainDeps = {
@@ -69,7 +66,7 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
       ? refusedFinding(request, null)
       : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })
     const decision = stopped(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
-    const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${request.rawPath}`
+    const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${recordPath(request)}`
     const text = explainText({
       request: `${question.method}${where}`,
       agent: question.agent,
@@ -96,12 +93,7 @@ type Finding = {
   readonly notes: readonly string[]
 }
 
-type Case = {
-  readonly snapshot: Snapshot
-  readonly request: CanonicalRequest
-  readonly agent: AgentFacts
-  readonly nowMs: number
-}
+type Case = Omit<ProxiedCase, 'bound'>
 
 function judge(given: Case): Finding {
   const { snapshot, request } = given
@@ -112,9 +104,9 @@ function judge(given: Case): Finding {
   }
   const named = classify(bound, request)
   if (isRefusal(named)) return refusedFinding(named, bound)
-  const rules = rulesOf(snapshot)
   if (named.kind === 'actions') {
-    const decision = decideAll(rules, inputsOf(given, bound, named.actions))
+    const { rules, inputs } = proxiedInputs({ ...given, bound }, named.actions)
+    const decision = decideAll(rules, inputs)
     return {
       bound,
       action: named.actions[0] ?? null,
@@ -127,8 +119,7 @@ function judge(given: Case): Finding {
 
 /** The body will say which of these it is; when they are judged differently each verdict is shown, the strictest first. */
 function judgeCandidates(given: Case, bound: BoundConnector, candidates: readonly Action[]): Finding {
-  const rules = rulesOf(given.snapshot)
-  const inputs = inputsOf(given, bound, candidates)
+  const { rules, inputs } = proxiedInputs({ ...given, bound }, candidates)
   const common = decideCandidates(rules, inputs)
   const decision = common === 'split' ? decideAll(rules, inputs) : common
   const each = inputs.map((input) => ({ type: input.action.type, decision: decideAll(rules, [input]) }))
@@ -142,14 +133,13 @@ function judgeCandidates(given: Case, bound: BoundConnector, candidates: readonl
 }
 
 function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Finding {
-  return { bound, action: null, decision: plainDecision('deny', 'deny', detail), notes: [] }
+  return { bound, action: null, decision: plainDecision('deny', 'deny', detail, 'default'), notes: [] }
 }
 
 /** Nothing is let through to an API for which there is no credential to send. */
-function withCredential(decision: Decision, { entry }: BoundConnector, snapshot: Snapshot): Decision {
-  const isLacking = entry.secret === null && entry.auth.type !== 'none'
-  if (!isLacking || decision.verdict === 'deny' || snapshot.gateway.level === 'monitor') return decision
-  const reason = `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+function withCredential(decision: Decision, bound: BoundConnector, snapshot: Snapshot): Decision {
+  const reason = missingCredential(bound, snapshot)
+  if (reason === null || decision.verdict === 'deny') return decision
   return { ...decision, verdict: 'deny', would: 'deny', reason, approverGroups: [] }
 }
 
@@ -166,35 +156,6 @@ function stopped(
     connectors: bound === null ? [] : [bound.entry.type, bound.entry.name],
   })
   return entry === null ? null : underKillSwitch(decision, entry)
-}
-
-function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {
-  return { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
-}
-
-function inputsOf(
-  { snapshot, request, agent, nowMs }: Case,
-  { entry, connector }: BoundConnector,
-  actions: readonly Action[],
-): readonly DecisionInput[] {
-  const { name, environment } = snapshot.gateway
-  const common = {
-    agent,
-    gateway: environment === undefined ? { name } : { name, environment },
-    connector: {
-      name: entry.name,
-      type: connector.name,
-      ...(entry.environment === undefined ? {} : { environment: entry.environment }),
-    },
-    request: {
-      method: request.method,
-      host: request.host,
-      path: request.rawPath,
-      query: Object.fromEntries(request.query),
-    },
-    nowMs,
-  }
-  return actions.map((action) => ({ action, ...common }))
 }
 
 function agentOf({ agentsByName }: Snapshot, name: string): AgentFacts {

@@ -1,8 +1,8 @@
 import { LOG_DECISION, type LogDecision } from '../../core/decision/vocabulary.ts'
 import type { TrafficRecord } from '../../core/record.ts'
+import { rawRecordPath, recordPath } from '../../core/request/redact.ts'
 import type { Exchange } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
-import { rawRecordPath, recordPath } from './redact.ts'
 
 /**
  * The one record of an exchange as it stands: with the intent before anything was answered, and at its end. Both

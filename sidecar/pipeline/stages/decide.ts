@@ -1,5 +1,6 @@
 import { decideAll } from '../../../core/decision/decide.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
+import { missingCredential } from '../../../core/decision/proxied.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
 import { decisionInputs } from '../deciding.ts'
 import { deny } from '../deny.ts'
@@ -23,7 +24,8 @@ function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   if (decision.verdict !== 'allow') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)
   if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
-  return lacksCredential(exchange) ? refuseWithout(exchange) : 'continue'
+  const missing = lacking(exchange)
+  return missing === null ? 'continue' : refuseWithout(exchange, missing)
 }
 
 function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): boolean {
@@ -37,15 +39,14 @@ function decideNow(exchange: Exchange, ports: PipelinePorts): Decision {
   return decideAll(rules, inputs)
 }
 
-/** A tunnel carries the agent's own credential, and `monitor` lets the agent's own pass where there is no other. */
-function lacksCredential({ connector, snapshot, kind }: Exchange): boolean {
-  if (kind === 'tunnel' || snapshot?.gateway.level === 'monitor') return false
-  return connector?.entry.secret === null && connector.entry.auth.type !== 'none'
+/** A tunnel carries the agent's own credential. */
+function lacking({ connector, snapshot, kind }: Exchange): string | null {
+  if (kind === 'tunnel' || connector === undefined || snapshot === undefined) return null
+  return missingCredential(connector, snapshot)
 }
 
-function refuseWithout(exchange: Exchange): StageResult {
+function refuseWithout(exchange: Exchange, detail: string): StageResult {
   const name = exchange.connector?.entry.name
-  const detail = `Connector "${name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
   const extra = { decision: 'deny', reason: detail, connector: name }
   return refuse(exchange, {
     code: 'denied',

@@ -1,5 +1,5 @@
+import { decideUnowned } from '../../../core/decision/egress.ts'
 import { deny } from '../deny.ts'
-import { decideUnowned } from '../egress.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { refuse } from '../refuse.ts'
 

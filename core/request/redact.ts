@@ -1,4 +1,4 @@
-import type { CanonicalRequest, RawRequest } from '../../core/request/canonical.ts'
+import type { CanonicalRequest, RawRequest } from './canonical.ts'
 
 const MAX_PATH = 2_048
 const SECRET_NAME = /token|key|secret|passw|auth|sig|credential|session|jwt|code|sas/i

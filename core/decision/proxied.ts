@@ -1,0 +1,63 @@
+import type { Action } from '../action/action.ts'
+import type { BoundConnector } from '../connectors/registry.ts'
+import type { CanonicalRequest } from '../request/canonical.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { DecisionRules } from './decide.ts'
+import type { AgentFacts, DecisionInput, RequestFacts } from './decision.ts'
+
+/** A request on its way through a gateway, as far as a decision about it goes. */
+export type ProxiedCase = {
+  readonly snapshot: Snapshot
+  readonly agent: AgentFacts
+  readonly bound: BoundConnector
+  readonly request: CanonicalRequest
+  readonly nowMs: number
+}
+
+/**
+ * The rules and the facts for every action of a proxied request. The gateway and `explain` both ask here, so that what
+ * is explained is what happens.
+ */
+export function proxiedInputs(
+  { snapshot, agent, bound, request, nowMs }: ProxiedCase,
+  actions: readonly Action[],
+): { readonly rules: DecisionRules; readonly inputs: readonly DecisionInput[] } {
+  const { entry, connector } = bound
+  const { name, environment } = snapshot.gateway
+  const common = {
+    agent: agentFacts(agent),
+    gateway: environment === undefined ? { name } : { name, environment },
+    connector: {
+      name: entry.name,
+      type: connector.name,
+      ...(entry.environment === undefined ? {} : { environment: entry.environment }),
+    },
+    request: requestFacts(request),
+    nowMs,
+  }
+  return { rules: rulesOf(snapshot), inputs: actions.map((action) => ({ action, ...common })) }
+}
+
+/**
+ * What is missing when a connector has no credential to send; null when it has one or needs none. At the level
+ * `monitor` the agent's own credential passes where there is no other.
+ */
+export function missingCredential({ entry }: BoundConnector, { gateway }: Snapshot): string | null {
+  if (entry.secret !== null || entry.auth.type === 'none' || gateway.level === 'monitor') return null
+  return `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+}
+
+function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {
+  return { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
+}
+
+/** Conditions see the agent without the hash of its key. */
+function agentFacts({ id, name, environment, runtime, status }: AgentFacts): AgentFacts {
+  return { id, name, environment, runtime, status }
+}
+
+const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
+
+function requestFacts({ method, host, rawPath, query }: CanonicalRequest): RequestFacts {
+  return { method, host, path: rawPath, query: query.length === 0 ? NO_QUERY : Object.fromEntries(query) }
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AgentRequest, type TestAgent, testAgent } from '../support/agent.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { startVendors, type Vendors } from '../support/vendors.ts'
+
+let vendors: Vendors
+let laptop: Laptop
+let agent: TestAgent
+
+const LACKING = `---
+apiVersion: chaperone.dev/v1alpha1
+kind: Connector
+metadata: { name: lacking }
+spec: { type: generic, domains: [lacking.example] }
+---
+apiVersion: chaperone.dev/v1alpha1
+kind: Permission
+metadata: { name: lacking }
+spec:
+  gateway: local
+  rules: [{ connectorType: generic, actionPattern: 'generic.*', decision: allow }]
+`
+
+beforeAll(async () => {
+  vendors = await startVendors()
+  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests + LACKING } })
+  agent = testAgent(laptop)
+}, 60_000)
+afterAll(async () => {
+  await laptop?.stop()
+  await vendors?.recorder.close()
+}, 30_000)
+
+type Explained = {
+  readonly text: string
+  readonly action: { readonly type: string } | null
+  readonly decision: { readonly verdict: string; readonly reason: string }
+}
+
+async function explain({ method, host, target }: AgentRequest): Promise<Explained> {
+  const url = encodeURIComponent(`https://${host}${target}`)
+  const { body } = await laptop.api('GET', `/api/dashboard/explain?method=${method}&url=${url}&agent=dev`)
+  return body as unknown as Explained
+}
+
+const REQUESTS: readonly AgentRequest[] = [
+  { method: 'POST', host: 'api.github.com', target: '/repos/acme/site/issues' },
+  { method: 'DELETE', host: 'api.github.com', target: '/repos/acme/site/git/refs/heads%2Fx' },
+  { method: 'DELETE', host: 'api.github.com', target: '/repos/acme/site' },
+  { method: 'GET', host: 'api.github.com', target: '/no/such/operation' },
+  { method: 'GET', host: 'api.github.com', target: '/repos/a/../b' },
+  { method: 'POST', host: 'api.stripe.com', target: '/v1/payouts' },
+  { method: 'DELETE', host: 'api.openai.com', target: '/v1/models/ft-1' },
+  { method: 'GET', host: 'lacking.example', target: '/' },
+  { method: 'GET', host: 'slack.com', target: '/api/chat.delete?channel=C&ts=1' },
+]
+
+test.each(REQUESTS)('explain $method $target says what the live gateway does', async (request) => {
+  const explained = await explain(request)
+  const live = await agent.json(request)
+  expect(explained.decision.verdict).toBe(live.status < 300 ? 'allow' : 'deny')
+  if (live.status < 300) return
+  expect(live.body['message']).toBe(explained.decision.reason)
+  if (live.status !== 403 || live.body['explain'] === undefined) return
+  expect(live.body['action_type']).toBe(explained.action?.type)
+  expect(live.body['explain']).toBe(explained.text)
+})
+
+test('explain says hold where the live gateway holds', async () => {
+  const merge: AgentRequest = {
+    method: 'PUT',
+    host: 'api.github.com',
+    target: '/repos/acme/site/pulls/1/merge',
+  }
+  expect((await explain(merge)).decision.verdict).toBe('hold')
+  const waiting = agent.json(merge)
+  for (let isAnswered = false; !isAnswered; ) {
+    const { body } = await laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+    const card = (body['approvals'] as { id: string }[])[0]
+    if (card === undefined) continue
+    await laptop.api('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
+    isAnswered = true
+  }
+  expect((await waiting).body['error']).toBe('approval denied')
+})
