@@ -8,8 +8,8 @@ import {
   type SecureContext,
 } from 'node:tls'
 import { ChaperoneError } from '../../core/errors.ts'
+import { refusedAddress } from '../../core/request/address.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { refusedAddress } from './address.ts'
 import type { UpstreamTarget } from './target.ts'
 
 export type Address = { readonly address: string; readonly family: number }

@@ -1,0 +1,126 @@
+/** A range of addresses: the network's bytes (4 or 16) and how many leading bits count. */
+export type Cidr = { readonly network: Uint8Array; readonly bits: number }
+
+/** Never a destination, whatever is allowed: cloud metadata, and addresses that name no single host. */
+const NEVER = ranges([
+  '0.0.0.0/8',
+  '100.100.100.200/32',
+  '169.254.169.254/32',
+  '169.254.170.2/32',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  '::/128',
+  'fd00:ec2::254/128',
+  'fd20:ce::254/128',
+  'ff00::/8',
+])
+
+/** Reachable only where somebody allowed it. */
+const PRIVATE = ranges([
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '240.0.0.0/4',
+  // IPv6: loopback and IPv4-compatible, IPv4-mapped, NAT64 (well-known and local), discard, Teredo, 6to4
+  '::/96',
+  '::ffff:0:0/96',
+  '::ffff:0:0:0/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/32',
+  '2002::/16',
+  // unique local, link-local, the old site-local
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+])
+
+/**
+ * Why an address may not be dialled, or null when it may. Only canonical text is read; anything that is not an IP
+ * address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are refused as a whole,
+ * because what they reach depends on the network and not on the address. `allowPrivate`: all private ranges, or these.
+ */
+export function refusedAddress(address: string, allowPrivate: boolean | readonly Cidr[]): string | null {
+  const bytes = parseAddress(address.split('%')[0] ?? address)
+  if (bytes === null) return 'not an IP address'
+  if (isWithin(bytes, NEVER)) return 'a metadata, unspecified or multicast address'
+  const isAllowed = typeof allowPrivate === 'boolean' ? allowPrivate : isWithin(bytes, allowPrivate)
+  if (!isAllowed && isWithin(bytes, PRIVATE)) return 'a loopback, private, link-local or translated address'
+  return null
+}
+
+/** `10.0.0.0/8` or `fd00::/8`; null when it is none. */
+export function parseCidr(text: string): Cidr | null {
+  const [address = '', bits = '', ...rest] = text.split('/')
+  const network = parseAddress(address)
+  if (network === null || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return null
+  return Number(bits) <= network.length * 8 ? { network, bits: Number(bits) } : null
+}
+
+/** The 4 or 16 bytes of an address in its usual text form; null when it is none. */
+export function parseAddress(text: string): Uint8Array | null {
+  return text.includes(':') ? parseIpv6(text) : parseIpv4(text)
+}
+
+function isWithin(bytes: Uint8Array, list: readonly Cidr[]): boolean {
+  return list.some((range) => range.network.length === bytes.length && hasPrefix(bytes, range))
+}
+
+function hasPrefix(bytes: Uint8Array, { network, bits }: Cidr): boolean {
+  const whole = bits >> 3
+  for (let at = 0; at < whole; at++) if (bytes[at] !== network[at]) return false
+  const rest = bits & 7
+  if (rest === 0) return true
+  const mask = 0xff00 >> rest
+  return ((bytes[whole] ?? 0) & mask & 0xff) === ((network[whole] ?? 0) & mask & 0xff)
+}
+
+/** Four decimal numbers without leading zeros: other notations are read differently by different resolvers. */
+function parseIpv4(text: string): Uint8Array | null {
+  const parts = text.split('.')
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))
+    return null
+  return Uint8Array.from(parts, Number)
+}
+
+function parseIpv6(text: string): Uint8Array | null {
+  const halves = text.split('::')
+  if (halves.length > 2) return null
+  const [head, tail] = [groups(halves[0] ?? '', halves.length === 1), groups(halves[1] ?? '', true)]
+  if (head === null || tail === null) return null
+  const missing = 8 - head.length - tail.length
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return null
+  const all = [...head, ...Array.from({ length: missing }, () => 0), ...tail]
+  return Uint8Array.from(all.flatMap((group) => [group >> 8, group & 0xff]))
+}
+
+/** The 16-bit groups of one side of `::`; the last one may be written as an IPv4 address where an address may end. */
+function groups(text: string, mayEnd: boolean): readonly number[] | null {
+  if (text === '') return []
+  const parts = text.split(':')
+  const list: number[] = []
+  for (const [index, part] of parts.entries()) {
+    const embedded = mayEnd && index === parts.length - 1 && part.includes('.') ? parseIpv4(part) : null
+    if (embedded !== null) {
+      const [a = 0, b = 0, c = 0, d = 0] = embedded
+      list.push((a << 8) | b, (c << 8) | d)
+    } else if (/^[0-9a-f]{1,4}$/i.test(part)) list.push(Number.parseInt(part, 16))
+    else return null
+  }
+  return list
+}
+
+function ranges(texts: readonly string[]): readonly Cidr[] {
+  return texts.map((text) => {
+    const range = parseCidr(text)
+    if (range === null) throw new Error(`${text} is no range of addresses`)
+    return range
+  })
+}

@@ -1,0 +1,138 @@
+import { BlockList, isIP } from 'node:net'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseAddress, parseCidr, refusedAddress } from '../../../core/request/address.ts'
+
+const REFUSED = [
+  '127.0.0.1',
+  '127.255.255.254',
+  '0.0.0.0',
+  '0.1.2.3',
+  '10.0.0.1',
+  '100.64.0.1',
+  '169.254.1.1',
+  '169.254.169.254',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '198.18.0.1',
+  '224.0.0.1',
+  '240.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::7f00:1',
+  '::ffff:127.0.0.1',
+  '::ffff:7f00:1',
+  '::ffff:93.184.216.34',
+  '64:ff9b::7f00:1',
+  '64:ff9b:1::1',
+  '2001:0:4136:e378::1',
+  '2002:7f00:1::1',
+  'fc00::1',
+  'fd12::1',
+  'fd00:ec2::254',
+  'fe80::1',
+  'fe80::1%eth0',
+  'fec0::1',
+  'ff02::1',
+  '',
+  'localhost',
+  '2130706433',
+  '0x7f.1',
+  '127.1',
+]
+
+describe('address guard', () => {
+  it.each(REFUSED)('refuses %s', (address) => {
+    expect(refusedAddress(address, false)).toEqual(expect.any(String))
+  })
+
+  it.each([
+    '93.184.216.34',
+    '172.15.255.255',
+    '172.32.0.1',
+    '100.128.0.1',
+    '2606:4700::1111',
+    '2001:4860:4860::8888',
+  ])('lets the public address %s through', (address) => {
+    expect(refusedAddress(address, false)).toBeNull()
+  })
+
+  it.each(['127.0.0.1', '10.1.2.3', '192.168.1.1', '::1', 'fd12::1'])(
+    'lets %s through when the connector allows private addresses',
+    (address) => {
+      expect(refusedAddress(address, true)).toBeNull()
+    },
+  )
+
+  it.each([
+    '169.254.169.254',
+    'fd00:ec2::254',
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    'ff02::1',
+    '255.255.255.255',
+    'localhost',
+  ])('refuses %s even then', (address) => {
+    expect(refusedAddress(address, true)).toEqual(expect.any(String))
+  })
+
+  it('lets exactly the allowed ranges through', () => {
+    const allowed = ['127.0.0.0/30', 'fd12::/16'].flatMap((text) => parseCidr(text) ?? [])
+    expect(refusedAddress('127.0.0.3', allowed)).toBeNull()
+    expect(refusedAddress('fd12:1::1', allowed)).toBeNull()
+    for (const address of ['127.0.0.4', '10.0.0.1', 'fd13::1', '::1', '::ffff:127.0.0.1']) {
+      expect(refusedAddress(address, allowed)).toEqual(expect.any(String))
+    }
+  })
+
+  it('never lets metadata addresses through, whatever ranges are allowed', () => {
+    const everything = ['0.0.0.0/0', '::/0'].flatMap((text) => parseCidr(text) ?? [])
+    expect(refusedAddress('10.0.0.1', everything)).toBeNull()
+    for (const address of ['169.254.169.254', 'fd00:ec2::254', '0.0.0.0', '::', '224.0.0.1']) {
+      expect(refusedAddress(address, everything)).toEqual(expect.any(String))
+    }
+  })
+
+  it.each(['', '10.0.0.0', '10.0.0.0/33', '10.0.0/8', 'fd00::/129', '10.0.0.0/8/8', '10.0.0.0/-1'])(
+    'reads no range from "%s"',
+    (text) => expect(parseCidr(text)).toBeNull(),
+  )
+
+  it('reads as addresses exactly what the platform reads as addresses', () => {
+    const texts = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.ipV4Extended(),
+      fc.stringMatching(/^[0-9a-f:.]{1,24}$/),
+      fc.array(fc.constantFrom('::', ':', '0', 'ff', '1.2.3.4', 'ffff', '256', '12345'), { maxLength: 10 }),
+    )
+    fc.assert(
+      fc.property(texts, (given) => {
+        const text = Array.isArray(given) ? given.join('') : given
+        const bytes = parseAddress(text)
+        expect(bytes === null ? 0 : bytes.length === 4 ? 4 : 6).toBe(isIP(text))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('places addresses in ranges as the platform does', () => {
+    const pairs = [fc.tuple(fc.ipV4(), fc.ipV4(), fc.nat(32)), fc.tuple(fc.ipV6(), fc.ipV6(), fc.nat(128))]
+    fc.assert(
+      fc.property(fc.oneof(...pairs), ([address, network, bits]) => {
+        const family = network.includes(':') ? 'ipv6' : 'ipv4'
+        const list = new BlockList()
+        list.addSubnet(network, bits, family)
+        const range = parseCidr(`${network}/${bits}`)
+        fc.pre(range !== null && refusedAddress(address, true) === null)
+        const isPrivate = refusedAddress(address, false) !== null
+        const expected = isPrivate && !list.check(address, family)
+        expect(refusedAddress(address, [range]) !== null).toBe(expected)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
