@@ -206,6 +206,8 @@ create index approvals_agent on approvals (org_id, agent, status);
 -- One open card per identical request.
 create unique index approvals_binding on approvals (binding) where kind = 'hold' and status = 'pending';
 create index approvals_binding_all on approvals (binding, created_at desc);
+-- Replicas and gateways that were away look for what was answered in the last seconds.
+create index approvals_responded on approvals (responded_at) where responded_at is not null;
 
 create table kill_switches (
   org_id text not null references orgs(id),
