@@ -9,6 +9,8 @@ import { createRateWindow } from './http/rate-window.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
 import { createApprovals } from './services/approvals.ts'
+import { createAuditExport } from './services/audit-export.ts'
+import { createBundle } from './services/bundle.ts'
 import { createCommands } from './services/commands.ts'
 import { createConfig } from './services/config.ts'
 import { createDesired } from './services/desired.ts'
@@ -81,6 +83,8 @@ export async function createParts(deps: PartsDeps) {
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
     policies: createPolicies(base),
     traffic: createTraffic(base),
+    auditExport: createAuditExport(base),
+    bundle: createBundle(base),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     countAgentRequest: agentCounter(clock.monotonicMs),
     async stop() {

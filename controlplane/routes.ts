@@ -2,6 +2,8 @@ import type { Route } from './http/route.ts'
 import type { Parts } from './parts.ts'
 import { createApprovalRoutes } from './routes/approvals.ts'
 import { createAuthRoutes } from './routes/auth.ts'
+import { createAuditRoutes } from './routes/dash-audit.ts'
+import { createBundleRoutes } from './routes/dash-bundle.ts'
 import { createConfigRoutes } from './routes/dash-config.ts'
 import { createConnectorRoutes } from './routes/dash-connectors.ts'
 import { createPeopleRoutes } from './routes/dash-people.ts'
@@ -33,6 +35,8 @@ export function createRoutes(
     ...createPolicyRoutes(parts),
     ...createRecordRoutes(parts),
     ...createSettingsRoutes(parts),
+    ...createAuditRoutes(parts),
+    ...createBundleRoutes(parts),
     ...createApprovalRoutes(parts),
     ...createKillSwitchRoutes(parts),
     ...createExplainRoutes({ ...parts, gatewayFor: (given) => gatewayOfAgent(db, given) }),

@@ -71,6 +71,10 @@ export type Route = {
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   readonly response?: z.ZodType
+  /** Content type of a success that is not JSON. */
+  readonly produces?: string
+  /** Further statuses that it answers with, beside what its inputs and `auth` imply. */
+  readonly statuses?: readonly number[]
   /** Bytes; default 1 MiB. */
   readonly bodyLimit?: number
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
@@ -92,6 +96,8 @@ export function route<
   query?: Q
   body?: B
   response?: z.ZodType
+  produces?: string
+  statuses?: readonly number[]
   bodyLimit?: number
   handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<unknown>
 }): Route {

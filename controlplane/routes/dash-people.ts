@@ -5,15 +5,13 @@ import type { AgentFields, Agents } from '../services/agents.ts'
 import type { Config } from '../services/config.ts'
 import type { AgentRow } from '../store/agents.ts'
 import type { GatewayRow } from '../store/gateways.ts'
-import { AgentName, Environment, Id, Ok, Runtime } from './fields.ts'
+import { AgentName, Capabilities, Environment, Id, Metadata, Ok, Runtime } from './fields.ts'
 
 export type PeopleRoutesDeps = {
   readonly agents: Agents
   readonly config: Pick<Config, 'gateways' | 'gatewayNamed'>
 }
 
-const Capabilities = z.array(z.string().min(1).max(128)).max(64)
-const Metadata = z.record(z.string(), z.unknown())
 const AgentView = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
 
 const CreateBody = z.strictObject({

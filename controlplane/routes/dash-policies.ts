@@ -4,17 +4,14 @@ import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
 import type { PolicyRow } from '../store/policies.ts'
-import { Id, Ok } from './fields.ts'
+import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 
 export type PolicyRoutesDeps = { readonly policies: Policies }
 
 const Fields = {
-  name: z.string().min(1).max(253),
+  name: PolicyName,
   description: z.string().max(2_000),
-  policyYaml: z
-    .string()
-    .min(1)
-    .max(256 * 1024),
+  policyYaml: PolicyText,
   enabled: z.boolean(),
   priority: PolicySpec.shape.priority.unwrap(),
   tags: PolicySpec.shape.tags.unwrap(),

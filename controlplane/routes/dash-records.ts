@@ -2,10 +2,9 @@ import * as z from 'zod'
 import { RecordSchema } from '../../core/record.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Traffic } from '../services/traffic.ts'
-import { Limit } from './fields.ts'
+import { Limit, Moment } from './fields.ts'
 
 const Text = z.string().min(1).max(300).optional()
-const Moment = z.iso.datetime({ offset: true }).optional()
 const TrafficQuery = z.strictObject({
   agent: Text,
   connector: Text,
@@ -15,8 +14,8 @@ const TrafficQuery = z.strictObject({
     .pipe(z.enum(['ALLOW', 'HOLD', 'DENY']))
     .optional(),
   action_type: Text,
-  from: Moment,
-  to: Moment,
+  from: Moment.optional(),
+  to: Moment.optional(),
   q: Text,
   limit: Limit,
   cursor: z.string().min(1).max(500).optional(),

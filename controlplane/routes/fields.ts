@@ -18,10 +18,22 @@ export const GatewayName = z
   .regex(/^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/, 'has letters, digits, blanks and . _ / - only')
 export const Environment = z.string().min(1).max(64)
 export const Runtime = z.string().max(128)
+export const Capabilities = z.array(z.string().min(1).max(128)).max(64)
+export const Metadata = z.record(z.string(), z.unknown())
+export const PolicyName = z.string().min(1).max(253)
+export const PolicyText = z
+  .string()
+  .min(1)
+  .max(256 * 1024)
 export const Id = z.string().min(1).max(100)
 export const RoleSchema = z.enum(['owner', 'admin', 'member', 'viewer'])
 export const Email = z.email('is no e-mail address').max(320)
 export const Ok = z.object({ ok: z.literal(true) })
+
+/** A moment in a query. PostgreSQL has no year 0. */
+export const Moment = z.iso
+  .datetime({ offset: true })
+  .refine((text) => !text.startsWith('0000'), 'has no year 0')
 
 /** `limit` of a list, as it stands in a query. */
 export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)

@@ -23,6 +23,8 @@ export type NewAgent = {
   readonly environment: string
   readonly capabilities?: readonly string[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Undefined = active. */
+  readonly status?: AgentStatus | undefined
   /** Undefined = the local gateway, when there is one. */
   readonly gatewayId?: string | undefined
 }
@@ -81,7 +83,8 @@ export async function createAgent(
   by: Actor,
   input: NewAgent,
 ): Promise<CreatedAgent> {
-  await refuseTaken(q, input.name)
+  const status = input.status ?? 'active'
+  if (status !== 'revoked') await refuseTaken(q, input.name)
   const key = issueAgentKey(input.environment)
   const { name, runtime, environment } = input
   const agent = await insertAgent(q, {
@@ -90,7 +93,7 @@ export async function createAgent(
     name,
     runtime,
     environment,
-    status: 'active',
+    status,
     capabilities: input.capabilities ?? [],
     metadata: input.metadata ?? {},
     apiKeyPrefix: key.prefix,
@@ -99,7 +102,7 @@ export async function createAgent(
     source: 'api',
     managedBy: null,
   })
-  const details = { name, runtime, environment, api_key_prefix: key.prefix, by: by.label }
+  const details = { name, runtime, environment, status, api_key_prefix: key.prefix, by: by.label }
   await recordEvent(q, { orgId, actor: by, agentId: agent.id, type: 'agent.registered', details })
   await bumpVersion(q)
   return { agent, key }

@@ -14,6 +14,7 @@ import { type Actor, recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import {
+  countPolicies,
   deletePolicy,
   insertPolicy,
   listPolicies,
@@ -60,7 +61,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   const { db, orgId } = deps
   return {
     list: () => listPolicies(db),
-    create: (by, input) => db.tx((q) => create(q, deps, by, input)),
+    create: (by, input) => db.tx((q) => createPolicy(q, deps, by, input)),
     update: (by, id, fields, expectedVersion) =>
       db.tx(async (q) => {
         const row = await existing(q, id)
@@ -89,12 +90,18 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
   const by = { label: 'installation' }
   for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
-    await create(q, deps, by, { name, description, priority, tags, policyYaml })
+    await createPolicy(q, deps, by, { name, description, priority, tags, policyYaml })
   }
 }
 
-async function create(q: Query, deps: PoliciesDeps, by: Actor, input: NewPolicy): Promise<SavedPolicy> {
-  if ((await listPolicies(q)).length >= LIMITS.maxPolicies) {
+/** Creates one in somebody else's transaction. With `disableFailing` a text whose tests fail arrives disabled. */
+export async function createPolicy(
+  q: Query,
+  deps: Pick<PoliciesDeps, 'orgId' | 'knownAction'>,
+  by: Actor,
+  input: NewPolicy & { readonly disableFailing?: boolean },
+): Promise<SavedPolicy> {
+  if ((await countPolicies(q)) >= LIMITS.maxPolicies) {
     throw new ChaperoneError('conflict', {
       detail: `There are ${LIMITS.maxPolicies} policies already: remove one first`,
     })
@@ -107,7 +114,7 @@ async function create(q: Query, deps: PoliciesDeps, by: Actor, input: NewPolicy)
     orgId: deps.orgId,
     name: input.name,
     description: input.description ?? document.description ?? '',
-    enabled: input.enabled ?? repeated.enabled ?? true,
+    enabled: (input.enabled ?? repeated.enabled ?? true) && (checked.passed || !input.disableFailing),
     priority: input.priority ?? repeated.priority ?? 100,
     tags: input.tags ?? repeated.tags ?? [],
     mode: input.mode ?? repeated.mode ?? 'enforce',
@@ -151,7 +158,7 @@ type Checked = {
   readonly passed: boolean
 }
 
-function check(deps: PoliciesDeps, policyYaml: string): Checked {
+function check(deps: Pick<PoliciesDeps, 'knownAction'>, policyYaml: string): Checked {
   try {
     const parsed = parsePolicyYaml(policyYaml)
     const tests = runPolicyTests(parsed.document, deps.knownAction).map(({ name, passed, expected, got }) =>

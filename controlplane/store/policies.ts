@@ -49,6 +49,11 @@ export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   return rows
 }
 
+export async function countPolicies(q: Query): Promise<number> {
+  const { rows } = await q.query<{ count: number }>('select count(*) as count from policies', [])
+  return onlyRow(rows).count
+}
+
 export async function getPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {
   const { rows } = await q.query<PolicyRow>(`select ${COLUMNS} from policies where id = $1`, [id])
   return rows[0]

@@ -1,0 +1,150 @@
+import type { KnownAction } from '../../core/action/spec.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { type Actor, recordEvent } from '../events.ts'
+import { listAgents } from '../store/agents.ts'
+import { getOrg } from '../store/orgs.ts'
+import { listPolicies } from '../store/policies.ts'
+import type { Db, Query } from '../store/query.ts'
+import { savepoint } from '../store/savepoint.ts'
+import { createAgent, type NewAgent } from './agents.ts'
+import { isDemoAgent } from './demo-agent.ts'
+import { manifestsOf } from './manifest-export.ts'
+import { createPolicy, type NewPolicy } from './policies.ts'
+
+/** Raised when a bundle of this program can no longer be read by older ones; they read every `1.x`. */
+export const BUNDLE_VERSION = '1.0'
+
+export type BundleDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly knownAction: (type: string) => KnownAction | null
+}
+
+/** One item of a bundle as far as its form goes: what it says, or what is wrong with it. */
+export type BundleItem<T> =
+  | { readonly name: string; readonly value: T }
+  | { readonly name: string; readonly error: string }
+
+export type ImportInput = {
+  readonly agents: readonly BundleItem<Omit<NewAgent, 'gatewayId'>>[]
+  readonly policies: readonly BundleItem<NewPolicy>[]
+}
+
+export type ImportError = { readonly kind: 'agent' | 'policy'; readonly name: string; readonly error: string }
+export type ImportedKey = {
+  readonly name: string
+  readonly agent_id: string
+  readonly api_key: string
+  readonly api_key_prefix: string
+}
+
+export type ImportReport = {
+  readonly policies_imported: number
+  readonly agents_imported: number
+  readonly errors: readonly ImportError[]
+  /** Of agents that are not revoked, shown this once. */
+  readonly agent_keys: readonly ImportedKey[]
+  /** Names of policies that arrived disabled because their own tests fail. */
+  readonly policies_disabled: readonly string[]
+}
+
+export type Bundle = {
+  /** Agents and policies, without any secret. */
+  exportJson(by: Actor): Promise<Readonly<Record<string, unknown>>>
+  /** Gateways, connectors (without credentials), permissions and policies as manifests: YAML documents. */
+  exportManifests(by: Actor): Promise<string>
+  /** Items that are valid are stored, all together; the others are told. */
+  import(by: Actor, input: ImportInput): Promise<ImportReport>
+}
+
+export function createBundle(deps: BundleDeps): Bundle {
+  const { db, orgId } = deps
+  const noteExport = (q: Query, actor: Actor, details: Readonly<Record<string, unknown>>) =>
+    recordEvent(q, { orgId, actor, type: 'config.exported', details })
+  return {
+    exportJson: (by) =>
+      db.tx(async (q) => {
+        const { name, plan } = await getOrg(q)
+        const agents = (await listAgents(q)).filter((agent) => !isDemoAgent(agent)).map(agentView)
+        const policies = (await listPolicies(q)).map(policyView)
+        await noteExport(q, by, { format: 'json', agents: agents.length, policies: policies.length })
+        const exportedAt = new Date().toISOString()
+        return { version: BUNDLE_VERSION, exportedAt, organization: { name, plan }, agents, policies }
+      }),
+    exportManifests: (by) =>
+      db.tx(async (q) => {
+        const { text, counts } = await manifestsOf(q)
+        await noteExport(q, by, { format: 'manifests', ...counts })
+        return text
+      }),
+    import: (by, input) => db.tx((q) => importAll(q, deps, by, input)),
+  }
+}
+
+function agentView(row: Awaited<ReturnType<typeof listAgents>>[number]) {
+  const { name, runtime, environment, status, capabilities, metadata } = row
+  return { name, runtime, environment, status, capabilities, metadata }
+}
+
+function policyView(row: Awaited<ReturnType<typeof listPolicies>>[number]) {
+  const { name, description, policyYaml, priority, enabled, tags, mode, version } = row
+  return { name, description, policyYaml, priority, enabled, tags, mode, version }
+}
+
+async function importAll(
+  q: Query,
+  deps: BundleDeps,
+  by: Actor,
+  { agents, policies }: ImportInput,
+): Promise<ImportReport> {
+  const errors: ImportError[] = []
+  const keys: ImportedKey[] = []
+  const disabled: string[] = []
+  const agentCount = await each(q, 'agent', agents, errors, async (input) => {
+    const { agent, key } = await createAgent(q, deps.orgId, by, input)
+    if (agent.status === 'revoked') return
+    const { name, id } = agent
+    keys.push({ name, agent_id: id, api_key: key.key, api_key_prefix: key.prefix })
+  })
+  const policyCount = await each(q, 'policy', policies, errors, async (input) => {
+    const { row } = await createPolicy(q, deps, by, { ...input, disableFailing: true })
+    if (row.activeVersion === null) disabled.push(row.name)
+  })
+  const details = { agents: agentCount, policies: policyCount, errors, policies_disabled: disabled }
+  await recordEvent(q, { orgId: deps.orgId, actor: by, type: 'config.imported', details })
+  return {
+    policies_imported: policyCount,
+    agents_imported: agentCount,
+    errors,
+    agent_keys: keys,
+    policies_disabled: disabled,
+  }
+}
+
+/** Stores what can be stored; gives the number and adds the rest to `errors`. */
+async function each<T>(
+  q: Query,
+  kind: ImportError['kind'],
+  items: readonly BundleItem<T>[],
+  errors: ImportError[],
+  store: (value: T) => Promise<void>,
+): Promise<number> {
+  let count = 0
+  for (const item of items) {
+    const error = 'error' in item ? item.error : await attempt(q, () => store(item.value))
+    if (error === null) count++
+    else errors.push({ kind, name: item.name, error })
+  }
+  return count
+}
+
+/** Null when it worked; what a person has to change when it was refused. Anything else ends the import. */
+async function attempt(q: Query, work: () => Promise<void>): Promise<string | null> {
+  try {
+    await savepoint(q, work)
+    return null
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.status < 500) return error.message
+    throw error
+  }
+}
