@@ -69,9 +69,11 @@ function ruleOf({ connectorType, actionPattern, decision, reason }: PermissionRo
   return { connectorType, actionPattern, decision, ...(reason === null ? {} : { reason }) }
 }
 
+/** What is in force: a text whose tests fail would be refused as a manifest. */
 function policyManifests(row: PolicyRow, placed: Placed, names: Names): Manifest[] {
-  const { enabled, priority, tags, mode, gatewayIds } = row
-  const { document } = parsePolicyYaml(row.policyYaml)
+  const { enabled, priority, tags, mode, gatewayIds, activeYaml } = row
+  if (activeYaml === null) return []
+  const { document } = parsePolicyYaml(activeYaml)
   return byNamespace(gatewayIds, placed).map(([namespace, gateways]) => ({
     kind: 'Policy',
     metadata: names.of('Policy', row.name, namespace),
