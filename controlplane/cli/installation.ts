@@ -3,6 +3,7 @@ import { choosePort } from './addresses.ts'
 import { type ApiClient, createClient } from './client.ts'
 import { type DataFolder, prepareDataFolder, type RunFile, writePrivate } from './data-folder.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
+import { recordAddress } from './gateway-address.ts'
 import { ensureKeys, type InstallationKeys } from './installation-keys.ts'
 import {
   DEFAULT_AGENT,
@@ -114,9 +115,7 @@ async function settle(
   const api = createClient(run.base_url, keys.adminToken, 'control plane')
   const [owner, agents] = await Promise.all([
     ownerLink(api, processes.controlPlaneReady),
-    run.gateway_url === null
-      ? []
-      : openAgentPorts(api, createClient(run.gateway_url, keys.gatewayToken, 'gateway'), warn),
+    run.gateway_url === null ? [] : openAgentPorts(api, run, { keys, warn }),
   ])
   const { base_url, gateway_url, ca_file, ca_bundle_file } = run
   return { base_url, gateway_url, ca_file, ca_bundle_file, owner_link: owner, agents }
@@ -124,10 +123,11 @@ async function settle(
 
 async function openAgentPorts(
   api: ApiClient,
-  gateway: ApiClient,
-  warn: (line: string) => void,
+  run: RunFile,
+  { keys, warn }: { readonly keys: InstallationKeys; readonly warn: (line: string) => void },
 ): Promise<LocalAgent[]> {
-  await ensureDefaultAgent(api)
+  const gateway = createClient(run.gateway_url ?? '', keys.gatewayToken, 'gateway')
+  await Promise.all([ensureDefaultAgent(api), recordAddress(api, run.gateway_port ?? 0)])
   const isUsable = (await listAgents(api)).some(
     ({ name, status }) => name === DEFAULT_AGENT && status === 'active',
   )

@@ -14,11 +14,28 @@ export async function api<T>(method: string, path: string, body?: unknown): Prom
     init.body = JSON.stringify(body)
     init.headers = { accept: 'application/json', 'content-type': 'application/json' }
   }
-  const answer = await fetch(path, init)
-  const text = await answer.text()
-  const value: unknown = text === '' ? {} : JSON.parse(text)
+  const answer = await reach(path, init)
+  const value = parsed(await answer.text())
   if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value))
   return value as T
+}
+
+/** Browsers say `Failed to fetch`, which helps nobody. */
+async function reach(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, init)
+  } catch (cause) {
+    throw new Error('The server does not answer. Is it running? This page tries again.', { cause })
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text === '' ? {} : JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return { message: text.slice(0, 200) }
+    throw error
+  }
 }
 
 function sentenceOf(value: unknown): string {

@@ -1,7 +1,7 @@
 import { api } from './api.ts'
-import type { Me } from './app.ts'
-import { h } from './dom.ts'
+import { clockTime, h } from './dom.ts'
 import { poll } from './poll.ts'
+import { type Me, mayAct } from './roles.ts'
 
 type Entry = {
   readonly scope: string
@@ -15,7 +15,7 @@ type State = {
 }
 
 /** Stops everything in two steps: a reason, then the word of the server how many gateways stopped. */
-export function killButton(_me: Me): HTMLElement {
+export function killButton(): HTMLElement {
   const stopAll = async () => {
     const reason = prompt('Stop every agent now. Reason (shown to everyone):')
     if (reason === null) return
@@ -32,19 +32,22 @@ export function killButton(_me: Me): HTMLElement {
 
 /** A band over every page while anything is stopped, with the way back for those who may. */
 export function killBanner(root: HTMLElement, me: Me): () => void {
-  const mayLift = me.user.role === 'owner' || me.user.role === 'admin'
+  const mayLift = mayAct(me.user.role, 'admin')
   const load = async () => {
     const { effective } = await api<State>('GET', '/api/dashboard/kill-switch')
     root.className = effective.length === 0 ? '' : 'banner row spread'
-    const lines = effective.map((entry) =>
-      h('div', {}, `Stopped (${entry.scope}) by ${entry.source}: ${entry.reason}`),
-    )
+    const lines = effective.map(line)
     const lift = h('button', { onclick: () => void liftAll(effective).then(load) }, 'Lift')
     root.replaceChildren(
       ...(effective.length === 0 ? [] : [h('div', {}, ...lines), mayLift ? lift : h('span')]),
     )
   }
   return poll(load, 2_000, () => undefined)
+}
+
+function line({ scope, source, reason, since }: Entry): HTMLElement {
+  const what = scope === 'all' ? 'Everything is stopped' : `${scope} is stopped`
+  return h('div', {}, h('strong', {}, what), ` since ${clockTime(since)} (${source}): ${reason}`)
 }
 
 async function liftAll(entries: readonly Entry[]): Promise<void> {

@@ -17,6 +17,7 @@ type Card = {
   readonly matched_rule: string | null
   readonly required_approver_groups: readonly string[]
   readonly requested_by_agent_text: string | null
+  readonly created_at: string
   readonly expires_at: string
   readonly responded_by: string | null
   readonly note: string | null
@@ -27,7 +28,7 @@ export function approvalsView(root: HTMLElement): () => void {
   const problem = h('p', { class: 'problem', role: 'alert' })
   const waiting = h('div', { 'aria-live': 'polite' })
   const recent = h('div')
-  root.replaceChildren(h('h1', {}, 'Waiting for a person'), problem, waiting, h('h1', {}, 'Answered'), recent)
+  root.replaceChildren(h('h1', {}, 'Waiting for a person'), problem, waiting, h('h2', {}, 'Answered'), recent)
   const shown = new Map<string, HTMLElement>()
   const load = async () => {
     const { approvals } = await api<{ approvals: readonly Card[] }>('GET', '/api/dashboard/proxy-approvals')
@@ -71,9 +72,13 @@ function pendingCard(card: Card, onProblem: (message: string) => void): HTMLElem
   const answer = (approved: boolean) => () => {
     const text = (note as HTMLInputElement).value
     const body = { id: card.id, approved, ...(text === '' ? {} : { note: text }) }
+    setBusy(element, true)
     api('POST', '/api/dashboard/proxy-approvals', body).then(
-      () => element.remove(),
-      (error: Error) => onProblem(error.message),
+      () => removeAndMoveOn(element),
+      (error: Error) => {
+        setBusy(element, false)
+        onProblem(error.message)
+      },
     )
   }
   const element = h(
@@ -92,7 +97,10 @@ function pendingCard(card: Card, onProblem: (message: string) => void): HTMLElem
         'Request',
         card.method === null ? null : h('code', {}, `${card.method} ${card.host ?? ''}${card.path ?? ''}`),
       ],
-      ['Risk', `${card.risk_score.toFixed(2)} (${card.risk_factors.join(', ')})`],
+      [
+        'Risk',
+        `${card.risk_score.toFixed(2)}${card.risk_factors.length === 0 ? '' : ` (${card.risk_factors.join(', ')})`}`,
+      ],
       ['Asked by rule', card.matched_rule],
       ['Approver groups', card.required_approver_groups.join(', ')],
     ]),
@@ -111,6 +119,18 @@ function pendingCard(card: Card, onProblem: (message: string) => void): HTMLElem
   return element
 }
 
+/** One answer is one click, however slow the server is. */
+function setBusy(card: HTMLElement, isBusy: boolean): void {
+  for (const button of card.querySelectorAll('button')) button.disabled = isBusy
+}
+
+/** Whoever works with the keyboard goes on with the next card instead of at the top of the page. */
+function removeAndMoveOn(card: HTMLElement): void {
+  const next = card.nextElementSibling ?? card.previousElementSibling
+  card.remove()
+  next?.querySelector('input')?.focus()
+}
+
 function timeLeft(expiresAt: string): HTMLElement {
   return h('span', { class: 'tag HOLD' }, `until ${clockTime(expiresAt)}`)
 }
@@ -121,6 +141,7 @@ function history(cards: readonly Card[]): HTMLElement {
     h(
       'tr',
       {},
+      h('td', {}, clockTime(card.created_at)),
       h('td', {}, tag(card.status)),
       h('td', { class: 'mono' }, card.action_type),
       h('td', {}, card.target ?? ''),
@@ -129,7 +150,9 @@ function history(cards: readonly Card[]): HTMLElement {
       h('td', {}, card.note ?? ''),
     ),
   )
-  const head = ['Answer', 'Action', 'Target', 'Agent', 'By', 'Reason'].map((text) => h('th', {}, text))
+  const head = ['Asked', 'Answer', 'Action', 'Target', 'Agent', 'By', 'Reason'].map((text) =>
+    h('th', {}, text),
+  )
   return h(
     'div',
     { class: 'card scroll' },

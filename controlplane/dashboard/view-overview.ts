@@ -28,7 +28,7 @@ export function overviewView(root: HTMLElement): () => void {
   const problem = h('p', { class: 'problem', role: 'alert' })
   const gateways = h('div')
   const agents = h('div')
-  root.replaceChildren(h('h1', {}, 'Gateways'), problem, gateways, h('h1', {}, 'Agents'), agents)
+  root.replaceChildren(h('h1', {}, 'Gateways'), problem, gateways, h('h2', {}, 'Agents'), agents)
   const load = async () => {
     const [first, second] = await Promise.all([
       api<{ gateways: readonly Gateway[] }>('GET', '/api/dashboard/gateway'),

@@ -39,7 +39,7 @@ export function trafficView(root: HTMLElement): () => void {
       'GET',
       `/api/dashboard/traffic?limit=100${parameter}`,
     )
-    table.replaceChildren(...traffic.map(line))
+    table.replaceChildren(...(traffic.length === 0 ? [nothing(text)] : traffic.map(line)))
   }
   const head = ['Time', 'Agent', 'Action', 'Decision', 'Status', 'Latency', 'Request', 'Why']
   root.replaceChildren(
@@ -60,6 +60,11 @@ export function trafficView(root: HTMLElement): () => void {
   return poll(load, 2_000, (message) => {
     problem.textContent = message
   })
+}
+
+function nothing(filter: string): HTMLElement {
+  const text = filter === '' ? 'No agent has called anything yet.' : `Nothing matches ${filter}.`
+  return h('tr', {}, h('td', { class: 'muted', colspan: '8' }, text))
 }
 
 function line(row: Row): HTMLElement {

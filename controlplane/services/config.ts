@@ -129,7 +129,8 @@ async function changeGateway(
   const changed = (['name', 'host', 'port'] as const).filter((field) => wanted[field] !== row[field])
   const isLevel = spec.enforcementLevel !== row.spec.enforcementLevel
   if (changed.length === 0 && !isLevel) return row
-  refuseManaged(row)
+  // A manifest says nothing about addresses: where a gateway listens is for whoever starts it to say.
+  if (isLevel || changed.includes('name')) refuseManaged(row)
   const saved = await upsertGateway(q, wanted)
   const level = isLevel ? { level: spec.enforcementLevel, previous: row.spec.enforcementLevel } : {}
   await noteChange(
