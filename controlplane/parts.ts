@@ -15,6 +15,7 @@ import { createCommands } from './services/commands.ts'
 import { createConfig } from './services/config.ts'
 import { createDesired } from './services/desired.ts'
 import { createExplain } from './services/explain.ts'
+import { createGatewayProbe } from './services/gateway-probe.ts'
 import { createHealth } from './services/health.ts'
 import { createIdentities } from './services/identities.ts'
 import { prepareInstallation } from './services/installation.ts'
@@ -85,6 +86,7 @@ export async function createParts(deps: PartsDeps) {
     traffic: createTraffic(base),
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
+    probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     countAgentRequest: agentCounter(clock.monotonicMs),
     async stop() {

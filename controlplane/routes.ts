@@ -8,6 +8,7 @@ import { createConfigRoutes } from './routes/dash-config.ts'
 import { createConnectorRoutes } from './routes/dash-connectors.ts'
 import { createPeopleRoutes } from './routes/dash-people.ts'
 import { createPolicyRoutes } from './routes/dash-policies.ts'
+import { createProbeRoutes } from './routes/dash-probe.ts'
 import { createRecordRoutes } from './routes/dash-records.ts'
 import { createSettingsRoutes } from './routes/dash-settings.ts'
 import { createUserRoutes } from './routes/dash-users.ts'
@@ -37,6 +38,7 @@ export function createRoutes(
     ...createSettingsRoutes(parts),
     ...createAuditRoutes(parts),
     ...createBundleRoutes(parts),
+    ...createProbeRoutes(parts),
     ...createApprovalRoutes(parts),
     ...createKillSwitchRoutes(parts),
     ...createExplainRoutes({ ...parts, gatewayFor: (given) => gatewayOfAgent(db, given) }),

@@ -1,0 +1,103 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startTestInstallation, type TestInstallation } from '../routes/installation.ts'
+import { at } from '../routes/start.ts'
+
+let here: TestInstallation
+let gateway: Server
+let url: string
+const seen: string[] = []
+let answer: (path: string) => { status: number; body: string; headers?: Record<string, string> } | null
+
+beforeAll(async () => {
+  here = await startTestInstallation()
+  gateway = createServer((request, response) => {
+    seen.push(request.url ?? '')
+    const reply = answer(request.url ?? '')
+    if (reply !== null) response.writeHead(reply.status, reply.headers).end(reply.body)
+  })
+  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
+beforeEach(() => {
+  seen.length = 0
+  answer = () => ({
+    status: 200,
+    body: JSON.stringify({ status: 'ok', uptime_seconds: 5, agents: 1, connectors: ['chat', 'codehost'] }),
+  })
+})
+
+const probe = (given?: string) =>
+  here.admin(
+    'GET',
+    `/api/dashboard/test-gateway${given === undefined ? '' : `?url=${encodeURIComponent(given)}`}`,
+  )
+
+describe('testing a gateway', () => {
+  test('asks nobody who was not configured', async () => {
+    for (const foreign of [
+      url,
+      `${url}/health`,
+      'http://169.254.169.254/latest',
+      'file:///etc/passwd',
+      'x',
+      'http://[',
+    ]) {
+      const { status, body } = await probe(foreign)
+      expect(status, foreign).toBe(400)
+      expect(at(body, 'details')).toMatch(/^url: is not an address of a gateway/)
+    }
+    expect(seen).toEqual([])
+  })
+
+  test('tells that one of the settings is connected, with its connectors', async () => {
+    await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: url } })
+    const connected = { ok: true, status: 'connected', connectors: ['chat', 'codehost'] }
+    expect((await probe(url)).body).toEqual(connected)
+    expect((await probe()).body).toEqual(connected)
+    // Whatever path is named, only the gateway's health is asked for.
+    expect((await probe(`${url}/internal/kill-switch`)).body).toEqual(connected)
+    expect(seen).toEqual(['/health', '/health', '/health'])
+    expect((await probe(url.replace('http://', 'http://user:secret@'))).status).toBe(400)
+  })
+
+  test('tells that a registered address is connected', async () => {
+    await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: '' } })
+    expect((await probe(url)).status).toBe(400)
+    const made = await here.admin('POST', '/api/dashboard/gateway', {
+      gateway: { name: 'probed', host: '127.0.0.1', port: Number(new URL(url).port) },
+    })
+    expect(made.status).toBe(200)
+    expect((await probe(url)).body).toMatchObject({ ok: true, status: 'connected' })
+  })
+
+  test('tells what is wrong with it', async () => {
+    answer = () => ({
+      status: 503,
+      body: JSON.stringify({ status: 'not_ready', uptime_seconds: 1, connectors: [] }),
+    })
+    expect((await probe(url)).body).toMatchObject({
+      ok: false,
+      status: 'not_ready',
+      error: expect.any(String),
+    })
+    answer = () => ({ status: 200, body: '<html>' })
+    expect((await probe(url)).body).toMatchObject({ ok: false, status: 'no_gateway' })
+    answer = () => ({ status: 302, body: '', headers: { location: `${url}/elsewhere` } })
+    expect((await probe(url)).body).toMatchObject({ ok: false, status: 'no_gateway' })
+    expect(seen).not.toContain('/elsewhere')
+    answer = () => ({ status: 200, body: 'x'.repeat(1_000_000) })
+    expect((await probe(url)).body).toMatchObject({ ok: false, status: 'no_gateway' })
+    answer = () => null
+    expect((await probe(url)).body).toMatchObject({ ok: false, status: 'timeout' })
+    gateway.closeAllConnections()
+    await new Promise((resolve) => gateway.close(resolve))
+    expect((await probe(url)).body).toMatchObject({ ok: false, status: 'unreachable' })
+  })
+
+  test('needs a session', async () => {
+    expect((await here.plane.call('GET', '/api/dashboard/test-gateway')).status).toBe(401)
+  })
+})
