@@ -228,3 +228,15 @@ export async function purgeMessages(
   )
   return onlyRow(rows).count
 }
+
+/** Stores a setting unless there is one already: of two replicas that make a secret at once, one wins. */
+export async function insertSettingOnce(
+  q: Query,
+  orgId: string,
+  setting: { readonly key: string; readonly value: Sealed },
+): Promise<void> {
+  await q.query(
+    'insert into settings (org_id, key, value) values ($1, $2, $3) on conflict (org_id, key) do nothing',
+    [orgId, setting.key, JSON.stringify(setting.value)],
+  )
+}
