@@ -121,7 +121,6 @@ function specOf(name: 'gateway' | 'operator' | 'controlPlane', options: Processe
       title: 'gateway',
       file: programFile('sidecar'),
       env: gatewayEnv,
-      nodeFlags: (process.env.CHAP_FLAGS ?? '').split(' ').filter(Boolean),
       logFile: join(folder.logs, 'gateway.log'),
     }
   }
