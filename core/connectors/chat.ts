@@ -12,6 +12,7 @@ const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com
 
 const NAMING: RowNaming = {
   connector: 'chat',
+  formats: new Set(['json', 'form']),
   surface: prefixedSurface(compileRows(CHAT_ROWS), 'api'),
   resource: channelOf,
 }
@@ -28,7 +29,13 @@ export const chat: Connector = {
   parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
-  carriers: { headers: ['x-slack-token'], query: ['token'], bodyFields: ['token'] },
+  carriers: {
+    headers: ['x-slack-token'],
+    query: ['token'],
+    bodyFields: ['token'],
+    // The address itself is the permission there, and what comes is the file.
+    contentPaths: ['/upload/'],
+  },
   defaultAuth: { type: 'bearer' },
   catalogue: CHAT_ROWS,
   toRequest: (spec, config) =>

@@ -23,6 +23,7 @@ const GIT_HOST = 'github.com'
 
 const NAMING: RowNaming = {
   connector: 'codehost',
+  formats: new Set(['json']),
   surface(request, config) {
     // Only the public code host keeps git and REST on different names; a self-hosted one has both on one.
     if (request.host === GIT_HOST) return { tries: [GIT_OVER_HTTP], path: request }

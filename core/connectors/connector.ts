@@ -47,6 +47,8 @@ export type Row = {
   /** Body or query fields copied into the action's parameters, beside the template's own. */
   readonly parameters?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
+  /** The body is a file, alone or in a multipart form: no parameter is looked for in it. */
+  readonly bodyIsContent?: boolean
 }
 
 /** What a connector knows of an action by its name; `method` and `template` where a row describes it. */
@@ -134,6 +136,8 @@ export type CredentialCarriers = {
   readonly headers: readonly string[]
   /** Query parameter names. */
   readonly query: readonly string[]
-  /** Names of form or top-level JSON body fields; a non-empty list makes the gateway read form bodies. */
+  /** Names of form or top-level JSON body fields; a non-empty list makes the gateway read forms and JSON. */
   readonly bodyFields: readonly string[]
+  /** Path prefixes below which the body is a file: it streams by, whatever its type. */
+  readonly contentPaths?: readonly string[]
 }

@@ -1,7 +1,9 @@
 import { ChaperoneError } from '../errors.ts'
 import { formatOf } from '../request/body.ts'
-import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import { boundaryOf, readPartNames } from '../request/multipart.ts'
 import { readPair } from '../request/target.ts'
+import { LIMITS } from '../wire/limits.ts'
 import type { AuthScheme, Connector, OutboundEdit } from './connector.ts'
 import { removeMembers } from './json-members.ts'
 
@@ -32,6 +34,19 @@ const HEADERS: ReadonlySet<string> = new Set([
   'deploy-token',
   'ocp-apim-subscription-key',
   'x-rapidapi-key',
+  'authentication',
+  'x-auth',
+  'x-bearer-token',
+  'x-client-secret',
+  'x-forwarded-access-token',
+  'x-id-token',
+  'x-jwt',
+  'x-jwt-assertion',
+  'x-secret',
+  'x-secret-key',
+  'x-session-token',
+  'x-shopify-access-token',
+  'x-user-token',
 ])
 
 /** Query parameters that carry a credential on some API. `key` and `token` mean other things: a connector names them. */
@@ -65,7 +80,8 @@ function keepHeaders(rawHeaders: readonly string[], isKept: (lower: string) => b
   const kept: string[] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
-    const lower = name.toLowerCase()
+    // Servers that hand headers on as variables read `_` and `-` alike.
+    const lower = name.toLowerCase().replaceAll('_', '-')
     if (!isKept(lower)) continue
     const value = rawHeaders[i + 1] ?? ''
     const clean = lower === 'sec-websocket-protocol' ? withoutKeys(value) : value
@@ -104,27 +120,82 @@ function isCarrier(part: string, names: ReadonlySet<string>): boolean {
   const pair = readPair(part)
   // What cannot be decoded names nothing a server would take for a credential; elsewhere it is refused.
   if (isRefusal(pair)) return false
-  const bracket = pair[0].indexOf('[')
-  const name = bracket === -1 ? pair[0] : pair[0].slice(0, bracket)
-  return names.has(name.trim().toLowerCase())
+  return names.has(fieldOf(pair[0]))
 }
 
 export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
 
+/** How a body has to be treated so that no credential of the agent's own passes in it; `limit` in bytes. */
+export type BodyCare =
+  | { readonly kind: 'stream' }
+  | { readonly kind: 'read'; readonly limit: number }
+  | Refusal
+
+/**
+ * What becomes of a body: files stream by; forms, JSON and multipart forms of an API that takes its key in the body are
+ * read; one that does not say what it is, or that is encoded, is refused there, because that API may read it as a form.
+ */
+export function careOfBody(request: CanonicalRequest, { carriers }: Connector): BodyCare {
+  if (carriers.bodyFields.length === 0) return STREAM
+  if (carriers.contentPaths?.some((prefix) => request.rawPath.startsWith(prefix)) === true) return STREAM
+  const { mediaType, encoding, charset } = request.body
+  const format = formatOf(mediaType)
+  const isForm = format !== 'opaque' || isMultipart(mediaType)
+  if (!isForm && mediaType !== undefined && !mediaType.startsWith('text/')) return STREAM
+  if (!isForm) return unreadable('send it with the Content-Type that it has, JSON or a form')
+  if (encoding !== undefined) return unreadable('send it without Content-Encoding')
+  if (charset !== undefined && !UTF8.has(charset)) return unreadable('send it in UTF-8')
+  return { kind: 'read', limit: format === 'opaque' ? LIMITS.heldBodyBytes : LIMITS.decidingBodyBytes }
+}
+
+const STREAM: BodyCare = { kind: 'stream' }
+const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+function isMultipart(mediaType: string | undefined): boolean {
+  return mediaType?.startsWith('multipart/') === true
+}
+
+function unreadable(change: string): Refusal {
+  return refusal('unsupported_body', `the body may carry a credential, so the gateway reads it; ${change}`)
+}
+
 /**
  * Removes form fields or top-level JSON members that carry a credential; the rest stays byte for byte. `fields` are
- * lower case. Bodies of other media types are returned as they are.
+ * lower case. A multipart form with such a part is refused. Bodies of other media types are returned as they are.
  */
 export function stripBodyFields(
   bytes: Uint8Array,
-  mediaType: string | undefined,
+  contentType: string | undefined,
   fields: readonly string[],
 ): StrippedBody | Refusal {
-  const format = formatOf(mediaType)
-  if (format === 'opaque' || fields.length === 0 || bytes.length === 0) return { bytes, removed: false }
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase()
   const names = new Set(fields)
+  if (names.size === 0 || bytes.length === 0) return { bytes, removed: false }
+  if (isMultipart(mediaType)) return judgeParts(bytes, contentType ?? '', names)
+  const format = formatOf(mediaType)
+  if (format === 'opaque') return { bytes, removed: false }
   if (format === 'json') return removeMembers(bytes, names)
   return stripForm(bytes, names)
+}
+
+function judgeParts(
+  bytes: Uint8Array,
+  contentType: string,
+  names: ReadonlySet<string>,
+): StrippedBody | Refusal {
+  const boundary = boundaryOf(contentType)
+  if (isRefusal(boundary)) return boundary
+  const parts = readPartNames(bytes, boundary)
+  if (isRefusal(parts)) return parts
+  const own = parts.find((name) => names.has(fieldOf(name)))
+  if (own === undefined) return { bytes, removed: false }
+  return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
+}
+
+/** `token[]` and ` Token` are read as `token` by some servers. */
+function fieldOf(name: string): string {
+  const bracket = name.indexOf('[')
+  return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()
 }
 
 function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody | Refusal {
@@ -142,7 +213,7 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
 export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
   if (scheme.type === 'none') return
   const header = scheme.type === 'header' ? scheme.header : 'Authorization'
-  const lower = header.toLowerCase()
+  const lower = header.toLowerCase().replaceAll('_', '-')
   edit.rawHeaders = keepHeaders(edit.rawHeaders, (name) => name !== lower)
   edit.rawHeaders.push(header, credentialValue(checkSecret(secret), scheme))
 }

@@ -7,8 +7,9 @@ type Pairs = ReadonlyArray<readonly [string, string]>
 const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
 
 /**
- * The declared body and query fields of a row as parameters; the body wins. A form field of the declared name or with
- * brackets after it (`items[0][price]`) counts; one that is given twice becomes a list, so that nothing is hidden.
+ * The declared body and query fields of a row as parameters. A form field of the declared name or with brackets after
+ * it (`items[0][price]`) counts. One that is given twice, be it once in the query and once in the body, becomes a list,
+ * so that nothing is hidden: servers take the first or the last.
  */
 export function pickFields(
   names: readonly string[] | undefined,
@@ -16,11 +17,15 @@ export function pickFields(
   body: BodyView | undefined,
 ): Parameters {
   if (names === undefined) return {}
-  const picked: Record<string, unknown> = {}
-  pickPairs(names, query, picked)
-  if (body?.kind === 'form') pickPairs(names, body.fields, picked)
-  if (body?.kind === 'json') pickMembers(names, body.value, picked)
-  return picked
+  const fromQuery: Record<string, unknown> = {}
+  const fromBody: Record<string, unknown> = {}
+  pickPairs(names, query, fromQuery)
+  if (body?.kind === 'form') pickPairs(names, body.fields, fromBody)
+  if (body?.kind === 'json') pickMembers(names, body.value, fromBody)
+  for (const [name, value] of Object.entries(fromQuery)) {
+    fromBody[name] = Object.hasOwn(fromBody, name) ? [value, fromBody[name]].flat() : value
+  }
+  return fromBody
 }
 
 function pickPairs(names: readonly string[], pairs: Pairs, into: Record<string, unknown>): void {

@@ -1,4 +1,4 @@
-import { isRefusal, type Refusal } from '../request/canonical.ts'
+import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import { parseStrictJson } from '../request/strict-json.ts'
 import { isRecord } from './fields.ts'
 
@@ -9,16 +9,17 @@ type Member = { readonly key: string; readonly start: number; readonly end: numb
 
 /**
  * Takes top-level members out of a JSON object and leaves every other character as it was. `names` are lower case.
- * Refused as ambiguous what two parsers could read differently; what is no JSON object is returned unchanged.
+ * Refused is what two parsers could read differently, and what is no JSON: a lenient parser would still find the
+ * members in it. JSON that is no object is returned unchanged.
  */
 export function removeMembers(
   bytes: Uint8Array,
   names: ReadonlySet<string>,
 ): { bytes: Uint8Array; removed: boolean } | Refusal {
   const text = decode(bytes)
-  const parsed = text === null ? null : parseStrictJson(text, [])
-  if (isRefusal(parsed) && parsed.code === 'ambiguous_request') return parsed
-  if (text === null || parsed === null || isRefusal(parsed)) return { bytes, removed: false }
+  if (text === null) return refusal('malformed_request', 'the JSON body is not valid UTF-8')
+  const parsed = parseStrictJson(text, [])
+  if (isRefusal(parsed)) return parsed
   if (!isRecord(parsed.value)) return { bytes, removed: false }
   const members = readMembers(text)
   const kept = members.filter((member) => !names.has(member.key.toLowerCase()))

@@ -21,7 +21,7 @@ type Provider = {
 function createModelConnector(provider: Provider): Connector {
   const { name, domain, rows, carriers } = provider
   const surface = prefixedSurface(compileRows(rows), 'v1')
-  const naming: RowNaming = { connector: name, surface, resource: modelOf }
+  const naming: RowNaming = { connector: name, formats: new Set(['json']), surface, resource: modelOf }
   return {
     name,
     domains: (config) => ownedDomains(config, [domain]),

@@ -10,6 +10,7 @@ import { executeByRows } from './to-request.ts'
 
 const NAMING: RowNaming = {
   connector: 'payments',
+  formats: new Set(['json', 'form']),
   surface: prefixedSurface(compileRows(PAYMENTS_ROWS), 'v1'),
   resource: paidObject,
 }

@@ -22,6 +22,8 @@ export type RowNaming = {
     request: CanonicalRequest,
     config: ConnectorConfig,
   ): { tries: readonly RowTrie[]; path: PathSegments }
+  /** Body formats that the API reads; others hide from us what they might tell it. */
+  readonly formats: ReadonlySet<'json' | 'form'>
   /** Who is acted upon, from the template's and the row's parameters. */
   resource(parameters: Parameters): {
     readonly target?: string | undefined
@@ -41,6 +43,9 @@ export function parseByRows(
   const rows = match === null ? [] : chooseRows(match.rows, request, body)
   if (isRefusal(rows)) return rows
   if (match === null || rows.length === 0) return oneAction(unmappedAction(naming.connector, request, config))
+  const hasFields = rows.some(({ row }) => row.parameters !== undefined && row.bodyIsContent !== true)
+  const unread = hasFields ? judgeUnread(naming, body) : null
+  if (unread !== null) return unread
   const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
 }
@@ -78,6 +83,20 @@ function judgeUnmatched(tries: readonly RowTrie[], path: PathSegments): Refusal 
   }
   if (path.rawSegments.some((segment) => segment.includes(';'))) return pathParameter()
   return tries.some((trie) => isNearMiss(trie, path.segments)) ? nearMiss() : null
+}
+
+/**
+ * Whoever asks with a body wants to know what is in it. Where the row's fields stand in a body that cannot be read as
+ * the API may read it, nobody can be told: many servers parse JSON and forms whatever the label says.
+ */
+function judgeUnread({ formats }: RowNaming, body: BodyView | undefined): Refusal | null {
+  if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)
+  const isHidden = body?.kind === 'opaque' || (body?.kind === 'form' && !formats.has('form'))
+  if (!isHidden) return null
+  const wanted = formats.has('form')
+    ? 'application/json or application/x-www-form-urlencoded'
+    : 'application/json'
+  return refusal('unsupported_body', `the rules for this request depend on its body; send it as ${wanted}`)
 }
 
 type Found = {

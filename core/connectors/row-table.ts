@@ -4,11 +4,12 @@ import type { Discriminator, Row } from './connector.ts'
 /**
  * Reads catalogue rows from a table that people can scan, one operation a line, columns apart by spaces:
  *
- *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]…
+ *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content]
  *
  * ACTION without the connector's name. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
  * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a comma
- * list of body or query fields that become parameters. Hints: `+irreversible`, `+financial_impact`. `#` begins a comment.
+ * list of body or query fields that become parameters. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
+ * of whatever type, and the fields stand in the query. `#` begins a comment.
  * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
  */
 export function readRows(connector: string, table: string): readonly Row[] {
@@ -31,16 +32,17 @@ function readRow(connector: string, line: string): Row {
   return { method, template, type: `${connector}.${action}`, effect, risk, ...readExtras(rest) }
 }
 
-function readExtras(rest: readonly string[]): Pick<Row, 'when' | 'parameters' | 'hints'> {
+function readExtras(rest: readonly string[]): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent'> {
   const when = rest.find((column) => column.startsWith('?'))
   const hints = rest
     .filter((column) => column.startsWith('+'))
     .map((column) => [column.slice(1), true] as const)
-  const fields = rest.find((column) => !column.startsWith('?') && !column.startsWith('+'))
+  const fields = rest.find((column) => !/^[?+@]/.test(column))
   return {
     ...(when === undefined ? {} : { when: readWhen(when) }),
     ...(fields === undefined ? {} : { parameters: fields.split(',') }),
     ...(hints.length === 0 ? {} : { hints: Object.fromEntries(hints) }),
+    ...(rest.includes('@content') ? { bodyIsContent: true } : {}),
   }
 }
 

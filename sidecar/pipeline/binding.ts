@@ -1,9 +1,20 @@
 import { createHash } from 'node:crypto'
+import { headerValues } from '../../core/request/headers.ts'
 import type { Exchange } from './exchange.ts'
 
 export function sha256Hex(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
+
+/** Fields that say how the same bytes are read, or on whose behalf the same thing is done. */
+const BOUND_HEADERS = [
+  'content-type',
+  'content-encoding',
+  'stripe-account',
+  'stripe-context',
+  'openai-organization',
+  'openai-project',
+] as const
 
 /**
  * What an approval is for, as one hash: the same agent asking the same connector for the same bytes under the same
@@ -24,6 +35,7 @@ export function bindingOf(exchange: Exchange, bodySha256: string | null): string
       request?.rawPath,
       request?.rawQuery,
       bodySha256,
+      BOUND_HEADERS.map((name) => headerValues(request?.rawHeaders ?? [], name)),
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,
     ]),

@@ -1,6 +1,8 @@
 import type { Action } from '../../core/action/action.ts'
+import { classify } from '../../core/connectors/classify.ts'
 import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
 import { formatOf } from '../../core/request/body.ts'
+import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
 import type { Exchange } from './exchange.ts'
 
 const asked = new WeakMap<CompiledPolicy, boolean>()
@@ -12,10 +14,21 @@ const BODY_FACTS = /\b(parameters|resource)\b/
  * a condition has no value and could only tighten, so a body that can be read has to be.
  */
 export function needsBodyFacts(exchange: Exchange, actions: readonly Action[]): boolean {
-  const { snapshot, body, bodyBytes } = exchange
-  if (snapshot === undefined || body.isEmpty || bodyBytes !== undefined || !hasReadableBody(exchange))
-    return false
-  return actions.some((action) => snapshot.policies.matching(action.type).some(looksAtBody))
+  if (exchange.bodyBytes !== undefined || !hasReadableBody(exchange)) return false
+  return areAskedFor(exchange, actions)
+}
+
+/** Why a body that cannot be read hides what a policy for one of these actions, or a person, has to know; else null. */
+export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
+  const { connector, request, body } = exchange
+  if (connector === undefined || request === undefined || body.isEmpty || hasReadableBody(exchange))
+    return null
+  const named = classify(connector, request, { kind: 'opaque' })
+  return isRefusal(named) ? named : null
+}
+
+export function areAskedFor({ snapshot }: Exchange, actions: readonly Action[]): boolean {
+  return actions.some((action) => snapshot?.policies.matching(action.type).some(looksAtBody) === true)
 }
 
 /** A body in a format that has fields: JSON or a form. */

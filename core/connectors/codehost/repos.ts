@@ -55,7 +55,7 @@ export const REPOS = readRows(
   PATCH  /repos/{owner}/{repo}/releases/{id}                           release.update             write medium tag_name,name,draft,prerelease
   DELETE /repos/{owner}/{repo}/releases/{id}                           release.delete             write high   +irreversible
   GET    /repos/{owner}/{repo}/releases/{id}/assets                    release_asset.list         read  low
-  POST   /repos/{owner}/{repo}/releases/{id}/assets                    release_asset.upload       write medium name
+  POST   /repos/{owner}/{repo}/releases/{id}/assets                    release_asset.upload       write medium name @content
   GET    /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.get          read  low
   PATCH  /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.update       write low    name
   DELETE /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.delete       write medium

@@ -4,9 +4,9 @@ import type { Classification } from '../../../core/connectors/connector.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { decideCandidates } from '../../../core/decision/decide.ts'
 import { parseBody } from '../../../core/request/body.ts'
-import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { needsBodyFacts } from '../body-facts.ts'
+import { areAskedFor, hasReadableBody, judgeHiddenFacts, needsBodyFacts } from '../body-facts.ts'
 import { decisionInputs } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -35,18 +35,32 @@ function name(
   ports: PipelinePorts,
 ): StageResult | Promise<StageResult> {
   if (exchange.bodyBytes !== undefined) return readAndClassify(exchange, bound, request)
-  const named = classify(bound, request)
+  // Where there is no body, nothing is left that it could decide.
+  const first = classify(bound, request)
+  const named =
+    first.kind === 'candidates' && exchange.body.isEmpty
+      ? classify(bound, request, { kind: 'absent' })
+      : first
   if (isRefusal(named)) {
     // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
     return needsBody(bound, request)
       ? readAndClassify(exchange, bound, request)
       : refuseReading(exchange, named)
   }
+  const hidden = hiddenFrom(exchange, named)
+  if (hidden !== null) return refuseReading(exchange, hidden)
   const isEnough =
     named.kind === 'actions'
       ? takeActions(exchange, named.actions)
       : takeCandidates(exchange, named.candidates, ports)
   return isEnough ? 'continue' : readAndClassify(exchange, bound, request)
+}
+
+/** A policy asks for what stands in the body, and the body is in no format that we can read. */
+function hiddenFrom(exchange: Exchange, named: Exclude<Classification, Refusal>): Refusal | null {
+  if (exchange.body.isEmpty || hasReadableBody(exchange)) return null
+  const actions = named.kind === 'actions' ? named.actions : named.candidates
+  return areAskedFor(exchange, actions) ? judgeHiddenFacts(exchange) : null
 }
 
 /** False when a policy asks for what only the body can tell. */

@@ -1,9 +1,8 @@
-import type { AuthScheme } from '../../../core/connectors/connector.ts'
-import { stripBodyFields, stripCredentials } from '../../../core/connectors/credentials.ts'
+import type { AuthScheme, Connector } from '../../../core/connectors/connector.ts'
+import { careOfBody, stripBodyFields, stripCredentials } from '../../../core/connectors/credentials.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
-import { formatOf } from '../../../core/request/body.ts'
-import { isRefusal } from '../../../core/request/canonical.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { refuseReading } from '../refuse.ts'
@@ -24,7 +23,7 @@ export const credential: Stage = {
     stripCredentials(edit, bound.connector)
     if (secret !== null && scheme.type !== 'none')
       bound.connector.injectCredentials(edit, secret, scheme, request)
-    return carriesFields(exchange, bound) ? stripBody(exchange, bound) : 'continue'
+    return stripBody(exchange, bound, request)
   },
 }
 
@@ -42,23 +41,25 @@ function plain(type: Exclude<ConnectorEntry['auth']['type'], 'header'>): AuthSch
   return { type }
 }
 
-function carriesFields(exchange: Exchange, { connector }: BoundConnector): boolean {
-  if (connector.carriers.bodyFields.length === 0 || exchange.body.isEmpty) return false
-  return formatOf(exchange.request?.body.mediaType) !== 'opaque'
+function stripBody(
+  exchange: Exchange,
+  { connector }: BoundConnector,
+  request: CanonicalRequest,
+): StageResult | Promise<StageResult> {
+  if (exchange.body.isEmpty) return 'continue'
+  const care = careOfBody(request, connector)
+  if (care.kind === 'stream') return 'continue'
+  return care.kind === 'refusal' ? refuseReading(exchange, care) : readBody(exchange, connector, care.limit)
 }
 
-async function stripBody(exchange: Exchange, { connector }: BoundConnector): Promise<StageResult> {
-  const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(LIMITS.decidingBodyBytes))
+async function readBody(exchange: Exchange, { carriers }: Connector, limit: number): Promise<StageResult> {
+  const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(limit))
   if (bytes === null) {
-    const detail = `The body may carry a credential, so the gateway reads it; it may have at most ${LIMITS.decidingBodyBytes} bytes.`
+    const detail = `The body may carry a credential, so the gateway reads it; it may have at most ${limit} bytes.`
     return refuseReading(exchange, { code: 'body_too_large', detail })
   }
-  const info = exchange.request?.body
-  if (info?.encoding !== undefined) {
-    const detail = `The body may carry a credential, so the gateway reads it; send it without Content-Encoding.`
-    return refuseReading(exchange, { code: 'unsupported_body', detail })
-  }
-  const stripped = stripBodyFields(bytes, info?.mediaType, connector.carriers.bodyFields)
+  const contentType = headerValue(exchange.raw.rawHeaders, 'content-type')
+  const stripped = stripBodyFields(bytes, contentType, carriers.bodyFields)
   if (isRefusal(stripped)) return refuseReading(exchange, stripped)
   exchange.bodyBytes = stripped.removed ? Buffer.from(stripped.bytes) : bytes
   return 'continue'

@@ -2,7 +2,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
 import { bindingOf, sha256Hex } from '../binding.ts'
-import { hasReadableBody } from '../body-facts.ts'
+import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { describeHold } from '../hold-card.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
@@ -57,6 +57,8 @@ function isStillHeld(exchange: Exchange): boolean {
 /** A held body is read whole: the approval is for exactly these bytes, and their fields are shown and decided upon. */
 async function readWhole(exchange: Exchange, name: readonly Stage[]): Promise<StageResult> {
   if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
+  const hidden = judgeHiddenFacts(exchange)
+  if (hidden !== null) return refuseReading(exchange, hidden)
   const bytes = await exchange.body.buffer(LIMITS.heldBodyBytes)
   if (bytes === null) return refuseBody(exchange)
   exchange.bodyBytes = bytes

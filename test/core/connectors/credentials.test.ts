@@ -176,13 +176,63 @@ describe('credentials in bodies', () => {
     ['{"Token":"x"}', '{}', true],
     ['{"a":1e400, "b":"é"}', '{"a":1e400, "b":"é"}', false],
     ['[{"token":"x"}]', '[{"token":"x"}]', false],
-    ['no json', 'no json', false],
   ])('JSON %s', (body, rest, removed) => {
     expect(strip(body, 'application/json')).toEqual([rest, removed])
   })
 
   test('JSON that two parsers read differently is refused', () => {
     expect(strip('{"token":"x","token":"y"}', 'application/json')).toBe('ambiguous_request')
+  })
+
+  test.each(['no json', '{"token":"x",}', "{'token':'x'}", '{"a":1}//'])(
+    'what a lenient parser may still read as JSON is refused: %s',
+    (text) => {
+      expect(strip(text, 'application/json')).toMatch(/malformed_request|ambiguous_request/)
+    },
+  )
+
+  const part = (disposition: string, value = 'x') => `--b\r\n${disposition}\r\n\r\n${value}\r\n`
+  const named = (name: string) => part(`Content-Disposition: form-data; name="${name}"`)
+  test.each([
+    ['its plain name', named('token')],
+    ['another case', named('ToKen')],
+    ['brackets', named('token[]')],
+    ['blanks', named(' token ')],
+    ['no quotes', part('Content-Disposition: form-data; name=token')],
+    ['an extended name', part("Content-Disposition: form-data; name*=UTF-8''token")],
+    ['an escape', part('Content-Disposition: form-data; name="to\\ken"')],
+    ['a percent escape', named('to%6ben')],
+    ['a second name', part('Content-Disposition: form-data; name="a"; name="token"')],
+    [
+      'a second disposition',
+      part('Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="token"'),
+    ],
+    ['a folded line', part('Content-Disposition: form-data;\r\n name="token"')],
+    ['lines that end with LF', named('token').replaceAll('\r\n', '\n')],
+    ['a boundary behind LF', `${named('a').replace(/\r\n$/, '\n')}${named('token')}`],
+    ['a preamble', `hello\r\n${named('token')}`],
+    ['a file name', part('Content-Disposition: form-data; name="token"; filename="x"')],
+  ])('a multipart form with a credential under %s is refused', (_how, parts) => {
+    const text = `${named('channels')}${parts}--b--\r\n`
+    expect(strip(text, 'multipart/form-data; boundary=b')).toBe('unsupported_body')
+  })
+
+  test.each([
+    'multipart/form-data',
+    'multipart/form-data; boundary=a; boundary=b',
+    'multipart/mixed; boundary=b',
+  ])('a multipart body as %s is refused', (type) => {
+    expect(strip(`${named('a')}--b--`, type)).toBe('unsupported_body')
+  })
+
+  test('a multipart form without a credential passes as it is', () => {
+    const file = part(
+      'Content-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png',
+      'token=\0',
+    )
+    const text = `${named('channels')}${file}--b--\r\n`
+    expect(strip(text, 'multipart/form-data; boundary=b')).toEqual([text, false])
+    expect(strip(text, 'multipart/form-data; boundary="b"')).toEqual([text, false])
   })
 
   test('other media types pass as they are', () => {

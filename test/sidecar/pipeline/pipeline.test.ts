@@ -585,7 +585,7 @@ describe('holds', () => {
     const world = await start(HELD)
     for (const input of [
       MERGE,
-      { ...MERGE, body: 'x' },
+      { ...MERGE, headers: JSON_BODY, body: '{}' },
       { ...MERGE, target: `${MERGE.target}?a=1` },
       LIST,
       MERGE,
@@ -681,7 +681,11 @@ describe('holds', () => {
 
   it('refuses a held body above 8 MiB', async () => {
     const world = await start(HELD)
-    const exchange = await world.send({ ...MERGE, body: Buffer.alloc(8 * 1024 * 1024 + 1) })
+    const exchange = await world.send({
+      ...MERGE,
+      headers: JSON_BODY,
+      body: Buffer.alloc(8 * 1024 * 1024 + 1),
+    })
     expect(exchange.reply.status).toBe(413)
     expectRefused(world)
     expect(world.holds).toEqual([])
