@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
+import { eventually } from './eventually.ts'
 import type { Laptop } from './laptop.ts'
 import { type RawAnswer, requestBytes, sendRaw } from './raw-http.ts'
 import { openSocket, openTunnel, type Target } from './tunnel.ts'
@@ -48,6 +49,43 @@ export function testAgent(laptop: Laptop, proxyUrl = laptop.ready.agents[0]?.pro
   return { target, tunnel, send, json }
 }
 
+/** A new agent that says its name and key on the shared port. Resolves once the gateway knows it. */
+export async function keyedAgent(laptop: Laptop, name: string): Promise<TestAgent> {
+  const created = await laptop.api('POST', '/api/dashboard/agents', {
+    name,
+    runtime: 'test',
+    environment: 'test',
+  })
+  if (created.status >= 300) throw new Error(`agent ${name}: ${JSON.stringify(created.body)}`)
+  const url = new URL(laptop.ready.gateway_url)
+  url.username = name
+  url.password = String(created.body['api_key'])
+  const agent = testAgent(laptop, url.href)
+  const probe = requestBytes('GET', 'http://nobody.invalid/', [
+    ['Host', 'nobody.invalid'],
+    ['Proxy-Authorization', agent.target.proxyAuthorization ?? ''],
+  ])
+  await eventually(`the gateway knows ${name}`, async () => {
+    const socket = await openSocket(agent.target.port)
+    const { status } = await sendRaw(socket, probe).finally(() => socket.destroy())
+    return status === 407 ? null : status
+  })
+  return agent
+}
+
+/** A new agent with a port of its own. */
+export async function portAgent(laptop: Laptop, name: string): Promise<TestAgent> {
+  const token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
+  const answer = await fetch(`${laptop.ready.gateway_url}/internal/agents/register`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  })
+  const body = (await answer.json()) as Record<string, unknown>
+  if (!answer.ok) throw new Error(`agent ${name}: ${JSON.stringify(body)}`)
+  return testAgent(laptop, String(body['proxy_url']))
+}
+
 function basicOf(url: URL): string {
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   return `Basic ${Buffer.from(pair).toString('base64')}`
@@ -60,7 +98,8 @@ const WAYS: Readonly<Record<Way, (target: Target, request: AgentRequest) => Prom
   'port-h1': overTunnel,
 }
 
-function bytesOf(request: AgentRequest, targetForm: string, extra: Headers = []): Buffer {
+/** Host first unless the request brings its own, then `extra`, then what was given. */
+export function bytesOf(request: AgentRequest, targetForm: string, extra: Headers = []): Buffer {
   const given = request.headers ?? []
   const host: Headers = given.some(([name]) => name.toLowerCase() === 'host') ? [] : [['Host', request.host]]
   return requestBytes(request.method, targetForm, [...host, ...extra, ...given], request.body)
@@ -91,27 +130,43 @@ const HOP_BY_HOP = /^(host|connection|transfer-encoding|keep-alive|content-lengt
 async function overHttp2(target: Target, request: AgentRequest): Promise<RawAnswer> {
   const socket = await openTunnel(target, request.host, ['h2'])
   const session = connectHttp2(`https://${request.host}`, { createConnection: () => socket })
-  const headers: Record<string, string> = { ':method': request.method, ':path': request.target }
-  for (const [name, value] of request.headers ?? []) {
-    if (!HOP_BY_HOP.test(name)) headers[name.toLowerCase()] = value
-  }
+  const headers = (request.headers ?? []).filter(([name]) => !HOP_BY_HOP.test(name))
   try {
-    return await new Promise<RawAnswer>((resolve, reject) => {
-      const stream = session.request(headers)
-      const chunks: Buffer[] = []
-      let status = 0
-      let fields = new Map<string, string>()
-      stream.on('response', (answer) => {
-        status = Number(answer[':status'])
-        fields = new Map(Object.entries(answer).map(([name, value]) => [name, String(value)]))
-      })
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('end', () => resolve({ status, headers: fields, body: Buffer.concat(chunks) }))
-      stream.on('error', reject)
-      session.on('error', reject)
-      stream.end(request.body)
-    })
+    return await sendHttp2(session, { ...request, headers })
   } finally {
     session.destroy()
   }
+}
+
+/** One request on an open session; a Host among the headers becomes `:authority`. Rejects when the stream is reset. */
+export function sendHttp2(session: ClientHttp2Session, request: AgentRequest): Promise<RawAnswer> {
+  const headers: Record<string, string | string[]> = {
+    ':method': request.method,
+    ':path': request.target,
+    ':authority': request.host,
+  }
+  for (const [name, value] of request.headers ?? []) addField(headers, name.toLowerCase(), value)
+  return new Promise<RawAnswer>((resolve, reject) => {
+    const stream = session.request(headers, { endStream: request.body === undefined })
+    const chunks: Buffer[] = []
+    let status = 0
+    let fields = new Map<string, string>()
+    stream.on('response', (answer) => {
+      status = Number(answer[':status'])
+      fields = new Map(Object.entries(answer).map(([name, value]) => [name, String(value)]))
+    })
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('end', () => resolve({ status, headers: fields, body: Buffer.concat(chunks) }))
+    stream.on('error', reject)
+    stream.on('close', () => reject(new Error(`the stream was reset with code ${stream.rstCode}`)))
+    session.once('error', reject)
+    if (request.body !== undefined) stream.end(request.body)
+  })
+}
+
+function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
+  const before = headers[name === 'host' ? ':authority' : name]
+  if (name === 'host') headers[':authority'] = value
+  else if (before === undefined) headers[name] = value
+  else headers[name] = [...(Array.isArray(before) ? before : [before]), value]
 }

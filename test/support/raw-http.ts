@@ -11,11 +11,15 @@ export type RawAnswer = {
  * Sends bytes exactly as given and reads one answer: the client for requests that no HTTP library would send.
  * Rejects when the connection closes before the answer is complete, unless the answer's end is the close itself.
  */
-export function sendRaw(socket: Duplex, bytes: Buffer | string): Promise<RawAnswer> {
+export function sendRaw(
+  socket: Duplex,
+  bytes: Buffer | string,
+  options: { readonly isHead?: boolean } = {},
+): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let buffered: Buffer = Buffer.alloc(0)
     const settle = (isClosed: boolean) => {
-      const answer = parseAnswer(buffered, isClosed)
+      const answer = parseAnswer(buffered, isClosed, options.isHead === true)
       if (answer === null)
         return isClosed
           ? fail(new Error(`closed after ${JSON.stringify(buffered.toString('latin1'))}`))
@@ -57,18 +61,19 @@ export function requestBytes(
   ])
 }
 
-function parseAnswer(bytes: Buffer, isClosed: boolean): RawAnswer | null {
+function parseAnswer(bytes: Buffer, isClosed: boolean, isHead: boolean): RawAnswer | null {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return null
   const lines = bytes.subarray(0, end).toString('latin1').split('\r\n')
   const status = Number(lines[0]?.split(' ')[1])
-  if (status >= 100 && status < 200 && status !== 101) return parseAnswer(bytes.subarray(end + 4), isClosed)
+  if (status >= 100 && status < 200 && status !== 101)
+    return parseAnswer(bytes.subarray(end + 4), isClosed, isHead)
   const headers = new Map<string, string>()
   for (const line of lines.slice(1)) {
     const colon = line.indexOf(':')
     headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
   }
-  const body = bodyOf(bytes.subarray(end + 4), status, headers, isClosed)
+  const body = isHead ? Buffer.alloc(0) : bodyOf(bytes.subarray(end + 4), status, headers, isClosed)
   return body === null ? null : { status, headers, body }
 }
 
