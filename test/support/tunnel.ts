@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
 import tls from 'node:tls'
 
 /** How a subject is reached: through CONNECT, or as a server that terminates TLS itself. */
@@ -26,12 +26,18 @@ export async function openTunnel(
   if (target.via === 'connect') await sendConnect(socket, target, host)
   const secured = tls.connect({
     socket,
-    servername: host,
+    ...nameOf(host),
     ALPNProtocols: [...alpn],
     ...(target.ca === null ? { rejectUnauthorized: false } : { ca: target.ca }),
   })
   await new Promise<void>((resolve, reject) => secured.once('secureConnect', resolve).once('error', reject))
   return secured
+}
+
+/** An address has no SNI; its certificate is checked against the address itself. */
+function nameOf(host: string): { servername: string; host?: string } {
+  const bare = host.replace(/^\[|\]$/g, '')
+  return isIP(bare) === 0 ? { servername: host } : { servername: '', host: bare }
 }
 
 function sendConnect(socket: Socket, target: Target, host: string): Promise<void> {

@@ -42,7 +42,7 @@ beforeAll(async () => {
     generic('metadata', '169.254.169.254', ''),
     generic('private', '10.0.0.1', ''),
     generic('nat64', '64:ff9b::7f00:1', ''),
-    generic('mapped', '::ffff:127.0.0.1', ''),
+    generic('mapped', '::ffff:7f00:1', ''),
     generic('redirected', 'redirected.example', `  upstream: { url: 'https://127.0.0.1:${inner.port}' }\n`),
   ].join('')
   laptop = await startLaptop({ manifests: { 'egress.yaml': manifests } })
@@ -81,7 +81,7 @@ test.each([
   expect(recorder().seen).toHaveLength(0)
 })
 
-test.each(['127.0.0.1', 'localhost', '169.254.169.254', '10.0.0.1'])(
+test.each(['127.0.0.1', 'localhost', '169.254.169.254', '10.0.0.1', '[64:ff9b::7f00:1]', '[::ffff:7f00:1]'])(
   '%s is never dialled by default',
   async (host) => {
     const answer = await agent.json({ method: 'GET', host, target: '/' })
