@@ -13,6 +13,8 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
+const HOP_LENGTHS: ReadonlySet<number> = new Set([...HOP_BY_HOP].map((name) => name.length))
+
 /** Ours to write anew: Host from the target, Expect was answered by us, an h2c offer is not ours to pass on. */
 const REQUEST_ONLY: ReadonlySet<string> = new Set(['host', 'expect', 'http2-settings'])
 
@@ -33,24 +35,21 @@ export function outboundHeaders(raw: RawHeaders, host: string, length: number | 
   return out
 }
 
-/** The answer's end-to-end fields as latin-1 pairs; framing is left to whoever writes them. */
-export function inboundHeaders(raw: unknown): string[] {
-  const pairs = latin1Pairs(raw)
-  const named = connectionTokens(pairs)
+/** The answer's end-to-end fields; framing is left to whoever writes them. */
+export function inboundHeaders(raw: RawHeaders): string[] {
+  const named = connectionTokens(raw)
   const out: string[] = []
-  for (let at = 0; at + 1 < pairs.length; at += 2) {
-    const name = pairs[at] ?? ''
-    const lower = name.toLowerCase()
-    if (HOP_BY_HOP.has(lower) || named?.has(lower) === true) continue
-    out.push(name, pairs[at + 1] ?? '')
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? ''
+    if (isHopByHop(name) || named?.has(name.toLowerCase()) === true) continue
+    out.push(name, raw[at + 1] ?? '')
   }
   return out
 }
 
-/** Everything, as for the head of a 101 that is handed on as it came. */
-export function latin1Pairs(raw: unknown): string[] {
-  if (!Array.isArray(raw)) return []
-  return raw.map((field: Buffer | string) => (typeof field === 'string' ? field : field.toString('latin1')))
+/** Most names are told by their length alone. */
+function isHopByHop(name: string): boolean {
+  return HOP_LENGTHS.has(name.length) && HOP_BY_HOP.has(name.toLowerCase())
 }
 
 function connectionTokens(raw: RawHeaders): Set<string> | null {

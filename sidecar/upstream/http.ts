@@ -5,11 +5,11 @@ import { headerValue } from '../../core/request/headers.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { abortReason } from './abort-reason.ts'
-import { tapBody } from './body-tap.ts'
 import type { Dialer } from './dial.ts'
 import { outboundHeaders } from './headers.ts'
+import type { UpstreamConnection, WireRequest } from './http1/connection.ts'
+import { createPool } from './http1/pool.ts'
 import { createIdleWatch } from './idle.ts'
-import { createPools } from './pools.ts'
 import { Relay } from './relay.ts'
 import type { UpstreamTarget } from './target.ts'
 import { createTunnels } from './tunnel.ts'
@@ -43,7 +43,7 @@ export type UpstreamDeps = {
 }
 
 export function createUpstream(deps: UpstreamDeps): Upstream {
-  const pools = createPools(deps.dialer)
+  const pool = createPool(deps.dialer, deps.monotonicMs)
   const idle = createIdleWatch(deps.idleTimeoutMs ?? LIMITS.idleTimeoutMs)
   const tunnels = createTunnels({ dialer: deps.dialer, idle, monotonicMs: deps.monotonicMs })
 
@@ -64,8 +64,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       exchange.outcome.upstreamStartedAt = deps.monotonicMs()
-      const body = bodyOf(outbound, watch.touch)
-      pools.of(outbound.target).dispatch(dispatchOptions(exchange, outbound, body), relay)
+      const request = wireRequest(exchange, outbound, watch.touch)
+      const kept = pool.take(outbound.target)
+      if (kept === null) dialAndSend(outbound.target, request, relay)
+      else sendOn(kept, request, relay)
       await relay.done
       if (spliced !== null) await spliced
     } finally {
@@ -73,42 +75,51 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     }
   }
 
-  async function close(): Promise<void> {
+  function dialAndSend(target: UpstreamTarget, request: WireRequest, relay: Relay): void {
+    pool.dial(target).then(
+      (connection) => {
+        // Whoever asked has gone meanwhile: nothing was sent, and nobody waits for this connection.
+        if (relay.isOver) connection.socket.destroy()
+        else sendOn(connection, request, relay)
+      },
+      (error: Error) => relay.error(error),
+    )
+  }
+
+  function close(): Promise<void> {
     idle.stop()
-    await pools.close()
+    pool.close()
+    return Promise.resolve()
   }
 
   return { forward, tunnel: tunnels.open, close }
 }
 
-function dispatchOptions(exchange: Exchange, outbound: Outbound, body: Buffer | Readable | null) {
-  const { target, rawHeaders } = outbound
-  const length = Buffer.isBuffer(body) ? body.length : undefined
-  const upgrade =
-    exchange.kind === 'upgrade' && exchange.request?.isUpgrade !== false
-      ? headerValue(rawHeaders, 'upgrade')
-      : undefined
+function sendOn(connection: UpstreamConnection, request: WireRequest, relay: Relay): void {
+  relay.startsOn(connection)
+  connection.send(request, relay)
+}
+
+function wireRequest(exchange: Exchange, outbound: Outbound, touch: () => void): WireRequest {
+  const { target, method, body, rawHeaders, onBodyChunk } = outbound
+  const isWhole = body === null || Buffer.isBuffer(body)
+  if (body !== null && isWhole) onBodyChunk?.(body)
   return {
+    method,
     path: target.pathPrefix + outbound.path,
-    method: outbound.method,
-    headers: outboundHeaders(rawHeaders, target.hostHeader, length),
+    headers: outboundHeaders(rawHeaders, target.hostHeader, isWhole ? body?.length : undefined),
+    upgrade: upgradeOf(exchange, rawHeaders),
     body,
-    // The library would pipeline what it takes for idempotent; one request at a time per connection is the rule.
-    idempotent: false,
-    ...(upgrade === undefined ? {} : { upgrade }),
+    onBodyChunk(chunk) {
+      touch()
+      onBodyChunk?.(chunk)
+    },
   }
 }
 
-function bodyOf(outbound: Outbound, touch: () => void): Buffer | Readable | null {
-  const { body, onBodyChunk } = outbound
-  if (body === null || Buffer.isBuffer(body)) {
-    if (body !== null) onBodyChunk?.(body)
-    return body
-  }
-  return tapBody(body, (chunk) => {
-    touch()
-    onBodyChunk?.(chunk)
-  })
+function upgradeOf(exchange: Exchange, rawHeaders: RawHeaders): string | null {
+  const isUpgrade = exchange.kind === 'upgrade' && exchange.request?.isUpgrade !== false
+  return isUpgrade ? (headerValue(rawHeaders, 'upgrade') ?? null) : null
 }
 
 function silent(host: string): ChaperoneError {

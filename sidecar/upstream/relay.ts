@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream'
-import type { Dispatcher } from 'undici'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
-import { inboundHeaders, latin1Pairs } from './headers.ts'
+import { inboundHeaders } from './headers.ts'
+import type { ResponseHandler, UpstreamConnection } from './http1/connection.ts'
+import type { ResponseHead } from './http1/response-head.ts'
 import type { IdleEntry } from './idle.ts'
 
 export type RelayHooks = {
@@ -16,14 +17,13 @@ export type RelayHooks = {
  * Carries one upstream answer to the agent: interim answers, head, chunks as they come, trailers, and back-pressure.
  * `done` settles once. It rejects only when the agent was not answered yet, so that somebody can still do so.
  */
-export class Relay implements Dispatcher.DispatchHandler {
+export class Relay implements ResponseHandler {
   readonly done: Promise<void>
   readonly #exchange: Exchange
   readonly #hooks: RelayHooks
   #settle: { resolve(): void; reject(error: unknown): void }
-  #controller: Dispatcher.DispatchController | null = null
+  #connection: UpstreamConnection | null = null
   #stream: ReplyStream | null = null
-  #cause: Error | null = null
   #isOver = false
 
   constructor(exchange: Exchange, hooks: RelayHooks) {
@@ -34,77 +34,63 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#hooks = hooks
   }
 
+  /** True once it was answered, cut or failed: nothing must be sent for it any more. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** The connection that it runs on, once there is one. */
+  startsOn(connection: UpstreamConnection): void {
+    this.#connection = connection
+  }
+
   /** Ends it from our side: the agent left, the kill switch fired, or nothing moved for too long. */
   cut(cause: Error): void {
-    if (this.#isOver) return
-    this.#cause = cause
-    if (this.#controller === null) this.#fail(cause)
-    else this.#controller.abort(cause)
+    if (this.#connection === null) this.error(cause)
+    else if (!this.#isOver) this.#connection.abort(cause)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#cause !== null) controller.abort(this.#cause)
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  interim(status: number, headers: readonly string[]): void {
     this.#hooks.idle.touch()
-    const headers = inboundHeaders(controller.rawHeaders)
-    const { reply, raw, outcome } = this.#exchange
-    if (status < 200) {
-      reply.interim(status, headers)
-      return
-    }
+    this.#exchange.reply.interim(status, inboundHeaders(headers))
+  }
+
+  head(status: number, headers: readonly string[], hasBody: boolean): void {
+    this.#hooks.idle.touch()
+    const { reply, outcome } = this.#exchange
     outcome.upstreamHeadAt = this.#hooks.monotonicMs()
     outcome.status = status
     outcome.errorType = errorTypeOf(status)
-    const hasBody = raw.method !== 'HEAD' && status !== 204 && status !== 304
-    this.#stream = reply.stream(status, headers, hasBody)
+    this.#stream = reply.stream(status, inboundHeaders(headers), hasBody)
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  data(chunk: Buffer): boolean {
     this.#hooks.idle.touch()
-    if (this.#stream === null || this.#stream.write(chunk)) return
-    controller.pause()
+    if (this.#stream === null || this.#stream.write(chunk)) return true
     this.#stream.onDrain(() => {
       this.#hooks.idle.touch()
-      controller.resume()
+      if (!this.#isOver) this.#connection?.resume()
     })
+    return false
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
+  end(trailers: readonly string[]): void {
     if (this.#isOver) return
-    const trailers = latin1Pairs(controller.rawTrailers)
     if (trailers.length > 0) this.#stream?.end(trailers)
     else this.#stream?.end()
     this.#over()
     this.#settle.resolve()
   }
 
-  onRequestUpgrade(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    _headers: unknown,
-    socket: Duplex,
-  ): void {
-    socket.on('error', (error) => socket.destroy(error))
+  upgrade({ status, headers }: ResponseHead, socket: Duplex): void {
     this.#exchange.outcome.upstreamHeadAt = this.#hooks.monotonicMs()
     this.#exchange.outcome.status = status
     this.#over()
-    this.#hooks.onUpgrade(headText(status, latin1Pairs(controller.rawHeaders)), socket)
+    this.#hooks.onUpgrade(headText(status, headers), socket)
     this.#settle.resolve()
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(this.#cause ?? error)
-  }
-
-  #over(): void {
-    this.#isOver = true
-    this.#hooks.idle.end()
-  }
-
-  #fail(error: Error): void {
+  error(error: Error): void {
     if (this.#isOver) return
     this.#over()
     const failure = asFailure(error, this.#hooks.upstreamHost)
@@ -117,6 +103,11 @@ export class Relay implements Dispatcher.DispatchHandler {
     outcome.note = 'cut'
     this.#stream.destroy()
     this.#settle.resolve()
+  }
+
+  #over(): void {
+    this.#isOver = true
+    this.#hooks.idle.end()
   }
 }
 

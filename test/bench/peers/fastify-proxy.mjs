@@ -12,6 +12,8 @@ await app.register(proxy, {
   undici: {
     connections: 512,
     pipelining: 1,
+    // Its own default is not to verify.
+    tls: { rejectUnauthorized: true },
     connect: { ca: readFileSync(process.env.CA_FILE), servername: 'api.openai.com' },
   },
   preHandler: async (request, reply) => {

@@ -1,0 +1,272 @@
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { sendBody } from './request-body.ts'
+import { declaredLength, type RequestFraming, type RequestLine, requestHead } from './request-head.ts'
+import {
+  type BodyDecoder,
+  type BodySink,
+  ChunkedDecoder,
+  CloseDecoder,
+  LengthDecoder,
+} from './response-body.ts'
+import { type Asked, type ResponseHead, readResponseHead } from './response-head.ts'
+
+export type WireRequest = RequestLine & {
+  readonly body: Buffer | Readable | null
+  /** Sees every chunk of a streamed body. */
+  readonly onBodyChunk: (chunk: Buffer) => void
+}
+
+/** What becomes of one request. After `end`, `upgrade` or `error` nothing more is called. */
+export type ResponseHandler = {
+  interim(status: number, headers: readonly string[]): void
+  head(status: number, headers: readonly string[], hasBody: boolean): void
+  /** False: stop reading until `resume`. */
+  data(chunk: Buffer): boolean
+  end(trailers: readonly string[]): void
+  upgrade(head: ResponseHead, socket: Socket): void
+  error(error: Error): void
+}
+
+export type ConnectionOwner = {
+  /** It may be used again. `keepAliveSeconds` is what the server said of its patience. */
+  idle(connection: UpstreamConnection, keepAliveSeconds: number | null): void
+  closed(connection: UpstreamConnection): void
+}
+
+/** Head and body up to this size leave as one write: one TLS record, one system call. */
+const JOIN_BYTES = 16 * 1024
+const MAX_INTERIMS = 64
+
+/**
+ * One connection to an upstream, one request at a time. It is used again only when the answer ended where its framing
+ * said, the request was sent whole, and not a byte came besides.
+ */
+export class UpstreamConnection implements BodySink {
+  readonly socket: Socket
+  readonly #owner: ConnectionOwner
+  #handler: ResponseHandler | null = null
+  #asked: Asked = { isHead: false, isUpgrade: false }
+  #decoder: BodyDecoder | null = null
+  #held: Buffer | null = null
+  #keepAlive = false
+  #keepAliveSeconds: number | null = null
+  #interims = 0
+  /** Stops the request's body; null when it was sent whole. */
+  #stopSending: (() => void) | null = null
+
+  constructor(socket: Socket, owner: ConnectionOwner) {
+    this.socket = socket
+    this.#owner = owner
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('error', this.#onError)
+    socket.on('close', this.#onClose)
+  }
+
+  get isUsable(): boolean {
+    const { socket } = this
+    return this.#handler === null && socket.writable && !socket.destroyed && !socket.readableEnded
+  }
+
+  /** Sends one request. What cannot be sent at all is reported like any other failure. */
+  send(request: WireRequest, handler: ResponseHandler): void {
+    this.#handler = handler
+    this.#asked = { isHead: request.method === 'HEAD', isUpgrade: request.upgrade !== null }
+    this.#interims = 0
+    this.#keepAlive = false
+    try {
+      this.#write(request)
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  pause(): void {
+    this.socket.pause()
+  }
+
+  resume(): void {
+    this.socket.resume()
+  }
+
+  /** Ends what is under way and the connection with it. */
+  abort(cause: Error): void {
+    this.#fail(cause)
+  }
+
+  #write(request: WireRequest): void {
+    const { body } = request
+    if (body === null) {
+      this.socket.write(requestHead(request, { kind: 'none' }), 'latin1')
+    } else if (body instanceof Readable) this.#writeStream(request, body)
+    else this.#writeWhole(request, body)
+  }
+
+  #writeWhole(request: WireRequest, body: Buffer): void {
+    const head = requestHead(request, { kind: 'length', length: body.length })
+    if (body.length <= JOIN_BYTES) {
+      const whole = Buffer.allocUnsafe(head.length + body.length)
+      whole.write(head, 0, 'latin1')
+      whole.set(body, head.length)
+      this.socket.write(whole)
+      return
+    }
+    this.socket.cork()
+    this.socket.write(head, 'latin1')
+    this.socket.write(body)
+    this.socket.uncork()
+  }
+
+  #writeStream(request: WireRequest, source: Readable): void {
+    const declared = declaredLength(request.headers)
+    const length = declared === null ? null : Number(declared)
+    const framing: RequestFraming = length === null ? { kind: 'chunked' } : { kind: 'length', length }
+    this.socket.write(requestHead(request, framing), 'latin1')
+    this.#stopSending = sendBody(source, {
+      ...{ socket: this.socket, length, onChunk: request.onBodyChunk },
+      onFinished: () => {
+        this.#stopSending = null
+      },
+      onFailed: (error) => {
+        this.#stopSending = null
+        this.#fail(error)
+      },
+    })
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const handler = this.#handler
+    // An answer that nobody asked for: whatever it is, it must not be taken for the answer to the next request.
+    if (handler === null) this.socket.destroy()
+    else this.#read(chunk, handler)
+  }
+
+  #read(chunk: Buffer, handler: ResponseHandler): void {
+    try {
+      if (this.#decoder !== null) {
+        this.#feed(this.#decoder, chunk)
+        return
+      }
+      const bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
+      this.#held = null
+      this.#readHeads(bytes, handler)
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  /** Interim answers, then the one that counts. */
+  #readHeads(first: Buffer, handler: ResponseHandler): void {
+    let bytes: Buffer | null = first
+    while (bytes !== null && this.#handler === handler && this.#decoder === null) {
+      const result = readResponseHead(bytes, this.#asked)
+      if (result.kind === 'malformed') {
+        this.#fail(new Error(`the answer is malformed: ${result.detail}`))
+        return
+      }
+      if (result.kind === 'incomplete') {
+        this.#held = bytes
+        return
+      }
+      const rest: Buffer | null = result.end < bytes.length ? bytes.subarray(result.end) : null
+      bytes = this.#take(result.head, rest, handler)
+    }
+  }
+
+  /** Returns the bytes in which the next head is to be looked for. */
+  #take(head: ResponseHead, rest: Buffer | null, handler: ResponseHandler): Buffer | null {
+    if (head.status === 101) this.#upgrade(head, rest, handler)
+    else if (head.status < 200) {
+      this.#interims += 1
+      if (this.#interims > MAX_INTERIMS) this.#fail(new Error('the answer has too many interim answers'))
+      else handler.interim(head.status, head.headers)
+      return rest
+    } else this.#begin(head, rest, handler)
+    return null
+  }
+
+  #begin({ status, headers, framing }: ResponseHead, rest: Buffer | null, handler: ResponseHandler): void {
+    this.#keepAlive = framing.keepAlive
+    this.#keepAliveSeconds = framing.keepAliveSeconds
+    handler.head(status, headers, framing.body !== 'none')
+    if (this.#handler !== handler) return
+    if (framing.body === 'none') {
+      if (rest !== null) this.#keepAlive = false
+      this.complete([])
+      return
+    }
+    const decoder = this.#decoderFor(framing)
+    this.#decoder = decoder
+    if (rest !== null) this.#feed(decoder, rest)
+  }
+
+  #decoderFor(framing: ResponseHead['framing']): BodyDecoder {
+    if (framing.body === 'length') return new LengthDecoder(this, framing.length)
+    return framing.body === 'chunked' ? new ChunkedDecoder(this) : new CloseDecoder(this)
+  }
+
+  #feed(decoder: BodyDecoder, bytes: Buffer): void {
+    const rest = decoder.feed(bytes)
+    if (decoder.problem !== null) this.#fail(new Error(`the answer is malformed: ${decoder.problem}`))
+    // The answer was good; what came behind it was not asked for.
+    else if (rest !== null) this.socket.destroy()
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#handler?.data(chunk) === false) this.socket.pause()
+  }
+
+  complete(trailers: readonly string[]): void {
+    const handler = this.#handler
+    const isWhole = this.#stopSending === null
+    this.#settle()
+    if (this.#keepAlive && isWhole && this.socket.writable) {
+      this.socket.resume()
+      this.#owner.idle(this, this.#keepAliveSeconds)
+    } else this.socket.destroy()
+    handler?.end(trailers)
+  }
+
+  #upgrade(head: ResponseHead, rest: Buffer | null, handler: ResponseHandler): void {
+    const { socket } = this
+    socket.removeListener('data', this.#onData)
+    socket.removeListener('end', this.#onEnd)
+    socket.removeListener('error', this.#onError)
+    socket.removeListener('close', this.#onClose)
+    socket.on('error', () => socket.destroy())
+    socket.pause()
+    this.#settle()
+    this.#owner.closed(this)
+    if (rest !== null) socket.unshift(rest)
+    handler.upgrade(head, socket)
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#decoder instanceof CloseDecoder) this.#decoder.complete()
+    else this.#fail(new Error('the connection ended before the answer did'))
+  }
+
+  readonly #onError = (error: Error): void => this.#fail(error)
+
+  readonly #onClose = (): void => {
+    this.#owner.closed(this)
+    this.#fail(new Error('the connection closed before the answer was complete'))
+  }
+
+  #fail(error: Error): void {
+    const handler = this.#handler
+    this.#settle()
+    this.socket.destroy()
+    handler?.error(error)
+  }
+
+  /** Forgets the request. */
+  #settle(): void {
+    this.#handler = null
+    this.#decoder = null
+    this.#held = null
+    this.#stopSending?.()
+    this.#stopSending = null
+  }
+}

@@ -1,0 +1,99 @@
+import type { Dialer } from '../dial.ts'
+import type { UpstreamTarget } from '../target.ts'
+import { type ConnectionOwner, UpstreamConnection } from './connection.ts'
+
+export type Pool = {
+  /** An idle connection of the target, the one used last; null when a new one has to be dialled. */
+  take(target: UpstreamTarget): UpstreamConnection | null
+  /** A new connection, in use. No cap on their number: concurrency is limited per agent, in front. */
+  dial(target: UpstreamTarget): Promise<UpstreamConnection>
+  /** Destroys all connections; what runs on them fails. */
+  close(): void
+}
+
+type Idle = { readonly connection: UpstreamConnection; readonly until: number }
+
+/** Below the 5 s after which many servers close, so that a request seldom meets a connection that is just going. */
+const KEEP_ALIVE_MS = 4_000
+const KEEP_ALIVE_MAX_MS = 60_000
+/** How much earlier than the server says we stop using a connection. */
+const MARGIN_MS = 1_000
+const SWEEP_MS = 1_000
+const MAX_IDLE_PER_TARGET = 256
+
+export function createPool(dialer: Dialer, monotonicMs: () => number): Pool {
+  const idle = new Map<string, Idle[]>()
+  const open = new Set<UpstreamConnection>()
+  let timer: NodeJS.Timeout | undefined
+
+  function ownerOf(key: string): ConnectionOwner {
+    return {
+      idle(connection, keepAliveSeconds) {
+        const ms = patience(keepAliveSeconds)
+        const stack = idle.get(key) ?? []
+        if (ms <= 0 || stack.length >= MAX_IDLE_PER_TARGET) {
+          connection.socket.destroy()
+          return
+        }
+        if (stack.length === 0) idle.set(key, stack)
+        stack.push({ connection, until: monotonicMs() + ms })
+        timer ??= setInterval(sweep, SWEEP_MS).unref()
+      },
+      closed(connection) {
+        open.delete(connection)
+        forget(key, connection)
+      },
+    }
+  }
+
+  function forget(key: string, connection: UpstreamConnection): void {
+    const stack = idle.get(key)
+    const at = stack?.findIndex((entry) => entry.connection === connection) ?? -1
+    if (stack === undefined || at === -1) return
+    stack.splice(at, 1)
+    if (stack.length === 0) idle.delete(key)
+  }
+
+  function sweep(): void {
+    const now = monotonicMs()
+    for (const stack of idle.values()) destroyExpired(stack, now)
+    if (idle.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function take(target: UpstreamTarget): UpstreamConnection | null {
+    const stack = idle.get(target.key)
+    if (stack === undefined) return null
+    const now = monotonicMs()
+    for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+      if (entry.until > now && entry.connection.isUsable) return entry.connection
+      entry.connection.socket.destroy()
+    }
+    idle.delete(target.key)
+    return null
+  }
+
+  async function dial(target: UpstreamTarget): Promise<UpstreamConnection> {
+    const connection = new UpstreamConnection(await dialer.dial(target), ownerOf(target.key))
+    open.add(connection)
+    return connection
+  }
+
+  function close(): void {
+    clearInterval(timer)
+    for (const connection of open) connection.abort(new Error('the gateway is stopping'))
+  }
+
+  return { take, dial, close }
+}
+
+/** They leave the stack by themselves when they have closed. */
+function destroyExpired(stack: readonly Idle[], now: number): void {
+  for (const { connection, until } of stack) if (until <= now) connection.socket.destroy()
+}
+
+function patience(keepAliveSeconds: number | null): number {
+  if (keepAliveSeconds === null) return KEEP_ALIVE_MS
+  return Math.min(keepAliveSeconds * 1_000 - MARGIN_MS, KEEP_ALIVE_MAX_MS)
+}

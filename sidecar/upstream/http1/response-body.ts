@@ -1,0 +1,158 @@
+import { parseFields } from './response-head.ts'
+
+/** Where a decoder puts what it finds. */
+export type BodySink = {
+  data(chunk: Buffer): void
+  /** The body is complete. Trailers as name, value, …; empty when there are none. */
+  complete(trailers: readonly string[]): void
+}
+
+/** Takes a body out of the bytes behind a head. */
+export type BodyDecoder = {
+  /** Returns what lies behind the body once that is complete, else null. After `problem` is set nothing is read. */
+  feed(bytes: Buffer): Buffer | null
+  readonly isDone: boolean
+  readonly problem: string | null
+}
+
+const NO_TRAILERS: readonly string[] = []
+
+export class LengthDecoder implements BodyDecoder {
+  isDone = false
+  readonly problem = null
+  readonly #sink: BodySink
+  #left: number
+
+  constructor(sink: BodySink, length: number) {
+    this.#sink = sink
+    this.#left = length
+  }
+
+  feed(bytes: Buffer): Buffer | null {
+    if (bytes.length < this.#left) {
+      this.#left -= bytes.length
+      this.#sink.data(bytes)
+      return null
+    }
+    const rest = bytes.length === this.#left ? null : bytes.subarray(this.#left)
+    this.isDone = true
+    this.#sink.data(rest === null ? bytes : bytes.subarray(0, this.#left))
+    this.#sink.complete(NO_TRAILERS)
+    return rest
+  }
+}
+
+/** Only the end of the connection ends it; whoever sees that calls `complete`. */
+export class CloseDecoder implements BodyDecoder {
+  isDone = false
+  readonly problem = null
+  readonly #sink: BodySink
+
+  constructor(sink: BodySink) {
+    this.#sink = sink
+  }
+
+  feed(bytes: Buffer): Buffer | null {
+    this.#sink.data(bytes)
+    return null
+  }
+
+  complete(): void {
+    this.isDone = true
+    this.#sink.complete(NO_TRAILERS)
+  }
+}
+
+const SIZE_LINE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
+const LINE_END = Buffer.from('\r\n')
+const CR = 13
+const LF = 10
+const MAX_SIZE_LINE = 4_096
+const MAX_TRAILER_BYTES = 64 * 1024
+
+export class ChunkedDecoder implements BodyDecoder {
+  isDone = false
+  problem: string | null = null
+  readonly #sink: BodySink
+  #expects: 'size' | 'data' | 'data-end' | 'trailer' = 'size'
+  #left = 0
+  /** The start of a line whose end has not come yet. */
+  #held: Buffer | null = null
+  #trailers = ''
+
+  constructor(sink: BodySink) {
+    this.#sink = sink
+  }
+
+  feed(bytes: Buffer): Buffer | null {
+    let rest = this.#held === null ? bytes : Buffer.concat([this.#held, bytes])
+    this.#held = null
+    while (rest.length > 0 && !this.isDone && this.problem === null) {
+      const used = this.#expects === 'data' ? this.#takeData(rest) : this.#takeLine(rest)
+      if (used === 0) {
+        this.#held = rest
+        return null
+      }
+      rest = rest.subarray(used)
+    }
+    return this.isDone && rest.length > 0 ? rest : null
+  }
+
+  #takeData(bytes: Buffer): number {
+    const used = Math.min(bytes.length, this.#left)
+    this.#left -= used
+    if (this.#left === 0) this.#expects = 'data-end'
+    this.#sink.data(used === bytes.length ? bytes : bytes.subarray(0, used))
+    return used
+  }
+
+  /** Bytes of the line and its CRLF, or 0 when it is not complete. */
+  #takeLine(bytes: Buffer): number {
+    const end = bytes.indexOf(LINE_END)
+    const limit = this.#expects === 'trailer' ? MAX_TRAILER_BYTES : MAX_SIZE_LINE
+    if ((end === -1 ? bytes.length : end) > limit) return this.#fail('a line between its chunks is too long')
+    if (end === -1) return this.#checkUnfinished(bytes)
+    const line = bytes.toString('latin1', 0, end)
+    if (this.#expects === 'size') this.#sizeLine(line)
+    else if (this.#expects === 'trailer') this.#trailerLine(line)
+    else if (line === '') this.#expects = 'size'
+    else return this.#fail('a chunk is longer than its size says')
+    return end + 2
+  }
+
+  #checkUnfinished(bytes: Buffer): number {
+    const isBroken = this.#expects === 'data-end' ? bytes[0] !== CR || bytes.length > 1 : bytes.includes(LF)
+    return isBroken ? this.#fail('its chunks are not separated by CRLF') : 0
+  }
+
+  #sizeLine(line: string): void {
+    const digits = SIZE_LINE.exec(line)?.[1]
+    if (digits === undefined) {
+      this.#fail('a chunk size is not a hexadecimal number')
+      return
+    }
+    this.#left = Number.parseInt(digits, 16)
+    this.#expects = this.#left === 0 ? 'trailer' : 'data'
+  }
+
+  #trailerLine(line: string): void {
+    if (line !== '') {
+      this.#trailers += this.#trailers === '' ? line : `\r\n${line}`
+      if (this.#trailers.length > MAX_TRAILER_BYTES) this.#fail('its trailers are too long')
+      return
+    }
+    const trailers: string[] = []
+    const detail = this.#trailers === '' ? null : parseFields(this.#trailers, 0, trailers)
+    if (detail !== null) {
+      this.#fail(detail)
+      return
+    }
+    this.isDone = true
+    this.#sink.complete(trailers)
+  }
+
+  #fail(problem: string): number {
+    this.problem = problem
+    return 1
+  }
+}

@@ -1,0 +1,132 @@
+/** How the bytes behind a response head are to be read, and what becomes of the connection. */
+export type Framing = {
+  /** `close`: the body ends with the connection. */
+  readonly body: 'none' | 'length' | 'chunked' | 'close'
+  /** Declared length in bytes; 0 unless `body` is `length`. */
+  readonly length: number
+  readonly keepAlive: boolean
+  /** How long the server says that it keeps an idle connection, in seconds; null when it does not say. */
+  readonly keepAliveSeconds: number | null
+}
+
+/** The header fields that decide framing, collected while the head is read. */
+export type FramingFields = {
+  contentLength: string | null
+  transferEncoding: string | null
+  connection: string | null
+  keepAlive: string | null
+  isRepeated: boolean
+}
+
+export function noFields(): FramingFields {
+  return {
+    contentLength: null,
+    transferEncoding: null,
+    connection: null,
+    keepAlive: null,
+    isRepeated: false,
+  }
+}
+
+/** Looks at one header field. Most names are dismissed by their length alone. */
+export function noteField(fields: FramingFields, name: string, value: string): void {
+  switch (name.length) {
+    case 10:
+      noteConnection(fields, name.toLowerCase(), value)
+      return
+    case 14:
+      if (name.toLowerCase() !== 'content-length') return
+      if (fields.contentLength !== null) fields.isRepeated = true
+      fields.contentLength = value
+      return
+    case 17:
+      if (name.toLowerCase() !== 'transfer-encoding') return
+      if (fields.transferEncoding !== null) fields.isRepeated = true
+      fields.transferEncoding = value
+      return
+    default:
+      return
+  }
+}
+
+function noteConnection(fields: FramingFields, name: string, value: string): void {
+  if (name === 'connection') {
+    fields.connection = fields.connection === null ? value : `${fields.connection},${value}`
+  } else if (name === 'keep-alive') fields.keepAlive = value
+}
+
+export type FramingInput = {
+  readonly status: number
+  readonly isHttp10: boolean
+  readonly fields: FramingFields
+  readonly isHead: boolean
+  readonly isUpgrade: boolean
+}
+
+/** The framing, or in words why two readers could disagree about it. */
+export function framingOf(input: FramingInput): Framing | string {
+  const { status, isHttp10, fields } = input
+  const problem = problemOf(input)
+  if (problem !== null) return problem
+  const { contentLength, transferEncoding, keepAlive } = fields
+  const length = contentLength === null ? 0 : Number(contentLength)
+  const body = bodyOf(input)
+  return {
+    body: body === 'length' && length === 0 ? 'none' : body,
+    length: body === 'length' ? length : 0,
+    keepAlive:
+      body !== 'close' && persists(fields.connection, isHttp10) && !isOdd(status, transferEncoding, length),
+    keepAliveSeconds: keepAlive === null ? null : secondsOf(keepAlive),
+  }
+}
+
+function problemOf({ status, isHttp10, fields, isUpgrade }: FramingInput): string | null {
+  const { contentLength, transferEncoding } = fields
+  if (status === 101 && !isUpgrade) return 'it switches protocols, and nobody asked for that'
+  if (fields.isRepeated) return 'it says twice how long it is'
+  if (contentLength !== null && !/^\d{1,15}$/.test(contentLength))
+    return 'its Content-Length is not a number of bytes'
+  return transferEncoding === null ? null : codingProblem(transferEncoding, contentLength, isHttp10)
+}
+
+function codingProblem(
+  transferEncoding: string,
+  contentLength: string | null,
+  isHttp10: boolean,
+): string | null {
+  if (contentLength !== null) return 'it has both Content-Length and Transfer-Encoding'
+  if (isHttp10) return 'HTTP/1.0 has no Transfer-Encoding'
+  return transferEncoding.toLowerCase() === 'chunked' ? null : 'its Transfer-Encoding is not "chunked"'
+}
+
+function bodyOf({ status, isHead, fields }: FramingInput): Framing['body'] {
+  if (isHead || isBodiless(status)) return 'none'
+  if (fields.transferEncoding !== null) return 'chunked'
+  return fields.contentLength === null ? 'close' : 'length'
+}
+
+function isBodiless(status: number): boolean {
+  return status < 200 || status === 204 || status === 304
+}
+
+/** Announces a body where none can be: read as the standard says, but no further answer is believed. */
+function isOdd(status: number, transferEncoding: string | null, length: number): boolean {
+  return (status === 204 || status < 200) && (transferEncoding !== null || length > 0)
+}
+
+function persists(connection: string | null, isHttp10: boolean): boolean {
+  if (connection === null) return !isHttp10
+  const options = connection.toLowerCase()
+  if (hasOption(options, 'close')) return false
+  return !isHttp10 || hasOption(options, 'keep-alive')
+}
+
+function hasOption(options: string, option: string): boolean {
+  if (options === option) return true
+  return options.includes(option) && options.split(',').some((one) => one.trim() === option)
+}
+
+function secondsOf(keepAlive: string): number | null {
+  const digits = /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i.exec(keepAlive)?.[1]
+  return digits === undefined ? null : Number(digits)
+}

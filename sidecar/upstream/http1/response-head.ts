@@ -1,0 +1,87 @@
+import { type Framing, framingOf, noFields, noteField } from './response-framing.ts'
+
+export type ResponseHead = {
+  readonly status: number
+  /** Name, value, … latin-1, in order, case and duplicates kept, optional white space around values removed. */
+  readonly headers: readonly string[]
+  readonly framing: Framing
+}
+
+export type HeadResult =
+  | { readonly kind: 'head'; readonly head: ResponseHead; readonly end: number }
+  | { readonly kind: 'incomplete' }
+  | { readonly kind: 'malformed'; readonly detail: string }
+
+/** What of the request the framing of its answer depends on. */
+export type Asked = { readonly isHead: boolean; readonly isUpgrade: boolean }
+
+const INCOMPLETE: HeadResult = { kind: 'incomplete' }
+const HEAD_END = Buffer.from('\r\n\r\n')
+const MAX_HEAD_BYTES = 256 * 1024
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const CONTROL = /[^\t\x20-\x7e\x80-\xff]/
+
+/**
+ * Reads one response head from the start of `bytes`, by the letter of RFC 9112: CRLF only, no folding, no space before
+ * a colon, at most 256 KiB. What two readers could take for different messages is malformed.
+ */
+export function readResponseHead(bytes: Buffer, asked: Asked): HeadResult {
+  const end = bytes.indexOf(HEAD_END)
+  if ((end === -1 ? bytes.length : end) > MAX_HEAD_BYTES) {
+    return malformed(`its header fields are larger than ${MAX_HEAD_BYTES} bytes`)
+  }
+  return end === -1
+    ? INCOMPLETE
+    : parseHead(bytes.toString('latin1', 0, end), { end: end + HEAD_END.length, asked })
+}
+
+function parseHead(text: string, { end, asked }: { end: number; asked: Asked }): HeadResult {
+  const lineEnd = text.indexOf('\r\n')
+  const line = STATUS_LINE.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
+  if (line === null) return malformed('its first line is not "HTTP/1.1 status reason"')
+  const headers: string[] = []
+  const detail = lineEnd === -1 ? null : parseFields(text, lineEnd + 2, headers)
+  if (detail !== null) return malformed(detail)
+  const fields = noFields()
+  for (let at = 0; at < headers.length; at += 2) noteField(fields, headers[at] ?? '', headers[at + 1] ?? '')
+  const status = Number(line[2])
+  const framing = framingOf({ status, isHttp10: line[1] === '0', fields, ...asked })
+  return typeof framing === 'string'
+    ? malformed(framing)
+    : { kind: 'head', head: { status, headers, framing }, end }
+}
+
+/** Fills `out` with names and values; returns what is wrong, or null. Trailers have the same form. */
+export function parseFields(text: string, from: number, out: string[]): string | null {
+  let at = from
+  while (at < text.length) {
+    const found = text.indexOf('\r\n', at)
+    const end = found === -1 ? text.length : found
+    const colon = text.indexOf(':', at)
+    if (colon === -1 || colon > end) return 'a header line has no colon'
+    const name = text.slice(at, colon)
+    if (!TOKEN.test(name)) return 'a header name is empty, folded, or has a character that is not allowed'
+    const value = trimmed(text, colon + 1, end)
+    if (CONTROL.test(value)) return 'a header value has a control character'
+    out.push(name, value)
+    at = end + 2
+  }
+  return null
+}
+
+function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9
+}
+
+function malformed(detail: string): HeadResult {
+  return { kind: 'malformed', detail }
+}
