@@ -6,6 +6,7 @@ import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords } from './crypto/password.ts'
 import { createRateWindow } from './http/rate-window.ts'
+import { createNotify } from './notify/notify.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
 import { createApprovals } from './services/approvals.ts'
@@ -13,6 +14,8 @@ import { createAuditExport } from './services/audit-export.ts'
 import { createBundle } from './services/bundle.ts'
 import { createCommands } from './services/commands.ts'
 import { createConfig } from './services/config.ts'
+import { createControlPlaneMetrics } from './services/control-plane-metrics.ts'
+import { createDailyCleanup } from './services/daily-cleanup.ts'
 import { createDesired } from './services/desired.ts'
 import { createExplain } from './services/explain.ts'
 import { createGatewayProbe } from './services/gateway-probe.ts'
@@ -20,16 +23,18 @@ import { createHealth } from './services/health.ts'
 import { createIdentities } from './services/identities.ts'
 import { prepareInstallation } from './services/installation.ts'
 import { createKillSwitch } from './services/kill-switch.ts'
+import { createNotifications } from './services/notifications.ts'
 import { createPolicies } from './services/policies.ts'
 import { createRecords } from './services/records.ts'
 import { createRegistration } from './services/registration.ts'
+import { createRetention } from './services/retention.ts'
 import { createSessions } from './services/sessions.ts'
 import { createSettings } from './services/settings.ts'
 import { createSetup } from './services/setup.ts'
 import { createTraffic } from './services/traffic.ts'
 import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
-import { createHub } from './sync/hub.ts'
+import { createHub, type Hub } from './sync/hub.ts'
 import { createSectionLibrary } from './sync/library.ts'
 
 export type PartsDeps = {
@@ -38,6 +43,8 @@ export type PartsDeps = {
   readonly log: Logger
   readonly keyring: Keyring
   readonly localGatewayToken: string | null
+  /** The chat provider's web API; its public one by default. */
+  readonly chatApiUrl?: string | undefined
 }
 
 export type Parts = Awaited<ReturnType<typeof createParts>>
@@ -58,7 +65,22 @@ export async function createParts(deps: PartsDeps) {
   const hub = await createHub({ ...base, library })
   const killSwitch = createKillSwitch({ ...base, hub })
   const sweeper = createExpirySweeper(base)
-  const approvals = createApprovals({ ...base, onOpened: () => sweeper.wake() })
+  const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
+  const daily = createDailyCleanup({ retention, log })
+  const onOpened = () => {
+    sweeper.wake()
+    notify.wake()
+  }
+  const approvals = createApprovals({ ...base, onOpened })
+  const notify = await createNotify({
+    ...base,
+    settings,
+    approvals,
+    allowCidrs: config.notifyAllowCidrs,
+    dashboardUrl: config.publicUrl,
+    chatApiUrl: deps.chatApiUrl,
+    tokenFor: async () => null,
+  })
   return {
     db,
     keys,
@@ -67,6 +89,9 @@ export async function createParts(deps: PartsDeps) {
     hub,
     killSwitch,
     approvals,
+    notifications: createNotifications(base),
+    notify,
+    chat: notify.chat,
     records: createRecords(base),
     commands: createCommands({ ...base, approvals, killSwitch }),
     desired: createDesired({ ...base, killSwitch }),
@@ -86,14 +111,22 @@ export async function createParts(deps: PartsDeps) {
     traffic: createTraffic(base),
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
+    retention,
+    metrics: createControlPlaneMetrics({ ...base, processes: () => connectedProcesses(hub) }),
     probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     countAgentRequest: agentCounter(clock.monotonicMs),
     async stop() {
+      daily[Symbol.dispose]()
       sweeper[Symbol.dispose]()
+      await notify[Symbol.asyncDispose]()
       await hub[Symbol.asyncDispose]()
     },
   }
+}
+
+function connectedProcesses({ connected, liveOf }: Pick<Hub, 'connected' | 'liveOf'>): number {
+  return [...connected()].reduce((sum, id) => sum + (liveOf(id)?.processes ?? 0), 0)
 }
 
 /** 60 requests per minute and agent (spec 8); this process's own count. */

@@ -2,6 +2,7 @@ import type { Route } from './http/route.ts'
 import type { Parts } from './parts.ts'
 import { createApprovalRoutes } from './routes/approvals.ts'
 import { createAuthRoutes } from './routes/auth.ts'
+import { createChatRoutes } from './routes/chat.ts'
 import { createAuditRoutes } from './routes/dash-audit.ts'
 import { createBundleRoutes } from './routes/dash-bundle.ts'
 import { createConfigRoutes } from './routes/dash-config.ts'
@@ -15,6 +16,8 @@ import { createUserRoutes } from './routes/dash-users.ts'
 import { createExplainRoutes } from './routes/explain.ts'
 import { createGatewayRoutes } from './routes/gateways.ts'
 import { createKillSwitchRoutes } from './routes/kill-switch.ts'
+import { createMaintenanceRoutes } from './routes/maintenance.ts'
+import { createNotificationRoutes } from './routes/notifications.ts'
 import { createOperatorRoutes } from './routes/operator.ts'
 import { createOpsRoutes } from './routes/ops.ts'
 import { createPageRoutes } from './routes/pages.ts'
@@ -40,6 +43,8 @@ export function createRoutes(
     ...createBundleRoutes(parts),
     ...createProbeRoutes(parts),
     ...createApprovalRoutes(parts),
+    ...createChatRoutes(parts),
+    ...createNotificationRoutes(parts),
     ...createKillSwitchRoutes(parts),
     ...createExplainRoutes({ ...parts, gatewayFor: (given) => gatewayOfAgent(db, given) }),
     ...createGatewayRoutes({
@@ -48,6 +53,7 @@ export function createRoutes(
     }),
     ...createOperatorRoutes(parts),
     ...createOpsRoutes(parts),
+    ...createMaintenanceRoutes(parts),
     ...createPageRoutes(),
   ]
 }

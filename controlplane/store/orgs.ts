@@ -6,6 +6,8 @@ export type OrgRow = {
   readonly id: string
   readonly name: string
   readonly plan: string
+  /** Of the plan Enterprise; null = for ever. */
+  readonly auditRetentionDays: number | null
   readonly createdAt: Date
 }
 
@@ -22,6 +24,9 @@ export async function ensureOrg(
 }
 
 export async function getOrg(q: Query): Promise<OrgRow> {
-  const { rows } = await q.query<OrgRow>('select id, name, plan, created_at as "createdAt" from orgs', [])
+  const { rows } = await q.query<OrgRow>(
+    `select id, name, plan, audit_retention_days as "auditRetentionDays", created_at as "createdAt" from orgs`,
+    [],
+  )
   return onlyRow(rows)
 }
