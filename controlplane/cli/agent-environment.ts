@@ -23,6 +23,9 @@ const BUNDLE_VARIABLES = [
   'DENO_CERT',
   'CARGO_HTTP_CAINFO',
   'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  'HTTPLIB2_CA_CERTS',
+  'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE',
+  'NIX_SSL_CERT_FILE',
 ]
 
 /** SDKs refuse to start without a key; the gateway removes these and puts the real ones in. */

@@ -50,7 +50,12 @@ async function run(invocation: Invocation): Promise<number> {
   const api = controlPlane(invocation)
   if (verb === 'list' || verb === 'ls') return await printAgents(invocation, api)
   if (!VERBS.some((known) => known === verb))
-    throw usageError(agent, `agent ${verb ?? ''} is none of ${VERBS.join(', ')}.`)
+    throw usageError(
+      agent,
+      verb === undefined
+        ? `Say one of ${VERBS.join(', ')}.`
+        : `agent ${verb} is none of ${VERBS.join(', ')}.`,
+    )
   if (name === undefined) throw usageError(agent, `Which agent? chaperone agent ${verb} NAME.`)
   if (verb === 'create') return await create(invocation, api, name)
   return await change(invocation, api, verb as 'suspend' | 'activate' | 'revoke' | 'rotate', name)

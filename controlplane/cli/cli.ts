@@ -1,6 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { parseArguments } from './arguments.ts'
 import { type Command, EXIT, type Invocation } from './command.ts'
+import { commandName } from './command-name.ts'
 import { findDataFolder } from './data-folder.ts'
 import { commandHelp, overview } from './help.ts'
 import { nearest } from './nearest.ts'
@@ -96,7 +97,9 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
 async function help(name: string | undefined, context: CliContext): Promise<number> {
   const entry = COMMANDS.find((candidate) => candidate.name === name)
   if (name !== undefined && entry === undefined) return unknownCommand(name, context)
-  context.terminal.print(entry === undefined ? overview(COMMANDS) : commandHelp(await entry.load()))
+  context.terminal.print(
+    entry === undefined ? overview(COMMANDS, commandName(context.cwd)) : commandHelp(await entry.load()),
+  )
   return EXIT.ok
 }
 

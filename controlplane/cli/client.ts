@@ -103,5 +103,7 @@ function refusalText(what: string, method: string, path: string, { status, body 
   const said = [body['error'], body['message'], body['details'], body['detail']]
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
+  // A refusal is about what was asked for, in the server's own words; anything else is about the server.
+  if (status < 500 && status !== 401 && said.length > 0) return said.join(': ')
   return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${said.join(': ') || 'no reason given'}`
 }

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { agentEnvironment } from './agent-environment.ts'
 import { type ApiClient, createClient } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
+import { commandName } from './command-name.ts'
 import { type DataFolder, dataFolder } from './data-folder.ts'
 import { demoManifests } from './demo/manifests.ts'
 import { type StandIn, startStandIn } from './demo/stand-in.ts'
 import { tellStory } from './demo/story.ts'
 import { type Installation, startInstallation } from './installation.ts'
 import { trafficLines } from './traffic.ts'
+import { shellQuote } from './try-line.ts'
 
 export const demo: Command = {
   name: 'demo',
@@ -44,7 +46,8 @@ async function run(invocation: Invocation): Promise<number> {
     const isStopped = await Promise.race([played.then(() => false), aborted(interrupted.signal)])
     // Its failure after a stop is a consequence of the stop.
     if (isStopped) played.catch(() => undefined)
-    terminal.print(isStopped ? '\nStopped.' : '\nThat was it. Start your own: chaperone up')
+    const ownStart = commandName(invocation.cwd) === 'chaperone' ? 'chaperone up' : 'npm start'
+    terminal.print(isStopped ? '\nStopped.' : `\nThat was it. Start your own: ${ownStart}`)
     return isStopped ? EXIT.refused : EXIT.ok
   } finally {
     await installation?.stop()
@@ -100,6 +103,7 @@ async function play(
     isYes: flag(invocation, 'yes'),
     isInteractive: terminal.isInteractive,
     approvalLink: facts.owner_link ?? `${facts.base_url}/#approvals`,
+    approveCommand: `${commandName(invocation.cwd)} approvals approve --data ${shellQuote(folder.root)}`,
     say: terminal.print,
   })
   await printRecords(api, terminal.print)

@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ['NAME', 'name'],
       ['TYPE', 'type'],
       ['DOMAINS', 'domains'],
-      ['CREDENTIAL', 'has_token'],
+      ['CREDENTIAL', 'credential'],
       SOURCE,
       ['ID', 'id'],
     ],
@@ -108,10 +108,25 @@ async function run(invocation: Invocation): Promise<number> {
   }
   const answer = await controlPlane(invocation).call<Record<string, unknown>>('GET', kind.path)
   const rows = z.array(z.record(z.string(), z.unknown())).parse(answer[kind.list] ?? [])
-  const { print } = invocation.terminal
+  const { print, warn } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(answer))
-  else printRows(kind, rows, print)
+  else printRows(kind, rows.map(withCredential), print)
+  const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
+  if (missing.length > 0)
+    warn(`No credential: ${missing.join(', ')}. What is allowed for them is refused; see: chaperone doctor`)
   return kind.list === 'objects' ? manifestVerdict(answer, rows, invocation) : EXIT.ok
+}
+
+/** `has_token: false` would leave it to the reader whether that is well. */
+function credentialOf(row: Record<string, unknown>): string | null {
+  if (typeof row['has_token'] !== 'boolean') return null
+  if (row['auth_type'] === 'none') return 'not needed'
+  return row['has_token'] ? 'stored' : 'missing'
+}
+
+function withCredential(row: Record<string, unknown>): Record<string, unknown> {
+  const credential = credentialOf(row)
+  return credential === null ? row : { ...row, credential }
 }
 
 function printRows(

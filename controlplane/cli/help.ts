@@ -17,7 +17,10 @@ export function commandHelp(command: Command): string {
 }
 
 /** The text of `chaperone --help`. */
-export function overview(commands: readonly { readonly name: string; readonly summary: string }[]): string {
+export function overview(
+  commands: readonly { readonly name: string; readonly summary: string }[],
+  command: string,
+): string {
   return [
     'Chaperone governs what AI agents may do to the outside world.',
     '',
@@ -34,6 +37,9 @@ export function overview(commands: readonly { readonly name: string; readonly su
     '',
     'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers.',
     'chaperone COMMAND --help explains one command with examples.',
+    ...(command === 'chaperone'
+      ? []
+      : [`Here, chaperone stands for ${command}; npm link puts it on your PATH.`]),
   ].join('\n')
 }
 

@@ -14,6 +14,7 @@ const KillState = z.looseObject({
       ms: z.number().optional(),
     })
     .nullish(),
+  warning: z.string().optional(),
 })
 type KillState = z.infer<typeof KillState>
 const PATH = '/api/dashboard/kill-switch'
@@ -43,7 +44,10 @@ async function run(invocation: Invocation): Promise<number> {
   const api = controlPlane(invocation)
   if (verb === 'status') return printState(invocation, KillState.parse(await api.call('GET', PATH)))
   if (verb !== 'on' && verb !== 'off')
-    throw usageError(kill, `kill ${verb ?? ''} is none of on, off, status.`)
+    throw usageError(
+      kill,
+      verb === undefined ? 'Say on, off or status.' : `kill ${verb} is none of on, off, status.`,
+    )
   return await toggle(invocation, api, verb === 'on')
 }
 
@@ -59,6 +63,7 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   const state = KillState.parse(await api.call('POST', PATH, body))
   const elapsedMs = Math.round(performance.now() - started)
   if (!flag(invocation, 'json')) invocation.terminal.print(acknowledgement(state, active, elapsedMs))
+  if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
   return printState(invocation, state)
 }
 

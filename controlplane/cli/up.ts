@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { portOption } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
+import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
 import { tryLine } from './try-line.ts'
 
@@ -110,21 +111,25 @@ function welcome(installation: Installation, invocation: Invocation): string[] {
     ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${proxy_url}`),
     `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
     `  Data and logs    ${invocation.folder.root}`,
-    ...(agent === undefined ? modeB(facts) : firstSteps(facts, agent)),
+    ...(agent === undefined ? modeB(facts) : firstSteps(facts, agent, commandName(invocation.cwd))),
     '',
     '  Stop with Ctrl-C.',
   ]
 }
 
-function firstSteps(facts: Facts, agent: Facts['agents'][number]): string[] {
+function firstSteps(facts: Facts, agent: Facts['agents'][number], command: string): string[] {
   return [
     '',
     '  Try it: an agent deletes a repository, and is told why it may not.',
     `    ${tryLine(agent.proxy_url, facts.ca_file)}`,
     '',
-    '  Next: start an agent behind the gateway         chaperone run -- python agent.py',
-    '        add a credential, allow an action         edit the manifests, or use the dashboard',
-    '        what happened, what waits for a person    chaperone traffic -f, chaperone approvals ls',
+    '  Next, in another terminal:',
+    `    ${command} run -- python agent.py    start an agent behind the gateway`,
+    `    ${command} traffic -f                what agents do, as they do it`,
+    `    ${command} approvals ls              what waits for a person`,
+    `    ${command} doctor                    what is missing, and the line that mends it`,
+    '',
+    '  Credentials and rules are in the manifests: edit them, a change is in force within a second.',
   ]
 }
 

@@ -16,6 +16,8 @@ export type Stage = {
   readonly isYes: boolean
   readonly isInteractive: boolean
   readonly approvalLink: string
+  /** What answers from another terminal, up to the id. */
+  readonly approveCommand: string
   readonly say: (line: string) => void
 }
 
@@ -51,7 +53,7 @@ async function held(stage: Stage): Promise<void> {
   const card = await firstPending(api, done.signal)
   claim(standIn.seen.length === before, 'nothing was sent while it waits')
   for (const line of cardLines(card)) say(`   ${line}`)
-  const approved = await decide(stage, done.signal)
+  const approved = await decide(stage, card.id, done.signal)
   if (approved !== null) await respond(api, card.id, approved, 'answered in the demo')
   const answer = await answering
   if (answer.status === 200) say('   200: merged. The very request that was approved went on, once.')
@@ -61,7 +63,8 @@ async function held(stage: Stage): Promise<void> {
 }
 
 async function decide(
-  { isYes, isInteractive, approvalLink, say }: Stage,
+  { isYes, isInteractive, approvalLink, approveCommand, say }: Stage,
+  id: string,
   signal: AbortSignal,
 ): Promise<boolean | null> {
   if (isYes) {
@@ -70,6 +73,7 @@ async function decide(
   }
   say(`   Answer in the dashboard: ${approvalLink}`)
   if (isInteractive) return await askYesNo('   or here: let it merge? [y/n] ', signal)
+  say(`   or from another terminal: ${approveCommand} ${id}`)
   return null
 }
 

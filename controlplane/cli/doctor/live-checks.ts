@@ -26,6 +26,7 @@ const Connectors = z.object({
       type: z.string(),
       has_token: z.boolean().optional(),
       auth_type: z.string().optional(),
+      managed_by: z.string().nullish(),
     }),
   ),
 })
@@ -103,11 +104,11 @@ async function connectorChecks(api: ApiClient): Promise<Check[]> {
   const complete = count > 0 ? [ok('connectors', `${count} of ${connectors.length} are complete`)] : []
   return [
     ...complete,
-    ...bare.map(({ name, type }) =>
+    ...bare.map(({ name, type, managed_by: file }) =>
       warning(
         `connector ${name ?? type}`,
-        'has no credential: allowed requests are refused',
-        'add a Secret with stringData to its manifest and name it in credential.secretRef',
+        'has no credential: what is allowed for it is refused',
+        `in ${file ?? 'its manifest'}: a Secret with stringData, named in credential.secretRef`,
       ),
     ),
   ]
