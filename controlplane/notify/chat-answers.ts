@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { Approvals } from '../services/approvals.ts'
+import { newEventId } from '../services/notifications.ts'
+import type { Settings } from '../services/settings.ts'
+import { admitCallback, CHAT_LANE } from '../store/chat-messages.ts'
+import { insertMessage } from '../store/notifications.ts'
+import type { Db } from '../store/query.ts'
+import { findUserByEmail, type UserRow } from '../store/users.ts'
+import type { ChatApi } from './chat-api.ts'
+import { type Click, isSigned, type RawCallback, readClick } from './chat-callback.ts'
+import { escaped } from './chat-message.ts'
+
+export type ChatAnswersDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly settings: Pick<Settings, 'read'>
+  readonly approvals: Pick<Approvals, 'respond'>
+  readonly api: ChatApi
+}
+
+/** `ok` with the approval's status, or what the person who clicked was told. */
+export type ChatAnswer =
+  | { readonly ok: true; readonly id?: string; readonly approval_status?: string }
+  | { readonly ok: false; readonly error: string; readonly message: string }
+
+export type ChatAnswers = {
+  /**
+   * Answers an approval for whoever clicked. Throws `unauthorized` for what the provider did not sign, signed too long
+   * ago or sent before, and `not_ready` when the provider cannot say who clicked: nothing was answered then.
+   */
+  answer(callback: RawCallback): Promise<ChatAnswer>
+}
+
+const WINDOW_S = 300
+/** The provider waits three seconds for our answer. */
+const WHO_MS = 2_000
+
+export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
+  return {
+    async answer(callback) {
+      await verify(deps, callback)
+      const click = readClick(callback.body)
+      if (click === null) return { ok: true }
+      try {
+        return await respond(deps, click)
+      } catch (error) {
+        if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
+        await tell(deps, click, error.message)
+        return { ok: false, error: error.options.error ?? error.code, message: error.message }
+      }
+    },
+  }
+}
+
+async function verify({ db, settings }: ChatAnswersDeps, callback: RawCallback): Promise<void> {
+  const { timestamp, signature } = callback
+  if (!/^\d{1,12}$/.test(timestamp) || !/^v0=[0-9a-f]{64}$/.test(signature)) throw refused('is not signed')
+  const secret = await settings.read('chat_signing_secret')
+  if (secret === null || !isSigned(callback, secret)) {
+    throw refused('is not signed with the secret in the setting chat_signing_secret')
+  }
+  const digest = createHash('sha256').update(signature).digest()
+  const admitted = await admitCallback(db, { digest, timestamp: Number(timestamp), windowS: WINDOW_S })
+  if (admitted === 'late') throw refused('was signed more than five minutes ago, or in the future')
+  if (admitted === 'replayed') throw refused('was received before')
+}
+
+async function respond(deps: ChatAnswersDeps, click: Click): Promise<ChatAnswer> {
+  const { id: userId, email, role, groups } = await userOf(deps, click)
+  const { id, status } = await deps.approvals.respond({
+    id: click.approvalId,
+    kinds: ['action', 'hold'],
+    approved: click.approved,
+    note: null,
+    by: { kind: 'user', userId, email, role, groups },
+    via: 'chat',
+  })
+  return { ok: true, id, approval_status: status }
+}
+
+const Who = z.object({
+  team_id: z.string().optional(),
+  deleted: z.boolean().optional(),
+  is_bot: z.boolean().optional(),
+  is_stranger: z.boolean().optional(),
+  is_email_confirmed: z.boolean().optional(),
+  enterprise_user: z.object({ teams: z.array(z.string()).optional() }).optional(),
+  profile: z.object({ email: z.string().optional() }),
+})
+
+/** The user whose verified address is that of whoever clicked. Throws `forbidden` when that is nobody who may answer. */
+async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
+  const email = await emailOf(deps, click)
+  const user = email === null ? undefined : await findUserByEmail(deps.db, email)
+  if (user?.status !== 'active') {
+    throw new ChaperoneError('forbidden', {
+      detail:
+        'Your chat account has no verified e-mail address of an active Chaperone user: ask an admin for an invitation to that address',
+    })
+  }
+  if (user.role !== 'viewer') return user
+  throw new ChaperoneError('forbidden', {
+    detail: 'Answering needs the role member, yours is viewer: ask an owner or admin to change it',
+  })
+}
+
+async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promise<string | null> {
+  const token = await settings.read('chat_bot_token')
+  if (token === null) throw unknownClicker('the setting chat_bot_token is empty')
+  const call = { token, signal: AbortSignal.timeout(WHO_MS) }
+  const reply = await api('users.info', { user: click.chatUser }, call).catch((cause: unknown) => {
+    throw unknownClicker('it could not be reached', cause)
+  })
+  if (!reply.ok && reply.error === 'user_not_found') return null
+  if (!reply.ok) throw unknownClicker(`it answered ${reply.error}`)
+  const who = Who.safeParse(reply.body['user'])
+  return who.success && isTrusted(who.data, click.team) ? (who.data.profile.email ?? null) : null
+}
+
+/** People of other workspaces say about themselves what their own workspace lets them. */
+function isTrusted(who: z.infer<typeof Who>, team: string | null): boolean {
+  if (who.deleted || who.is_bot || who.is_stranger || who.is_email_confirmed === false) return false
+  if (team === null || who.team_id === undefined) return true
+  return who.team_id === team || who.enterprise_user?.teams?.includes(team) === true
+}
+
+/** Only whoever clicked sees it. */
+async function tell({ db, orgId }: ChatAnswersDeps, click: Click, text: string): Promise<void> {
+  if (click.channel === null) return
+  const eventId = newEventId()
+  await db.tx((q) =>
+    insertMessage(q, {
+      ...{ eventId, orgId, kind: 'chat_tell' as const, orderKey: eventId, lane: CHAT_LANE, url: null },
+      event: 'approval.refused',
+      subjectId: click.approvalId,
+      payload: { channel: click.channel, user: click.chatUser, text: escaped(text), parse: 'none' },
+    }),
+  )
+}
+
+function refused(why: string): ChaperoneError {
+  return new ChaperoneError('unauthorized', { detail: `This callback ${why}` })
+}
+
+function unknownClicker(why: string, cause?: unknown): ChaperoneError {
+  const detail = `The chat provider did not say who clicked (${why}): nothing was answered, click again`
+  return new ChaperoneError('not_ready', { detail, retryAfterS: 2, cause })
+}

@@ -1,0 +1,58 @@
+import type { Logger } from 'pino'
+import { parseCidr } from '../../core/request/address.ts'
+import type { ControlPlaneConfig } from '../config.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import type { Approvals } from '../services/approvals.ts'
+import { createNotifications, type Notifications } from '../services/notifications.ts'
+import type { Settings } from '../services/settings.ts'
+import type { Db } from '../store/query.ts'
+import { createChat } from './chat.ts'
+import { type ChatAnswers, createChatAnswers } from './chat-answers.ts'
+import { CHAT_API_URL, createChatApi } from './chat-api.ts'
+import { createOutbox } from './outbox.ts'
+import { createSender } from './send.ts'
+import { createWebhookDelivery } from './webhook.ts'
+import { createWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
+
+export type NotifyDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly keyring: Keyring
+  readonly settings: Pick<Settings, 'read'>
+  readonly approvals: Pick<Approvals, 'respond'>
+  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs' | 'publicUrl'>
+  /** The chat provider's web API; its public one by default. */
+  readonly chatApiUrl?: string | undefined
+  /** The decision token of an action as it is now; null once it is used, expired or cancelled. */
+  readonly tokenFor: (actionRequestId: string) => Promise<string | null>
+}
+
+/** Everything that tells the outside, running until disposed. */
+export type Notify = AsyncDisposable & {
+  readonly notifications: Notifications
+  readonly webhookSecret: WebhookSecret
+  readonly chatAnswers: ChatAnswers
+  /** Looks now whether there is something to tell. */
+  wake(): void
+}
+
+export async function createNotify(deps: NotifyDeps): Promise<Notify> {
+  const { notifyAllowCidrs, publicUrl } = deps.config
+  const send = createSender({ allow: notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
+  const webhookSecret = createWebhookSecret(deps)
+  const api = createChatApi({ send, baseUrl: deps.chatApiUrl ?? CHAT_API_URL })
+  const chat = createChat({ ...deps, api, dashboardUrl: publicUrl })
+  const outbox = await createOutbox({
+    ...deps,
+    prepare: chat.prepare,
+    deliver: { webhook: createWebhookDelivery({ ...deps, send, secret: webhookSecret }), ...chat.deliver },
+  })
+  return {
+    notifications: createNotifications(deps),
+    webhookSecret,
+    chatAnswers: createChatAnswers({ ...deps, api }),
+    wake: outbox.wake,
+    [Symbol.asyncDispose]: () => outbox[Symbol.asyncDispose](),
+  }
+}
