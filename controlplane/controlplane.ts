@@ -6,6 +6,7 @@ import { sha256 } from './crypto/tokens.ts'
 import { listen } from './http/listen.ts'
 import { createHttpServer } from './http/server.ts'
 import { createParts, type Parts } from './parts.ts'
+import { acceptChatForms } from './routes/chat.ts'
 import { createRoutes } from './routes.ts'
 import { openDb } from './store/db.ts'
 import { migrate } from './store/migrate.ts'
@@ -21,6 +22,9 @@ export type ControlPlane = {
   close(): Promise<void>
 }
 
+/** What is only ever changed by whoever embeds it: another address of the chat provider's web API. */
+export type ControlPlaneOptions = { readonly chatApiUrl?: string }
+
 /** Secrets of the surroundings, read once at the start. */
 type Secrets = {
   readonly keyring: Keyring
@@ -31,12 +35,16 @@ type Secrets = {
 }
 
 /** Starts the control plane: database brought to its schema, everything wired, listening. All or nothing. */
-export async function createControlPlane(config: ControlPlaneConfig, log: Logger): Promise<ControlPlane> {
+export async function createControlPlane(
+  config: ControlPlaneConfig,
+  log: Logger,
+  options: ControlPlaneOptions = {},
+): Promise<ControlPlane> {
   const secrets = await readSecrets(config)
   const db = await connect(config, log)
   try {
     await migrate(db)
-    return await serve(config, { secrets, db, log })
+    return await serve(config, { secrets, db, log, ...options })
   } catch (error) {
     await db.close()
     throw error
@@ -45,9 +53,10 @@ export async function createControlPlane(config: ControlPlaneConfig, log: Logger
 
 async function serve(
   config: ControlPlaneConfig,
-  { secrets, db, log }: { secrets: Secrets; db: Db; log: Logger },
+  { secrets, ...given }: { secrets: Secrets; db: Db; log: Logger } & ControlPlaneOptions,
 ): Promise<ControlPlane> {
-  const parts = await createParts({ config, db, log, ...secrets })
+  const { db, log } = given
+  const parts = await createParts({ config, ...given, ...secrets })
   let url = config.publicUrl ?? ''
   const routes = createRoutes(parts, { isSecure: url.startsWith('https:'), baseUrl: () => url })
   const auth = {
@@ -57,6 +66,7 @@ async function serve(
     countAgentRequest: parts.countAgentRequest,
   }
   const app = createHttpServer({ routes, auth, log, version: VERSION, listenHost: config.host })
+  acceptChatForms(app)
   try {
     const address = await listen(app, config)
     if (config.publicUrl === null) url = address.url

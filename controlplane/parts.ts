@@ -23,7 +23,6 @@ import { createHealth } from './services/health.ts'
 import { createIdentities } from './services/identities.ts'
 import { prepareInstallation } from './services/installation.ts'
 import { createKillSwitch } from './services/kill-switch.ts'
-import { createNotifications } from './services/notifications.ts'
 import { createPolicies } from './services/policies.ts'
 import { createRecords } from './services/records.ts'
 import { createRegistration } from './services/registration.ts'
@@ -67,20 +66,8 @@ export async function createParts(deps: PartsDeps) {
   const sweeper = createExpirySweeper(base)
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
-  const onOpened = () => {
-    sweeper.wake()
-    notify.wake()
-  }
-  const approvals = createApprovals({ ...base, onOpened })
-  const notify = await createNotify({
-    ...base,
-    settings,
-    approvals,
-    allowCidrs: config.notifyAllowCidrs,
-    dashboardUrl: config.publicUrl,
-    chatApiUrl: deps.chatApiUrl,
-    tokenFor: async () => null,
-  })
+  const approvals = createApprovals({ ...base, onOpened: () => [sweeper, notify].map((part) => part.wake()) })
+  const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: async () => null })
   return {
     db,
     keys,
@@ -89,9 +76,7 @@ export async function createParts(deps: PartsDeps) {
     hub,
     killSwitch,
     approvals,
-    notifications: createNotifications(base),
     notify,
-    chat: notify.chat,
     records: createRecords(base),
     commands: createCommands({ ...base, approvals, killSwitch }),
     desired: createDesired({ ...base, killSwitch }),
