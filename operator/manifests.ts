@@ -1,6 +1,6 @@
 import type { Document, Node } from 'yaml'
 import { isMap, isScalar, LineCounter, parseAllDocuments } from 'yaml'
-import type * as z from 'zod'
+import * as z from 'zod'
 import {
   API_VERSION,
   ConnectorResource,
@@ -10,7 +10,9 @@ import {
   PolicyResource,
   SecretResource,
 } from '../core/crd/schemas.ts'
+import { nearest } from '../core/nearest.ts'
 import type { ManifestProblem } from '../core/wire/operator.ts'
+import { knownFields } from './known-fields.ts'
 
 /** One document of a manifest file: what it declares, and where a person finds it. */
 export type ManifestObject = {
@@ -30,15 +32,27 @@ export type ParsedManifest = {
 
 export const DEFAULT_NAMESPACE = 'default'
 
+/** Closed, unlike a cluster's: a misspelt `stringData`, or `data`, which only a cluster reads, would be no credential. */
+const FolderSecret = z.strictObject({
+  ...SecretResource.shape,
+  type: z.string().optional(),
+  immutable: z.boolean().optional(),
+})
+
 const SCHEMAS = {
   Gateway: GatewayResource,
   Connector: ConnectorResource,
   Permission: PermissionResource,
   Policy: PolicyResource,
-  Secret: SecretResource,
+  Secret: FolderSecret,
 } as const
 
 type Kind = keyof typeof SCHEMAS
+type Where = {
+  readonly document: Document.Parsed
+  readonly source: Source
+  readonly schema: z.core.$ZodType
+}
 type Source = { readonly file: string; readonly lines: LineCounter }
 
 /**
@@ -95,11 +109,12 @@ function parseDocument(document: Document.Parsed, source: Source): ParsedManifes
 function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedManifest {
   const wrong = headProblem(value)
   if (wrong !== null) return problem(source, lineAt(document, wrong.path, source), wrong.message)
-  const parsed = SCHEMAS[(value as { kind: Kind }).kind].safeParse(value)
+  const schema = SCHEMAS[(value as { kind: Kind }).kind]
+  const parsed = schema.safeParse(value)
   if (!parsed.success) {
     return {
       objects: [],
-      problems: parsed.error.issues.flatMap((issue) => issueProblems(issue, document, source)),
+      problems: parsed.error.issues.flatMap((issue) => issueProblems(issue, { document, source, schema })),
     }
   }
   const resource = parsed.data as ManifestResource
@@ -132,22 +147,25 @@ function headProblem(value: unknown): { path: string[]; message: string } | null
   return null
 }
 
-function issueProblems(
-  issue: z.core.$ZodIssue,
-  document: Document.Parsed,
-  source: Source,
-): ManifestProblem[] {
+function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Where): ManifestProblem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       file: source.file,
       line: lineAt(document, [...path, key], source),
-      message: `unknown field ${dotted([...path, key])}; remove it or correct its name`,
+      message: `unknown field ${dotted([...path, key])}; ${advice(key, knownFields(schema, path))}`,
     }))
   }
   const isMissing = issue.code === 'invalid_type' && document.getIn(path, true) === undefined
   const message = isMissing ? `${dotted(path)} is missing` : `${dotted(path)}: ${issue.message}`
   return [{ file: source.file, line: lineAt(document, path, source), message }]
+}
+
+/** The field that was meant, else all that there are. */
+function advice(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known)
+  if (meant !== undefined) return `did you mean ${meant}?`
+  return known.length === 0 ? 'remove it' : `remove it, or use one of ${[...new Set(known)].join(', ')}`
 }
 
 function dotted(path: ReadonlyArray<string | number>): string {

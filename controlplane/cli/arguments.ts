@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { ChaperoneError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
 import { COMMON_OPTIONS, type Command, type Invocation, type OptionSpec } from './command.ts'
-import { nearest } from './nearest.ts'
 
 export type ParsedArguments = Pick<Invocation, 'options' | 'positionals' | 'rest'>
 

@@ -1,10 +1,10 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
 import { parseArguments } from './arguments.ts'
 import { type Command, EXIT, type Invocation } from './command.ts'
 import { commandName } from './command-name.ts'
 import { findDataFolder } from './data-folder.ts'
 import { commandHelp, overview } from './help.ts'
-import { nearest } from './nearest.ts'
 
 type Entry = { readonly name: string; readonly summary: string; readonly load: () => Promise<Command> }
 

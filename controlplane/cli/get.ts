@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import { nearest } from '../../core/nearest.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
-import { nearest } from './nearest.ts'
 import { table } from './table.ts'
 
 type Column = readonly [header: string, path: string]

@@ -130,7 +130,7 @@ test('reports a broken file by name and line, and keeps the last good state of i
   const problem = await eventually('the problem', async () => (await manifests()).problems[0] ?? null)
   expect(problem).toEqual({
     ...{ file: 'bad.yaml', line: 8 },
-    message: 'unknown field spec.domain; remove it or correct its name',
+    message: 'unknown field spec.domain; did you mean domains?',
   })
   await write('good.yaml', connector('good', 'better.example.com'))
   await becomes({ 'default/bad': 'bad.example.com', 'default/good': 'better.example.com' })

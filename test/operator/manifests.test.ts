@@ -65,6 +65,38 @@ describe('a manifest', () => {
     ])
   })
 
+  test.each([
+    [
+      'Gateway',
+      'spec: { egress: { unmatchedHost: deny } }',
+      'spec.egress.unmatchedHost; did you mean unmatchedHosts?',
+    ],
+    ['Connector', 'spec: { type: codehost, credentials: {} }', 'spec.credentials; did you mean credential?'],
+    [
+      'Policy',
+      'spec: { scope: { action: [x] }, rules: [{ name: a, conditions: [], decision: deny }] }',
+      'spec.scope.action; did you mean actions?',
+    ],
+    [
+      'Gateway',
+      'spec: { rateLimit: { quux: 1 } }',
+      'spec.rateLimit.quux; remove it, or use one of requestsPerMinute',
+    ],
+  ])('that misspells a field of a %s is told the one that was meant: %s', (kind, spec, message) => {
+    const { problems } = parseManifests('x.yaml', `${HEAD}kind: ${kind}\nmetadata: { name: x }\n${spec}\n`)
+    expect(problems).toEqual([{ file: 'x.yaml', line: 4, message: `unknown field ${message}` }])
+  })
+
+  test.each([
+    ['stringdata', 'did you mean stringData?'],
+    ['data', 'remove it, or use one of apiVersion, kind, metadata, stringData, type, immutable'],
+  ])('that is a Secret whose values would not be read (%s) is refused', (field, advice) => {
+    const text = `apiVersion: v1\nkind: Secret\nmetadata: { name: x }\n${field}: { token: eA== }\n`
+    expect(parseManifests('x.yaml', text).problems).toEqual([
+      { file: 'x.yaml', line: 4, message: `unknown field ${field}; ${advice}` },
+    ])
+  })
+
   test('that multiplies itself with aliases is refused', () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c]\n`
     expect(parseManifests('x.yaml', bomb).problems).toHaveLength(1)
