@@ -18,9 +18,13 @@ import { createGatewayRoutes } from './routes/gateways.ts'
 import { createKillSwitchRoutes } from './routes/kill-switch.ts'
 import { createMaintenanceRoutes } from './routes/maintenance.ts'
 import { createNotificationRoutes } from './routes/notifications.ts'
+import { createOpenApiRoutes } from './routes/openapi.ts'
 import { createOperatorRoutes } from './routes/operator.ts'
 import { createOpsRoutes } from './routes/ops.ts'
 import { createPageRoutes } from './routes/pages.ts'
+import { createTokenRoutes } from './routes/tokens.ts'
+import { createActionRoutes } from './routes/v1-actions.ts'
+import { createOrgRoutes } from './routes/v1-org.ts'
 import { gatewayOfAgent } from './services/gateway-names.ts'
 import { getGateway } from './store/gateways.ts'
 
@@ -30,7 +34,10 @@ export function createRoutes(
   web: { readonly isSecure: boolean; readonly baseUrl: () => string },
 ): readonly Route[] {
   const { db, hub } = parts
-  return [
+  const routes: readonly Route[] = [
+    ...createActionRoutes(parts),
+    ...createOrgRoutes(parts),
+    ...createTokenRoutes(parts),
     ...createAuthRoutes({ ...parts, isSecure: web.isSecure }),
     ...createPeopleRoutes(parts),
     ...createUserRoutes({ ...parts, baseUrl: web.baseUrl }),
@@ -54,6 +61,8 @@ export function createRoutes(
     ...createOperatorRoutes(parts),
     ...createOpsRoutes(parts),
     ...createMaintenanceRoutes(parts),
+    ...createOpenApiRoutes({ routes: () => routes, baseUrl: web.baseUrl }),
     ...createPageRoutes(),
   ]
+  return routes
 }

@@ -37,6 +37,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       auth: 'approver',
       summary: 'Answers an approval once: 409 when somebody was quicker, 410 when time is over',
       body: Answer,
+      statuses: [410],
       response: Answered,
       handler: async ({ principal, body }) => {
         const { userId, email, role, groups, via } = userOf(principal)

@@ -46,6 +46,7 @@ function register({ registration }: AuthRoutesDeps): Route {
     summary:
       'Creates a user: the first becomes the owner, later ones need an invitation or open registration',
     body: RegisterBody,
+    statuses: [429],
     response: Ok.extend({ user: UserView }),
     handler: async ({ body }) => {
       const { id, email, role } = await registration.register(body)
@@ -61,6 +62,7 @@ function login({ sessions, isSecure }: AuthRoutesDeps): Route {
     auth: 'none',
     summary: 'Signs in: sets the cookie svc_session',
     body: LoginBody,
+    statuses: [401, 429],
     response: Ok.extend({ user: UserView }),
     handler: async ({ body, raw }) => {
       const { sessionId, maxAgeS, user } = await sessions.login({ ...body, address: raw.request.ip })

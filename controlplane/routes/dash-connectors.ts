@@ -69,6 +69,7 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
       auth: 'admin',
       summary: 'Permissions of one gateway, or of all',
       query: z.strictObject({ gateway: GatewayRef.optional() }),
+      statuses: [404],
       response: z.object({ permissions: z.array(Listed) }),
       handler: async ({ query }) => {
         const [rows, gateways] = await Promise.all([config.permissions(query.gateway), config.gateways()])

@@ -32,6 +32,7 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
       auth: 'viewer',
       summary: 'What would happen to a request and why; nothing is sent',
       query: Query,
+      statuses: [404],
       response: Reply,
       handler: async ({ query: { method, url, agent, gateway } }) => {
         const gatewayId = await gatewayFor({ gateway, agent })

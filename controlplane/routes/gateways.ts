@@ -49,6 +49,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
     path: SYNC_PATHS.stream,
     auth: 'gateway',
     summary: 'Everything a gateway process must hear of, one JSON object a line, for as long as it listens',
+    produces: 'application/x-ndjson',
     handler: async ({ principal, raw }) => {
       const owner = gatewayOf(principal)
       const syncKey = await syncKeyOf(owner.gatewayId)

@@ -21,6 +21,7 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       auth: 'none',
       summary: 'Database and gateway; 503 when one of them fails',
       response: HealthView,
+      statuses: [503],
       handler: async () => {
         const report = await health.report()
         return { status: report.status === 'healthy' ? 200 : 503, body: report }
@@ -38,6 +39,7 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       path: '/readyz',
       auth: 'none',
       summary: 'The process can do its work: its database answers; 503 else',
+      statuses: [503],
       handler: async () => {
         const isReady = await health.ready()
         return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'not_ready' } }
