@@ -1,0 +1,193 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { type Logger, pino } from 'pino'
+import { readConfig } from '../../../controlplane/config.ts'
+import { createControlPlane } from '../../../controlplane/controlplane.ts'
+import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { HoldBody } from '../../../core/wire/sync.ts'
+import { eventually } from '../../support/eventually.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+import { type Recorder, type Seen, startRecorder } from '../../support/recorder.ts'
+import { type Call, caller, PASSWORD, register } from '../routes/start.ts'
+import { holdBody, send } from '../sync/harness.ts'
+
+export const SECRETS = {
+  chat_bot_token: 'xoxb-canary-bot-token',
+  chat_signing_secret: 'canary-signing-secret',
+}
+export const CHANNEL = 'C0APPROVALS'
+const TEAM = 'T0HOME'
+const GATEWAY_TOKEN = randomBytes(32).toString('base64url')
+
+export type Member = Readonly<Record<string, unknown>>
+
+/** The chat provider: keeps messages, knows people, and can be told to fail. */
+export type FakeChat = AsyncDisposable & {
+  readonly recorder: Recorder
+  /** Method and body of each call, in order; forms as objects. */
+  calls(method: string): readonly Record<string, unknown>[]
+  readonly people: Map<string, Member>
+  /** Answers the next calls of a method with this instead. */
+  override(method: string, answer: { status: number; body: object; headers?: Record<string, string> }): void
+  recover(): void
+}
+
+export async function startChat(): Promise<FakeChat> {
+  const people = new Map<string, Member>()
+  const overrides = new Map<string, { status: number; body: object; headers?: Record<string, string> }>()
+  let posted = 0
+  const reply = (method: string, body: Record<string, unknown>): object => {
+    if (method === 'chat.postMessage') return { ok: true, channel: CHANNEL, ts: `1700000000.${++posted}` }
+    if (method !== 'users.info') return { ok: true }
+    const user = people.get(String(body['user']))
+    return user === undefined ? { ok: false, error: 'user_not_found' } : { ok: true, user }
+  }
+  const answer = (request: IncomingMessage, response: ServerResponse, seen: Seen) => {
+    request.on('end', () => {
+      const method = seen.target.slice(1)
+      const scripted = overrides.get(method) ?? { status: 200, body: reply(method, bodyOf(seen)) }
+      replyNow(response, scripted)
+    })
+    request.resume()
+  }
+  const recorder = await startRecorder({ answer })
+  return {
+    recorder,
+    people,
+    calls: (method) => recorder.seen.filter((seen) => seen.target === `/${method}`).map(bodyOf),
+    override: (method, scripted) => overrides.set(method, scripted),
+    recover: () => overrides.clear(),
+    [Symbol.asyncDispose]: () => recorder.close(),
+  }
+}
+
+export function person(email: string, extra: Member = {}): Member {
+  return { team_id: TEAM, is_email_confirmed: true, profile: { email }, ...extra }
+}
+
+export type ChatPlane = AsyncDisposable & {
+  readonly url: string
+  readonly owner: Call
+  readonly db: pg.Client
+  log(): string
+  /** Opens a hold as a gateway would. */
+  hold(changes?: Partial<HoldBody>): Promise<ApprovalCard>
+  status(id: string): Promise<string>
+  /** Registers and gives a role and groups. */
+  join(email: string, role: string, groups?: readonly string[]): Promise<string>
+}
+
+export async function startChatPlane(database: TestDatabase, chat: FakeChat): Promise<ChatPlane> {
+  const folder = await mkdtemp(join(tmpdir(), 'chaperone-chat-'))
+  const tokenFile = join(folder, 'gateway.token')
+  await writeFile(tokenFile, GATEWAY_TOKEN, { mode: 0o600 })
+  const lines: string[] = []
+  const log: Logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) })
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    MASTER_KEY: 'cd'.repeat(32),
+    PORT: '0',
+    LOCAL_GATEWAY_TOKEN_FILE: tokenFile,
+    NOTIFY_ALLOW_CIDRS: '127.0.0.0/8',
+  })
+  const plane = await createControlPlane(config, log, { chatApiUrl: chat.recorder.url })
+  const db = new pg.Client({ connectionString: database.adminUrl })
+  await db.connect()
+  const anybody = caller(plane.url, {})
+  await register(anybody, 'owner@example.com')
+  const signIn = await anybody('POST', '/api/auth/login', { email: 'owner@example.com', password: PASSWORD })
+  const owner = caller(plane.url, { cookie: signIn.headers.get('set-cookie')?.split(';')[0] ?? '' })
+  return {
+    ...{ url: plane.url, owner, db },
+    log: () => lines.join(''),
+    async hold(changes = {}) {
+      const headers = { authorization: `Bearer ${GATEWAY_TOKEN}`, 'x-process-id': 'proc_test' }
+      // Each of an agent of its own: one agent may have twenty waiting.
+      const fresh = {
+        binding: randomBytes(32).toString('hex'),
+        agent: `builder-${randomBytes(4).toString('hex')}`,
+      }
+      const body = holdBody({ ...fresh, ...changes })
+      const answer = await send(`${plane.url}/api/gateway/holds`, 'POST', headers, body)
+      if (answer.status !== 200) throw new Error(JSON.stringify(answer))
+      return answer.body['approval'] as ApprovalCard
+    },
+    async status(id) {
+      const { rows } = await db.query('select status from approvals where id = $1', [id])
+      return rows[0]?.status
+    },
+    async join(email, role, groups = []) {
+      const answer = await register(anybody, email)
+      const userId = (answer.body['user'] as { id: string }).id
+      await db.query('update users set role = $2, groups = $3 where id = $1', [userId, role, groups])
+      return userId
+    },
+    async [Symbol.asyncDispose]() {
+      await plane.close()
+      await db.end()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type ClickOptions = {
+  readonly user?: string
+  readonly secret?: string
+  /** Seconds from now. */
+  readonly at?: number
+  readonly team?: string
+}
+
+/** A click on a button as the provider sends it: a signed form. */
+export function clickOf(id: string, action: 'approve' | 'deny', options: ClickOptions = {}) {
+  const payload = {
+    type: 'block_actions',
+    user: { id: options.user ?? 'U_ANN' },
+    team: { id: options.team ?? TEAM },
+    channel: { id: CHANNEL },
+    actions: [{ type: 'button', action_id: action, value: id, nonce: randomBytes(8).toString('hex') }],
+  }
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString()
+  const timestamp = String(Math.floor(Date.now() / 1_000) + (options.at ?? 0))
+  const key = options.secret ?? SECRETS.chat_signing_secret
+  const signature = `v0=${createHmac('sha256', key).update(`v0:${timestamp}:${body}`).digest('hex')}`
+  return { body, timestamp, signature }
+}
+
+export async function deliver(url: string, click: ReturnType<typeof clickOf>) {
+  const answer = await fetch(`${url}/api/integrations/chat`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': click.timestamp,
+      'x-slack-signature': click.signature,
+    },
+    body: click.body,
+  })
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+
+/** The call of `method` that mentions `text`, once it has come. */
+export function told(chat: FakeChat, method: string, text: string): Promise<Record<string, unknown>> {
+  return eventually(`${method} with ${text}`, () => {
+    const found = chat.calls(method).find((call) => JSON.stringify(call).includes(text))
+    return found ?? null
+  })
+}
+
+function bodyOf(seen: Seen): Record<string, unknown> {
+  const text = seen.body.toString()
+  if (seen.header('content-type')?.startsWith('application/json')) return JSON.parse(text)
+  return Object.fromEntries(new URLSearchParams(text))
+}
+
+function replyNow(
+  response: ServerResponse,
+  { status, body, headers = {} }: { status: number; body: object; headers?: Record<string, string> },
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}

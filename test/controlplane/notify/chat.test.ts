@@ -1,0 +1,411 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import {
+  CHANNEL,
+  type ChatPlane,
+  clickOf,
+  deliver,
+  type FakeChat,
+  person,
+  SECRETS,
+  startChat,
+  startChatPlane,
+  told,
+} from './chat-world.ts'
+
+let postgres: TestPostgres
+let database: TestDatabase
+let chat: FakeChat
+let plane: ChatPlane
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  chat = await startChat()
+  database = await postgres.createDatabase()
+  plane = await startChatPlane(database, chat)
+  const settings = { ...SECRETS, chat_channel_id: CHANNEL }
+  const { status } = await plane.owner('PUT', '/api/dashboard/settings', { settings })
+  expect(status).toBe(200)
+  await plane.join('ann@example.com', 'member', ['release-managers'])
+  await plane.join('vic@example.com', 'viewer')
+  chat.people.set('U_ANN', person('Ann@example.com'))
+  chat.people.set('U_VIC', person('vic@example.com'))
+})
+afterAll(async () => {
+  await plane?.[Symbol.asyncDispose]()
+  await chat?.[Symbol.asyncDispose]()
+  await postgres?.stop()
+})
+
+type Block = { readonly type: string; readonly elements?: readonly Record<string, unknown>[] }
+const blocksOf = (call: Record<string, unknown>) => call['blocks'] as readonly Block[]
+const buttonsOf = (call: Record<string, unknown>) =>
+  blocksOf(call)
+    .filter((block) => block.type === 'actions')
+    .flatMap((block) => block.elements ?? [])
+    .map((button) => [button['action_id'], button['value']])
+const usersAsked = () => chat.calls('users.info').length
+
+describe('an approval that opens', () => {
+  test('is posted with the whole canonical request, its risk, rule and expiry, and two buttons', async () => {
+    const card = await plane.hold({
+      matched_rule: 'risky-needs-approval',
+      required_approver_groups: ['release-managers'],
+      risk_score: 0.65,
+      risk_factors: ['medium', 'production'],
+      parameters: { number: '1', body: { merge_method: 'squash' } },
+    })
+    const call = await told(chat, 'chat.postMessage', card.id)
+    const text = JSON.stringify(call)
+    for (const part of [
+      ...['codehost.pr.merge', 'acme/site', 'PUT api.github.com/repos/acme/site/pulls/1/merge', 'builder'],
+      ...['0.65, medium, production', 'risky-needs-approval', 'release-managers', card.expires_at, 'squash'],
+    ]) {
+      expect(text).toContain(part)
+    }
+    expect(call).toMatchObject({ channel: CHANNEL, unfurl_links: false })
+    expect(buttonsOf(call)).toEqual([
+      ['approve', card.id],
+      ['deny', card.id],
+    ])
+    const posts = chat.recorder.seen.filter((seen) => seen.target === '/chat.postMessage')
+    expect(posts[0]?.header('authorization')).toBe(`Bearer ${SECRETS.chat_bot_token}`)
+  })
+
+  test('shows the text of the agent as a quotation, and nothing of it is formatted, linked or a mention', async () => {
+    const said = '<!channel> *approved by security* <https://evil.example|see here>\nline \u202etxt.exe'
+    const card = await plane.hold({
+      requested_by_agent_text: said,
+      target: '<@U_ANN>`*x*`',
+      parameters: { title: '<!here> ```' },
+    })
+    const call = await told(chat, 'chat.postMessage', card.id)
+    const quotes = blocksOf(call).filter((block) => block.elements?.[0]?.['type'] === 'rich_text_quote')
+    expect(JSON.stringify(quotes)).toContain('<!channel> *approved by security*')
+    expect(JSON.stringify(quotes)).toContain('\\\\u202etxt.exe')
+    expect(JSON.stringify(call)).toContain('not checked')
+    expect(JSON.stringify(call)).not.toContain('"type":"mrkdwn"')
+    expect(String(call['text'])).not.toContain('<')
+    expect(new Set(blocksOf(call).map((block) => block.type))).toEqual(
+      new Set(['header', 'rich_text', 'actions']),
+    )
+  })
+
+  test('cannot be approved where it could not be shown whole', async () => {
+    const card = await plane.hold({ parameters: { text: 'x'.repeat(20_000) } })
+    const call = await told(chat, 'chat.postMessage', card.id)
+    expect(buttonsOf(call)).toEqual([['deny', card.id]])
+    expect(JSON.stringify(call)).toContain('too long to be shown whole')
+    expect(JSON.stringify(call).length).toBeLessThan(12_000)
+  })
+
+  test('is posted for actions of the API as well', async () => {
+    await plane.db.query(
+      `insert into approvals (id, org_id, kind, agent, act_id, card, expires_at)
+       select 'apr_chat_test', org_id, 'action', 'builder', 'act_chat_test', card, clock_timestamp() + interval '5 min'
+       from approvals limit 1`,
+    )
+    await told(chat, 'chat.postMessage', 'apr_chat_test')
+    const answer = await deliver(plane.url, clickOf('apr_chat_test', 'deny'))
+    expect(answer.body).toEqual({ ok: true, id: 'apr_chat_test', approval_status: 'denied' })
+  })
+})
+
+describe('a click', () => {
+  test.each([
+    ['approve', 'approved', 'Approved by ann@example.com'],
+    ['deny', 'denied', 'Denied by ann@example.com'],
+  ] as const)(
+    'to %s answers the approval, and the message shows it without buttons',
+    async (action, status, shown) => {
+      const card = await plane.hold({ required_approver_groups: ['release-managers'] })
+      await told(chat, 'chat.postMessage', card.id)
+      const answer = await deliver(plane.url, clickOf(card.id, action))
+      expect(answer).toEqual({ status: 200, body: { ok: true, id: card.id, approval_status: status } })
+      const { rows } = await plane.db.query('select status, responded_by, via from approvals where id = $1', [
+        card.id,
+      ])
+      expect(rows).toEqual([{ status, responded_by: 'ann@example.com', via: 'chat' }])
+      const update = await told(chat, 'chat.update', card.id)
+      expect(JSON.stringify(update)).toContain(shown)
+      expect(update).toMatchObject({ channel: CHANNEL, ts: expect.stringMatching(/^1700000000\./) })
+      expect(buttonsOf(update)).toEqual([])
+      const audit = await plane.db.query(
+        "select details from audit_events where event_type = 'approval.responded' and details->>'approval_id' = $1",
+        [card.id],
+      )
+      expect(audit.rows[0]?.details).toMatchObject({ responded_by: 'ann@example.com', via: 'chat' })
+    },
+  )
+
+  test('after somebody else was quicker is told so, and changes nothing', async () => {
+    const card = await plane.hold()
+    await plane.owner('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
+    const answer = await deliver(plane.url, clickOf(card.id, 'approve'))
+    expect(answer.body).toMatchObject({ ok: false, error: 'Approval already resolved' })
+    const word = await told(chat, 'chat.postEphemeral', 'already denied')
+    expect(word).toMatchObject({ channel: CHANNEL, user: 'U_ANN' })
+    expect(await plane.status(card.id)).toBe('denied')
+  })
+
+  test('after time is over is told so', async () => {
+    const card = await plane.hold()
+    await plane.db.query(
+      "update approvals set expires_at = clock_timestamp() - interval '1 s' where id = $1",
+      [card.id],
+    )
+    const answer = await deliver(plane.url, clickOf(card.id, 'approve'))
+    expect(answer.body).toMatchObject({ ok: false, error: 'Approval expired' })
+    await told(chat, 'chat.postEphemeral', 'expired')
+    expect(await plane.status(card.id)).not.toBe('approved')
+  })
+
+  test('of which twenty come at once answers once', async () => {
+    const card = await plane.hold()
+    const clicks = Array.from({ length: 20 }, (_, n) => clickOf(card.id, n % 2 === 0 ? 'approve' : 'deny'))
+    const answers = await Promise.all(clicks.map((click) => deliver(plane.url, click)))
+    expect(answers.filter(({ body }) => body['ok'] === true)).toHaveLength(1)
+  })
+})
+
+describe('a click that is refused', () => {
+  test.each([
+    ['signed with another secret', { secret: 'another' }],
+    ['signed more than five minutes ago', { at: -302 }],
+    ['signed in the future', { at: 302 }],
+  ])('%s: nobody is asked and nothing is answered', async (_name, options) => {
+    const card = await plane.hold()
+    const asked = usersAsked()
+    const answer = await deliver(plane.url, clickOf(card.id, 'approve', options))
+    expect(answer).toMatchObject({ status: 401, body: { error: 'Unauthorized' } })
+    expect(usersAsked()).toBe(asked)
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
+  test.each([
+    ['no signature', (click: ReturnType<typeof clickOf>) => ({ ...click, signature: '' })],
+    ['a short signature', (click: ReturnType<typeof clickOf>) => ({ ...click, signature: 'v0=ab' })],
+    [
+      'a fresh time stamp on an old signature',
+      (click: ReturnType<typeof clickOf>) => ({ ...click, timestamp: String(Number(click.timestamp) + 1) }),
+    ],
+    ['another body', (click: ReturnType<typeof clickOf>) => ({ ...click, body: `${click.body}&x=1` })],
+    [
+      'a time stamp that is no number',
+      (click: ReturnType<typeof clickOf>) => ({ ...click, timestamp: 'now' }),
+    ],
+  ])('%s', async (_name, change) => {
+    const card = await plane.hold()
+    const answer = await deliver(plane.url, change(clickOf(card.id, 'approve')))
+    expect(answer.status).toBe(401)
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
+  test('sent a second time', async () => {
+    const first = await plane.hold()
+    const click = clickOf(first.id, 'approve')
+    expect((await deliver(plane.url, click)).status).toBe(200)
+    const asked = usersAsked()
+    const answer = await deliver(plane.url, click)
+    expect(answer).toMatchObject({ status: 401, body: { message: 'This callback was received before' } })
+    expect(usersAsked()).toBe(asked)
+  })
+
+  test.each([
+    ['a viewer', 'U_VIC', person('vic@example.com'), /role member/],
+    ['somebody without a user here', 'U_ZOE', person('zoe@example.com'), /no verified e-mail/],
+    [
+      'somebody whose address is not confirmed',
+      'U_EVE',
+      person('ann@example.com', { is_email_confirmed: false }),
+      /no verified e-mail/,
+    ],
+    [
+      'a guest from another workspace',
+      'U_FAR',
+      person('ann@example.com', { team_id: 'T0OTHER' }),
+      /no verified e-mail/,
+    ],
+    ['a stranger', 'U_STR', person('ann@example.com', { is_stranger: true }), /no verified e-mail/],
+    [
+      'an account that was deleted',
+      'U_DEL',
+      person('ann@example.com', { deleted: true }),
+      /no verified e-mail/,
+    ],
+    ['a bot', 'U_BOT', person('ann@example.com', { is_bot: true }), /no verified e-mail/],
+    ['an account without an address', 'U_NIL', person('', { profile: {} }), /no verified e-mail/],
+    ['somebody whom the chat does not know', 'U_WHO', null, /no verified e-mail/],
+  ] as const)('of %s, who is told why', async (_name, user, who, why) => {
+    if (who !== null) chat.people.set(user, who)
+    const card = await plane.hold()
+    const answer = await deliver(plane.url, clickOf(card.id, 'approve', { user }))
+    expect(answer).toMatchObject({ status: 200, body: { ok: false, message: expect.stringMatching(why) } })
+    await told(chat, 'chat.postEphemeral', user)
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
+  test('of a suspended member, and of a member who is in none of the required groups', async () => {
+    const id = await plane.join('sam@example.com', 'member', ['others'])
+    chat.people.set('U_SAM', person('sam@example.com'))
+    const card = await plane.hold({ required_approver_groups: ['release-managers'] })
+    const outside = await deliver(plane.url, clickOf(card.id, 'approve', { user: 'U_SAM' }))
+    expect(outside.body).toMatchObject({ ok: false, message: expect.stringContaining('release-managers') })
+    await plane.db.query(
+      "update users set status = 'suspended', groups = '{release-managers}' where id = $1",
+      [id],
+    )
+    const suspended = await deliver(plane.url, clickOf(card.id, 'approve', { user: 'U_SAM' }))
+    expect(suspended.body).toMatchObject({ ok: false })
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
+  test('while the chat cannot say who clicked, and taken once it can', async () => {
+    const card = await plane.hold()
+    chat.override('users.info', { status: 500, body: {} })
+    const answer = await deliver(plane.url, clickOf(card.id, 'approve'))
+    expect(answer.status).toBe(503)
+    expect(await plane.status(card.id)).toBe('pending')
+    chat.recover()
+    expect((await deliver(plane.url, clickOf(card.id, 'approve'))).body).toMatchObject({ ok: true })
+  })
+
+  test('when it is no form, and forms are read nowhere else', async () => {
+    const json = await plane.owner('POST', '/api/integrations/chat', { payload: '{}' })
+    expect(json.status).toBe(415)
+    const form = await plane.owner('POST', '/api/dashboard/proxy-approvals', 'id=apr_1&approved=true', {
+      'content-type': 'application/x-www-form-urlencoded',
+    })
+    expect(form.status).toBe(415)
+  })
+})
+
+describe('the message', () => {
+  test('shows what was answered in the dashboard', async () => {
+    const card = await plane.hold()
+    await told(chat, 'chat.postMessage', card.id)
+    await eventually('message known', async () => {
+      const { rows } = await plane.db.query('select 1 from chat_messages where approval_id = $1', [card.id])
+      return rows[0] ?? null
+    })
+    await plane.owner('POST', '/api/dashboard/proxy-approvals', {
+      id: card.id,
+      approved: true,
+      note: 'fine <!here>',
+    })
+    const update = await told(chat, 'chat.update', card.id)
+    expect(JSON.stringify(update)).toContain('Approved by owner@example.com: fine <!here>')
+    expect(buttonsOf(update)).toEqual([])
+  })
+
+  test('shows that time ran out', async () => {
+    const card = await plane.hold()
+    await told(chat, 'chat.postMessage', card.id)
+    await plane.db.query(
+      "update approvals set expires_at = clock_timestamp() - interval '1 s' where id = $1",
+      [card.id],
+    )
+    const update = await told(chat, 'chat.update', card.id)
+    expect(JSON.stringify(update)).toContain('Expired')
+  })
+
+  test('waits as long as the chat asks, for all of them, without counting it as a failure', async () => {
+    const limited = {
+      status: 429,
+      body: { ok: false, error: 'ratelimited' },
+      headers: { 'retry-after': '2' },
+    }
+    chat.override('chat.postMessage', limited)
+    const before = chat.calls('chat.postMessage').length
+    const card = await plane.hold()
+    await eventually('refused once', () => (chat.calls('chat.postMessage').length > before ? true : null))
+    const from = performance.now()
+    chat.recover()
+    const posted = await eventually('posted', async () => {
+      const { rows } = await plane.db.query(
+        "select attempts from outbox where kind = 'chat_post' and subject_id = $1 and state = 'delivered'",
+        [card.id],
+      )
+      return rows[0] ?? null
+    })
+    expect(performance.now() - from).toBeGreaterThan(1_500)
+    expect(posted.attempts).toBe(1)
+  })
+
+  test('is posted once the chat is back', async () => {
+    chat.override('chat.postMessage', { status: 500, body: { ok: false, error: 'internal_error' } })
+    const card = await plane.hold()
+    await eventually('failed', async () => {
+      const { rows } = await plane.db.query('select last_error from outbox where subject_id = $1', [card.id])
+      return rows[0]?.last_error ?? null
+    })
+    const failed = chat.calls('chat.postMessage').length
+    chat.recover()
+    await plane.db.query("update outbox set next_attempt_at = clock_timestamp() where state = 'pending'")
+    await eventually('posted', async () => {
+      const { rows } = await plane.db.query('select 1 from chat_messages where approval_id = $1', [card.id])
+      return rows[0] ?? null
+    })
+    const posts = chat.calls('chat.postMessage').slice(failed)
+    expect(posts.filter((call) => JSON.stringify(call).includes(card.id))).toHaveLength(1)
+  })
+
+  test('is posted exactly once when several replicas look, and a click sent to two of them counts once', async () => {
+    await using second = await startChatPlane(database, chat)
+    const holds = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? plane : second).hold())
+    const cards = await Promise.all(holds)
+    const count = (id: string) =>
+      chat.calls('chat.postMessage').filter((call) => JSON.stringify(call).includes(id)).length
+    await eventually('all posted', async () => {
+      const { rows } = await plane.db.query('select approval_id from chat_messages')
+      const posted = new Set(rows.map((row) => row.approval_id))
+      return cards.every((card) => posted.has(card.id)) ? true : null
+    })
+    expect(cards.map((card) => count(card.id))).toEqual(cards.map(() => 1))
+    const click = clickOf(cards[0]?.id ?? '', 'approve')
+    const answers = await Promise.all([deliver(plane.url, click), deliver(second.url, click)])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401])
+  })
+})
+
+describe('settings and secrets', () => {
+  test('the secrets of the chat are in no log and in no row in clear', async () => {
+    const { rows } = await plane.db.query(
+      `select t::text as row from settings t union all select t::text from outbox t
+       union all select t::text from chat_messages t union all select t::text from audit_events t`,
+    )
+    const everything = rows.map(({ row }) => row).join('\n') + plane.log()
+    expect(everything).toContain(CHANNEL)
+    for (const secret of Object.values(SECRETS)) expect(everything).not.toContain(secret)
+  })
+
+  test('the webhook secret is shown to admins, rotated by them, masked in the settings and audited', async () => {
+    const path = '/api/dashboard/settings/webhook-secret'
+    const first = await plane.owner('GET', path)
+    expect(first.body['webhook_secret']).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    const second = await plane.owner('POST', path, {})
+    expect(second.body['webhook_secret']).not.toBe(first.body['webhook_secret'])
+    expect((await plane.owner('GET', path)).body).toEqual(second.body)
+    const settings = await plane.owner('GET', '/api/dashboard/settings')
+    expect(settings.body['settings']).toMatchObject({ webhook_secret: '********' })
+    expect(settings.text + plane.log()).not.toContain(second.body['webhook_secret'])
+    const nobody = await fetch(plane.url + path)
+    expect(nobody.status).toBe(401)
+  })
+
+  test('what was and was not delivered is listed for admins', async () => {
+    const { body } = await plane.owner('GET', '/api/dashboard/notifications?state=delivered&limit=2')
+    expect(body['notifications']).toHaveLength(2)
+    expect((body['notifications'] as object[])[0]).toMatchObject({
+      receiver: 'chat',
+      state: 'delivered',
+      attempts: 1,
+    })
+    const unknown = await plane.owner('POST', '/api/dashboard/notifications', {
+      event_id: 'ntf_x',
+      action: 'retry',
+    })
+    expect(unknown.status).toBe(404)
+  })
+})
