@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { createCatalogue } from '../core/connectors/catalogue.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import { LIMITS } from '../core/wire/limits.ts'
+import { createActionParts } from './action-parts.ts'
 import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords } from './crypto/password.ts'
@@ -63,12 +64,19 @@ export async function createParts(deps: PartsDeps) {
   })
   const hub = await createHub({ ...base, library })
   const killSwitch = createKillSwitch({ ...base, hub })
-  const sweeper = createExpirySweeper(base)
+  const onOpened = () => [sweeper, notify].map((part) => part.wake())
+  const { onApprovalEnded: onEnded, ...v1 } = createActionParts({
+    ...{ ...base, keys, library, hub, onOpened },
+    gatewayUrl: () => settings.read('gateway_url'),
+    enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
+  })
+  const sweeper = createExpirySweeper({ ...base, onEnded })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
-  const approvals = createApprovals({ ...base, onOpened: () => [sweeper, notify].map((part) => part.wake()) })
-  const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: async () => null })
+  const approvals = createApprovals({ ...base, onOpened, onEnded })
+  const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: v1.actions.tokenOf })
   return {
+    ...v1,
     db,
     keys,
     settings,

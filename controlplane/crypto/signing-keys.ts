@@ -30,7 +30,8 @@ export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<Signi
   return { current, all }
 }
 
-async function newSigningKey(keyring: Keyring): Promise<SigningKeyRow> {
+/** A key that signs nothing yet; its private half is sealed. */
+export async function newSigningKey(keyring: Keyring): Promise<SigningKeyRow> {
   const pair = generateKeyPairSync('ed25519')
   const jwk = pair.publicKey.export({ format: 'jwk' })
   const kid = await calculateJwkThumbprint(jwk as JWK)

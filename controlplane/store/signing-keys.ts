@@ -29,3 +29,11 @@ export async function insertSigningKey(q: Query, row: SigningKeyRow): Promise<vo
     JSON.stringify(row.privateKey),
   ])
 }
+
+/** The keys there are now stop signing, and verify for so many seconds more. */
+export async function retireSigningKeys(q: Query, afterS: number): Promise<void> {
+  await q.query(
+    'update signing_keys set retired_at = now() + make_interval(secs => $1) where retired_at is null',
+    [afterS],
+  )
+}

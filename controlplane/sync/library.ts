@@ -5,6 +5,8 @@ import { createSerial } from './serial.ts'
 /** The section sets of all gateways at the newest version that was read; each is built once, when first asked for. */
 export type SectionLibrary = {
   readonly version: number | null
+  /** What was read; null before the first `reload`. */
+  readonly configuration: Configuration | null
   /** Reads the configuration again. Rejects when the database cannot be read; what was read before stays. */
   reload(): Promise<void>
   of(gatewayId: string): SectionSet | null
@@ -20,6 +22,9 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   return {
     get version() {
       return configuration?.version ?? null
+    },
+    get configuration() {
+      return configuration
     },
     reload,
     of(gatewayId) {

@@ -1,0 +1,65 @@
+import type { Logger } from 'pino'
+import type { KnownAction } from '../core/action/spec.ts'
+import type { Keyring } from './crypto/keyring.ts'
+import type { SigningKeys } from './crypto/signing-keys.ts'
+import { createActionEnding } from './services/action-approvals.ts'
+import { createActionRules } from './services/action-rules.ts'
+import { createActionStops } from './services/action-stops.ts'
+import type { Notify } from './services/action-submission.ts'
+import { createActions } from './services/actions.ts'
+import { createAuditReading } from './services/audit-reading.ts'
+import { createExecute } from './services/execution.ts'
+import type { Notifications } from './services/notifications.ts'
+import { createTokenKeys } from './services/token-keys.ts'
+import { createVerification } from './services/token-verification.ts'
+import { createTokens } from './services/tokens.ts'
+import type { Db } from './store/query.ts'
+import type { Clock } from './sync/clock.ts'
+import type { Hub } from './sync/hub.ts'
+import type { SectionLibrary } from './sync/library.ts'
+
+export type ActionPartsDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly keys: SigningKeys
+  readonly library: SectionLibrary
+  readonly hub: Hub
+  readonly knownAction: (type: string) => KnownAction | null
+  readonly gatewayUrl: () => Promise<string | null>
+  readonly enqueue: Notifications['enqueue']
+  /** After a commit that left an approval open. */
+  readonly onOpened: () => void
+}
+
+/** Everything behind the v1 API. */
+export function createActionParts(deps: ActionPartsDeps) {
+  const { log, hub } = deps
+  const notify: Notify = async (q, { orgId, id, status, decision, spec, webhookUrl: url }, event) => {
+    if (url === null) return
+    await deps.enqueue(q, { orgId, url, event, actionRequestId: id, status, decision, actionSpec: spec })
+  }
+  const tokenKeys = createTokenKeys(deps)
+  const base = {
+    ...deps,
+    kills: hub.kill.effective,
+    tokens: createTokens({ ...deps, keys: tokenKeys }),
+    notify,
+  }
+  const rules = createActionRules(base)
+  const stops = createActionStops({ ...base, rules })
+  const onFailed = (error: unknown) =>
+    log.error({ err: error }, 'action could not be evaluated and is denied')
+  return {
+    orgId: deps.orgId,
+    tokenKeys,
+    actions: createActions({ ...base, rules, onFailed }),
+    /** What the end of an approval means for its action. */
+    onApprovalEnded: createActionEnding(base),
+    execute: createExecute({ ...base, rules, stops }),
+    verification: createVerification({ ...base, stops }),
+    auditReading: createAuditReading(base),
+  }
+}

@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import { LIMITS } from '../../core/wire/limits.ts'
+import {
+  AuditReply,
+  KillSwitchBody,
+  KillSwitchReply,
+  PoliciesReply,
+  RegisterReply,
+  RespondBody,
+  RespondReply,
+} from '../../core/wire/v1.ts'
+import { actorOf } from '../events.ts'
+import { type Principal, type Route, route } from '../http/route.ts'
+import type { Actions } from '../services/actions.ts'
+import type { Agents } from '../services/agents.ts'
+import type { Approvals } from '../services/approvals.ts'
+import type { AuditReading } from '../services/audit-reading.ts'
+import type { KillSwitch } from '../services/kill-switch.ts'
+import type { Policies } from '../services/policies.ts'
+import { AgentName, Environment, Runtime } from './fields.ts'
+import { agentOf, requireCapability } from './v1-principals.ts'
+
+export type OrgRoutesDeps = {
+  readonly agents: Agents
+  readonly policies: Policies
+  readonly auditReading: AuditReading
+  readonly approvals: Approvals
+  readonly killSwitch: KillSwitch
+  readonly actions: Actions
+}
+
+const RegisterBody = z.object({ name: AgentName, runtime: Runtime.min(1), environment: Environment })
+const whole = (least: number) => z.coerce.number().pipe(z.int().min(least))
+const AuditQuery = z.object({
+  limit: whole(1).pipe(z.number().max(LIMITS.listMax)).default(LIMITS.listDefault),
+  offset: whole(0).default(0),
+})
+
+/** The rest of v1: agents, policies, the audit log, approvals, the kill switch. */
+export function createOrgRoutes(deps: OrgRoutesDeps): readonly Route[] {
+  return [register(deps), policies(deps), audit(deps), respond(deps), killSwitch(deps)]
+}
+
+function register({ agents }: OrgRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/v1/agents/register',
+    auth: 'agent',
+    summary: 'Registers another agent (capability agents:register); its key is shown once',
+    body: RegisterBody,
+    response: RegisterReply,
+    handler: async ({ principal, body }) => {
+      requireCapability(agentOf(principal), 'agents:register')
+      const { agent, key } = await agents.create(actorOf(principal), body)
+      return { agent_id: agent.id, api_key: key.key, api_key_prefix: key.prefix }
+    },
+  })
+}
+
+function policies({ policies: service }: OrgRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/api/v1/policies',
+    auth: 'agent',
+    summary: 'The policies, highest priority first',
+    response: PoliciesReply,
+    handler: async () => ({
+      policies: (await service.list()).map(
+        ({ id, name, description, enabled, priority, tags, createdAt }) => ({
+          ...{ id, name, description, enabled, priority, tags },
+          created_at: createdAt.toISOString(),
+        }),
+      ),
+    }),
+  })
+}
+
+function audit({ auditReading }: OrgRoutesDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/api/v1/audit/events',
+    auth: 'agent',
+    summary: "The agent's own events, or all of them with the capability audit:read; newest first",
+    query: AuditQuery,
+    response: AuditReply,
+    handler: async ({ principal, query }) => {
+      const { agentId, capabilities } = agentOf(principal)
+      return auditReading.page(capabilities.includes('audit:read') ? null : agentId, query)
+    },
+  })
+}
+
+const VIA = { session: 'api', admin_token: 'cli', approver_key: 'api' } as const
+
+function respond({ approvals, actions }: OrgRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/v1/approvals/:approvalId/respond',
+    auth: 'approver',
+    summary: 'Answers the approval of an action once: 409 when somebody was quicker, 410 when time is over',
+    params: z.object({ approvalId: z.string().max(300) }),
+    body: RespondBody,
+    response: RespondReply,
+    handler: async ({ principal, params, body }) => {
+      const { userId, email, role, groups, via } = userOf(principal)
+      const { id, status, approval } = await approvals.respond({
+        id: params.approvalId,
+        kinds: ['action'],
+        approved: body.decision === 'approve',
+        note: body.reason ?? null,
+        by: { kind: 'user', userId, email, role, groups },
+        via: VIA[via],
+      })
+      const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)
+      return { approval_id: id, status, decision_token: token }
+    },
+  })
+}
+
+function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/v1/org/kill-switch',
+    auth: 'agent_or_admin',
+    summary: 'Stops everything, or lifts what this API stopped; answers whether everything is stopped now',
+    body: KillSwitchBody,
+    response: KillSwitchReply,
+    handler: async ({ principal, body }) => {
+      if (principal.kind === 'agent') requireCapability(principal, 'org:kill_switch')
+      const { userId, agentId, label } = actorOf(principal)
+      const done = await service.set({
+        active: body.active,
+        reason: body.reason,
+        source: 'api',
+        by: label,
+        userId: userId ?? null,
+        agentId: agentId ?? null,
+      })
+      return { kill_switch: done.effective.some((entry) => entry.scope === 'all') }
+    },
+  })
+}
+
+function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
+  if (principal.kind === 'user') return principal
+  throw new Error('an approver is a user')
+}

@@ -1,0 +1,130 @@
+import type { Action } from '../../core/action/action.ts'
+import { type ActionSpec, actionFromSpec, type KnownAction } from '../../core/action/spec.ts'
+import type { BoundConnector } from '../../core/connectors/registry.ts'
+import { type DecisionRules, decide, underKillSwitch } from '../../core/decision/decide.ts'
+import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/decision.ts'
+import { matchKill } from '../../core/decision/kill-switch.ts'
+import { OUTCOME } from '../../core/decision/vocabulary.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import type { DecisionView } from '../../core/wire/v1.ts'
+import type { AgentRow } from '../store/agents.ts'
+import { entriesFor } from '../sync/kill-board.ts'
+import { knownByName } from './action-names.ts'
+import type { ActionRules, GatewayRules } from './action-rules.ts'
+
+export type EvaluationDeps = {
+  readonly knownAction: (type: string) => KnownAction | null
+  readonly kills: () => readonly KillEntry[]
+  readonly clock: { nowMs(): number }
+}
+
+export type Evaluated = {
+  readonly action: Action
+  readonly decision: Decision
+  readonly gateway: GatewayRules | null
+  /** The gateway's connector that the action belongs to. */
+  readonly bound: BoundConnector | null
+}
+
+/** May this agent do this, by these rules and the stops in force? Pure but for the clock. */
+export function evaluateAction(
+  deps: EvaluationDeps,
+  given: {
+    readonly rules: ActionRules
+    readonly agent: AgentRow
+    readonly spec: ActionSpec
+    readonly trace?: boolean
+  },
+): Evaluated {
+  const { rules, agent, spec } = given
+  const place = placeOf(deps, rules, agent, spec)
+  const options = given.trace === undefined ? {} : { trace: given.trace }
+  const decision = decide(
+    rulesFor(rules, place),
+    inputOf(place, agent, { spec, nowMs: deps.clock.nowMs() }),
+    options,
+  )
+  const entry = stopOf(deps.kills(), agent, place)
+  return { ...place, decision: entry === null ? decision : underKillSwitch(decision, entry) }
+}
+
+export type Place = Omit<Evaluated, 'decision'>
+
+/** What the spec speaks of, and which connector of the agent's gateway that is. */
+export function placeOf(
+  { knownAction }: Pick<EvaluationDeps, 'knownAction'>,
+  rules: ActionRules,
+  agent: AgentRow,
+  spec: ActionSpec,
+): Place {
+  const gateway = rules.gatewayOf(agent)
+  const all = [...(gateway?.connectors.values() ?? [])].flat()
+  const action = actionFromSpec(spec, knownByName(spec.type, knownAction, all))
+  return { action, gateway, bound: gateway?.connectors.get(action.connector)?.[0] ?? null }
+}
+
+/** The stop that hits this agent doing this, or null. */
+export function stopOf(
+  kills: readonly KillEntry[],
+  agent: Pick<AgentRow, 'id' | 'name'>,
+  { gateway, action }: { readonly gateway: GatewayRules | null; readonly action: Pick<Action, 'connector'> },
+): KillEntry | null {
+  if (kills.length === 0) return null
+  const name = gateway?.snapshot.gateway.name ?? ''
+  const records = gateway?.connectors.get(action.connector) ?? []
+  return matchKill(entriesFor(kills, name), {
+    gateway: name,
+    agent: agent.name,
+    agentId: agent.id,
+    connectors: [action.connector, ...records.map(({ entry }) => entry.name)],
+  })
+}
+
+/** Permissions join in when the agent's gateway has the connector, else the policies decide alone. No level: v1 advises. */
+function rulesFor(rules: ActionRules, { gateway, bound }: Place): DecisionRules {
+  return {
+    permissions: bound === null ? null : (gateway?.snapshot.permissions ?? null),
+    policies: gateway?.snapshot.policies ?? rules.policies,
+    level: null,
+    defaultVerdict: gateway?.snapshot.gateway.defaultVerdict ?? 'deny',
+  }
+}
+
+function inputOf(
+  { action, gateway, bound }: Place,
+  agent: AgentRow,
+  { spec, nowMs }: { readonly spec: ActionSpec; readonly nowMs: number },
+): DecisionInput {
+  return {
+    action,
+    agent: agentFacts(agent),
+    nowMs,
+    ...(gateway === null ? {} : { gateway: named(gateway.snapshot.gateway) }),
+    ...(bound === null ? {} : { connector: { ...named(bound.entry), type: bound.connector.name } }),
+    ...(spec.context === undefined ? {} : { context: spec.context }),
+  }
+}
+
+function named({ name, environment }: { readonly name: string; readonly environment?: string | undefined }) {
+  return environment === undefined ? { name } : { name, environment }
+}
+
+function agentFacts({ id, name, environment, runtime, status }: AgentRow): AgentFacts {
+  return { id, name, environment, runtime, status }
+}
+
+/** The Decision object of v1 (spec 2.3). */
+export function decisionView({ verdict, reason, policies, riskScore }: Decision): DecisionView {
+  return {
+    outcome: OUTCOME[verdict],
+    reason,
+    matched_policies: policies.map(policyId),
+    risk_score: riskScore,
+    constraints: null,
+  }
+}
+
+/** `pol_…` of `pol_…@version`. */
+export function policyId(ref: string): string {
+  return ref.split('@')[0] ?? ref
+}

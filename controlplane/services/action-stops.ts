@@ -1,0 +1,31 @@
+import type { KnownAction } from '../../core/action/spec.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import type { ActionRow } from '../store/actions.ts'
+import { placeOf, stopOf } from './action-evaluation.ts'
+import type { ActionRulesSource } from './action-rules.ts'
+
+/** Whether a stored action is stopped now. */
+export type ActionStops = {
+  /** False almost always: then nobody has to ask further. */
+  isAnything(): boolean
+  of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>): KillEntry | null
+}
+
+export function createActionStops(deps: {
+  readonly rules: ActionRulesSource
+  readonly kills: () => readonly KillEntry[]
+  readonly knownAction: (type: string) => KnownAction | null
+}): ActionStops {
+  const { rules, kills } = deps
+  return {
+    isAnything: () => kills().length > 0,
+    of({ agentId, agent, spec }) {
+      const known = rules.current()
+      const row = known.agent(agentId)
+      const named = { id: agentId, name: row?.name ?? agent }
+      if (row !== undefined) return stopOf(kills(), named, placeOf(deps, known, row, spec))
+      const action = { type: spec.type, connector: spec.type.split('.')[0] ?? spec.type }
+      return stopOf(kills(), named, { gateway: null, action })
+    },
+  }
+}

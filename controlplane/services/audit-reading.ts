@@ -1,0 +1,57 @@
+import { eventId } from '../../core/ids.ts'
+import type { AuditEventView } from '../../core/wire/v1.ts'
+import {
+  type AuditCount,
+  type AuditRow,
+  type AuditScope,
+  countAuditEvents,
+  listAuditEvents,
+} from '../store/audit-reading.ts'
+import type { Db } from '../store/query.ts'
+
+export type AuditPage = {
+  readonly events: readonly AuditEventView[]
+  readonly total: number
+  readonly limit: number
+  readonly offset: number
+}
+
+export type AuditReading = {
+  /** Newest first. `agentId` null = everybody's events. */
+  page(agentId: string | null, page: { readonly limit: number; readonly offset: number }): Promise<AuditPage>
+}
+
+/** Agents whose count is remembered. */
+const MAX_REMEMBERED = 1_000
+const NOTHING: AuditCount = { upTo: 0, count: 0, oldest: null }
+
+export function createAuditReading({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditReading {
+  const counts = new Map<string | null, AuditCount>()
+  async function total(scope: AuditScope): Promise<number> {
+    const counted = await countAuditEvents(db, scope, counts.get(scope.agentId) ?? NOTHING)
+    if (counts.size >= MAX_REMEMBERED) counts.clear()
+    counts.set(scope.agentId, counted.settled)
+    return counted.total
+  }
+  return {
+    async page(agentId, page) {
+      const scope = { orgId, agentId }
+      const [rows, all] = await Promise.all([listAuditEvents(db, scope, page), total(scope)])
+      return { events: rows.map(view), total: all, ...page }
+    },
+  }
+}
+
+/** Fields that do not apply are left out (spec 2.7: "when applicable"). */
+function view(row: AuditRow): AuditEventView {
+  return {
+    id: eventId(row.id),
+    event_type: row.eventType,
+    org_id: row.orgId,
+    ...(row.agentId === null ? {} : { agent_id: row.agentId }),
+    ...(row.userId === null ? {} : { user_id: row.userId }),
+    ...(row.actionRequestId === null ? {} : { action_request_id: row.actionRequestId }),
+    details: row.details,
+    created_at: row.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,194 @@
+import type { ActionSpec } from '../../core/action/spec.ts'
+import { killReason } from '../../core/decision/kill-switch.ts'
+import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
+import { isRefusal } from '../../core/request/canonical.ts'
+import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../core/token.ts'
+import type { ResultBody } from '../../core/wire/sync.ts'
+import { newId } from '../crypto/ids.ts'
+import { validationError } from '../http/input.ts'
+import { type ActionRow, getAction } from '../store/actions.ts'
+import { releaseNonce, type Spent } from '../store/nonces.ts'
+import type { Db } from '../store/query.ts'
+import type { Hub } from '../sync/hub.ts'
+import { type EvaluationDeps, type Place, placeOf } from './action-evaluation.ts'
+import type { ActionRulesSource } from './action-rules.ts'
+import type { ActionStops } from './action-stops.ts'
+import { type Executed, recordExecution } from './execution-record.ts'
+import { assertMovable, type OwnAction, ownAction } from './own-action.ts'
+import type { Tokens } from './tokens.ts'
+
+export type ExecutionDeps = Pick<EvaluationDeps, 'knownAction'> & {
+  readonly db: Db
+  readonly orgId: string
+  readonly rules: ActionRulesSource
+  readonly tokens: Tokens
+  readonly stops: ActionStops
+  readonly hub: Pick<Hub, 'connected' | 'execute'>
+  /** The address in the settings, when there is one. */
+  readonly gatewayUrl: () => Promise<string | null>
+}
+
+export type GatewayResponse = { readonly status: number; readonly result: unknown }
+
+/**
+ * Carries an allowed action out, once. Throws, in this order: `not_found`; `validation` when no request can be made of
+ * the spec; 403 or 410 for the token; 409 when it was used or the action is not allowed; 403 under a kill switch; 503
+ * without a gateway. Up to here the token stays good. Then what the gateway says: 403, 502, or 504 when it says nothing.
+ */
+export type Execute = (own: OwnAction, token: string) => Promise<GatewayResponse>
+
+export function createExecute(deps: ExecutionDeps): Execute {
+  const { db, rules, tokens, stops } = deps
+  return async (own, token) => {
+    const row = await ownAction(() => getAction(db, own.id), own)
+    const place = await placeOfAction(deps, rules, row)
+    assertRequestable(place, row.spec)
+    const claims = await checkedClaims(deps, row, token)
+    if (row.isExpired || row.jti === null) throw tokenError('expired')
+    if (row.usedBy === 'verify' || row.usedBy === 'execute') throw tokenError('used')
+    assertMovable(row, 'execute')
+    const entry = stops.of(row)
+    if (entry !== null) throw stopped(killReason(entry))
+    const gatewayId = await chooseGateway(deps, place)
+    const spent = await tokens.spend({ jti: claims.jti, actId: row.id, usedBy: 'execute' })
+    if (spent !== 'spent') throw tokenError(PROBLEM[spent])
+    const executed = await order(deps, gatewayId, row, claims)
+    await recordExecution(db, row, executed)
+    return answer(executed)
+  }
+}
+
+async function placeOfAction(
+  deps: Pick<ExecutionDeps, 'knownAction'>,
+  rules: ActionRulesSource,
+  row: ActionRow,
+): Promise<Place> {
+  const known = rules.current()
+  const agent = known.agent(row.agentId) ?? (await rules.fresh()).agent(row.agentId)
+  if (agent === undefined) throw new ChaperoneError('unauthorized', { detail: 'This agent is gone' })
+  return placeOf(deps, rules.current(), agent, row.spec)
+}
+
+/** Said before the token is touched: what is missing can only be put right by a new submission. */
+function assertRequestable({ action, bound }: Place, spec: ActionSpec): void {
+  if (action.connector === 'codehost' && action.resource.target === undefined) {
+    throw validationError([
+      'action_spec.resource.target: is required to execute, as <owner>/<repo> (or organization and repository)',
+    ])
+  }
+  if (bound?.connector.toRequest === undefined) return
+  const request = bound.connector.toRequest(executeSpec(action, spec), bound.config)
+  if (isRefusal(request)) throw validationError([request.detail])
+}
+
+function executeSpec({ connector, resource, parameters }: Place['action'], { type }: ActionSpec) {
+  return { type, parameters, resource: { ...resource, provider: connector } }
+}
+
+async function checkedClaims(
+  { tokens, orgId }: ExecutionDeps,
+  row: ActionRow,
+  token: string,
+): Promise<TokenClaims> {
+  const read = await tokens.read(token)
+  if (typeof read === 'string') throw tokenError(read)
+  const wanted = { org: orgId, act: row.id, sub: row.agentId, ash: tokens.ashOf(row.spec) }
+  const problem = claimProblem(read, wanted)
+  if (problem !== null) throw tokenError(problem)
+  return read
+}
+
+async function chooseGateway(
+  { hub, gatewayUrl }: ExecutionDeps,
+  { gateway, bound, action }: Place,
+): Promise<string> {
+  const known = gateway?.snapshot.gateway
+  if (known !== undefined && bound === null) {
+    throw unavailable(
+      `The agent's gateway ${known.name} has no connector ${action.connector}: add one, then execute again with the same token`,
+    )
+  }
+  if (known !== undefined && hub.connected().has(known.id)) return known.id
+  const url = await gatewayUrl()
+  if (url !== null) {
+    throw unavailable(
+      `No process of the agent's gateway is connected, and the internal API at gateway_url (${url}) has no path to execute actions: start that gateway with an enrolment token of this control plane`,
+    )
+  }
+  throw unavailable(
+    known === undefined
+      ? 'The agent belongs to no gateway: give it one, then execute again with the same token'
+      : `No process of the gateway ${known.name} is connected: start it, then execute again with the same token`,
+  )
+}
+
+/** The order travels, not the token. It is never sent a second time. */
+async function order(
+  deps: ExecutionDeps,
+  gatewayId: string,
+  row: ActionRow,
+  claims: TokenClaims,
+): Promise<Executed> {
+  const base = { orderId: newId('order'), gatewayId }
+  const result = deps.hub.execute(gatewayId, {
+    order_id: base.orderId,
+    action_request_id: row.id,
+    agent: row.agent,
+    action_spec: { ...row.spec },
+  })
+  if (result === null) {
+    // The gateway left between the look and the order: nothing was sent, so nothing is used up.
+    await releaseNonce(deps.db, claims.jti)
+    throw unavailable('The gateway disconnected at this moment: execute again with the same token')
+  }
+  try {
+    return { ...base, ...outcomeOf(await result) }
+  } catch (error) {
+    if (!(error instanceof ChaperoneError)) throw error
+    return { ...base, isDone: false, status: null, result: null, error: error.message, code: error.code }
+  }
+}
+
+function outcomeOf({ ok, status, result, error }: ResultBody): Omit<Executed, 'orderId' | 'gatewayId'> {
+  if (ok && status !== null) return { isDone: true, status, result, error: null, code: null }
+  const code: ErrorCode = status === 403 ? 'denied' : 'upstream_failed'
+  return { isDone: false, status, result: null, error: error ?? 'the gateway did not say why', code }
+}
+
+function answer({ isDone, status, result, error, code }: Executed): GatewayResponse {
+  if (isDone && status !== null) return { status, result }
+  throw new ChaperoneError(code ?? 'upstream_failed', {
+    error: `Execution failed: ${error}`,
+    detail:
+      'The token is used up and the action is never sent again: submit a new one if it should still happen',
+  })
+}
+
+const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
+  used: 'used',
+  expired: 'expired',
+  unknown: 'expired',
+}
+
+const CODE: Readonly<Record<TokenProblem, ErrorCode>> = {
+  malformed: 'forbidden',
+  signature: 'forbidden',
+  mismatch: 'forbidden',
+  expired: 'gone',
+  used: 'conflict',
+}
+
+/** `Token verification failed: nonce already used` (spec 7.6) and its like. */
+function tokenError(problem: TokenProblem): ChaperoneError {
+  const text = TOKEN_ERRORS[problem]
+  const error = `Token verification failed: ${text.charAt(0).toLowerCase()}${text.slice(1)}`
+  return new ChaperoneError(CODE[problem], { error, detail: error })
+}
+
+function stopped(reason: string): ChaperoneError {
+  return new ChaperoneError('kill_switch', { error: reason, detail: reason })
+}
+
+function unavailable(detail: string): ChaperoneError {
+  return new ChaperoneError('not_ready', { error: 'No gateway available', detail, retryAfterS: 5 })
+}

@@ -1,0 +1,92 @@
+import * as z from 'zod'
+
+/** Seconds from `iat` to `exp`. Used nonces are kept for a day: far longer than any token lives. */
+export const TOKEN_LIFE_S = 300
+export const TOKEN_ISSUER = 'chaperone'
+export const TOKEN_AUDIENCE = 'chaperone-gateway'
+/** Ours have about 650 characters. */
+const MAX_LENGTH = 4_096
+
+/** What a decision token says (spec 2.4). `ash`: hex SHA-256 of the RFC 8785 JSON of the action spec; times in epoch seconds. */
+export const TokenClaims = z.strictObject({
+  iss: z.literal(TOKEN_ISSUER),
+  aud: z.literal(TOKEN_AUDIENCE),
+  /** Agent id. */
+  sub: z.string(),
+  org: z.string(),
+  /** `act_…`. */
+  act: z.string(),
+  ash: z.string().regex(/^[0-9a-f]{64}$/),
+  jti: z.string().min(1),
+  iat: z.int(),
+  exp: z.int(),
+})
+export type TokenClaims = z.infer<typeof TokenClaims>
+
+/** Why a token is worth nothing, in the words of `tokens/verify`; a kill switch adds its own. */
+export const TOKEN_ERRORS = {
+  malformed: 'Malformed token',
+  signature: 'Invalid signature',
+  mismatch: 'Action mismatch',
+  expired: 'Token expired',
+  used: 'Nonce already used',
+} as const
+export type TokenProblem = keyof typeof TOKEN_ERRORS
+
+/** A token taken apart, before anybody has looked at its signature. `kid` is a claim like the others until then. */
+export type ReadToken = {
+  readonly kid: string
+  readonly claims: TokenClaims
+  /** What the signature is over: the first two parts as they were sent. */
+  readonly signed: string
+  /** base64url. */
+  readonly signature: string
+}
+
+/** The one header that our tokens have. */
+export function tokenHeader(kid: string): Readonly<Record<string, string>> {
+  return { alg: 'EdDSA', kid, typ: 'JWT' }
+}
+
+const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/
+/** 64 bytes. */
+const SIGNATURE_LENGTH = 86
+const Header = z.strictObject({ alg: z.literal('EdDSA'), kid: z.string(), typ: z.literal('JWT') })
+
+/**
+ * Reads a token as far as that costs nothing. `malformed`: it is no JWT. `signature`: it is one, but nothing that we
+ * would have signed: another algorithm, a header that brings its own key, claims of somebody else.
+ */
+export function readToken(text: string): ReadToken | TokenProblem {
+  const [, head = '', body = '', signature = ''] = (text.length <= MAX_LENGTH && SHAPE.exec(text)) || []
+  const header = objectIn(head)
+  const payload = objectIn(body)
+  if (header === null || payload === null) return 'malformed'
+  const known = Header.safeParse(header)
+  const claims = TokenClaims.safeParse(payload)
+  if (!known.success || !claims.success || signature.length !== SIGNATURE_LENGTH) return 'signature'
+  return { kid: known.data.kid, claims: claims.data, signed: `${head}.${body}`, signature }
+}
+
+/** Whether a token with a good signature speaks of this action. */
+export function claimProblem(
+  claims: TokenClaims,
+  wanted: { readonly org: string; readonly act: string; readonly sub?: string; readonly ash?: string },
+): TokenProblem | null {
+  if (claims.org !== wanted.org) return 'signature'
+  if (claims.act !== wanted.act) return 'mismatch'
+  if (wanted.sub !== undefined && claims.sub !== wanted.sub) return 'mismatch'
+  return wanted.ash !== undefined && claims.ash !== wanted.ash ? 'mismatch' : null
+}
+
+function objectIn(segment: string): object | null {
+  // One character over a multiple of four is no base64; everything else of this alphabet is.
+  if (segment === '' || segment.length % 4 === 1) return null
+  try {
+    const value: unknown = JSON.parse(atob(segment.replaceAll('-', '+').replaceAll('_', '/')))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}

@@ -1,0 +1,158 @@
+import * as z from 'zod'
+import { ActionSpec } from '../action/spec.ts'
+import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
+import { ApprovalStatus } from './internal.ts'
+import { LIMITS } from './limits.ts'
+
+/** The v1 API for agents (spec 4.3). Fields that a request may not know are ignored; those of a spec are kept. */
+
+export const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is no http or https address' }).max(2_048)
+
+export const SubmitBody = z.object({ action_spec: ActionSpec, webhook_url: WebhookUrl.optional() })
+export const BatchBody = z.object({
+  actions: z
+    .array(z.object({ action_spec: ActionSpec }))
+    .min(1)
+    .max(LIMITS.batchMax),
+})
+export const DryRunBody = z.object({ action_spec: ActionSpec })
+export const ExecuteBody = z.object({ decision_token: z.string().min(1).max(16_384) })
+export const VerifyBody = z.object({
+  decision_token: z.string().max(65_536),
+  action_request_id: z.string().max(300),
+})
+export const RespondBody = z.object({
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().max(2_000).optional(),
+})
+export const KillSwitchBody = z.object({ active: z.boolean(), reason: z.string().max(2_000).optional() })
+
+export const ActionStatus = z.enum(ACTION_REQUEST_STATES)
+const Moment = z.string()
+
+export const DecisionView = z.object({
+  outcome: z.enum(['allow', 'deny', 'requires_approval']),
+  reason: z.string(),
+  matched_policies: z.array(z.string()),
+  risk_score: z.number(),
+  constraints: z.null(),
+})
+export const DryRunDecision = DecisionView.extend({
+  matched_rules: z.array(z.string()),
+  risk_factors: z.array(z.string()),
+  approver_groups: z.array(z.string()),
+})
+export const ApprovalView = z.object({
+  id: z.string(),
+  status: ApprovalStatus,
+  required_approver_groups: z.array(z.string()),
+  expires_at: Moment,
+})
+export const SubmitReply = z.object({
+  action_request_id: z.string(),
+  status: ActionStatus,
+  decision: DecisionView,
+  decision_token: z.string().nullable(),
+  expires_at: Moment.optional(),
+  approval: ApprovalView.optional(),
+})
+export const BatchReply = z.object({
+  batch_id: z.string(),
+  total: z.int(),
+  results: z.array(
+    SubmitReply.omit({ approval: true, expires_at: true }).extend({ expires_at: Moment.nullable() }),
+  ),
+})
+export const DryRunReply = z.object({
+  dry_run: z.literal(true),
+  decision: DryRunDecision,
+  trace: z.array(
+    z.object({
+      policy_id: z.string(),
+      policy_name: z.string(),
+      scope_matched: z.boolean(),
+      rules: z.array(
+        z.object({
+          rule_name: z.string(),
+          conditions_matched: z.boolean(),
+          failed_condition: z.string().nullable(),
+          decision: z.string().nullable(),
+        }),
+      ),
+    }),
+  ),
+  policies_evaluated: z.int(),
+  agent: z.object({ id: z.string(), environment: z.string() }),
+})
+export const StatusReply = z.object({
+  action_request_id: z.string(),
+  status: ActionStatus,
+  action_spec: ActionSpec,
+  decision: DecisionView,
+  decision_token: z.string().nullable(),
+  expires_at: Moment.nullable(),
+  approval: ApprovalView.nullable(),
+  created_at: Moment,
+})
+export const ExecuteReply = z.object({
+  executed: z.literal(true),
+  action_request_id: z.string(),
+  gateway_response: z.object({ status: z.int(), result: z.unknown() }),
+})
+export const CancelReply = z.object({ action_request_id: z.string(), status: z.literal('cancelled') })
+export const RegisterReply = z.object({
+  agent_id: z.string(),
+  api_key: z.string(),
+  api_key_prefix: z.string(),
+})
+export const PoliciesReply = z.object({
+  policies: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      description: z.string(),
+      enabled: z.boolean(),
+      priority: z.int(),
+      tags: z.array(z.string()),
+      created_at: Moment,
+    }),
+  ),
+})
+export const AuditEventView = z.object({
+  id: z.string(),
+  event_type: z.string(),
+  org_id: z.string(),
+  agent_id: z.string().optional(),
+  user_id: z.string().optional(),
+  action_request_id: z.string().optional(),
+  details: z.record(z.string(), z.unknown()),
+  created_at: Moment,
+})
+export const AuditReply = z.object({
+  events: z.array(AuditEventView),
+  total: z.int(),
+  limit: z.int(),
+  offset: z.int(),
+})
+export const RespondReply = z.object({
+  approval_id: z.string(),
+  status: ApprovalStatus,
+  decision_token: z.string().nullable(),
+})
+export const KillSwitchReply = z.object({ kill_switch: z.boolean() })
+export const VerifyReply = z.union([
+  z.object({
+    valid: z.literal(true),
+    payload: z.object({ sub: z.string(), org: z.string(), act: z.string(), ash: z.string() }),
+  }),
+  z.object({ valid: z.literal(false), error: z.string() }),
+])
+
+export type DecisionView = z.infer<typeof DecisionView>
+export type DryRunReply = z.infer<typeof DryRunReply>
+export type SubmitReply = z.infer<typeof SubmitReply>
+export type BatchReply = z.infer<typeof BatchReply>
+export type StatusReply = z.infer<typeof StatusReply>
+export type ApprovalView = z.infer<typeof ApprovalView>
+export type VerifyReply = z.infer<typeof VerifyReply>
+export type AuditEventView = z.infer<typeof AuditEventView>
