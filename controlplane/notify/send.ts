@@ -43,6 +43,7 @@ export type SenderOptions = {
 const TIMEOUT_MS = 10_000
 const MAX_RETRY_AFTER_S = 3_600
 const DISCARD_BYTES = 64 * 1024
+const DISCARD_MS = 2_000
 
 export function createSender(options: SenderOptions = {}): Send {
   const { timeoutMs = TIMEOUT_MS, allow = [], ca } = options
@@ -113,7 +114,11 @@ function exchange(out: ClientRequest, { body, readBytes }: SendRequest): Promise
     out.on('response', (answer) => {
       const head = { status: answer.statusCode ?? 0, retryAfterS: retryAfter(answer.headers['retry-after']) }
       answer.on('error', reject)
-      if (readBytes === 0) resolve({ ...head, body: '' })
+      if (readBytes === 0) {
+        resolve({ ...head, body: '' })
+        const cut = setTimeout(() => answer.destroy(), DISCARD_MS)
+        answer.on('close', () => clearTimeout(cut))
+      }
       collect(answer, readBytes || DISCARD_BYTES, (text) => resolve({ ...head, body: text }))
     })
     out.end(body)

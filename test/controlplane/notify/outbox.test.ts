@@ -315,6 +315,21 @@ describe('a receiver that hangs', () => {
     expect(hanging.openConnections).toBe(0)
   })
 
+  test('in the middle of its answer has taken the notification, and is not waited for', async () => {
+    await using world = await startWorld(postgres)
+    await using endless = await startRecorder({
+      answer: (request, response) => {
+        request.resume()
+        response.writeHead(200).write('and then')
+      },
+    })
+    await world.enqueue({ url: endless.url })
+    await world.outbox()
+    await settled(world, 'delivered')
+    await eventually('connection closed', () => (endless.openConnections === 0 ? true : null))
+    expect(endless.seen).toHaveLength(1)
+  })
+
   test('does not keep the process from stopping, which hands the notification back uncounted', async () => {
     await using world = await startWorld(postgres)
     await using hanging = await startRecorder({ answer: replyNever() })
