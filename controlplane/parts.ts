@@ -132,6 +132,8 @@ function agentCounter(monotonicMs: () => number): (agentId: string) => void {
       error: 'Rate limit exceeded',
       detail: `An agent may send ${LIMITS.controlPlaneRatePerMinute} requests a minute: wait ${taken.retryAfterS} s`,
       retryAfterS: taken.retryAfterS,
+      // The body has exactly the fields that the specification gives it.
+      extra: { message: undefined },
     })
   }
 }

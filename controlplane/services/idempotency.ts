@@ -16,15 +16,16 @@ export function idempotentRequest(key: IdempotencyKey, body: unknown): Idempoten
  * one waits for the other. Throws `conflict` when the key came with another body.
  */
 export async function once<R>(q: Query, request: IdempotentRequest, work: () => Promise<R>): Promise<R> {
-  const known = await takeIdempotencyKey<R>(q, request)
+  const known = await takeIdempotencyKey(q, request)
   if (known !== undefined) {
-    if (known.bodySha256.equals(request.bodySha256)) return known.reply
+    if (known.bodySha256.equals(request.bodySha256)) return JSON.parse(known.reply) as R
     throw new ChaperoneError('conflict', {
       error: 'Idempotency-Key was used with another body',
       detail: 'This Idempotency-Key came with another body within 24 hours: use a new key for a new request',
     })
   }
   const reply = await work()
-  await putIdempotencyKey(q, request, { bodySha256: request.bodySha256, reply })
+  // As text: `jsonb` would sort the keys, and a repetition is the same to the byte.
+  await putIdempotencyKey(q, request, { bodySha256: request.bodySha256, reply: JSON.stringify(reply) })
   return reply
 }
