@@ -1,6 +1,9 @@
+import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import { startRecorder } from '../../support/recorder.ts'
+import { caller } from '../routes/start.ts'
 import {
   CHANNEL,
   type ChatPlane,
@@ -366,6 +369,41 @@ describe('the message', () => {
     const click = clickOf(cards[0]?.id ?? '', 'approve')
     const answers = await Promise.all([deliver(plane.url, click), deliver(second.url, click)])
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401])
+  })
+})
+
+describe('an action of the API that names a webhook', () => {
+  test('is posted to the chat, approved there, and its agent hears of it by a signed notification', async () => {
+    await using receiver = await startRecorder()
+    const agent = { name: 'deployer', runtime: 'node', environment: 'production' }
+    const created = await plane.owner('POST', '/api/dashboard/agents', agent)
+    const call = caller(plane.url, { authorization: `Bearer ${created.body['api_key']}` })
+    const actionSpec = {
+      type: 'codehost.pr.merge',
+      resource: { provider: 'codehost', target: 'acme/site', environment: 'production' },
+      parameters: { number: 7 },
+      risk_hints: { production_target: true },
+    }
+    const asked = await call('POST', '/api/v1/actions', {
+      action_spec: actionSpec,
+      webhook_url: receiver.url,
+    })
+    expect(asked.body).toMatchObject({ status: 'pending_approval' })
+    const approvalId = (asked.body['approval'] as { id: string }).id
+    await told(chat, 'chat.postMessage', approvalId)
+    expect(receiver.connections).toBe(0)
+    expect((await deliver(plane.url, clickOf(approvalId, 'approve'))).body).toMatchObject({ ok: true })
+    const [seen] = await receiver.received(1)
+    const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+    const headers = Object.fromEntries(names.map((name) => [name, seen?.header(name) ?? '']))
+    const secret = (await plane.owner('GET', '/api/dashboard/settings/webhook-secret')).body['webhook_secret']
+    expect(new Webhook(String(secret)).verify(seen?.body ?? '', headers)).toMatchObject({
+      event: 'action.approved',
+      status: 'allowed',
+      action_request_id: asked.body['action_request_id'],
+      action_spec: actionSpec,
+      decision_token: null,
+    })
   })
 })
 
