@@ -133,8 +133,7 @@ function headProblem(value: unknown): { path: string[]; message: string } | null
   }
   const { kind, apiVersion } = value as Record<string, unknown>
   if (typeof kind !== 'string' || !Object.hasOwn(SCHEMAS, kind)) {
-    const given = kind === undefined ? 'kind is missing' : `unknown kind ${JSON.stringify(kind)}`
-    return { path: ['kind'], message: `${given}; use one of ${Object.keys(SCHEMAS).join(', ')}` }
+    return { path: ['kind'], message: kindProblem(kind) }
   }
   const wanted = kind === 'Secret' ? 'v1' : API_VERSION
   if (apiVersion !== wanted) {
@@ -145,6 +144,14 @@ function headProblem(value: unknown): { path: string[]; message: string } | null
     return { path: ['apiVersion'], message: `${given}; a ${kind} has apiVersion: ${wanted}` }
   }
   return null
+}
+
+function kindProblem(kind: unknown): string {
+  const known = Object.keys(SCHEMAS)
+  if (kind === undefined) return `kind is missing; use one of ${known.join(', ')}`
+  const meant = nearest(String(kind), known)
+  const advice = meant === undefined ? `use one of ${known.join(', ')}` : `did you mean ${meant}?`
+  return `unknown kind ${JSON.stringify(kind)}; ${advice}`
 }
 
 function issueProblems(issue: z.core.$ZodIssue, { document, source, schema }: Where): ManifestProblem[] {

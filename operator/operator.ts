@@ -31,7 +31,8 @@ export function createOperator({ config, log }: { config: OperatorConfig; log: L
 
   async function pass(): Promise<void> {
     set = nextSet(set, await readFolder(config.manifestsDir))
-    reported = reportNew(log, reported, set.problems)
+    // Said before anything is asked of the control plane, which may be away; what it refused stays said.
+    reported = new Set([...reported, ...reportNew(log, reported, set.problems)])
     const result = await reconciler.apply(set)
     reported = reportNew(log, reported, result.problems)
     first.resolve(result)

@@ -114,7 +114,7 @@ async function run(invocation: Invocation): Promise<number> {
   const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
   if (missing.length > 0)
     warn(`No credential: ${missing.join(', ')}. What is allowed for them is refused; see: chaperone doctor`)
-  return kind.list === 'objects' ? manifestVerdict(answer, rows, invocation) : EXIT.ok
+  return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
 }
 
 /** `has_token: false` would leave it to the reader whether that is well. */
@@ -154,23 +154,35 @@ function at(row: Record<string, unknown>, path: string): unknown {
 }
 
 const Problem = z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() })
+const Judged = z.looseObject({
+  kind: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  managed_by: z.string().nullish(),
+  accepted: z.boolean().optional(),
+  reasons: z.array(z.string()).default([]),
+})
 
-/** What the watcher refused, by file and line. */
+/** Files that cannot be read, by line; then objects that were refused, such as a policy whose own test fails. */
 export async function manifestProblems(api: ApiClient): Promise<string[]> {
   return problemLines(await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests'))
 }
 
 function problemLines(answer: Record<string, unknown>): string[] {
   const problems = z.array(Problem).parse(answer['problems'] ?? [])
-  return problems.map(({ file, line, message }) => `${file}${line ? `:${line}` : ''}: ${message}`)
+  const refused = z.array(Judged).parse(answer['objects'] ?? [])
+  return [
+    ...problems.map(({ file, line, message }) => `${file}${line ? `:${line}` : ''}: ${message}`),
+    ...refused.filter(({ accepted }) => accepted === false).map(refusalLine),
+  ]
 }
 
-function manifestVerdict(
-  answer: Record<string, unknown>,
-  rows: readonly Record<string, unknown>[],
-  invocation: Invocation,
-): number {
+function refusalLine({ kind, namespace, name, managed_by: file, reasons }: z.infer<typeof Judged>): string {
+  return `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${reasons.join('; ') || 'refused'}`
+}
+
+function manifestVerdict(answer: Record<string, unknown>, invocation: Invocation): number {
   const problems = problemLines(answer)
   for (const line of problems) invocation.terminal.warn(line)
-  return problems.length > 0 || rows.some((row) => row['accepted'] === false) ? EXIT.refused : EXIT.ok
+  return problems.length > 0 ? EXIT.refused : EXIT.ok
 }

@@ -9,6 +9,8 @@ import { registeredAgents } from './local-agents.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
+const Journal = z.looseObject({ journal: z.looseObject({ state: z.string() }).optional() })
+
 export const status: Command = {
   name: 'status',
   summary:
@@ -39,7 +41,8 @@ async function run(invocation: Invocation): Promise<number> {
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(report))
   else for (const line of lines(report)) print(line)
-  const isWell = report.health === 'healthy' && report.manifest_problems.length === 0
+  const isGatewayWell = report.gateway === null || report.gateway['status'] === 'ok'
+  const isWell = report.health === 'healthy' && isGatewayWell && report.manifest_problems.length === 0
   return isWell ? EXIT.ok : EXIT.refused
 }
 
@@ -67,14 +70,20 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
   }
 }
 
+function gatewayText(gateway: Readonly<Record<string, unknown>>): string {
+  const { journal } = Journal.parse(gateway)
+  const trouble =
+    journal === undefined || journal.state === 'ok' ? '' : `, journal ${journal.state}: chaperone doctor`
+  const version = gateway['snapshot_version'] ?? 'not yet received'
+  return `${gateway['status']}, ${gateway['enforcement_level']}, configuration ${version}${trouble}`
+}
+
 function lines(report: Report): string[] {
   const { gateway } = report
   const stopped = report.kill_switches.map(({ scope, reason }) => `${scope} (${reason})`)
   return [
     `control plane  ${report.health} at ${report.base_url}${report.pid === null ? '' : ` (pid ${report.pid})`}`,
-    gateway === null
-      ? 'gateway        none (Mode B)'
-      : `gateway        ${gateway['status']}, ${gateway['enforcement_level']}, configuration ${gateway['snapshot_version'] ?? 'not yet received'}`,
+    gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
     `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxy_url}`).join(', ') || 'none registered'}`,
     `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
     `approvals      ${report.pending_approvals === 0 ? 'nothing waits' : `${report.pending_approvals} wait: chaperone approvals ls`}`,

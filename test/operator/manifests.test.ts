@@ -36,7 +36,7 @@ describe('a manifest', () => {
       'an unknown kind',
       `${HEAD}kind: Gatewayy\nmetadata:\n  name: a\n`,
       2,
-      /unknown kind "Gatewayy"; use one of Gateway/,
+      /unknown kind "Gatewayy"; did you mean Gateway\?/,
     ],
     [
       'a wrong apiVersion',

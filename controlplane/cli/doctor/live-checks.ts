@@ -76,9 +76,8 @@ async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Ch
   const [applied, desired] = [live?.applied_version ?? status.snapshot_version, live?.desired_version]
   const isBehind = applied === null || (typeof desired === 'number' && applied < desired)
   return [
-    status.status === 'not_ready'
-      ? problem('gateway', 'not ready', 'chaperone logs gateway')
-      : ok('gateway', status.status),
+    stateCheck(status.status),
+    ...journalChecks(status.journal?.state ?? 'ok', invocation.folder.gateway),
     isBehind
       ? warning(
           'configuration',
@@ -87,6 +86,22 @@ async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Ch
         )
       : ok('configuration', `version ${applied} is in force`),
   ]
+}
+
+function stateCheck(state: string): Check {
+  if (state === 'ok') return ok('gateway', 'ok')
+  if (state === 'degraded') return warning('gateway', 'degraded', 'chaperone logs gateway')
+  return problem('gateway', state.replace('_', ' '), 'chaperone logs gateway')
+}
+
+function journalChecks(state: string, folder: string): Check[] {
+  if (state === 'ok') return []
+  const found = `the journal is ${state}: nothing is forwarded without a record`
+  const mend =
+    state === 'full'
+      ? 'bring the control plane back so that it takes the records, or raise JOURNAL_MAX_BYTES'
+      : `free disk space in ${folder} and see that it can be written`
+  return [problem('journal', found, mend)]
 }
 
 async function manifestChecks(api: ApiClient): Promise<Check[]> {
