@@ -101,7 +101,8 @@ export function createUploader(deps: UploaderDeps): Uploader {
       running = run()
     },
     wake() {
-      if (!isAway) nap.abort()
+      // Asked for with every write while a batch waits: aborting twice would make an error for nobody each time.
+      if (!isAway && !nap.signal.aborted) nap.abort()
     },
     async close(ms) {
       stopped.abort()
