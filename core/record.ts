@@ -5,15 +5,15 @@ import * as z from 'zod'
  * `/api/dashboard/traffic` show. Paths are stored without credentials; bodies are never stored.
  */
 export const RecordSchema = z.object({
-  id: z.string(),
-  process_id: z.string(),
+  id: z.string().max(100),
+  process_id: z.string().max(128),
   /** Rises by one per record of a process: a gap is a lost record. */
   seq: z.number().int().nonnegative(),
   /** ISO 8601 UTC, when the request was accepted. */
-  time: z.string(),
-  gateway: z.string(),
-  agent: z.string().nullable(),
-  connector: z.string().nullable(),
+  time: z.iso.datetime(),
+  gateway: z.string().max(300),
+  agent: z.string().max(300).nullable(),
+  connector: z.string().max(300).nullable(),
   action_type: z.string().nullable(),
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
   /** What full enforcement would have done, when that differs from `decision`. */
@@ -29,7 +29,7 @@ export const RecordSchema = z.object({
   host: z.string().nullable(),
   path: z.string().nullable(),
   /** What the agent was answered. */
-  status: z.number().int().nullable(),
+  status: z.int().min(0).max(999).nullable(),
   error_type: z.string().nullable(),
   latency_ms: z.number(),
   overhead_ms: z.number(),

@@ -207,7 +207,7 @@ export const RecordsBody = z.object({
   records: z.array(RecordSchema).max(1_000),
   /** Sequence ranges that this process (or an earlier one, recovered) knows to be lost. */
   lost: z
-    .array(z.object({ process_id: z.string(), from: z.number().int(), to: z.number().int() }))
+    .array(z.object({ process_id: z.string().max(128), from: z.number().int(), to: z.number().int() }))
     .default([]),
 })
 /** Ids stored now or before; the gateway trims its journal by them. */
