@@ -28,6 +28,12 @@ export type Processes = {
   stop(): Promise<void>
 }
 
+/**
+ * The gateway sits beside other programs, so its memory counts more than the last per cent of speed: a young space
+ * that fits the cache, and an old one that is cleaned before it has doubled.
+ */
+const GATEWAY_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=60'] as const
+
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
 
@@ -121,6 +127,7 @@ function specOf(name: 'gateway' | 'operator' | 'controlPlane', options: Processe
       title: 'gateway',
       file: programFile('sidecar'),
       env: gatewayEnv,
+      nodeFlags: GATEWAY_FLAGS,
       logFile: join(folder.logs, 'gateway.log'),
     }
   }

@@ -38,6 +38,8 @@ export function gatewayEnvironment(
   env: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv {
   return {
+    // One arena of the C library: a second one for each thread holds memory that is never given back.
+    MALLOC_ARENA_MAX: '1',
     ...inherited(env),
     HOST: '127.0.0.1',
     PORT: String(addresses.gatewayPort),

@@ -13,16 +13,23 @@ const GOALS = {
   haproxy: 2.5,
 }
 
+/** The best of them counts, for every subject: what else runs on the machine only ever adds. */
+const ROUNDS = 3
+
 /** 32 keep-alive tunnels in closed loop, POST 4 KiB -> 1 KiB, TLS on both sides, 1,000 permissions, one record each. */
 export const requests: Bench = async (context) => {
   const cpu = new Map<string, number>()
   const rss = new Map<string, number>()
   await eachSubject(context, async (subject) => {
-    const size = (context.isQuick ? 0.25 : 1) * (subject.name === 'mitmdump' ? 3_000 : 24_000)
-    await closedLoop(subject.target, 32, size / 3)
-    const before = cpuUs(subject.pid)
+    const size = (context.isQuick ? 0.25 : 1) * (subject.name === 'mitmdump' ? 1_200 : 12_000)
     await closedLoop(subject.target, 32, size)
-    cpu.set(subject.name, (cpuUs(subject.pid) - before) / size)
+    let best = Number.POSITIVE_INFINITY
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = cpuUs(subject.pid)
+      await closedLoop(subject.target, 32, size)
+      best = Math.min(best, (cpuUs(subject.pid) - before) / size)
+    }
+    cpu.set(subject.name, best)
     rss.set(subject.name, rssMib(subject.pid).peak)
   })
   return [

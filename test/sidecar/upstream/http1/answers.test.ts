@@ -231,8 +231,12 @@ function seenByNode(port: number, method: string): Promise<Seen> {
       })
       response.on('error', settle)
       response.on('end', settle)
+      response.on('close', settle)
     })
-    request.on('error', settle)
+    request.on('error', () => {
+      // Of a whole answer the last bytes may not have been handed out yet.
+      if (answer?.complete !== true) settle()
+    })
     request.end()
   })
 }
