@@ -16,6 +16,7 @@ import { createView } from './admin/view.ts'
 import { systemClock } from './clock.ts'
 import { type GatewayConfig, isLoopback } from './config.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
+import { createExecutor } from './control/execute.ts'
 import { createKillState } from './control/kill-state.ts'
 import { createLive } from './control/live.ts'
 import { createRate } from './control/rate.ts'
@@ -95,6 +96,7 @@ function createCore(config: GatewayConfig, given: { log: Logger; token: string; 
     random: Math.random,
     status: () => view.report(address.url),
     onSnapshot: (snapshot) => preMint(leaf, snapshot),
+    execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
   const upstream = createUpstream({ dialer: createDialer(), monotonicMs: clock.monotonicMs })
@@ -104,8 +106,11 @@ function createCore(config: GatewayConfig, given: { log: Logger; token: string; 
     lease: { step: control.leaseStep },
     rate: createRate(clock.monotonicMs),
   }
+  const handle = createPipeline(ports, upstream)
+  const execute = createExecutor({ ports, handle })
   return {
     ...{ lock, address, journal, control, uploader, upstream, ports, kill, live },
+    handle,
     view,
     metrics,
     recent,
@@ -125,7 +130,7 @@ async function serve(config: GatewayConfig, { log, authority, leaf, core }: Serv
   const internalToken = await loadOrCreateToken(config.internalTokenFile)
   const front: Front = createFront({
     ...{ leaf, log },
-    handle: createPipeline(ports, core.upstream),
+    handle: core.handle,
     admit: createAdmit(ports),
     api: (request) => api(request),
     newRequestId: () => ports.newId('request'),

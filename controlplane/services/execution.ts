@@ -38,10 +38,10 @@ export type GatewayResponse = { readonly status: number; readonly result: unknow
 export type Execute = (own: OwnAction, token: string) => Promise<GatewayResponse>
 
 export function createExecute(deps: ExecutionDeps): Execute {
-  const { db, rules, tokens, stops } = deps
+  const { db, tokens, stops } = deps
   return async (own, token) => {
     const row = await ownAction(() => getAction(db, own.id), own)
-    const place = await placeOfAction(deps, rules, row)
+    const { place, agent } = await agentPlace(deps, row)
     assertRequestable(place, row.spec)
     const claims = await checkedClaims(deps, row, token)
     if (row.isExpired || row.jti === null) throw tokenError('expired')
@@ -52,21 +52,21 @@ export function createExecute(deps: ExecutionDeps): Execute {
     const gatewayId = await chooseGateway(deps, place)
     const spent = await tokens.spend({ jti: claims.jti, actId: row.id, usedBy: 'execute' })
     if (spent !== 'spent') throw tokenError(PROBLEM[spent])
-    const executed = await order(deps, gatewayId, row, claims)
+    const executed = await order(deps, gatewayId, { ...row, agent }, claims)
     await recordExecution(db, row, executed)
     return answer(executed)
   }
 }
 
-async function placeOfAction(
-  deps: Pick<ExecutionDeps, 'knownAction'>,
-  rules: ActionRulesSource,
+/** By the newest rules: a connector that was added a moment ago counts. The agent by the name it has now. */
+async function agentPlace(
+  deps: Pick<ExecutionDeps, 'knownAction' | 'rules'>,
   row: ActionRow,
-): Promise<Place> {
-  const known = rules.current()
-  const agent = known.agent(row.agentId) ?? (await rules.fresh()).agent(row.agentId)
+): Promise<{ readonly place: Place; readonly agent: string }> {
+  const rules = await deps.rules.fresh()
+  const agent = rules.agent(row.agentId)
   if (agent === undefined) throw new ChaperoneError('unauthorized', { detail: 'This agent is gone' })
-  return placeOf(deps, rules.current(), agent, row.spec)
+  return { place: placeOf(deps, rules, agent, row.spec), agent: agent.name }
 }
 
 /** Said before the token is touched: what is missing can only be put right by a new submission. */
@@ -76,7 +76,12 @@ function assertRequestable({ action, bound }: Place, spec: ActionSpec): void {
       'action_spec.resource.target: is required to execute, as <owner>/<repo> (or organization and repository)',
     ])
   }
-  if (bound?.connector.toRequest === undefined) return
+  if (bound === null) return
+  if (bound.connector.toRequest === undefined) {
+    throw validationError([
+      `action_spec.type: the connector ${action.connector} makes no requests from actions`,
+    ])
+  }
   const request = bound.connector.toRequest(executeSpec(action, spec), bound.config)
   if (isRefusal(request)) throw validationError([request.detail])
 }

@@ -40,7 +40,8 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  const eventful = records.filter((record) => record.act_id !== null)
+  // What an order led to is told by whoever gave it.
+  const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
   const actions = await findHoldActions(q, defined(eventful.map((record) => record.approval_id)))

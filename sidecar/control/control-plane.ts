@@ -1,12 +1,13 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { type DownMessage, type StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type DownMessage, type ResultBody, type StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type Beats, createBeats } from './beats.ts'
 import { type ControlClient, createControlClient } from './client.ts'
 import { type Commands, createCommands } from './commands.ts'
+import type { Order } from './execute.ts'
 import { createHolds, type Holds } from './holds.ts'
 import type { KillState } from './kill-state.ts'
 import { createMacCheck } from './mac.ts'
@@ -25,6 +26,8 @@ export type ControlPlaneDeps = {
   readonly random: () => number
   readonly status: () => StatusBody
   readonly onSnapshot: (snapshot: Snapshot) => void
+  /** Carries out an order; never rejects. */
+  readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: {
     debug(fields: object, message: string): void
     info(fields: object, message: string): void
@@ -84,7 +87,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       manifest: snapshots.offer,
       kill: (message) => applyKill(message, { ...deps, ack }),
       verdict: ({ verdict }) => holds.verdict(verdict),
-      execute: (order) => refuseOrder(order, client, log),
+      execute: (order) => void carryOut(order, deps.execute, { client, log }),
     },
   })
 
@@ -126,15 +129,19 @@ function forwardStops(kill: KillState, commands: Commands): void {
   }
 }
 
-/** Said at once, so that nobody waits half a minute for an answer that does not come. */
-function refuseOrder(
-  order: Extract<DownMessage, { type: 'execute' }>,
-  client: ControlClient,
-  log: ControlPlaneDeps['log'],
-): void {
+/** The result goes up once; when it does not arrive, the control plane says that it is unknown. */
+async function carryOut(
+  order: Order,
+  execute: ControlPlaneDeps['execute'],
+  { client, log }: { readonly client: ControlClient; readonly log: ControlPlaneDeps['log'] },
+): Promise<void> {
   const { order_id, action_request_id } = order
-  const error = 'this gateway does not execute orders yet; send the request through the proxy'
-  client
-    .post(SYNC_PATHS.results, { order_id, action_request_id, ok: false, status: null, result: null, error })
-    .catch((cause: unknown) => log.warn({ err: cause, order_id }, 'result of an order not delivered'))
+  try {
+    const result = await execute(order)
+    await client.post(SYNC_PATHS.results, result, RESULT_TIMEOUT_MS)
+  } catch (error) {
+    log.warn({ err: error, order_id, action_request_id }, 'result of an order not delivered')
+  }
 }
+
+const RESULT_TIMEOUT_MS = 10_000

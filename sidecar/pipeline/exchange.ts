@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
+import type { TokenApproval } from './token-approval.ts'
 
 /** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
 export type Transport =
@@ -17,6 +18,8 @@ export type Transport =
   | 'port-h1'
   | 'port-h2'
   | 'connect'
+  /** No listener: the control plane ordered it. */
+  | 'order'
 
 /**
  * `http`: one request and its reply. `upgrade`: a request that becomes a raw stream (WebSocket).
@@ -114,6 +117,8 @@ export type Exchange = {
   readonly abort: AbortController
   /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */
   readonly malformed?: { readonly code: ErrorCode; readonly detail: string }
+  /** Set for orders: a decision token was spent for exactly this action. */
+  readonly tokenApproval?: TokenApproval
 
   request?: CanonicalRequest
   snapshot?: Snapshot

@@ -56,6 +56,7 @@ export async function startControlWorld(
     random: Math.random,
     status: () => STATUS,
     onSnapshot: (snapshot) => void applied.push(snapshot),
+    execute: () => Promise.reject(new Error('no order is expected here')),
   })
   control.start()
   return {
