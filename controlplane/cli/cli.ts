@@ -58,6 +58,21 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./policy.ts')).policy,
   },
   {
+    name: 'catalogue',
+    summary: 'the actions that are known by name',
+    load: async () => (await import('./catalogue.ts')).catalogue,
+  },
+  {
+    name: 'backup',
+    summary: 'database, keys and manifests into one file',
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  {
+    name: 'restore',
+    summary: 'a backup into an empty data folder',
+    load: async () => (await import('./restore.ts')).restore,
+  },
+  {
     name: 'doctor',
     summary: 'find what is wrong, with the line that mends it',
     load: async () => (await import('./doctor.ts')).doctor,

@@ -11,8 +11,13 @@ export type Migration = { readonly number: number; readonly name: string; readon
 /**
  * Brings the database to this program's schema: every numbered file once, in order, all in one transaction under an
  * advisory lock. Returns the numbers applied. Throws when the database was already used by a newer program.
+ * With `only` no further than these numbers: for a backup that was made with an older schema.
  */
-export async function migrate(db: Db, folder = FOLDER): Promise<readonly number[]> {
+export async function migrate(
+  db: Db,
+  folder = FOLDER,
+  only: (number: number) => boolean = () => true,
+): Promise<readonly number[]> {
   const migrations = await readMigrations(folder)
   return db.tx(async (q) => {
     await q.query('select pg_advisory_xact_lock($1)', [LOCK])
@@ -21,7 +26,7 @@ export async function migrate(db: Db, folder = FOLDER): Promise<readonly number[
     )
     const applied = await appliedNumbers(q)
     refuseNewer(applied, migrations)
-    const pending = migrations.filter((migration) => !applied.includes(migration.number))
+    const pending = migrations.filter(({ number }) => !applied.includes(number) && only(number))
     for (const migration of pending) {
       await q.query(migration.sql)
       await q.query('insert into schema_migrations (number, name) values ($1, $2)', [
@@ -31,6 +36,11 @@ export async function migrate(db: Db, folder = FOLDER): Promise<readonly number[
     }
     return pending.map((migration) => migration.number)
   })
+}
+
+/** The newest schema that this program knows. */
+export async function knownSchemas(folder = FOLDER): Promise<readonly number[]> {
+  return (await readMigrations(folder)).map(({ number }) => number)
 }
 
 async function readMigrations(folder: string): Promise<readonly Migration[]> {

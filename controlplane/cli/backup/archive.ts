@@ -1,0 +1,92 @@
+import { createReadStream, createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { finished } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
+
+/** One JSON object a line, compressed. The last line says that nothing is missing. */
+const Line = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('header'),
+    format: z.literal('chaperone-backup'),
+    version: z.literal(1),
+    program: z.string(),
+    created_at: z.string(),
+    schema: z.array(z.number().int()),
+  }),
+  z.object({ kind: z.literal('file'), path: z.string(), mode: z.number().int(), base64: z.string() }),
+  z.object({
+    kind: z.literal('table'),
+    table: z.object({ name: z.string(), columns: z.array(z.string()) }),
+  }),
+  z.object({ kind: z.literal('rows'), text: z.string(), count: z.number().int() }),
+  z.object({ kind: z.literal('sequence'), sequence: z.object({ name: z.string(), value: z.string() }) }),
+  z.object({ kind: z.literal('end') }),
+])
+export type ArchiveLine = z.infer<typeof Line>
+export type ArchiveHeader = Extract<ArchiveLine, { kind: 'header' }>
+
+/** Writes the file (mode 0600) whole or not at all. Throws when there is one already. */
+export async function writeArchive(
+  file: string,
+  fill: (write: (line: ArchiveLine) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if (existsSync(file))
+    throw new ChaperoneError('conflict', { detail: `${file} exists already: name another file.` })
+  const unfinished = `${file}.new`
+  const zip = createGzip()
+  const out = createWriteStream(unfinished, { mode: 0o600, flush: true })
+  zip.on('error', (error) => out.destroy(error)).pipe(out)
+  const written = finished(out)
+  // Whoever waits below hears of it; meanwhile it must not end the process.
+  written.catch(() => undefined)
+  const write = async (line: ArchiveLine): Promise<void> => {
+    if (zip.write(`${JSON.stringify(line)}\n`)) return
+    await Promise.race([new Promise((resolve) => zip.once('drain', resolve)), written])
+  }
+  try {
+    await fill(write)
+    await write({ kind: 'end' })
+    zip.end()
+    await written
+    renameSync(unfinished, file)
+  } catch (error) {
+    out.destroy()
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+}
+
+/** The lines of a backup. Throws when it is none, or cut short. */
+export async function* readArchive(file: string): AsyncGenerator<ArchiveLine> {
+  let isWhole = false
+  try {
+    for await (const text of unzipped(file)) {
+      const line = Line.parse(JSON.parse(text))
+      if (line.kind === 'end') isWhole = true
+      else yield line
+    }
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+  if (!isWhole) throw unreadable(file, new Error('its end is missing'))
+}
+
+async function* unzipped(file: string): AsyncGenerator<string> {
+  const source = createReadStream(file)
+  const zip = createGunzip()
+  source.on('error', (error) => zip.destroy(error)).pipe(zip)
+  yield* createInterface({ input: zip, crlfDelay: Number.POSITIVE_INFINITY })
+}
+
+function unreadable(file: string, cause: unknown): unknown {
+  if (cause instanceof ChaperoneError) return cause
+  const isOurs = cause instanceof z.ZodError || cause instanceof SyntaxError
+  const why = isOurs
+    ? 'it does not hold what a backup holds'
+    : cause instanceof Error
+      ? cause.message
+      : String(cause)
+  return new ChaperoneError('conflict', { detail: `${file} cannot be read as a backup (${why}).`, cause })
+}

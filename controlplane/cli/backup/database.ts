@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { openDb } from '../../store/db.ts'
+import type { Db } from '../../store/query.ts'
+import type { DataFolder } from '../data-folder.ts'
+import { startEmbeddedPostgres } from '../embedded-postgres.ts'
+import { lockFolder, lockHolder } from '../folder-lock.ts'
+import { ROLE } from '../postgres/cluster.ts'
+
+/**
+ * Works on the installation's database: the one of DATABASE_URL, the embedded one that is running, or the embedded one
+ * started for as long as it takes (under the folder's lock, so that nobody else starts it).
+ */
+export async function withDatabase<T>(
+  folder: DataFolder,
+  env: NodeJS.ProcessEnv,
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
+  const { DATABASE_URL: given } = env
+  if (given) return onDatabase(given, work)
+  if (lockHolder(folder.lock) !== undefined) return onDatabase(runningUrl(folder), work)
+  const lock = await lockFolder(folder.lock)
+  try {
+    return await withStartedDatabase(folder, work)
+  } finally {
+    lock.release()
+  }
+}
+
+/** The caller holds the folder's lock. */
+export async function withStartedDatabase<T>(folder: DataFolder, work: (db: Db) => Promise<T>): Promise<T> {
+  const server = await startEmbeddedPostgres({
+    dir: folder.postgres,
+    password: { value: passwordOf(folder), isNew: false },
+    logFile: join(folder.logs, 'postgres.log'),
+  })
+  try {
+    return await onDatabase(server.url, work)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
+  const db = await openDb({ url, log: pino({ level: 'silent' }), max: 1 })
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
+/** The fourth line of PostgreSQL's own note is its port. */
+function runningUrl(folder: DataFolder): string {
+  const port = readFileSync(join(folder.postgres, 'postmaster.pid'), 'utf8').split('\n')[3]?.trim()
+  if (port === undefined || !/^\d+$/.test(port)) {
+    throw new ChaperoneError('not_ready', { detail: 'The database is just starting or stopping: try again.' })
+  }
+  return `postgres://${ROLE}:${passwordOf(folder)}@127.0.0.1:${port}/${ROLE}`
+}
+
+function passwordOf(folder: DataFolder): string {
+  return readFileSync(folder.postgresPassword, 'utf8').trim()
+}

@@ -1,0 +1,43 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { DataFolder } from '../data-folder.ts'
+import type { ArchiveLine } from './archive.ts'
+
+type FileLine = Extract<ArchiveLine, { kind: 'file' }>
+
+/** Keys, tokens, certificates, the agents' ports and the manifests: what makes the database usable again. */
+export function* keptFiles(folder: DataFolder): Generator<FileLine> {
+  const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]
+  const ports = join(folder.gateway, 'ports.json')
+  const files = [...single, ports, ...filesBelow(folder.keys), ...filesBelow(folder.manifests)]
+  for (const file of files) {
+    if (!existsSync(file)) continue
+    yield {
+      kind: 'file',
+      path: relative(folder.root, file).split(sep).join('/'),
+      mode: statSync(file).mode & 0o777,
+      base64: readFileSync(file).toString('base64'),
+    }
+  }
+}
+
+/** Writes one of them; a path that leads out of the folder is refused. */
+export function writeKeptFile(folder: DataFolder, { path, mode, base64 }: FileLine): void {
+  const file = resolve(folder.root, path)
+  if (!file.startsWith(folder.root + sep)) {
+    throw new ChaperoneError('conflict', {
+      detail: `The backup names ${path}, which is outside the data folder.`,
+    })
+  }
+  mkdirSync(dirname(file), { recursive: true, mode: dirname(file) === folder.keys ? 0o700 : 0o755 })
+  writeFileSync(file, Buffer.from(base64, 'base64'), { mode, flag: 'wx', flush: true })
+  chmodSync(file, mode)
+}
+
+function filesBelow(dir: string): string[] {
+  if (!existsSync(dir)) return []
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}

@@ -1,0 +1,241 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runCli } from '../../../controlplane/cli/cli.ts'
+import { type DataFolder, dataFolder, prepareDataFolder } from '../../../controlplane/cli/data-folder.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../controlplane/cli/embedded-postgres.ts'
+import { lockFolder } from '../../../controlplane/cli/folder-lock.ts'
+import { ensureKeys } from '../../../controlplane/cli/installation-keys.ts'
+import { readConfig } from '../../../controlplane/config.ts'
+import { createControlPlane } from '../../../controlplane/controlplane.ts'
+import { at, caller } from '../routes/start.ts'
+
+let root: string
+let folder: DataFolder
+const CREDENTIAL = 'ghp_canary_of_the_backup'
+
+async function cli(...args: string[]) {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    print: (l: string) => void out.push(l),
+    warn: (l: string) => void err.push(l),
+    isInteractive: false,
+  }
+  const code = await runCli(args, { env: {}, cwd: root, terminal })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+/** The database and the control plane of a data folder, as `chaperone up` would start them. */
+async function running<T>(
+  of: DataFolder,
+  work: (admin: ReturnType<typeof caller>, url: string) => Promise<T>,
+): Promise<T> {
+  const lock = await lockFolder(of.lock)
+  const keys = ensureKeys(of)
+  const server: EmbeddedPostgres = await startEmbeddedPostgres({
+    dir: of.postgres,
+    password: keys.postgresPassword,
+    logFile: join(of.logs, 'postgres.log'),
+  })
+  const config = readConfig({
+    DATABASE_URL: server.url,
+    MASTER_KEY_FILE: of.masterKey,
+    ADMIN_TOKEN_FILE: of.adminToken,
+    LOCAL_GATEWAY_TOKEN_FILE: of.enrolToken,
+    PORT: '0',
+  })
+  const plane = await createControlPlane(config, pino({ level: 'silent' }))
+  try {
+    return await work(caller(plane.url, { authorization: `Bearer ${keys.adminToken}` }), server.url)
+  } finally {
+    await plane.close()
+    await server.stop()
+    lock.release()
+  }
+}
+
+async function rowsOf(url: string): Promise<Record<string, string[]>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+       and not relispartition and relname <> 'schema_migrations' order by 1`,
+    )
+    const result: Record<string, string[]> = {}
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t order by 1`)
+      result[name] = rows.map(({ row }) => row)
+    }
+    return result
+  } finally {
+    await client.end()
+  }
+}
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'chaperone-backup-'))
+  folder = dataFolder(join(root, 'first'))
+})
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+describe('backup and restore', () => {
+  let before: Record<string, string[]>
+  let agentKey: string
+
+  beforeAll(async () => {
+    prepareDataFolder(folder)
+    mkdirSync(folder.manifests)
+    writeFileSync(join(folder.manifests, '00-mine.yaml'), '# mine\n')
+    before = await running(folder, async (admin, url) => {
+      const made = await admin('POST', '/api/dashboard/setup', {
+        agent: { name: 'kept', runtime: 'x', environment: 'production' },
+        connectors: [{ type: 'codehost', token: CREDENTIAL, accessRule: 'read_only' }],
+      })
+      agentKey = at(made.body, 'api_key')
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(`select ensure_traffic_days(array[(now() at time zone 'utc')::date])`)
+      await client.query(
+        `insert into traffic (id, time, seq, process_id, org_id, gateway, decision, method, latency_ms, overhead_ms,
+           bytes_in, bytes_out, policies, transport)
+         select 'rec_' || n, now() - make_interval(days => n), 9007199254740000 + n, 'proc', id, 'g', 'ALLOW', 'GET', 0.1 + n, 1e-7,
+           0, 1, array['a,b', '"q"'], 'connect' from orgs, generate_series(0, 449, 50) n`,
+      )
+      await client.query(
+        `insert into action_requests (id, org_id, agent_id, agent, status, action_spec, decision, connector)
+         select 'act_x', id, 'agent_x', 'x', 'denied', '{"b": 1.0,  "a": "\\u00e9"}', '{"outcome":"deny"}', 'codehost' from orgs`,
+      )
+      await client.end()
+      // While it runs: nothing is stopped for a backup.
+      expect(await cli('backup', 'hot.backup', '--data', folder.root)).toMatchObject({ code: 0, err: '' })
+      return rowsOf(url)
+    })
+  }, 60_000)
+
+  test('write one file that only its owner may read, which holds keys and rows', async () => {
+    const { code, out } = await cli('backup', 'cold.backup', '--data', folder.root, '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ rows: expect.any(Number), bytes: expect.any(Number) })
+    const file = join(root, 'cold.backup')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const lines = gunzipSync(readFileSync(file))
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines[0]).toMatchObject({ kind: 'header', format: 'chaperone-backup', version: 1 })
+    expect(lines.at(-1)).toEqual({ kind: 'end' })
+    const paths = lines.filter(({ kind }) => kind === 'file').map(({ path }) => path)
+    expect(paths).toEqual(
+      expect.arrayContaining(['keys/master.key', 'admin.token', 'manifests/00-mine.yaml']),
+    )
+    // Credentials stay sealed: whoever reads the file still needs the key inside it.
+    expect(gunzipSync(readFileSync(file)).toString()).not.toContain(CREDENTIAL)
+    expect(gunzipSync(readFileSync(file)).toString()).not.toContain(agentKey)
+  }, 60_000)
+
+  test.each(['hot.backup', 'cold.backup'])(
+    'bring every row and key back from %s',
+    async (name) => {
+      const second = dataFolder(join(root, `from-${name}`))
+      expect(await cli('restore', name, '--data', second.root)).toMatchObject({ code: 0, err: '' })
+      for (const file of ['keys/master.key', 'keys/enrol.token', 'admin.token', 'manifests/00-mine.yaml']) {
+        expect(readFileSync(join(second.root, file))).toEqual(readFileSync(join(folder.root, file)))
+      }
+      expect(statSync(second.masterKey).mode & 0o777).toBe(0o600)
+      expect(statSync(second.keys).mode & 0o777).toBe(0o700)
+      await running(second, async (admin, url) => {
+        const after = await rowsOf(url)
+        expect(Object.keys(after)).toEqual(Object.keys(before))
+        for (const [table, rows] of Object.entries(before)) {
+          // A start may note something of its own; what was there is there.
+          expect(after[table], table).toEqual(expect.arrayContaining(rows))
+        }
+        // The key fits: the sealed credential can be opened, and ids go on where they were.
+        const permissions = await admin('GET', '/api/dashboard/permissions')
+        expect(at<unknown[]>(permissions.body, 'permissions').length).toBeGreaterThan(10)
+        const made = await admin('POST', '/api/dashboard/agents', {
+          name: 'new',
+          runtime: 'x',
+          environment: 'staging',
+        })
+        expect(made.status).toBe(200)
+        const client = new pg.Client({ connectionString: url })
+        await client.connect()
+        const { rows } = await client.query(`select max(id) as last, count(*) as n from audit_events`)
+        await client.end()
+        expect(Number(rows[0].last)).toBeGreaterThanOrEqual((before['audit_events'] ?? []).length + 1)
+      })
+    },
+    60_000,
+  )
+
+  test('never write over anything', async () => {
+    const content = readFileSync(join(root, 'cold.backup'))
+    expect(await cli('backup', 'cold.backup', '--data', folder.root)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('exists already'),
+    })
+    expect(readFileSync(join(root, 'cold.backup'))).toEqual(content)
+    const keys = readFileSync(folder.masterKey)
+    expect(await cli('restore', 'cold.backup', '--data', folder.root)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is not empty'),
+    })
+    expect(readFileSync(folder.masterKey)).toEqual(keys)
+  })
+
+  test('refuse what is no backup, is cut short, or leads out of the folder, and leave nothing behind', async () => {
+    const whole = gunzipSync(readFileSync(join(root, 'cold.backup'))).toString()
+    const header = whole.slice(0, whole.indexOf('\n') + 1)
+    const end = '{"kind":"end"}\n'
+    const cases: Record<string, [Buffer | string, RegExp]> = {
+      'text.backup': ['no backup', /cannot be read as a backup/],
+      'cut.backup': [
+        readFileSync(join(root, 'cold.backup')).subarray(0, 2_000),
+        /cannot be read as a backup/,
+      ],
+      'short.backup': [gzipSync(whole.slice(0, whole.lastIndexOf('{"kind":"end"'))), /its end is missing/],
+      'newer.backup': [
+        gzipSync(header.replace(/"schema":\[/, '"schema":[999,') + end),
+        /newer than this program/,
+      ],
+      'escape.backup': [
+        gzipSync(`${header}{"kind":"file","path":"../escaped","mode":384,"base64":"eA=="}\n${end}`),
+        /outside the data folder/,
+      ],
+      'broken.backup': [gzipSync(whole.replace('"text":"[{', '"text":"[x{')), /could not be loaded/],
+    }
+    for (const [name, [bytes, message]] of Object.entries(cases)) {
+      writeFileSync(join(root, name), bytes)
+      const target = join(root, `target-of-${name}`)
+      const { code, err } = await cli('restore', name, '--data', target)
+      expect(code, name).toBe(1)
+      expect(err, name).toMatch(message)
+      const left = existsSync(target) ? readdirSync(target) : []
+      expect(left, name).toEqual([])
+    }
+    expect(existsSync(join(root, 'escaped'))).toBe(false)
+    expect((await cli('restore', 'nowhere.backup', '--data', join(root, 'x'))).err).toContain(
+      'There is no file',
+    )
+    expect((await cli('backup', 'y.backup', '--data', join(root, 'x'))).err).toContain(
+      'There is no installation',
+    )
+  }, 60_000)
+})

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { runCli } from '../../../controlplane/cli/cli.ts'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import { BUILT_IN } from '../../../core/connectors/registry.ts'
+
+async function cli(...args: string[]) {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    print: (line: string) => void out.push(line),
+    warn: (line: string) => void err.push(line),
+    isInteractive: false,
+  }
+  const code = await runCli(args, { env: {}, cwd: '/', terminal })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+test('the catalogue command finds an action by the words of its name and path', async () => {
+  const { code, out } = await cli('catalogue', '--search', 'branch delete')
+  expect(code).toBe(0)
+  expect(out).toMatch(
+    /^codehost\.branch\.delete +write +high +DELETE +\/repos\/\{owner\}\/\{repo\}\/git\/refs\//m,
+  )
+})
+
+test('the catalogue command lists every row of every connector that is compiled in', async () => {
+  const listed = JSON.parse((await cli('catalogue', '--json')).out) as { connector: string; type: string }[]
+  const rows = BUILT_IN.flatMap(({ name, catalogue = [] }) => catalogue.map(({ type }) => `${name} ${type}`))
+  expect(rows.length).toBeGreaterThan(500)
+  expect(listed.map(({ connector, type }) => `${connector} ${type}`).toSorted()).toEqual(rows.toSorted())
+  for (const { name, catalogue = [] } of BUILT_IN) expect(catalogue.length, name).toBeGreaterThan(0)
+})
+
+test('the catalogue command says which connector was meant', async () => {
+  expect(await cli('catalogue', '--connector', 'codehots')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Did you mean codehost?'),
+  })
+})
+
+test('an action under several operations counts as the worst of them', () => {
+  const rows = [
+    { type: 'x.thing.do', effect: 'read', risk: 'low', hints: { irreversible: true } },
+    { type: 'x.thing.do', effect: 'write', risk: 'medium' },
+    { type: 'x.thing.do', effect: 'compute', risk: 'high' },
+  ] as const
+  const [first] = BUILT_IN
+  const catalogue = createCatalogue([{ ...first!, name: 'x', catalogue: rows }])
+  expect(catalogue.knownAction('x.thing.do')).toEqual({
+    connector: 'x',
+    effect: 'write',
+    risk: 'high',
+    hints: { irreversible: true },
+  })
+  expect(catalogue.knownAction('x.other')).toBeNull()
+})
