@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { nearest } from '../../core/nearest.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
@@ -63,7 +64,8 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   const state = KillState.parse(await api.call('POST', PATH, body))
   const elapsedMs = Math.round(performance.now() - started)
   if (!flag(invocation, 'json')) invocation.terminal.print(acknowledgement(state, active, elapsedMs))
-  if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
+  const warnings = [state.warning, active && scope !== undefined ? await unknownScope(api, scope) : undefined]
+  for (const warning of warnings) if (warning !== undefined) invocation.terminal.warn(`chaperone: ${warning}`)
   return printState(invocation, state)
 }
 
@@ -77,6 +79,36 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
       ? ` (${total - acked} away: they stop what is risky by themselves, and the rest when they are back)`
       : ''
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
+}
+
+const NAMES: Readonly<Record<string, { readonly list: string; readonly path: string }>> = {
+  agent: { list: 'agents', path: '/api/dashboard/agents' },
+  connector: { list: 'connectors', path: '/api/dashboard/connectors' },
+  gateway: { list: 'gateways', path: '/api/dashboard/gateway' },
+}
+const Named = z.array(
+  z.looseObject({ name: z.string(), type: z.string().optional(), agent_id: z.string().optional() }),
+)
+
+/** A stop of a misspelt name stops nothing; said after it is set, because a stop must not wait for look-ups. */
+async function unknownScope(api: ApiClient, scope: string): Promise<string | undefined> {
+  const colon = scope.indexOf(':')
+  const kind = scope.slice(0, Math.max(colon, 0))
+  const wanted = scope.slice(colon + 1)
+  const source = NAMES[kind]
+  if (source === undefined) return undefined
+  const answer = await api.call<Record<string, unknown>>('GET', source.path)
+  const rows = Named.parse(answer[source.list] ?? [])
+  const names = rows.flatMap(({ name, type, agent_id: id }) =>
+    [name, name.split('/').at(-1), type, id].filter((each) => each !== undefined),
+  )
+  if (names.some((name) => name.toLowerCase() === wanted.toLowerCase())) return undefined
+  const meant = nearest(wanted, names)
+  const hint =
+    meant === undefined
+      ? `There are: ${rows.map(({ name }) => name).join(', ')}.`
+      : `Did you mean ${kind}:${meant}?`
+  return `No ${kind} is called ${wanted}, so this stops nothing that exists now. ${hint}`
 }
 
 function printState(invocation: Invocation, state: KillState): number {

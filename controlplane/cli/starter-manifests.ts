@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
@@ -9,7 +9,9 @@ export function ensureManifests(dir: string): { readonly created: boolean } {
   if (existsSync(dir)) return { created: false }
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
-  mkdirSync(unfinished, { recursive: true })
+  mkdirSync(dirname(dir), { recursive: true })
+  // People put credentials into these files.
+  mkdirSync(unfinished, { mode: 0o700 })
   for (const name of readdirSync(STARTER_DIR)) copyFileSync(join(STARTER_DIR, name), join(unfinished, name))
   renameSync(unfinished, dir)
   return { created: true }
