@@ -13,6 +13,9 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
   exchange.recordId ??= ports.newId('record')
   exchange.intentSeq ??= ports.journal.nextSeq()
   const { outcome, request, raw, decision, snapshot } = exchange
+  const would = wouldDecision(exchange)
+  const now = ports.clock.monotonicMs()
+  // One literal, nothing spread into it: it is built twice for every request.
   return {
     id: exchange.recordId,
     process_id: ports.journal.processId,
@@ -22,16 +25,21 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     agent: exchange.agent?.name ?? null,
     connector: exchange.connector?.connector.name ?? null,
     action_type: primaryType(exchange),
-    ...verdictFields(exchange),
+    decision: logDecision(exchange),
+    would,
+    note: outcome.note ?? noteOf(exchange, would),
+    reason: reasonOf(exchange),
     approval_id: exchange.approvalId ?? exchange.holdId ?? null,
     act_id: exchange.actId ?? null,
     method: raw.method.slice(0, 32),
-    host: request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? null,
+    host: hostOf(exchange),
     path: request === undefined ? rawRecordPath(raw) : recordPath(request),
     status: outcome.status,
     error_type: outcome.errorType,
-    ...times(exchange, ports.clock.monotonicMs()),
-    ...bytes(exchange),
+    latency_ms: rounded(now - exchange.acceptedAt),
+    overhead_ms: overheadMs(exchange, now),
+    bytes_in: bytesIn(exchange),
+    bytes_out: bytesOut(exchange),
     permission: decision?.permission ?? null,
     policies: decision === undefined ? [] : [...decision.policies],
     snapshot_version: snapshot?.version ?? null,
@@ -52,17 +60,10 @@ export function primaryType(exchange: Exchange): string | null {
 
 const RANK = { low: 0, medium: 1, high: 2 } as const
 
-function verdictFields(exchange: Exchange) {
-  const { outcome, decision } = exchange
-  const happened = logDecision(exchange)
-  const would = decision === undefined || outcome.denyReason !== null ? null : LOG_DECISION[decision.would]
-  const differs = would !== null && decision?.would !== decision?.verdict
-  return {
-    decision: happened,
-    would: differs ? would : null,
-    note: outcome.note ?? (differs ? wouldNote(would) : approvedNote(exchange)),
-    reason: outcome.denyReason ?? outcome.reason ?? decision?.reason ?? null,
-  }
+/** What full enforcement would have done, when that is something else; null otherwise. */
+function wouldDecision({ decision, outcome }: Exchange): LogDecision | null {
+  if (decision === undefined || outcome.denyReason !== null) return null
+  return decision.would === decision.verdict ? null : LOG_DECISION[decision.would]
 }
 
 function logDecision(exchange: Exchange): LogDecision {
@@ -73,6 +74,26 @@ function logDecision(exchange: Exchange): LogDecision {
   return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
 }
 
+function noteOf(exchange: Exchange, would: LogDecision | null): string | null {
+  return would === null ? approvedNote(exchange) : wouldNote(would)
+}
+
+function reasonOf({ outcome, decision }: Exchange): string | null {
+  return outcome.denyReason ?? outcome.reason ?? decision?.reason ?? null
+}
+
+function hostOf({ request, raw: { sources } }: Exchange): string | null {
+  return request?.host ?? sources.connectAuthority ?? sources.sni ?? null
+}
+
+function bytesIn({ body, tunnelBytes }: Exchange): number {
+  return Math.max(body.bytesIn, tunnelBytes?.up ?? 0)
+}
+
+function bytesOut({ reply, tunnelBytes }: Exchange): number {
+  return Math.max(reply.bytesOut, tunnelBytes?.down ?? 0)
+}
+
 function wouldNote(would: LogDecision): string {
   return would === 'HOLD' ? 'would hold' : 'would deny'
 }
@@ -81,18 +102,9 @@ function approvedNote(exchange: Exchange): string | null {
   return exchange.approvalId !== undefined && exchange.outcome.denyReason === null ? 'approved' : null
 }
 
-function times(exchange: Exchange, now: number) {
+function overheadMs(exchange: Exchange, now: number): number {
   const { upstreamStartedAt, heldMs } = exchange.outcome
-  const own = (upstreamStartedAt ?? now) - exchange.acceptedAt - heldMs
-  return { latency_ms: rounded(now - exchange.acceptedAt), overhead_ms: rounded(Math.max(0, own)) }
-}
-
-function bytes(exchange: Exchange) {
-  const { tunnelBytes, body, reply } = exchange
-  return {
-    bytes_in: Math.max(body.bytesIn, tunnelBytes?.up ?? 0),
-    bytes_out: Math.max(reply.bytesOut, tunnelBytes?.down ?? 0),
-  }
+  return rounded(Math.max(0, (upstreamStartedAt ?? now) - exchange.acceptedAt - heldMs))
 }
 
 function rounded(ms: number): number {

@@ -63,8 +63,11 @@ try {
     const bench = BENCHES[name]
     if (bench === undefined) throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
     console.error(`bench: ${name} ...`)
-    rows.push(...(await bench({ bed, subjects, isQuick: values.quick === true })))
+    const found = await bench({ bed, subjects, isQuick: values.quick === true })
+    rows.push(...found)
+    printTable(found)
   }
+  console.log('\nall:')
   printTable(rows)
   writeFileSync(join(process.cwd(), 'bench-results.json'), `${JSON.stringify(rows, null, 2)}\n`)
 } finally {
