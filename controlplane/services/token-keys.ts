@@ -28,8 +28,8 @@ export type TokenKeys = {
 /** Tokens live 5 minutes; another replica may sign with the old key until it has looked again. */
 const OVERLAP_S = 3_600
 const LOOK_MS = 60_000
-/** Made-up key ids must not become a query each. */
-const UNKNOWN_LOOK_MS = 5_000
+/** Another replica may have rotated a moment ago; made-up key ids must not become a query each. */
+const UNKNOWN_LOOK_MS = 250
 
 export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {
   const { db, orgId, keyring, clock, log } = deps

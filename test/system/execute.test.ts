@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { at, type Call, caller } from '../controlplane/routes/start.ts'
 import { eventually } from '../support/eventually.ts'
@@ -71,8 +71,6 @@ function execute(agent: Agent, id: string, decision_token: string) {
 }
 
 async function chain(id: string): Promise<string[]> {
-  const { body } = await laptop.api('GET', '/api/dashboard/traffic?limit=1')
-  expect(body).toHaveProperty('traffic')
   const auditor = await laptop.api('POST', '/api/dashboard/agents', {
     name: `auditor-${++agents}`,
     runtime: 'test',
@@ -207,7 +205,6 @@ describe('nothing reaches the upstream and the token stays good', () => {
     const [head = '', body = ''] = one.token.split('.')
     const foreign = generateKeyPairSync('ed25519').privateKey
     const forged = `${head}.${body}.${sign(null, Buffer.from(`${head}.${body}`), foreign).toString('base64url')}`
-    expect(createPublicKey(foreign).type).toBe('public')
     const wrong = [
       [forged, 'Token verification failed: invalid signature'],
       [two.token, 'Token verification failed: action mismatch'],
@@ -237,17 +234,12 @@ describe('nothing reaches the upstream and the token stays good', () => {
   test('while no gateway is there: 503, and the same token works once it is back', async () => {
     const agent = await newAgent()
     const { id, token } = await submit(agent, ISSUE)
-    await laptop.api('PUT', '/api/dashboard/settings', { settings: { gateway_url: '' } })
     await laptop.crash('sidecar/main')
-    const answers: number[] = []
     const done = await eventually(
       'the execution',
       async () => {
         const answer = await execute(agent, id, token)
-        answers.push(answer.status)
-        if (answer.status === 429) throw new Error('too many requests')
         if (answer.status !== 503 && answer.status !== 200) throw new Error(answer.text)
-        if (answer.status === 503) await new Promise((resolve) => setTimeout(resolve, 200))
         return answer.status === 200 ? answer : null
       },
       10_000,
@@ -281,11 +273,11 @@ test('what the gateway denies wins over the token', async () => {
   )
   expect(vendors.recorder.seen.length).toBe(before)
   expect((await agent.call('GET', `/api/v1/actions/${id}`)).body['status']).toBe('execution_failed')
-  expect((await chain(id)).slice(0, 3)).toEqual([
-    'action.requested',
-    'action.allowed',
-    'action.execution_failed',
-  ])
+  await eventually('the record', async () => {
+    const { body } = await laptop.api('GET', `/api/dashboard/traffic?agent=${agent.name}`)
+    return (body['traffic'] as unknown[]).length > 0 ? true : null
+  })
+  expect(await chain(id)).toEqual(['action.requested', 'action.allowed', 'action.execution_failed'])
 })
 
 const DENY = (agent: string) => `apiVersion: chaperone.dev/v1alpha1
