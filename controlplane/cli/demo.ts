@@ -19,8 +19,8 @@ export const demo: Command = {
     'Plays the whole story on this machine: allowed, held, denied, stopped. No account, no internet, nothing left behind.',
   usage: ['demo [--yes]'],
   details:
-    'Starts everything in a temporary folder with a stand-in of the code host. The agent is a Node program that uses fetch\n' +
-    'with the real address; stock SDKs behave the same (npm run test:clients drives them).',
+    "Starts everything in a temporary folder with a stand-in of the code host. The agent uses the code host's own SDK with\n" +
+    'the real address; npm run test:clients drives many more.',
   options: { yes: { type: 'boolean', short: 'y', help: 'approve by itself and end by itself' } },
   examples: [
     ['chaperone demo', 'you are the one who approves, here or in the browser'],
