@@ -7,6 +7,7 @@ import { createAuditRoutes } from './routes/dash-audit.ts'
 import { createBundleRoutes } from './routes/dash-bundle.ts'
 import { createConfigRoutes } from './routes/dash-config.ts'
 import { createConnectorRoutes } from './routes/dash-connectors.ts'
+import { createDemoRoutes } from './routes/dash-demo.ts'
 import { createPeopleRoutes } from './routes/dash-people.ts'
 import { createPolicyRoutes } from './routes/dash-policies.ts'
 import { createProbeRoutes } from './routes/dash-probe.ts'
@@ -48,6 +49,7 @@ export function createRoutes(
     ...createSettingsRoutes(parts),
     ...createAuditRoutes(parts),
     ...createBundleRoutes(parts),
+    ...createDemoRoutes(parts),
     ...createProbeRoutes(parts),
     ...createApprovalRoutes(parts),
     ...createChatRoutes(parts),

@@ -2,10 +2,10 @@
 export const DEMO_AGENT = {
   name: 'chaperone-demo',
   runtime: 'built-in',
-  environment: 'production',
+  environment: 'development',
   managedBy: 'demo-action',
 } as const
 
-export function isDemoAgent(row: { readonly name: string; readonly managedBy: string | null }): boolean {
-  return row.name === DEMO_AGENT.name && row.managedBy === DEMO_AGENT.managedBy
+export function isDemoAgent(row: { readonly source: string; readonly managedBy: string | null }): boolean {
+  return row.source === 'api' && row.managedBy === DEMO_AGENT.managedBy
 }
