@@ -73,10 +73,14 @@ type Counted = {
 async function countFrom(q: Query, scope: AuditScope, { upTo }: AuditCount): Promise<Counted> {
   const own = ownClause(scope)
   const { rows } = await q.query<Counted>(
-    `select count(*) as all, count(*) filter (where is_old) as settled, max(id) filter (where is_old) as "settledTo",
+    `with fresh as (
+       select coalesce(min(id), 9223372036854775807) as id from audit_events
+       where org_id = $1 ${own} and id > $3 and created_at >= now() - interval '5 minutes'
+     )
+     select count(*) as all, count(*) filter (where e.id < fresh.id) as settled,
+       max(e.id) filter (where e.id < fresh.id) as "settledTo",
        (select min(id) from audit_events where org_id = $1 ${own}) as oldest
-     from (select id, created_at < now() - interval '5 minutes' as is_old from audit_events
-       where org_id = $1 ${own} and id > $3) as later`,
+     from audit_events e, fresh where org_id = $1 ${own} and e.id > $3`,
     [scope.orgId, scope.agentId, upTo],
   )
   return rows[0] ?? { all: 0, settled: 0, settledTo: null, oldest: null }
