@@ -85,13 +85,16 @@ async function invite(
 ): Promise<string> {
   if (role === 'owner' && by.role !== 'owner') throw forbidden('Only an owner may invite an owner')
   const token = randomToken()
-  await insertInvitation(db, {
-    id: newId('invitation'),
-    orgId,
-    email,
-    role,
-    tokenSha256: sha256(token),
-    invitedBy: by.email,
+  await db.tx(async (q) => {
+    await insertInvitation(q, {
+      id: newId('invitation'),
+      orgId,
+      email,
+      role,
+      tokenSha256: sha256(token),
+      invitedBy: by.email,
+    })
+    await note(q, { db, orgId }, by, 'user.role_changed', { email, change: 'invited', to: role })
   })
   return token
 }

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readOperations } from '../openapi/document.ts'
+import { startTestInstallation, type TestInstallation } from '../routes/installation.ts'
+import { type Answer, at, type Call, caller, PASSWORD, register } from '../routes/start.ts'
+
+let here: TestInstallation
+let owner: Call
+
+beforeAll(async () => {
+  here = await startTestInstallation()
+  await register(here.plane.call, 'owner@example.com')
+  owner = await here.plane.signIn('owner@example.com')
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
+
+const POLICY = 'rules: [{ name: a, decision: deny }]\n'
+const walked = new Set<string>()
+
+/** One change, and the events that it has left; the answer is a success. */
+async function change(
+  method: string,
+  path: string,
+  body?: unknown,
+  by: Call = owner,
+): Promise<{ answer: Answer; events: { event_type: string; user_id: string | null; details: unknown }[] }> {
+  const [last] = await here.sql('select coalesce(max(id), 0) as id from audit_events')
+  const answer = await by(method, path, body)
+  expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(200)
+  walked.add(`${method} ${path.split('?')[0]}`)
+  const events = await here.sql(
+    'select event_type, user_id, details from audit_events where id > $1 order by id',
+    [last?.['id']],
+  )
+  return { answer, events: events as never }
+}
+
+async function types(...given: Parameters<typeof change>): Promise<string[]> {
+  return (await change(...given)).events.map((event) => event.event_type)
+}
+
+describe('every change over the dashboard leaves its events, and no others', () => {
+  test('people', async () => {
+    const users = '/api/dashboard/users'
+    expect(
+      await types('POST', users, { action: 'invite', email: 'new@example.com', role: 'member' }),
+    ).toHaveLength(1)
+    const { answer } = await change('POST', users, {
+      action: 'invite',
+      email: 'b@example.com',
+      role: 'member',
+    })
+    const invite_token = at(answer.body, 'invite_token')
+    const registered = { email: 'b@example.com', password: PASSWORD, name: 'B', invite_token }
+    const made = await change('POST', '/api/auth/register', registered, here.plane.call)
+    expect(made.events).toMatchObject([{ event_type: 'user.registered', details: { role: 'member' } }])
+    const user_id = at(made.answer.body, 'user', 'id')
+    const act = (action: string, extra = {}) => types('POST', users, { action, user_id, ...extra })
+    expect(await act('change_role', { role: 'admin' })).toEqual(['user.role_changed'])
+    expect(await act('change_role', { role: 'admin' })).toEqual([])
+    expect(await act('suspend')).toEqual(['user.suspended'])
+    expect(await act('suspend')).toEqual([])
+    expect(await act('activate')).toEqual(['user.activated'])
+    expect(await act('set_groups', { groups: ['ops'] })).toEqual(['user.role_changed'])
+    expect(await act('create_key')).toEqual(['user.role_changed'])
+    const login = { email: 'b@example.com', password: PASSWORD }
+    const signedIn = await change('POST', '/api/auth/login', login, here.plane.call)
+    expect(signedIn.events).toMatchObject([{ event_type: 'user.login', user_id }])
+    const cookie = signedIn.answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+    expect(await types('POST', '/api/auth/logout', undefined, caller(here.plane.url, { cookie }))).toEqual([
+      'user.logout',
+    ])
+  })
+
+  test('agents', async () => {
+    const agents = '/api/dashboard/agents'
+    const body = { name: 'one', runtime: 'x', environment: 'staging' }
+    const made = await change('POST', agents, body)
+    expect(made.events).toMatchObject([{ event_type: 'agent.registered', details: { name: 'one' } }])
+    const agent_id = at(made.answer.body, 'agent_id')
+    const patch = (fields: object) => types('PATCH', agents, { agent_id, ...fields })
+    expect(await patch({ action: 'suspend' })).toEqual(['agent.suspended'])
+    expect(await patch({ action: 'activate' })).toEqual(['agent.activated'])
+    expect(await patch({ action: 'rotate_key' })).toEqual(['agent.updated'])
+    expect(await patch({ runtime: 'y' })).toEqual(['agent.updated'])
+    expect(await patch({ action: 'revoke' })).toEqual(['agent.revoked'])
+    expect(await patch({ action: 'revoke' })).toEqual([])
+  })
+
+  test('policies', async () => {
+    const policies = '/api/dashboard/policies'
+    const made = await change('POST', policies, { name: 'p', policyYaml: POLICY })
+    expect(made.events).toMatchObject([{ event_type: 'policy.created', details: { name: 'p', version: 1 } }])
+    const policy_id = at(made.answer.body, 'policy_id')
+    const patch = (fields: object) => types('PATCH', policies, { policy_id, ...fields })
+    expect(await patch({ enabled: false })).toEqual(['policy.disabled'])
+    expect(await patch({ enabled: false })).toEqual([])
+    expect(await patch({ enabled: true })).toEqual(['policy.enabled'])
+    expect(await patch({ policyYaml: `${POLICY}# more\n` })).toEqual(['policy.updated'])
+    expect(await types('DELETE', `${policies}?policy_id=${policy_id}`)).toEqual(['policy.deleted'])
+  })
+
+  test('gateways, connectors and permissions', async () => {
+    const gateway = '/api/dashboard/gateway'
+    const wizard = await change('POST', gateway, {
+      gateway: { name: 'edge' },
+      agent: { name: 'w', create: true },
+    })
+    expect(wizard.events.map((event) => event.event_type).toSorted()).toEqual([
+      'agent.registered',
+      'gateway.created',
+    ])
+    const gateway_id = at(wizard.answer.body, 'gateway_id')
+    const level = await change('PATCH', gateway, { gateway_id, enforcementLevel: 'monitor', reason: 'trial' })
+    expect(level.events).toMatchObject([
+      {
+        event_type: 'gateway.updated',
+        details: { change: 'enforcement', level: 'monitor', reason: 'trial' },
+      },
+    ])
+    const connectors = '/api/dashboard/connectors'
+    const added = await change('POST', connectors, { type: 'chat', token: 'xoxb-canary' })
+    expect(added.events).toMatchObject([
+      { event_type: 'gateway.updated', details: { change: 'connector.added' } },
+    ])
+    const id = at(added.answer.body, 'id')
+    expect(await types('DELETE', `${connectors}?connector_id=${id}`)).toEqual(['gateway.updated'])
+    const permissions = '/api/dashboard/permissions'
+    const rule = { gateway_name: 'edge', connector_type: 'chat', action_pattern: 'chat.*', decision: 'allow' }
+    const set = await change('POST', permissions, rule)
+    expect(set.events).toMatchObject([
+      { event_type: 'gateway.updated', details: { change: 'permission.set' } },
+    ])
+    const permission = at(set.answer.body, 'id')
+    expect(await types('DELETE', `${permissions}?permission_id=${permission}`)).toEqual(['gateway.updated'])
+    const setup = await change('POST', '/api/dashboard/setup', {
+      agent: { name: 'quick', runtime: 'x', environment: 'staging' },
+      connectors: [{ type: 'payments', token: 'sk_canary', accessRule: 'allow_all' }],
+    })
+    expect(setup.events.map((event) => event.event_type).toSorted()).toEqual([
+      'agent.registered',
+      'gateway.updated',
+      'gateway.updated',
+    ])
+  })
+
+  test('settings, kill switch, export, import', async () => {
+    const put = (settings: object) => change('PUT', '/api/dashboard/settings', { settings })
+    expect((await put({ codehost_pat: 'ghp_canary', chat_channel_id: 'C1' })).events).toMatchObject([
+      { event_type: 'settings.updated', details: { keys: ['chat_channel_id', 'codehost_pat'] } },
+    ])
+    expect((await put({ codehost_pat: '********' })).events).toEqual([])
+    const kill = '/api/dashboard/kill-switch'
+    const on = await change('POST', kill, { active: true, reason: 'drill', scope: 'agent:quick' })
+    expect(on.events).toMatchObject([
+      { event_type: 'kill_switch.activated', details: { scope: 'agent:quick', reason: 'drill' } },
+    ])
+    expect(await types('POST', kill, { active: false, scope: 'agent:quick' })).toEqual([
+      'kill_switch.deactivated',
+    ])
+    expect(await types('GET', '/api/dashboard/export')).toEqual(['config.exported'])
+    expect(await types('POST', '/api/dashboard/import', { version: '1.0' })).toEqual(['config.imported'])
+    const demo = await types('POST', '/api/dashboard/demo-action', { scenario: 2 })
+    expect(demo).toEqual(['agent.registered', 'action.requested', 'action.denied'])
+    expect(await types('POST', '/api/dashboard/settings/webhook-secret')).toEqual(['settings.updated'])
+    expect(await types('POST', '/api/dashboard/signing-keys', { action: 'rotate' })).toEqual([
+      'settings.updated',
+    ])
+  })
+
+  test('reading leaves none', async () => {
+    for (const { method, path, security, parameters } of await readOperations(here.plane.call)) {
+      if (method !== 'GET' || path === '/api/dashboard/export' || !security.includes('session')) continue
+      if (parameters.some(({ required }) => required)) continue
+      const [last] = await here.sql('select max(id) as id from audit_events')
+      await owner(method, path)
+      expect(
+        await here.sql('select event_type from audit_events where id > $1', [last?.['id']]),
+        path,
+      ).toEqual([])
+    }
+  })
+
+  test('this walk has taken every route that changes something', async () => {
+    const writes = (await readOperations(here.plane.call))
+      .filter(({ method, path }) => method !== 'GET' && /^\/api\/(dashboard|auth)\//.test(path))
+      .map(({ method, path }) => `${method} ${path}`)
+      // Tested where holds and deliveries are: they need one.
+      .filter((name) => !/proxy-approvals|\/notifications/.test(name))
+    expect(writes.filter((name) => !walked.has(name))).toEqual([])
+  })
+})
