@@ -35,8 +35,9 @@ async function run(invocation: Invocation): Promise<number> {
   const folder = dataFolder(join(root, 'data'))
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
-  process.once('SIGINT', interrupt)
-  process.once('SIGTERM', interrupt)
+  // Every one of them: npm passes on a Ctrl-C that the terminal has sent here already.
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', interrupt)
   const standIn = await startStandIn()
   let installation: Installation | undefined
   try {

@@ -1,5 +1,14 @@
-import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -272,6 +281,25 @@ describe('chaperone up', { timeout: 90_000 }, () => {
 describe('chaperone demo', { timeout: 90_000 }, () => {
   beforeEach(makeFolder)
   afterEach(removeFolder, 30_000)
+
+  it('ends by a Ctrl-C that npm repeats, in the middle of the story, and leaves nothing behind', async () => {
+    const child = spawn(process.execPath, [CLI, 'demo'], {
+      env: { ...process.env, TMPDIR: root },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += String(chunk)
+      if (!said.includes('Answer in the dashboard') || child.killed) return
+      child.kill('SIGINT')
+      setTimeout(() => child.kill('SIGINT'), 20)
+    })
+    const code = await new Promise((resolve) => child.once('close', resolve))
+    expect(code).toBe(1)
+    expect(said).toContain('Stopped.')
+    expect(readdirSync(root)).toEqual([])
+    await untilNoProcess(root)
+  })
 
   it('tells the whole story by itself with --yes and leaves nothing behind', async () => {
     const tmp = join(root, 'tmp')
