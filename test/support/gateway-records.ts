@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import type { TrafficRecord } from '../../core/record.ts'
+import { eventually } from './eventually.ts'
+import type { Laptop } from './laptop.ts'
+import { sendRaw } from './raw-http.ts'
+import { openSocket } from './tunnel.ts'
+
+/** The newest records in the gateway's own memory, newest first (at most 1,000). */
+export async function newestRecords(laptop: Laptop, limit = 1_000): Promise<readonly TrafficRecord[]> {
+  const token = readFileSync(`${laptop.data}/gateway.token`, 'utf8').trim()
+  const answer = await fetch(`${laptop.ready.gateway_url}/internal/traffic?limit=${limit}`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const body = (await answer.json()) as { traffic: readonly TrafficRecord[] }
+  return body.traffic
+}
+
+/** Leaves a record of a host that nobody owns and returns its name: what came before is older, what comes is newer. */
+export async function leaveMark(laptop: Laptop): Promise<string> {
+  const host = `mark-${process.hrtime.bigint().toString(36)}.invalid`
+  const socket = await openSocket(Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port))
+  await sendRaw(socket, `CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n\r\n`)
+  socket.destroy()
+  return host
+}
+
+/** For each mark the records between it and the next, oldest first; the last mark ends the list. */
+export async function recordsBetween(
+  laptop: Laptop,
+  marks: readonly string[],
+): Promise<ReadonlyMap<string, readonly TrafficRecord[]>> {
+  const wanted = new Set(marks)
+  const records = await eventually('a record for the last mark', async () => {
+    const newest = await newestRecords(laptop)
+    return newest.some(({ host }) => host === marks.at(-1)) ? [...newest] : null
+  })
+  // A record is written when the answer is out, by then the next request may be there: the number tells the order.
+  records.sort((a, b) => a.seq - b.seq)
+  const found = new Map<string, TrafficRecord[]>()
+  let current: TrafficRecord[] = []
+  for (const record of records) {
+    if (record.host === null || !wanted.has(record.host)) current.push(record)
+    else {
+      current = []
+      found.set(record.host, current)
+    }
+  }
+  return found
+}
