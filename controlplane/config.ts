@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { ConfigVariable } from './config-variables.ts'
 
 export type ControlPlaneConfig = {
   readonly host: string
@@ -47,7 +48,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-function text(env: Env, name: string): string | null {
+function text(env: Env, name: ConfigVariable): string | null {
   const value = env[name]?.trim()
   return value === undefined || value === '' ? null : value
 }
@@ -121,7 +122,7 @@ function isCidr(range: string): boolean {
   return family !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
 }
 
-function choice(env: Env, name: string, choices: readonly string[]): string | null {
+function choice(env: Env, name: ConfigVariable, choices: readonly string[]): string | null {
   const value = text(env, name)
   if (value === null || choices.includes(value)) return value
   throw new Error(`${name} is "${value}": set it to one of ${choices.join(', ')}`)

@@ -1,0 +1,64 @@
+/** One setting of the process: what the README's table and the reader of the environment know of it. */
+type Variable = { readonly fallback: string; readonly meaning: string }
+
+/** Everything that the control plane reads from its environment. What is not here cannot be read (`readConfig`). */
+export const CONFIG_VARIABLES = {
+  HOST: { fallback: '`127.0.0.1`', meaning: 'Address to listen on' },
+  PORT: { fallback: '`3000`', meaning: 'Port to listen on; `0` = any free one' },
+  DATABASE_URL: {
+    fallback: 'required',
+    meaning:
+      'PostgreSQL, `postgres://user:password@host:5432/database`; the role only needs to own its database',
+  },
+  MASTER_KEY_FILE: {
+    fallback: 'required',
+    meaning: 'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it',
+  },
+  MASTER_KEY: { fallback: '', meaning: 'The key itself, where a file is not possible' },
+  PUBLIC_URL: {
+    fallback: 'address it listens on',
+    meaning: 'Address that people open; `https:` makes cookies `Secure`',
+  },
+  REGISTRATION: {
+    fallback: '`open` on loopback, else `invite`',
+    meaning: '`open`: whoever reaches it may register as viewer; `invite`: by invitation only',
+  },
+  AUDIT_RETENTION_DAYS: {
+    fallback: "the plan's",
+    meaning: 'Days that audit events are kept; older ones are removed for good by the cleanup',
+  },
+  MAINTENANCE_SECRET: {
+    fallback: 'nobody may',
+    meaning: 'Bearer of `POST /api/maintenance/cleanup` and `GET /api/metrics`',
+  },
+  ADMIN_TOKEN_FILE: {
+    fallback: 'no such token',
+    meaning: "The command line's token; made (0600) when it is missing",
+  },
+  LOCAL_GATEWAY_TOKEN_FILE: {
+    fallback: 'no local gateway',
+    meaning: 'Enrols the gateway `default/local` with this token',
+  },
+  OPERATOR_TOKEN_FILE: {
+    fallback: 'no operator',
+    meaning: 'Token of the operator or of the manifests watcher',
+  },
+  NOTIFY_ALLOW_CIDRS: {
+    fallback: 'none',
+    meaning: 'Private ranges that notifications may be sent to, separated by commas',
+  },
+  LOG_LEVEL: {
+    fallback: '`info`',
+    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+  },
+} as const satisfies Readonly<Record<string, Variable>>
+
+export type ConfigVariable = keyof typeof CONFIG_VARIABLES
+
+/** The table as Markdown. */
+export function configTable(): string {
+  const rows = Object.entries(CONFIG_VARIABLES).map(
+    ([name, { fallback, meaning }]) => `| \`${name}\` | ${fallback || '-'} | ${meaning} |`,
+  )
+  return ['| Variable of the control plane | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
+}
