@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { KnownAction } from '../core/action/spec.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import type { SigningKeys } from './crypto/signing-keys.ts'
+import { createRateWindow } from './http/rate-window.ts'
 import { createActionEnding } from './services/action-approvals.ts'
 import { createActionRules } from './services/action-rules.ts'
 import { createActionStops } from './services/action-stops.ts'
@@ -10,6 +11,7 @@ import { createActions } from './services/actions.ts'
 import { createAuditReading } from './services/audit-reading.ts'
 import { createExecute } from './services/execution.ts'
 import type { Notifications } from './services/notifications.ts'
+import type { Settings } from './services/settings.ts'
 import { createTokenKeys } from './services/token-keys.ts'
 import { createVerification } from './services/token-verification.ts'
 import { createTokens } from './services/tokens.ts'
@@ -17,6 +19,7 @@ import type { Db } from './store/query.ts'
 import type { Clock } from './sync/clock.ts'
 import type { Hub } from './sync/hub.ts'
 import type { SectionLibrary } from './sync/library.ts'
+import { createOrderRelay } from './sync/order-relay.ts'
 
 export type ActionPartsDeps = {
   readonly db: Db
@@ -28,14 +31,17 @@ export type ActionPartsDeps = {
   readonly library: SectionLibrary
   readonly hub: Hub
   readonly knownAction: (type: string) => KnownAction | null
-  readonly gatewayUrl: () => Promise<string | null>
+  readonly settings: Pick<Settings, 'read'>
   readonly enqueue: Notifications['enqueue']
   /** After a commit that left an approval open. */
   readonly onOpened: () => void
 }
 
+/** Tokens that did not verify, per address; what succeeds is never limited. */
+const FAILURES_PER_MINUTE = 12_000
+
 /** Everything behind the v1 API. */
-export function createActionParts(deps: ActionPartsDeps) {
+export async function createActionParts(deps: ActionPartsDeps) {
   const { log, hub } = deps
   const notify: Notify = async (q, { orgId, id, status, decision, spec, webhookUrl: url }, event) => {
     if (url === null) return
@@ -50,16 +56,25 @@ export function createActionParts(deps: ActionPartsDeps) {
   }
   const rules = createActionRules(base)
   const stops = createActionStops({ ...base, rules })
+  const failures = createRateWindow(FAILURES_PER_MINUTE, deps.clock.monotonicMs)
   const onFailed = (error: unknown) =>
     log.error({ err: error }, 'action could not be evaluated and is denied')
+  const relay = await createOrderRelay(deps)
   return {
     orgId: deps.orgId,
+    relay,
     tokenKeys,
     actions: createActions({ ...base, rules, onFailed }),
     /** What the end of an approval means for its action. */
     onApprovalEnded: createActionEnding(base),
-    execute: createExecute({ ...base, rules, stops }),
-    verification: createVerification({ ...base, stops }),
+    execute: createExecute({
+      ...base,
+      rules,
+      stops,
+      relay,
+      gatewayUrl: () => deps.settings.read('gateway_url'),
+    }),
+    verification: createVerification({ ...base, stops, failures }),
     auditReading: createAuditReading(base),
   }
 }

@@ -66,9 +66,8 @@ export async function createParts(deps: PartsDeps) {
   const hub = await createHub({ ...base, library })
   const killSwitch = createKillSwitch({ ...base, hub })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())
-  const { onApprovalEnded: onEnded, ...v1 } = createActionParts({
-    ...{ ...base, keys, library, hub, onOpened },
-    gatewayUrl: () => settings.read('gateway_url'),
+  const { onApprovalEnded: onEnded, ...v1 } = await createActionParts({
+    ...{ ...base, keys, library, hub, settings, onOpened },
     enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
   })
   const sweeper = createExpirySweeper({ ...base, onEnded })
@@ -114,8 +113,7 @@ export async function createParts(deps: PartsDeps) {
     async stop() {
       daily[Symbol.dispose]()
       sweeper[Symbol.dispose]()
-      await notify[Symbol.asyncDispose]()
-      await hub[Symbol.asyncDispose]()
+      for (const part of [notify, v1.relay, hub]) await part[Symbol.asyncDispose]()
     },
   }
 }

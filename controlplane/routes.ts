@@ -58,6 +58,7 @@ export function createRoutes(
     ...createExplainRoutes({ ...parts, gatewayFor: (given) => gatewayOfAgent(db, given) }),
     ...createGatewayRoutes({
       ...parts,
+      hub: { ...hub, settle: parts.relay.settle },
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),
     ...createOperatorRoutes(parts),

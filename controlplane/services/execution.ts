@@ -9,7 +9,7 @@ import { validationError } from '../http/input.ts'
 import { type ActionRow, getAction } from '../store/actions.ts'
 import { releaseNonce, type Spent } from '../store/nonces.ts'
 import type { Db } from '../store/query.ts'
-import type { Hub } from '../sync/hub.ts'
+import type { OrderRelay } from '../sync/order-relay.ts'
 import { type EvaluationDeps, type Place, placeOf } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'
 import type { ActionStops } from './action-stops.ts'
@@ -23,7 +23,8 @@ export type ExecutionDeps = Pick<EvaluationDeps, 'knownAction'> & {
   readonly rules: ActionRulesSource
   readonly tokens: Tokens
   readonly stops: ActionStops
-  readonly hub: Pick<Hub, 'connected' | 'execute'>
+  /** To gateways wherever they are connected. */
+  readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
   /** The address in the settings, when there is one. */
   readonly gatewayUrl: () => Promise<string | null>
 }
@@ -38,24 +39,29 @@ export type GatewayResponse = { readonly status: number; readonly result: unknow
 export type Execute = (own: OwnAction, token: string) => Promise<GatewayResponse>
 
 export function createExecute(deps: ExecutionDeps): Execute {
-  const { db, tokens, stops } = deps
+  const { db, tokens } = deps
   return async (own, token) => {
     const row = await ownAction(() => getAction(db, own.id), own)
     const { place, agent } = await agentPlace(deps, row)
     assertRequestable(place, row.spec)
-    const claims = await checkedClaims(deps, row, token)
-    if (row.isExpired || row.jti === null) throw tokenError('expired')
-    if (row.usedBy === 'verify' || row.usedBy === 'execute') throw tokenError('used')
-    assertMovable(row, 'execute')
-    const entry = stops.of(row)
-    if (entry !== null) throw stopped(killReason(entry))
-    const gatewayId = await chooseGateway(deps, place)
-    const spent = await tokens.spend({ jti: claims.jti, actId: row.id, usedBy: 'execute' })
+    const { jti } = await checkedClaims(deps, row, token)
+    assertExecutable(deps, row)
+    const gateway = chooseGateway(place)
+    if (!(await deps.relay.isConnected(gateway.id))) throw await disconnected(deps, gateway)
+    const spent = await tokens.spend({ jti, actId: row.id, usedBy: 'execute' })
     if (spent !== 'spent') throw tokenError(PROBLEM[spent])
-    const executed = await order(deps, gatewayId, { ...row, agent }, claims)
+    const executed = await order(deps, { gateway, row, agent, jti })
     await recordExecution(db, row, executed)
     return answer(executed)
   }
+}
+
+function assertExecutable({ stops }: ExecutionDeps, row: ActionRow): void {
+  if (row.isExpired || row.jti === null) throw tokenError('expired')
+  if (row.usedBy === 'verify' || row.usedBy === 'execute') throw tokenError('used')
+  assertMovable(row, 'execute')
+  const entry = stops.of(row)
+  if (entry !== null) throw stopped(killReason(entry))
 }
 
 /** By the newest rules: a connector that was added a moment ago counts. The agent by the name it has now. */
@@ -103,55 +109,46 @@ async function checkedClaims(
   return read
 }
 
-async function chooseGateway(
-  { hub, gatewayUrl }: ExecutionDeps,
-  { gateway, bound, action }: Place,
-): Promise<string> {
+/** The agent's own gateway, if it can do this action. */
+function chooseGateway({ gateway, bound, action }: Place): Chosen {
   const known = gateway?.snapshot.gateway
-  if (known !== undefined && bound === null) {
-    throw unavailable(
-      `The agent's gateway ${known.name} has no connector ${action.connector}: add one, then execute again with the same token`,
-    )
+  if (known === undefined) {
+    throw unavailable('The agent belongs to no gateway: give it one, then execute again with the same token')
   }
-  if (known !== undefined && hub.connected().has(known.id)) return known.id
-  const url = await gatewayUrl()
-  if (url !== null) {
-    throw unavailable(
-      `No process of the agent's gateway is connected, and the internal API at gateway_url (${url}) has no path to execute actions: start that gateway with an enrolment token of this control plane`,
-    )
-  }
+  if (bound !== null) return known
   throw unavailable(
-    known === undefined
-      ? 'The agent belongs to no gateway: give it one, then execute again with the same token'
-      : `No process of the gateway ${known.name} is connected: start it, then execute again with the same token`,
+    `The agent's gateway ${known.name} has no connector ${action.connector}: add one, then execute again with the same token`,
+  )
+}
+
+type Chosen = { readonly id: string; readonly name: string }
+
+async function disconnected({ gatewayUrl }: ExecutionDeps, { name }: Chosen): Promise<ChaperoneError> {
+  const url = await gatewayUrl()
+  const also =
+    url === null ? '' : `, and the internal API at gateway_url (${url}) has no path to execute actions`
+  return unavailable(
+    `No process of the gateway ${name} is connected${also}: start it with its enrolment token, then execute again with the same decision token`,
   )
 }
 
 /** The order travels, not the token. It is never sent a second time. */
 async function order(
   deps: ExecutionDeps,
-  gatewayId: string,
-  row: ActionRow,
-  claims: TokenClaims,
+  { gateway, row, agent, jti }: { gateway: Chosen; row: ActionRow; agent: string; jti: string },
 ): Promise<Executed> {
-  const base = { orderId: newId('order'), gatewayId }
-  const result = deps.hub.execute(gatewayId, {
-    order_id: base.orderId,
-    action_request_id: row.id,
-    agent: row.agent,
-    action_spec: { ...row.spec },
-  })
-  if (result === null) {
-    // The gateway left between the look and the order: nothing was sent, so nothing is used up.
-    await releaseNonce(deps.db, claims.jti)
-    throw unavailable('The gateway disconnected at this moment: execute again with the same token')
-  }
+  const base = { orderId: newId('order'), gatewayId: gateway.id }
+  const sent = { action_request_id: row.id, agent, action_spec: { ...row.spec } }
   try {
-    return { ...base, ...outcomeOf(await result) }
+    const result = await deps.relay.execute(gateway.id, { order_id: base.orderId, ...sent })
+    if (result !== null) return { ...base, ...outcomeOf(result) }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
     return { ...base, isDone: false, status: null, result: null, error: error.message, code: error.code }
   }
+  // It left between the look and the order: nothing was sent, so nothing is used up.
+  await releaseNonce(deps.db, jti)
+  throw await disconnected(deps, gateway)
 }
 
 function outcomeOf({ ok, status, result, error }: ResultBody): Omit<Executed, 'orderId' | 'gatewayId'> {

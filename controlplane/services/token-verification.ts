@@ -1,8 +1,8 @@
 import { killReason } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { SlidingWindow } from '../../core/state/sliding-window.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../core/token.ts'
 import type { VerifyReply } from '../../core/wire/v1.ts'
-import { createRateWindow } from '../http/rate-window.ts'
 import { getAction } from '../store/actions.ts'
 import type { Spent } from '../store/nonces.ts'
 import type { Db } from '../store/query.ts'
@@ -14,7 +14,8 @@ export type VerificationDeps = {
   readonly orgId: string
   readonly tokens: Tokens
   readonly stops: ActionStops
-  readonly clock: { monotonicMs(): number }
+  /** Counts a failed verification of an address. */
+  readonly failures: { hit(address: string): Taken }
 }
 
 export type Verification = {
@@ -26,12 +27,10 @@ export type Verification = {
   }): Promise<VerifyReply>
 }
 
-/** Per address; what succeeds is never limited. */
-const FAILURES_PER_MINUTE = 12_000
+type Taken = ReturnType<SlidingWindow['take']>
 
 export function createVerification(deps: VerificationDeps): Verification {
-  const { orgId, tokens } = deps
-  const failures = createRateWindow(FAILURES_PER_MINUTE, deps.clock.monotonicMs)
+  const { orgId, tokens, failures } = deps
 
   async function problemOf(claims: TokenClaims, act: string): Promise<string | null> {
     const problem = claimProblem(claims, { org: orgId, act })
@@ -74,11 +73,11 @@ async function stoppedReason({ db, stops }: VerificationDeps, claims: TokenClaim
   return entry === null ? null : killReason(entry)
 }
 
-function countFailure(taken: ReturnType<ReturnType<typeof createRateWindow>['hit']>): void {
+function countFailure(taken: Taken): void {
   if (taken.ok) return
   throw new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `More than ${FAILURES_PER_MINUTE} tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
+    detail: `Too many tokens from this address failed within a minute: wait ${taken.retryAfterS} s`,
     retryAfterS: taken.retryAfterS,
     // The body has these two fields and no other.
     extra: { message: undefined },

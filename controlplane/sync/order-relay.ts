@@ -1,0 +1,153 @@
+import type { Logger } from 'pino'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { ResultBody } from '../../core/wire/sync.ts'
+import { newId } from '../crypto/ids.ts'
+import {
+  askForGateway,
+  ORDERS_CHANNEL,
+  offerOrder,
+  putResult,
+  sayHaveGateway,
+  takeOrder,
+  takeResult,
+  withdrawOrder,
+} from '../store/execution-orders.ts'
+import type { Db } from '../store/query.ts'
+import type { Hub } from './hub.ts'
+import type { Order } from './orders.ts'
+
+/** Orders to gateways wherever they are connected, and their results wherever they arrive. */
+export type OrderRelay = AsyncDisposable & {
+  /** Whether a process of the gateway is connected, here or to another replica. */
+  isConnected(gatewayId: string): Promise<boolean>
+  /** Null: no replica has the gateway, and nothing was sent. Rejects with `upstream_timeout` when no result came. */
+  execute(gatewayId: string, order: Order): Promise<ResultBody | null>
+  /** A result that a gateway has sent here. */
+  settle(result: ResultBody): boolean
+}
+
+export type OrderRelayDeps = {
+  readonly db: Db
+  readonly log: Logger
+  readonly hub: Pick<Hub, 'connected' | 'execute' | 'settle'>
+}
+
+/** How long the other replicas have to say that the gateway is theirs. */
+const OFFER_MS = 1_000
+const RESULT_MS = 32_000
+
+type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): void }
+
+export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promise<OrderRelay> {
+  const elsewhere = new Map<string, Waiting>()
+  const here = new Set<string>()
+  const asking = new Map<string, (isConnected: boolean) => void>()
+  const failed = (error: unknown) => log.error({ err: error }, 'an order or its result was not passed on')
+
+  async function fetchResult(orderId: string): Promise<void> {
+    if (!elsewhere.has(orderId) && !here.has(orderId)) return
+    const result = await takeResult(db, orderId)
+    if (result !== undefined && !hub.settle(result)) elsewhere.get(orderId)?.settle(result)
+  }
+
+  async function askElsewhere(gatewayId: string): Promise<boolean> {
+    const askId = newId('request')
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    asking.set(askId, resolve)
+    const end = setTimeout(() => resolve(false), OFFER_MS)
+    try {
+      await askForGateway(db, askId, gatewayId)
+      return await promise
+    } finally {
+      clearTimeout(end)
+      asking.delete(askId)
+    }
+  }
+
+  /** The connection was lost for a while: whatever was said meanwhile is looked up. */
+  async function lookForAll(): Promise<void> {
+    for (const waiting of [...elsewhere.keys(), ...here]) await fetchResult(waiting)
+  }
+
+  const on: Readonly<Record<string, (id: string, gatewayId: string) => Promise<void>>> = {
+    ...serving({ db, hub }),
+    have: async (id) => asking.get(id)?.(true),
+    result: fetchResult,
+    '': lookForAll,
+  }
+
+  function onNotify(payload: string): void {
+    const [kind = '', id = '', gatewayId = ''] = payload.split(' ')
+    on[kind]?.(id, gatewayId).catch(failed)
+  }
+
+  async function executeElsewhere(gatewayId: string, order: Order): Promise<ResultBody | null> {
+    const { promise, resolve, reject } = Promise.withResolvers<ResultBody | null>()
+    elsewhere.set(order.order_id, { settle: resolve, fail: reject })
+    const offer = setTimeout(() => {
+      withdrawOrder(db, order.order_id).then((isMine) => isMine && resolve(null), reject)
+    }, OFFER_MS)
+    const end = setTimeout(() => reject(timedOut()), RESULT_MS)
+    try {
+      await offerOrder(db, gatewayId, order)
+      return await promise
+    } finally {
+      clearTimeout(offer)
+      clearTimeout(end)
+      elsewhere.delete(order.order_id)
+    }
+  }
+
+  const listening = await db.listen(ORDERS_CHANNEL, onNotify)
+  return {
+    isConnected: async (gatewayId) => hub.connected().has(gatewayId) || askElsewhere(gatewayId),
+    async execute(gatewayId, order) {
+      const result = hub.execute(gatewayId, order)
+      if (result === null) return executeElsewhere(gatewayId, order)
+      here.add(order.order_id)
+      return result.finally(() => here.delete(order.order_id))
+    },
+    settle(result) {
+      if (hub.settle(result)) return true
+      putResult(db, result).catch(failed)
+      return false
+    },
+    async [Symbol.asyncDispose]() {
+      for (const waiting of elsewhere.values()) waiting.fail(timedOut())
+      for (const answer of asking.values()) answer(false)
+      await listening[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** What this replica does for the others: it answers for its gateways, and carries their orders out. */
+function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
+  return {
+    async ask(askId: string, gatewayId: string): Promise<void> {
+      if (hub.connected().has(gatewayId)) await sayHaveGateway(db, askId)
+    },
+    async order(orderId: string, gatewayId: string): Promise<void> {
+      if (!hub.connected().has(gatewayId)) return
+      const order = await takeOrder(db, orderId)
+      if (order !== undefined) await putResult(db, await carriedOut(hub, gatewayId, order))
+    },
+  }
+}
+
+/** Always a result: whoever waits on the other side has nothing else to go by. */
+async function carriedOut(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
+  const { order_id, action_request_id } = order
+  const failure = { order_id, action_request_id, ok: false, status: null, result: null }
+  try {
+    const result = await hub.execute(gatewayId, order)
+    return result ?? { ...failure, error: 'the gateway disconnected before the order was sent' }
+  } catch (error) {
+    return { ...failure, error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function timedOut(): ChaperoneError {
+  return new ChaperoneError('upstream_timeout', {
+    detail: 'the gateway did not answer within 30 s: whether it was done is unknown',
+  })
+}

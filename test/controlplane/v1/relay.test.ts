@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openDb } from '../../../controlplane/store/db.ts'
+import { migrate } from '../../../controlplane/store/migrate.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/order-relay.ts'
+import { createOrderBook, type Order } from '../../../controlplane/sync/orders.ts'
+import type { ResultBody } from '../../../core/wire/sync.ts'
+import { createTestLog } from '../../sidecar/control/test-log.ts'
+import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+
+let postgres: TestPostgres
+let db: Db
+beforeAll(async () => {
+  postgres = await startPostgres()
+  const { url } = await postgres.createDatabase()
+  db = await openDb({ url, log: createTestLog() as never })
+  await migrate(db)
+})
+afterAll(async () => {
+  await db?.close()
+  await postgres?.stop()
+})
+
+/** A replica as far as orders go: its real order book, and gateways that are said to be connected to it. */
+async function replica(...gateways: string[]): Promise<{ relay: OrderRelay; sent: Order[] }> {
+  const book = createOrderBook()
+  const sent: Order[] = []
+  const hub = {
+    connected: () => new Set(gateways),
+    settle: book.settle,
+    execute(gatewayId: string, order: Order) {
+      if (!gateways.includes(gatewayId)) return null
+      sent.push(order)
+      return book.wait(order.order_id)
+    },
+  }
+  const relay = await createOrderRelay({ db, hub, log: createTestLog() as never })
+  relays.push(relay)
+  return { relay, sent }
+}
+const relays: OrderRelay[] = []
+let number = 0
+let order: Order
+beforeEach(() => {
+  order = { order_id: `ord_${++number}`, action_request_id: 'act_1', agent: 'a', action_spec: { type: 'x' } }
+})
+afterEach(async () => {
+  for (const relay of relays.splice(0)) await relay[Symbol.asyncDispose]()
+})
+
+function resultOf(given: Order): ResultBody {
+  return {
+    order_id: given.order_id,
+    action_request_id: 'act_1',
+    ok: true,
+    status: 201,
+    result: { n: 1 },
+    error: null,
+  }
+}
+
+async function until(check: () => boolean): Promise<void> {
+  while (!check()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('an order reaches the gateway through the replica that has it, exactly once', async () => {
+  const [asked, ...others] = [await replica(), await replica('gw_1'), await replica('gw_1')]
+  expect(await asked.relay.isConnected('gw_1')).toBe(true)
+  const done = asked.relay.execute('gw_1', order)
+  await until(() => others.some(({ sent }) => sent.length > 0))
+  others.find(({ sent }) => sent.length > 0)?.relay.settle(resultOf(order))
+  expect(await done).toEqual(resultOf(order))
+  expect(others.flatMap(({ sent }) => sent)).toEqual([order])
+  expect(
+    (await db.query('select 1 from execution_results where order_id = $1', [order.order_id])).rowCount,
+  ).toBe(0)
+})
+
+test('a result that arrives at another replica reaches the one that waits', async () => {
+  const [here, there] = [await replica('gw_1'), await replica('gw_1')]
+  const done = here.relay.execute('gw_1', order)
+  expect(here.sent).toEqual([order])
+  expect(there.relay.settle(resultOf(order))).toBe(false)
+  expect(await done).toEqual(resultOf(order))
+  expect(there.sent).toEqual([])
+})
+
+test('a gateway that nobody has is nowhere, and its order is never carried out later', async () => {
+  const [asked, other] = [await replica(), await replica('gw_2')]
+  expect(await asked.relay.isConnected('gw_1')).toBe(false)
+  expect(await asked.relay.execute('gw_1', order)).toBeNull()
+  expect((await db.query('select 1 from execution_orders where id = $1', [order.order_id])).rowCount).toBe(0)
+  expect(other.sent).toEqual([])
+})
