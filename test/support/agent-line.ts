@@ -68,7 +68,10 @@ export function http2Line(target: Target): AgentLine {
     const known = sessions.get(host)
     if (known !== undefined && !known.closed && !known.destroyed) return known
     const socket = await openTunnel(target, host, ['h2'])
-    const session = connectHttp2(`https://${host}`, { createConnection: () => socket })
+    const session = connectHttp2(`https://${host}`, {
+      createConnection: () => socket,
+      strictSingleValueFields: false,
+    })
     session.on('error', () => session.destroy())
     sessions.set(host, session)
     return session
