@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
-import type { Settings } from '../services/settings.ts'
+import { MASK, type Settings } from '../services/settings.ts'
 import { Ok } from './fields.ts'
 
 const Value = z.string().max(8_192)
@@ -11,6 +11,10 @@ const SettingsBody = z.strictObject({
     chat_signing_secret: Value.optional(),
     chat_channel_id: Value.optional(),
     codehost_pat: Value.optional(),
+    /** Shown masked with the others; it is made here and never given. */
+    webhook_secret: z
+      .literal(MASK, 'cannot be chosen: POST /api/dashboard/settings/webhook-secret makes a new one')
+      .optional(),
     gateway_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)]).optional(),
   }),
 })
@@ -33,7 +37,8 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
       body: SettingsBody,
       response: Ok,
       handler: async ({ body, principal }) => {
-        await settings.update(actorOf(principal), body.settings)
+        const { webhook_secret: _unchanged, ...values } = body.settings
+        await settings.update(actorOf(principal), values)
         return { ok: true }
       },
     }),
