@@ -63,7 +63,6 @@ async function serve(
     ...secrets,
     identify: parts.identify,
     publicUrl: config.publicUrl,
-    countAgentRequest: parts.countAgentRequest,
   }
   const app = createHttpServer({ routes, auth, log, version: VERSION, listenHost: config.host })
   acceptChatForms(app)

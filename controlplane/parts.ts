@@ -1,12 +1,9 @@
 import type { Logger } from 'pino'
 import { createCatalogue } from '../core/connectors/catalogue.ts'
-import { ChaperoneError } from '../core/errors.ts'
-import { LIMITS } from '../core/wire/limits.ts'
 import { createActionParts } from './action-parts.ts'
 import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords } from './crypto/password.ts'
-import { createRateWindow } from './http/rate-window.ts'
 import { createNotify } from './notify/notify.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
@@ -109,7 +106,6 @@ export async function createParts(deps: PartsDeps) {
     metrics: createControlPlaneMetrics({ ...base, processes: () => connectedProcesses(hub) }),
     probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
-    countAgentRequest: agentCounter(clock.monotonicMs),
     async stop() {
       daily[Symbol.dispose]()
       sweeper[Symbol.dispose]()
@@ -120,20 +116,4 @@ export async function createParts(deps: PartsDeps) {
 
 function connectedProcesses({ connected, liveOf }: Pick<Hub, 'connected' | 'liveOf'>): number {
   return [...connected()].reduce((sum, id) => sum + (liveOf(id)?.processes ?? 0), 0)
-}
-
-/** 60 requests per minute and agent (spec 8); this process's own count. */
-function agentCounter(monotonicMs: () => number): (agentId: string) => void {
-  const window = createRateWindow(LIMITS.controlPlaneRatePerMinute, monotonicMs)
-  return (agentId) => {
-    const taken = window.hit(agentId)
-    if (taken.ok) return
-    throw new ChaperoneError('rate_limited', {
-      error: 'Rate limit exceeded',
-      detail: `An agent may send ${LIMITS.controlPlaneRatePerMinute} requests a minute: wait ${taken.retryAfterS} s`,
-      retryAfterS: taken.retryAfterS,
-      // The body has exactly the fields that the specification gives it.
-      extra: { message: undefined },
-    })
-  }
 }

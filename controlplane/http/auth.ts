@@ -13,6 +13,7 @@ export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 export type Identify = {
   session(id: string): Promise<UserPrincipal | undefined>
   approverKey(key: string): Promise<UserPrincipal | undefined>
+  /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string): Promise<AgentPrincipal | undefined>
   gatewayToken(token: string): Promise<{ readonly id: string; readonly name: string } | undefined>
 }
@@ -23,8 +24,6 @@ export type AuthDeps = {
   readonly operatorTokenHash: Buffer | null
   readonly maintenanceSecretHash: Buffer | null
   readonly publicUrl: string | null
-  /** Counts one request of the agent; throws `rate_limited`. */
-  readonly countAgentRequest: (agentId: string) => void
 }
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, admin: 2, owner: 3 }
@@ -113,7 +112,6 @@ async function agent(request: FastifyRequest, deps: AuthDeps): Promise<AgentPrin
   const key = bearer(request)
   const found = key !== undefined && isAgentKey(key) ? await deps.identify.agentKey(key) : undefined
   if (found === undefined) throw unauthorized('the key of an active agent (`Authorization: Bearer svc_…`)')
-  deps.countAgentRequest(found.agentId)
   return found
 }
 

@@ -1,14 +1,15 @@
-import type { Logger } from 'pino'
+import { ChaperoneError } from '../../core/errors.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
 import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { Identify, UserPrincipal } from '../http/auth.ts'
-import { findAgentsByKeyPrefix, touchAgents } from '../store/agents.ts'
+import { useAgentKey } from '../store/agent-keys.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
 import { type SessionUser, useSession } from '../store/sessions.ts'
 import { findUserKeys } from '../store/user-keys.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
-export function createIdentities({ db, log }: { readonly db: Db; readonly log: Logger }): Identify {
+export function createIdentities({ db }: { readonly db: Db }): Identify {
   return {
     async session(id) {
       const user = await useSession(db, sha256(id))
@@ -20,15 +21,25 @@ export function createIdentities({ db, log }: { readonly db: Db; readonly log: L
       return user === undefined ? undefined : principal(user, 'approver_key')
     },
     async agentKey(key) {
-      const agents = await findAgentsByKeyPrefix(db, keyPrefix(key))
+      const perMinute = LIMITS.controlPlaneRatePerMinute
+      const agents = await useAgentKey(db, { prefix: keyPrefix(key), sha256: sha256(key), perMinute })
       const agent = agents.find((candidate) => matchesHash(key, candidate.apiKeySha256))
       if (agent?.status !== 'active') return undefined
-      // Not waited for: that it was seen is no condition of the answer.
-      touchAgents(db, [agent.name]).catch((error) => log.warn({ err: error }, 'last sign of life not stored'))
+      if (agent.isAdmitted === false) throw rateLimited(agent.retryAfterS ?? 1)
       return { kind: 'agent', agentId: agent.id, name: agent.name, capabilities: agent.capabilities }
     },
     gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
   }
+}
+
+/** 60 requests per minute and agent (spec 8), over all replicas. */
+function rateLimited(retryAfterS: number): ChaperoneError {
+  return new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    retryAfterS,
+    // The body has exactly the fields that the specification gives it.
+    extra: { message: undefined },
+  })
 }
 
 function principal(user: SessionUser, via: UserPrincipal['via']): UserPrincipal {

@@ -87,7 +87,6 @@ const auth: AuthDeps = {
   operatorTokenHash: sha256('operator-secret'),
   maintenanceSecretHash: null,
   publicUrl: null,
-  countAgentRequest: () => undefined,
 }
 const app = createHttpServer({
   routes,

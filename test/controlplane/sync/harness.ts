@@ -127,7 +127,6 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
       operatorTokenHash: sha256(OPERATOR_TOKEN),
       maintenanceSecretHash: null,
       publicUrl: null,
-      countAgentRequest: () => undefined,
     },
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

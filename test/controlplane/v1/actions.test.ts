@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../../core/action/spec.ts'
-import { at } from '../routes/start.ts'
+import { at, caller as callerOf } from '../routes/start.ts'
 import { ALLOWED, bearer, DESTRUCTIVE, RISKY, startWorld, type TestAgent, type World } from './world.ts'
 
 let world: World
@@ -339,6 +339,27 @@ describe('the limit of 60 requests a minute', () => {
     expect(seconds).toBeGreaterThanOrEqual(1)
     expect(refused.text).toBe(`{"error":"Rate limit exceeded","retry_after":${seconds}}`)
   })
+})
+
+test('two replicas share the window of an agent, exactly, however the requests come', async () => {
+  const caller = await world.agent()
+  const replica = await world.replica()
+  const there = callerOf(replica.url, bearer(caller.key))
+  const answers = await Promise.all(
+    Array.from({ length: 90 }, (_, i) => (i % 2 === 0 ? caller.call : there)('GET', '/api/v1/policies')),
+  )
+  expect(answers.filter((answer) => answer.status === 200)).toHaveLength(60)
+  expect(answers.filter((answer) => answer.status === 429)).toHaveLength(30)
+  await world.sql(
+    `update agent_windows set hits = (select array_agg(h - interval '1 minute' order by h) from unnest(hits) h)
+     where agent_id = $1`,
+    [caller.id],
+  )
+  expect((await there('GET', '/api/v1/policies')).status).toBe(200)
+  expect(
+    (await world.plane.call('GET', '/api/v1/policies', undefined, bearer(`${caller.key.slice(0, 20)}wrong`)))
+      .status,
+  ).toBe(401)
 })
 
 describe('Idempotency-Key', () => {
