@@ -54,14 +54,6 @@ export async function findAgentByName(q: Query, name: string): Promise<AgentRow 
   return rows[0]
 }
 
-/** Prefixes are not unique: compare the hash of each. */
-export async function findAgentsByKeyPrefix(q: Query, prefix: string): Promise<readonly AgentRow[]> {
-  const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents where api_key_prefix = $1`, [
-    prefix,
-  ])
-  return rows
-}
-
 export async function insertAgent(q: Query, row: AgentInput): Promise<AgentRow> {
   const { rows } = await q.query<AgentRow>(
     `insert into agents (id, org_id, ${WRITABLE.map((field) => field.column).join(', ')})

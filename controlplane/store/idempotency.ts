@@ -29,9 +29,3 @@ export async function putIdempotencyKey(
     [orgId, agentId, key, stored.bodySha256, JSON.stringify(stored.reply)],
   )
 }
-
-/** Keys whose day is over; answers their number. */
-export async function purgeIdempotencyKeys(q: Query): Promise<number> {
-  return (await q.query("delete from idempotency_keys where created_at < now() - interval '24 hours'"))
-    .rowCount
-}

@@ -50,13 +50,3 @@ export async function releaseNonce(q: Query, jti: string): Promise<void> {
     jti,
   ])
 }
-
-/** Nonces of tokens that nobody used in time; answers their number. */
-export async function purgeExpiredNonces(q: Query): Promise<number> {
-  return (await q.query('delete from nonces where used_at is null and expires_at < now()')).rowCount
-}
-
-/** Used nonces older than 24 hours (spec 8): no token lives as long, so none can come back. Answers their number. */
-export async function purgeUsedNonces(q: Query): Promise<number> {
-  return (await q.query("delete from nonces where used_at < now() - interval '24 hours'")).rowCount
-}
