@@ -1,3 +1,4 @@
+import { Counter, Gauge, Registry } from 'prom-client'
 import { type ActionCounts, countActions } from '../store/action-counts.ts'
 import type { Db } from '../store/query.ts'
 
@@ -25,34 +26,27 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
   return { scrape: async () => exposition(await counts(), deps.processes()) }
 }
 
-function exposition({ total, lastHour, decisions24h }: ActionCounts, processes: number): string {
-  return [
-    ...metric('svc_actions_total', 'counter', 'Actions submitted to v1 or sent through gateways', [
-      ['', total],
-    ]),
-    ...metric('svc_processes_active', 'gauge', 'Gateway processes connected to this replica', [
-      ['', processes],
-    ]),
-    ...metric('svc_actions_last_hour', 'gauge', 'Actions of the last hour', [['', lastHour]]),
-    ...metric(
-      'svc_decisions_24h',
-      'gauge',
-      'Decisions of the last 24 hours by outcome',
-      Object.entries(decisions24h).map(([outcome, count]) => [`{outcome="${outcome}"}`, count]),
-    ),
-    '',
-  ].join('\n')
-}
-
-function metric(
-  name: string,
-  type: 'counter' | 'gauge',
-  help: string,
-  samples: readonly (readonly [labels: string, value: number])[],
-): string[] {
-  return [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    ...samples.map(([labels, value]) => `${name}${labels} ${value}`),
-  ]
+/** A registry of its own for each scrape: every value is read from the database or the hub at that moment. */
+function exposition({ total, lastHour, decisions24h }: ActionCounts, processes: number): Promise<string> {
+  const registry = new Registry()
+  const registers = [registry]
+  new Counter({
+    name: 'svc_actions_total',
+    help: 'Actions submitted to v1 or sent through gateways',
+    registers,
+  }).inc(total)
+  new Gauge({
+    name: 'svc_processes_active',
+    help: 'Gateway processes connected to this replica',
+    registers,
+  }).set(processes)
+  new Gauge({ name: 'svc_actions_last_hour', help: 'Actions of the last hour', registers }).set(lastHour)
+  const decisions = new Gauge({
+    name: 'svc_decisions_24h',
+    help: 'Decisions of the last 24 hours by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
+  for (const [outcome, count] of Object.entries(decisions24h)) decisions.set({ outcome }, count)
+  return registry.metrics()
 }
