@@ -21,6 +21,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
       body: VerifyBody,
       bodyLimit: VERIFY_LIMIT_BYTES,
       response: VerifyReply,
+      statuses: [429],
       handler: async ({ body, raw }) =>
         verification.verify({
           token: body.decision_token,

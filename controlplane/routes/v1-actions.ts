@@ -40,6 +40,7 @@ function submissions({ orgId, actions }: ActionRoutesDeps): readonly Route[] {
       summary: 'Submits an action for a decision; an allowed one comes with a decision token',
       body: SubmitBody,
       response: SubmitReply,
+      statuses: [409],
       handler: async ({ principal, body, raw }) => {
         const { agentId } = agentOf(principal)
         const key = idempotencyKey(raw.request.headers['idempotency-key'])
@@ -84,6 +85,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       summary: 'An action as it stands now; the token while it can be used',
       params: Params,
       response: StatusReply,
+      statuses: [404],
       handler: async (input) => actions.get(own(input)),
     }),
     route({
@@ -94,6 +96,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       params: Params,
       body: ExecuteBody,
       response: ExecuteReply,
+      statuses: [403, 404, 409, 410, 502, 503, 504],
       handler: async (input) => {
         const { status, result } = await execute(own(input), input.body.decision_token)
         return {
@@ -110,6 +113,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       summary: 'Withdraws an action that waits or was not executed; its token is worth nothing then',
       params: Params,
       response: CancelReply,
+      statuses: [404, 409],
       handler: async (input) => {
         await actions.cancel(own(input))
         return { action_request_id: input.params.actionRequestId, status: 'cancelled' }

@@ -49,6 +49,7 @@ function register({ agents }: OrgRoutesDeps): Route {
     summary: 'Registers another agent (capability agents:register); its key is shown once',
     body: RegisterBody,
     response: RegisterReply,
+    statuses: [403, 409],
     handler: async ({ principal, body }) => {
       requireCapability(agentOf(principal), 'agents:register')
       const { agent, key } = await agents.create(actorOf(principal), body)
@@ -101,6 +102,7 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     params: z.object({ approvalId: z.string().max(300) }),
     body: RespondBody,
     response: RespondReply,
+    statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
       const { userId, email, role, groups, via } = userOf(principal)
       const { id, status, approval } = await approvals.respond({
@@ -125,6 +127,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     summary: 'Stops everything, or lifts what this API stopped; answers whether everything is stopped now',
     body: KillSwitchBody,
     response: KillSwitchReply,
+    statuses: [403],
     handler: async ({ principal, body }) => {
       if (principal.kind === 'agent') requireCapability(principal, 'org:kill_switch')
       const { userId, agentId, label } = actorOf(principal)
