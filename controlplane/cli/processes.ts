@@ -30,9 +30,9 @@ export type Processes = {
 
 /**
  * The gateway sits beside other programs, so its memory counts more than the last per cent of speed: a young space
- * that fits the cache, and an old one that is cleaned before it has doubled.
+ * of a few thousand requests, and an old one that is cleaned before it has doubled.
  */
-const GATEWAY_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=60'] as const
+const GATEWAY_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=80'] as const
 
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }

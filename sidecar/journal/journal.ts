@@ -5,7 +5,7 @@ import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { JournalPort } from '../pipeline/ports.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
-import { line, recordJson } from './line.ts'
+import { flat, line, recordJson } from './line.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
 import { recoverSegments } from './recover.ts'
 import { openSegment, type SegmentFile } from './segment.ts'
@@ -128,7 +128,7 @@ export class Journal implements JournalPort {
 
   result(record: TrafficRecord): void {
     this.#open.delete(record.id)
-    const json = recordJson(record)
+    const json = flat(recordJson(record))
     if (this.#waiting.length === 0) setImmediate(() => this.flush())
     this.#buffered += line('result', json)
     this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })

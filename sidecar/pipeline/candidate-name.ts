@@ -1,5 +1,5 @@
 import { decidingKeys, nameSeen } from '../../core/connectors/classify.ts'
-import { createKeyScan } from '../../core/request/body.ts'
+import { createKeyScan, type KeyScan } from '../../core/request/body.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Watches a streamed body for the key that says which of the candidates it is, for the record only. */
@@ -12,8 +12,8 @@ export function scanCandidates(exchange: Exchange): CandidateScan | null {
   const { connector: bound, request } = exchange
   if (exchange.isCandidateSet !== true || bound === undefined || request === undefined) return null
   const keys = decidingKeys(bound, request)
-  const scan = createKeyScan(keys)
-  const quoted = keys.map((key) => `"${key}"`)
+  // Made when a key is in sight: most bodies never need it.
+  let scan: KeyScan | null = null
   let left = MAX_SCANNED
   let isFirst = true
   return {
@@ -21,13 +21,21 @@ export function scanCandidates(exchange: Exchange): CandidateScan | null {
       // Most bodies arrive in one piece and name no such key: a native search says so without a scan.
       const isWhole = isFirst && chunk.length === request.body.length
       isFirst = false
-      if (left <= 0 || scan.isDone || (isWhole && !quoted.some((key) => chunk.includes(key)))) return
+      if (left <= 0 || scan?.isDone === true || (isWhole && !namesOneOf(keys, chunk))) return
+      scan ??= createKeyScan(keys)
       scan.push(chunk.length > left ? chunk.subarray(0, left) : chunk)
       left -= chunk.length
     },
     name() {
-      const action = nameSeen(bound, request, scan.seen())
+      const action = nameSeen(bound, request, scan?.seen() ?? NOTHING_SEEN)
       if (action !== null) exchange.actions = [action]
     },
   }
+}
+
+const NOTHING_SEEN: ReadonlyMap<string, unknown> = new Map()
+
+function namesOneOf(keys: readonly string[], chunk: Buffer): boolean {
+  for (const key of keys) if (chunk.includes(`"${key}"`)) return true
+  return false
 }
