@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { judgeHeaders } from './mcp/headers.ts'
-import { MCP_CATALOGUE, nameMessage, unknownMessage } from './mcp/message.ts'
+import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
@@ -77,11 +77,17 @@ function nameMessages(request: CanonicalRequest, value: unknown, config: Connect
   const mismatch = judgeHeaders(request.rawHeaders, messages)
   if (mismatch !== null) return mismatch
   if (messages.length === 0) return oneAction(unknownMessage(config))
+  return nameEach(messages, config)
+}
+
+function nameEach(messages: readonly unknown[], config: ConnectorConfig): Classification {
   const actions: Action[] = []
   for (const message of messages) {
     const action = nameMessage(message, config)
     if (isRefusal(action)) return action
-    actions.push(action)
+    const hidden = action.type === UNKNOWN ? nameHidden(message, config) : []
+    if (isRefusal(hidden)) return hidden
+    actions.push(action, ...hidden)
   }
   return { kind: 'actions', actions }
 }

@@ -68,10 +68,9 @@ export function http2Line(target: Target): AgentLine {
     const known = sessions.get(host)
     if (known !== undefined && !known.closed && !known.destroyed) return known
     const socket = await openTunnel(target, host, ['h2'])
-    const session = connectHttp2(`https://${host}`, {
-      createConnection: () => socket,
-      strictSingleValueFields: false,
-    })
+    // The library would not send a field twice; an attacker's does.
+    const options = { createConnection: () => socket, strictSingleValueFields: false }
+    const session = connectHttp2(`https://${host}`, options)
     session.on('error', () => session.destroy())
     sessions.set(host, session)
     return session

@@ -1,6 +1,6 @@
 import type { Action, Effect } from '../../action/action.ts'
 import { toolRisk } from '../../action/tool-risk.ts'
-import { type Refusal, refusal } from '../../request/canonical.ts'
+import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { fold } from '../../request/strict-json.ts'
 import type { CatalogueRow, ConnectorConfig } from '../connector.ts'
 import { isRecord } from '../fields.ts'
@@ -8,6 +8,7 @@ import { type ActionParts, namedAction } from '../named-action.ts'
 import { rpcType, toolType } from './names.ts'
 
 const MAX_NAME = 256
+export const UNKNOWN = 'mcp.rpc.unknown'
 
 /** Methods that look and answer. Others (subscriptions apart) may change something, so `read_only` does not take them. */
 const READS = new Set([
@@ -52,9 +53,40 @@ export function nameMessage(message: unknown, config: ConnectorConfig): Action |
   return nameRpc(method, params, config)
 }
 
+/**
+ * What a server that does not look closely would make of something that is no JSON-RPC 2.0 message: a call without
+ * its version, messages in a nested list. Whatever is found is decided beside `mcp.rpc.unknown`, so that a denied tool
+ * stays denied.
+ */
+export function nameHidden(message: unknown, config: ConnectorConfig): readonly Action[] | Refusal {
+  const flat = flatten(message)
+  if (isRefusal(flat)) return flat
+  const calls = flat.filter((one) => isRecord(one) && typeof one['method'] === 'string')
+  const found: Action[] = []
+  for (const call of calls) {
+    const action = nameMessage({ ...(isRecord(call) ? call : {}), jsonrpc: '2.0' }, config)
+    if (isRefusal(action)) return action
+    if (action.type !== UNKNOWN) found.push(action)
+  }
+  return found
+}
+
+const MAX_HIDDEN = 64
+
+function flatten(message: unknown): readonly unknown[] | Refusal {
+  const flat: unknown[] = [message]
+  for (let at = 0; at < flat.length; at++) {
+    const one = flat[at]
+    if (Array.isArray(one)) flat.push(...one)
+    if (flat.length > MAX_HIDDEN)
+      return refusal('malformed_request', `a nested MCP batch may hold ${MAX_HIDDEN} messages`)
+  }
+  return flat
+}
+
 /** Valid JSON or not, but no JSON-RPC 2.0 message. What a lenient server makes of it nobody can say: high. */
 export function unknownMessage(config: ConnectorConfig): Action {
-  return act({ type: 'mcp.rpc.unknown', effect: 'write', risk: 'high' }, config)
+  return act({ type: UNKNOWN, effect: 'write', risk: 'high' }, config)
 }
 
 function nameCall(params: unknown, config: ConnectorConfig): Action | Refusal {
@@ -93,11 +125,22 @@ function judgeName(name: string, where: string): Refusal | null {
   if (name.length > MAX_NAME)
     return refusal('malformed_request', `${where} is longer than ${MAX_NAME} characters`)
   if (!name.isWellFormed()) return refusal('ambiguous_request', `${where} holds half a Unicode character`)
+  if (where === 'params.name' && isDisguised(name)) {
+    return refusal(
+      'ambiguous_request',
+      `${where} holds blanks around it or characters that are not seen or have a plainer form`,
+    )
+  }
   const folded = fold(name).trim()
   if (where === 'method' && name !== folded && (folded === 'tools/call' || folded === 'tools/list')) {
     return refusal('ambiguous_request', `the method could be read as "${folded}"; send it exactly so`)
   }
   return null
+}
+
+/** Servers that tidy names up would find another tool than the one that the rules were asked about. */
+function isDisguised(name: string): boolean {
+  return name !== name.trim() || name !== name.normalize('NFKC') || /[\p{Cc}\p{Cf}]/u.test(name)
 }
 
 function act(parts: Omit<ActionParts, 'connector'>, config: ConnectorConfig): Action {
