@@ -6,7 +6,7 @@ import type { AgentFacts, Decision } from '../../core/decision/decision.ts'
 import { decideUnowned, plainDecision } from '../../core/decision/egress.ts'
 import { explainText } from '../../core/decision/explain.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
-import { missingCredential, type ProxiedCase, proxiedInputs } from '../../core/decision/proxied.ts'
+import { type ProxiedCase, proxiedInputs, withCredential } from '../../core/decision/proxied.ts'
 import { LOG_DECISION } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
@@ -134,13 +134,6 @@ function judgeCandidates(given: Case, bound: BoundConnector, candidates: readonl
 
 function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Finding {
   return { bound, action: null, decision: plainDecision('deny', 'deny', detail, 'default'), notes: [] }
-}
-
-/** Nothing is let through to an API for which there is no credential to send. */
-function withCredential(decision: Decision, bound: BoundConnector, snapshot: Snapshot): Decision {
-  const reason = missingCredential(bound, snapshot)
-  if (reason === null || decision.verdict === 'deny') return decision
-  return { ...decision, verdict: 'deny', would: 'deny', reason, approverGroups: [] }
 }
 
 function stopped(

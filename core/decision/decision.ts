@@ -32,7 +32,8 @@ export type DecisionInput = {
   readonly nowMs: number
 }
 
-export type DecisionSource = 'kill' | 'agent' | 'permission' | 'policy' | 'default' | 'level'
+/** What settled it. `connector`: allowed, but there is no credential to send. */
+export type DecisionSource = 'kill' | 'agent' | 'permission' | 'policy' | 'default' | 'level' | 'connector'
 
 export type MatchedRule = { readonly policyId: string; readonly policyName: string; readonly rule: string }
 

@@ -63,6 +63,7 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
   policy: 'policy',
   default: 'default',
   level: 'enforcement level',
+  connector: 'connector without credential',
 }
 
 /** Names and paths come from agents: none may start a line of its own. */

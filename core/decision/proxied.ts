@@ -3,7 +3,7 @@ import type { BoundConnector } from '../connectors/registry.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
-import type { AgentFacts, DecisionInput, RequestFacts } from './decision.ts'
+import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
 
 /** A request on its way through a gateway, as far as a decision about it goes. */
 export type ProxiedCase = {
@@ -39,12 +39,18 @@ export function proxiedInputs(
 }
 
 /**
- * What is missing when a connector has no credential to send; null when it has one or needs none. At the level
+ * The decision, made a deny where nothing could be sent: a connector without credential that needs one. At the level
  * `monitor` the agent's own credential passes where there is no other.
  */
-export function missingCredential({ entry }: BoundConnector, { gateway }: Snapshot): string | null {
-  if (entry.secret !== null || entry.auth.type === 'none' || gateway.level === 'monitor') return null
-  return `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+export function withCredential(
+  decision: Decision,
+  { entry }: BoundConnector,
+  { gateway }: Snapshot,
+): Decision {
+  const isReady = entry.secret !== null || entry.auth.type === 'none' || gateway.level === 'monitor'
+  if (isReady || decision.verdict === 'deny') return decision
+  const reason = `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+  return { ...decision, verdict: 'deny', would: 'deny', reason, source: 'connector', approverGroups: [] }
 }
 
 function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {

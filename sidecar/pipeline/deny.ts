@@ -14,10 +14,12 @@ export function deny(
   return refuse(exchange, {
     code: 'denied',
     reason,
+    ...(decision.source === 'connector' ? { error: 'connector not ready' } : {}),
     detail: decision.reason,
     extra: {
       decision: 'deny',
       action_type: primaryType(exchange),
+      ...(exchange.connector === undefined ? {} : { connector: exchange.connector.entry.name }),
       reason: decision.reason,
       matched_policies: decision.policies.map((ref) => ref.split('@')[0]),
       matched_permission: decision.permission,
@@ -28,6 +30,7 @@ export function deny(
 
 function reasonOf({ source }: Decision): DenyReason {
   if (source === 'policy') return 'policy'
+  if (source === 'connector') return 'credential'
   return source === 'agent' ? 'agent' : 'permission'
 }
 

@@ -1,12 +1,11 @@
 import { decideAll } from '../../../core/decision/decide.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
-import { missingCredential } from '../../../core/decision/proxied.ts'
+import { withCredential } from '../../../core/decision/proxied.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
 import { decisionInputs } from '../deciding.ts'
 import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { refuse } from '../refuse.ts'
 import { approvedByToken } from '../token-approval.ts'
 import { refuseLost } from './guards.ts'
 
@@ -25,8 +24,8 @@ function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   if (decision.verdict !== 'allow') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)
   if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
-  const missing = lacking(exchange)
-  return missing === null ? 'continue' : refuseWithout(exchange, missing)
+  exchange.decision = withOurs(exchange, decision)
+  return exchange.decision.verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
 }
 
 function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): boolean {
@@ -40,20 +39,9 @@ function decideNow(exchange: Exchange, ports: PipelinePorts): Decision {
   return decideAll(rules, inputs)
 }
 
-/** A tunnel carries the agent's own credential. */
-function lacking({ connector, snapshot, kind }: Exchange): string | null {
-  if (kind === 'tunnel' || connector === undefined || snapshot === undefined) return null
-  return missingCredential(connector, snapshot)
-}
-
-function refuseWithout(exchange: Exchange, detail: string): StageResult {
-  const name = exchange.connector?.entry.name
-  const extra = { decision: 'deny', reason: detail, connector: name }
-  return refuse(exchange, {
-    code: 'denied',
-    reason: 'credential',
-    detail,
-    error: 'connector not ready',
-    extra,
-  })
+/** A tunnel carries the agent's own credential; everything else needs one to send. */
+function withOurs(exchange: Exchange, decision: Decision): Decision {
+  const { connector, snapshot, kind } = exchange
+  if (kind === 'tunnel' || connector === undefined || snapshot === undefined) return decision
+  return withCredential(decision, connector, snapshot)
 }
