@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.ts'
 import { type Everything, startEverything } from '../support/every-connector.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { sendRaw } from '../support/raw-http.ts'
+import { openSocket } from '../support/tunnel.ts'
 
 let everything: Everything
 let laptop: Laptop
@@ -35,5 +36,15 @@ test.each([
   expect(answer.status).toBe(400)
   expect(answer.headers.get('connection')).toBe('close')
   await eventually('the end of the connection', () => (isEnded ? true : null), 2_000)
+  socket.destroy()
+})
+
+test('CONNECT whose Host header names another host is refused', async () => {
+  const socket = await openSocket(agent.target.port)
+  const answer = await sendRaw(
+    socket,
+    'CONNECT api.github.com:443 HTTP/1.1\r\nHost: api.stripe.com:443\r\n\r\n',
+  )
+  expect(answer.status).toBe(421)
   socket.destroy()
 })

@@ -1,0 +1,124 @@
+import type { Socket } from 'node:net'
+import tls from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { portAgent, type TestAgent } from '../support/agent.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Everything, HOSTS, startEverything } from '../support/every-connector.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { openSocket } from '../support/tunnel.ts'
+
+const [HOST] = HOSTS.codehost
+let everything: Everything
+let laptop: Laptop
+let agent: TestAgent
+
+beforeAll(async () => {
+  everything = await startEverything()
+  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  agent = await portAgent(laptop, 'flooder')
+}, 60_000)
+afterAll(async () => {
+  await laptop?.stop()
+  await everything?.recorder.close()
+}, 30_000)
+
+async function openMany(count: number, first: string): Promise<readonly Socket[]> {
+  const sockets: Socket[] = []
+  for (let at = 0; at < count; at += 100) {
+    const batch = await Promise.all(Array.from({ length: 100 }, () => openSocket(agent.target.port)))
+    for (const socket of batch) {
+      socket.on('error', () => socket.destroy())
+      socket.resume()
+      if (first !== '') socket.write(first)
+    }
+    sockets.push(...batch)
+  }
+  return sockets
+}
+
+async function status(): Promise<number> {
+  const answer = await agent.send({ method: 'GET', host: HOST, target: '/user' }).catch(() => null)
+  return answer?.status ?? 0
+}
+
+const CONNECT = `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}:443\r\n\r\n`
+
+test.each([
+  ['silent connections', ''],
+  ['heads that never end', `GET https://${HOST}/user HTTP/1.1\r\nHost: ${HOST}\r\nX: `],
+  ['handshakes that never end', '\x16\x03\x01\x02\x00\x01\x00'],
+  ['tunnels that nobody uses', CONNECT],
+  [
+    'bodies that never come',
+    `POST https://${HOST}/repos/o/r/issues HTTP/1.1\r\nHost: ${HOST}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n`,
+  ],
+])(
+  '900 %s do not keep anybody else from being served',
+  async (_what, first) => {
+    const sockets = await openMany(900, first)
+    const since = performance.now()
+    expect(await status()).toBeGreaterThan(0)
+    expect(performance.now() - since).toBeLessThan(3_000)
+    for (const socket of sockets) socket.destroy()
+    await eventually('the gateway serves as before', async () => ((await status()) === 200 ? true : null))
+  },
+  60_000,
+)
+
+test('the connection beyond the limit is told 503, and there is room again when others leave', async () => {
+  const sockets = await openMany(1_100, '')
+  const refused = await openSocket(agent.target.port)
+  const answer = await new Promise<string>((resolve) => {
+    let text = ''
+    refused.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+    refused
+      .on('error', () => undefined)
+      .on('close', () => resolve(text))
+      .on('end', () => resolve(text))
+    refused.write(CONNECT)
+  })
+  expect(answer).toMatch(/^HTTP\/1\.1 503 /)
+  expect(answer).toMatch(/retry-after: \d/i)
+  for (const socket of sockets) socket.destroy()
+  await eventually('the gateway serves again', async () => ((await status()) === 200 ? true : null))
+}, 60_000)
+
+test('a name in the handshake that the tunnel is not for is 421, whatever the Host header says', async () => {
+  for (const host of [HOST, 'api.stripe.com']) {
+    const raw = await openSocket(agent.target.port)
+    const before = everything.recorder.seen.length
+    raw.write(CONNECT)
+    await new Promise((resolve) => raw.once('data', resolve))
+    const secure = tls.connect({ socket: raw, servername: 'api.stripe.com', ca: agent.target.ca ?? '' })
+    await new Promise<void>((resolve, reject) => secure.once('secureConnect', resolve).once('error', reject))
+    secure.write(`GET /v1/charges HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    const answer = await new Promise<Buffer>((resolve) => secure.once('data', resolve))
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 421 /)
+    expect(everything.recorder.seen.length).toBe(before)
+    secure.destroy()
+  }
+})
+
+test.each([
+  ['no port', HOST, 400],
+  ['port 0', `${HOST}:0`, 400],
+  ['a port beyond the last', `${HOST}:65536`, 400],
+  ['another port of a governed host', `${HOST}:22`, 403],
+  ['user information', `u:p@${HOST}:443`, 400],
+  ['a path', `${HOST}:443/user`, 400],
+  ['a URL', `https://${HOST}:443`, 400],
+  ['an empty host', ':443', 400],
+  ['loopback', '127.0.0.1:443', 403],
+  ['IPv6 loopback', '[::1]:443', 403],
+  ['the gateway itself', 'localhost:9443', 403],
+  ['the metadata service', '169.254.169.254:80', 403],
+  ['two trailing dots', `${HOST}..:443`, 400],
+])('CONNECT to %s', async (_what, authority, wanted) => {
+  const socket = await openSocket(agent.target.port)
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`)
+  const answer = await new Promise<Buffer>((resolve) => socket.once('data', resolve))
+  expect(Number(answer.toString().split(' ')[1])).toBe(wanted)
+  socket.destroy()
+})
