@@ -71,9 +71,10 @@ async function startLocked(
     port: await choosePort(host, options.port, '--port'),
     gatewayPort: withGateway ? await choosePort('127.0.0.1', options.gatewayPort, '--gateway-port') : 0,
     manifests,
+    withGateway,
   }
   const { created: starterWritten } = ensureManifests(manifests)
-  const processes = await startProcesses({ folder, addresses, keys, withGateway, env, warn }, signal)
+  const processes = await startProcesses({ folder, addresses, keys, env, warn }, signal)
   try {
     const run = writeRunFile(folder, addresses, withGateway)
     const facts = await settle(run, keys, processes, warn)

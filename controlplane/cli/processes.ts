@@ -16,7 +16,6 @@ export type ProcessesOptions = {
   readonly folder: DataFolder
   readonly addresses: Addresses
   readonly keys: InstallationKeys
-  readonly withGateway: boolean
   readonly env: NodeJS.ProcessEnv
   readonly warn: (line: string) => void
 }
@@ -47,7 +46,7 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
   const running: Running = {}
   const parts = [
     startDataSide(options, running, any),
-    ...(options.withGateway ? [startKept(options, 'gateway', running, any)] : []),
+    ...(options.addresses.withGateway ? [startKept(options, 'gateway', running, any)] : []),
   ]
   for (const part of parts) part.catch(() => failed.abort())
   const results = await Promise.allSettled(parts)

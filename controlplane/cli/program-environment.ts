@@ -6,6 +6,8 @@ export type Addresses = {
   readonly port: number
   readonly gatewayPort: number
   readonly manifests: string
+  /** False for policy-only use: then no gateway is expected to connect. */
+  readonly withGateway: boolean
 }
 
 /** What a child inherits: everything but what would send our own processes through a proxy or rename them. */
@@ -27,7 +29,7 @@ export function controlPlaneEnvironment(
     PORT: String(addresses.port),
     ...(env['MASTER_KEY'] || env['MASTER_KEY_FILE'] ? {} : { MASTER_KEY_FILE: folder.masterKey }),
     ADMIN_TOKEN_FILE: folder.adminToken,
-    LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken,
+    ...(addresses.withGateway ? { LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken } : {}),
     OPERATOR_TOKEN_FILE: folder.operatorToken,
   }
 }

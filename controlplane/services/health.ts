@@ -49,7 +49,10 @@ export function createHealth(deps: HealthDeps): Health {
 async function gateway(deps: HealthDeps, signal: AbortSignal): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, signal)
-  if (deps.connected().size > 0 || (await listGateways(deps.db)).length === 0) return
+  if (deps.connected().size > 0) return
+  // One that was never given a token (a manifest without a process, as in policy-only use) cannot be missed.
+  const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
+  if (!canConnect) return
   throw new Error('No gateway is connected')
 }
 

@@ -275,6 +275,8 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     expect([ready.gateway_url, ready.agents]).toEqual([null, []])
     expect((await cli('status')).stdout).toContain('Mode B')
     expect((await fetch(`${ready.base_url}/livez`)).status).toBe(200)
+    // The starter set names a gateway, but none was ever given a token: nothing is missing.
+    expect((await fetch(`${ready.base_url}/api/health`)).status).toBe(200)
   })
 })
 
