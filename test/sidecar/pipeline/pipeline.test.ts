@@ -681,11 +681,8 @@ describe('holds', () => {
 
   it('refuses a held body above 8 MiB', async () => {
     const world = await start(HELD)
-    const exchange = await world.send({
-      ...MERGE,
-      headers: JSON_BODY,
-      body: Buffer.alloc(8 * 1024 * 1024 + 1),
-    })
+    const body = Buffer.alloc(8 * 1024 * 1024 + 1)
+    const exchange = await world.send({ ...MERGE, headers: JSON_BODY, body })
     expect(exchange.reply.status).toBe(413)
     expectRefused(world)
     expect(world.holds).toEqual([])
