@@ -20,6 +20,8 @@ export type BenchContext = {
   readonly bed: Bed
   readonly subjects: readonly string[]
   readonly isQuick: boolean
+  /** Subjects that failed during this bench: whatever was measured of them does not count. */
+  readonly failed: Set<string>
 }
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -63,7 +65,9 @@ try {
     const bench = BENCHES[name]
     if (bench === undefined) throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
     console.error(`bench: ${name} ...`)
-    const found = await bench({ bed, subjects, isQuick: values.quick === true })
+    const failed = new Set<string>()
+    const measured = await bench({ bed, subjects, isQuick: values.quick === true, failed })
+    const found = measured.filter((row) => !failed.has(row.peer))
     rows.push(...found)
     printTable(found)
   }

@@ -25,6 +25,7 @@ export async function eachSubject(
       if (bare > 0) throw new Error(`${bare} requests reached the upstream without the credential`)
     } catch (error) {
       if (name === 'chaperone') throw error
+      context.failed.add(name)
       console.error(`bench: ${name} failed: ${error instanceof Error ? error.message : String(error)}`)
     } finally {
       await subject.finish()

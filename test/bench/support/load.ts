@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type tls from 'node:tls'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 
@@ -63,33 +64,41 @@ export async function closedLoop(target: Target, tunnels: number, requests: numb
   )
 }
 
-/** Poisson-free open loop: one request every 1/rate seconds on the next free connection; latencies in ms from the planned time. */
+/**
+ * Open loop: requests fall due at `rate` a second whether or not earlier ones were answered. Latencies in ms, sorted,
+ * from the tick at which a request fell due, so that waiting for a free connection counts. Ticks are 1 ms apart: a loop
+ * that spins would take one of the cores that are measured.
+ */
 export async function openLoop(target: Target, rate: number, seconds: number): Promise<number[]> {
   const sockets = await Promise.all(Array.from({ length: 64 }, () => openTunnel(target, 'api.openai.com')))
   const free = sockets.map(createRequester)
   const latencies: number[] = []
-  const total = rate * seconds
-  const startedAt = performance.now()
   const running: Promise<void>[] = []
-  for (let sent = 0; sent < total; ) {
-    const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1_000) * rate))
-    for (; sent < due; sent += 1) {
-      const plannedAt = startedAt + (sent / rate) * 1_000
-      const request = free.pop()
-      // All are busy: the request waits, and its wait counts, because latency is taken from the planned time.
-      if (request === undefined) break
-      running.push(
-        request().then(() => {
-          latencies.push(performance.now() - plannedAt)
-          free.push(request)
-        }),
-      )
-    }
-    await new Promise((resolve) => setImmediate(resolve))
+  const waiting: number[] = []
+  const startedAt = performance.now()
+  const total = rate * seconds
+  for (let due = 0; due < total || waiting.length > 0; ) {
+    const now = performance.now()
+    for (; due < Math.min(total, ((now - startedAt) / 1_000) * rate); due += 1) waiting.push(now)
+    while (waiting.length > 0 && free.length > 0) running.push(sendOne(waiting, free, latencies))
+    await sleep(1)
   }
   await Promise.all(running)
   for (const socket of sockets) socket.destroy()
   return latencies.sort((a, b) => a - b)
+}
+
+async function sendOne(
+  waiting: number[],
+  free: Array<() => Promise<number>>,
+  latencies: number[],
+): Promise<void> {
+  const dueAt = waiting.shift() ?? performance.now()
+  const request = free.pop()
+  if (request === undefined) throw new Error('no connection is free')
+  await request()
+  latencies.push(performance.now() - dueAt)
+  free.push(request)
 }
 
 export function quantile(sorted: readonly number[], q: number): number {
