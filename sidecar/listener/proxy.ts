@@ -1,3 +1,5 @@
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import { headerValue } from '../../core/request/headers.ts'
 import type { Credentials, ExchangeKind, Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
@@ -7,6 +9,8 @@ import { openTunnel } from './tunnel.ts'
 
 /** Who asks on this port: nobody in particular (the shared port), or the agent whose port it is. */
 export type PortOwner = { readonly agent: string } | null
+
+type Authority = { readonly host: string; readonly port: number }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255})):(\d{1,5})$/
@@ -24,6 +28,11 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
     const malformed: Problem = { code: 'malformed_request', detail }
     return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: malformed })
   }
+  if (!namesSameHost(head.rawHeaders, target)) {
+    const detail = `CONNECT names ${head.target}, its Host header another host`
+    const misdirected: Problem = { code: 'misdirected', detail }
+    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: misdirected })
+  }
   if (deps.admit(target, credentials) === 'pipeline') {
     return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: null })
   }
@@ -32,6 +41,14 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   const sources = { connectAuthority: head.target }
   openTunnel(deps, { socket, lifeline, credentials, sources, host: target.host, isPort: owner !== null })
   return Promise.resolve()
+}
+
+/** The Host header of a CONNECT repeats its target; the port may be left out. HTTP/1.0 clients send none. */
+function namesSameHost(rawHeaders: RawHeaders, target: Authority): boolean {
+  const value = headerValue(rawHeaders, 'host')
+  if (value === undefined) return true
+  const named = parseAuthority(value) ?? parseAuthority(`${value}:${target.port}`)
+  return named !== null && named.host === target.host && named.port === target.port
 }
 
 /** An absolute-form request of a client that uses us as a plain proxy. */
@@ -93,7 +110,7 @@ function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Cr
 }
 
 /** `host:port` or `[v6]:port`; the host in lower case without brackets. */
-export function parseAuthority(text: string): { readonly host: string; readonly port: number } | null {
+export function parseAuthority(text: string): Authority | null {
   const [, v6, name, digits] = AUTHORITY.exec(text) ?? []
   const host = v6 ?? name
   const port = Number(digits)

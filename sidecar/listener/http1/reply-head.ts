@@ -34,6 +34,13 @@ export function fieldLines(headers: RawHeaders): FieldLines {
   return { lines, contentLength }
 }
 
+/** True when an answer of ours asks for the end of the connection behind it. */
+export function asksToClose(headers: RawHeaders): boolean {
+  return headers.some(
+    (text, at) => at % 2 === 0 && /^connection$/i.test(text) && /^close$/i.test(headers[at + 1] ?? ''),
+  )
+}
+
 /** True when name and value hold nothing that could end a header line early. */
 export function isSafeField(name: string, value: string): boolean {
   return !UNSAFE.test(name) && !UNSAFE.test(value)

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
 import type { Output } from './output.ts'
-import { fieldLine, fieldLines, statusLine } from './reply-head.ts'
+import { asksToClose, fieldLine, fieldLines, statusLine } from './reply-head.ts'
 
 /** The connection, as far as a reply needs it. */
 export type ReplyLine = {
@@ -47,6 +47,8 @@ export class Http1Reply implements Reply, ReplyStream {
     const hasLength = status !== 204 && status >= 200
     const length = hasLength ? `Content-Length: ${bytes.length}\r\n` : ''
     const { output } = this.#line
+    // A refusal that leaves the framing in doubt says so: no request may follow it.
+    if (asksToClose(headers)) this.#mode = 'close'
     output.add(`${statusLine(status)}${fieldLines(headers).lines}${length}${this.#connectionLine()}\r\n`)
     if (bytes.length > 0 && this.#mayHaveBody(status)) {
       this.bytesOut = bytes.length
