@@ -157,13 +157,13 @@ describe.skipIf(command === null)('in a browser (skipped without chromium)', { t
   test('traffic and overview say what happened and what runs', async () => {
     await page.click('a[href="#traffic"]')
     await page.until(`${TEXT}.includes("codehost.pr.merge")`)
-    expect(await page.value<string>(TEXT)).toContain('(approved)')
+    await page.until(`${TEXT}.includes("(approved)")`)
     await page.type('input[type=search]', 'nothing-has-this-name')
     await page.until(`${TEXT}.includes("Nothing matches")`)
     expect(await page.value('location.hash')).toBe('#traffic?q=nothing-has-this-name')
     await page.click('a[href="#overview"]')
     await page.until(`${TEXT}.includes("default/local")`)
-    expect(await page.value<string>(TEXT)).toContain(new URL(laptop.ready.gateway_url).host)
+    await page.until(`${TEXT}.includes("${new URL(laptop.ready.gateway_url).host}")`)
   })
 
   test('a viewer gets only what a viewer may see', async () => {
