@@ -1,4 +1,5 @@
 import type { Parameters } from '../action/action.ts'
+import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
@@ -15,6 +16,8 @@ type Provider = {
   readonly rows: readonly Row[]
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
+  /** What the API demands of every request and an action spec does not say. */
+  readonly demanded: RawHeaders
 }
 
 /** Both language-model providers: JSON over `/v1`, streamed or not by a key of the body. */
@@ -31,8 +34,12 @@ function createModelConnector(provider: Provider): Connector {
     carriers,
     defaultAuth: provider.auth,
     catalogue: rows,
-    toRequest: (spec, config) =>
-      executeByRows(rows, spec, { ...executeAddress(config, domain, 'v1'), format: 'json' }),
+    toRequest: (spec, config) => {
+      const request = executeByRows(rows, spec, { ...executeAddress(config, domain, 'v1'), format: 'json' })
+      return isRefusal(request)
+        ? request
+        : { ...request, headers: [...request.headers, ...provider.demanded] }
+    },
   }
 }
 
@@ -47,6 +54,7 @@ export const llmA = createModelConnector({
   rows: LLM_A_ROWS,
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
+  demanded: [],
 })
 
 export const llmB = createModelConnector({
@@ -59,4 +67,5 @@ export const llmB = createModelConnector({
     query: ['key', 'token'],
     bodyFields: [],
   },
+  demanded: ['anthropic-version', '2023-06-01'],
 })

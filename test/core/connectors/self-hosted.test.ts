@@ -169,6 +169,18 @@ describe('an action becomes a request again', () => {
       { method: 'POST', host: 'api.github.com', target: '/repos/o/r/issues', body: '{"title":"t"}' },
     ],
     [
+      'llm_b',
+      'llm_b.model.list',
+      {},
+      undefined,
+      {
+        method: 'GET',
+        host: 'api.anthropic.com',
+        target: '/v1/models',
+        headers: ['anthropic-version', '2023-06-01'],
+      },
+    ],
+    [
       'codehost',
       'codehost.pr.merge',
       { pull_number: 7 },
