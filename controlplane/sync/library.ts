@@ -2,7 +2,10 @@ import { type Configuration, type ConfigurationDeps, loadConfiguration } from '.
 import { buildSections, type SectionSet } from './sections.ts'
 import { createSerial } from './serial.ts'
 
-/** The section sets of all gateways at the newest version that was read; each is built once, when first asked for. */
+/**
+ * The section sets of all gateways as they were last read; each is built once, when first asked for. A set keeps the
+ * version at which its content last changed: that is the version its gateway was sent and decides with.
+ */
 export type SectionLibrary = {
   readonly version: number | null
   /** What was read; null before the first `reload`. */
@@ -15,8 +18,10 @@ export type SectionLibrary = {
 export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   let configuration: Configuration | null = null
   let built = new Map<string, SectionSet | null>()
+  let before: ReadonlyMap<string, SectionSet | null> = new Map()
   const reload = createSerial(async () => {
     configuration = await loadConfiguration(deps)
+    before = new Map([...before, ...built])
     built = new Map()
   })
   return {
@@ -31,9 +36,14 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
       if (configuration === null) return null
       const known = built.get(gatewayId)
       if (known !== undefined) return known
-      const set = buildSections(configuration, gatewayId)
+      const set = unlessSame(before.get(gatewayId) ?? null, buildSections(configuration, gatewayId))
       built.set(gatewayId, set)
       return set
     },
   }
+}
+
+function unlessSame(old: SectionSet | null, fresh: SectionSet | null): SectionSet | null {
+  if (old === null || fresh === null) return fresh
+  return JSON.stringify(old.hashes) === JSON.stringify(fresh.hashes) ? old : fresh
 }

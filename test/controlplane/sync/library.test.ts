@@ -1,0 +1,65 @@
+import pino from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { bumpVersion } from '../../../controlplane/store/config-version.ts'
+import { openDb } from '../../../controlplane/store/db.ts'
+import { upsertGateway } from '../../../controlplane/store/gateways.ts'
+import { migrate } from '../../../controlplane/store/migrate.ts'
+import { ensureOrg } from '../../../controlplane/store/orgs.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { createSectionLibrary, type SectionLibrary } from '../../../controlplane/sync/library.ts'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+
+let postgres: TestPostgres
+let db: Db
+let library: SectionLibrary
+let orgId: string
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  const log = pino({ level: 'silent' })
+  db = await openDb({ url: (await postgres.createDatabase()).url, log })
+  await migrate(db)
+  orgId = (await db.tx((q) => ensureOrg(q))).id
+  library = createSectionLibrary({
+    db,
+    keyring: createKeyring(Buffer.alloc(32, 7)),
+    fallbackSecret: async () => null,
+  })
+}, 60_000)
+afterAll(async () => {
+  await db?.close()
+  await postgres?.stop()
+}, 30_000)
+
+async function change(level: GatewaySpec['enforcementLevel'] | null): Promise<number> {
+  const version = await db.tx(async (q) => {
+    if (level !== null) {
+      const spec = GatewaySpec.parse({ enforcementLevel: level })
+      await upsertGateway(q, {
+        id: 'gw_1',
+        orgId,
+        name: 'default/local',
+        spec,
+        source: 'api',
+        managedBy: null,
+      })
+    }
+    return bumpVersion(q)
+  })
+  await library.reload()
+  return version
+}
+
+test('a set keeps the version at which its content last changed, whatever changes elsewhere', async () => {
+  const first = await change('monitor')
+  expect(library.of('gw_1')?.version).toBe(first)
+  await change(null)
+  await change(null)
+  const later = await change(null)
+  expect(library.version).toBe(later)
+  expect(library.of('gw_1')?.version).toBe(first)
+  const changed = await change('full_enforce')
+  expect(library.of('gw_1')?.version).toBe(changed)
+})
