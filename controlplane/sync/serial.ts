@@ -13,8 +13,10 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
+    // A run that is about to start sees the change as well; starting beside it would let the older of two win.
+    if (next !== null) return next
     if (running === null) return start()
-    next ??= running.then(ignore, ignore).then(() => {
+    next = running.then(ignore, ignore).then(() => {
       next = null
       return start()
     })
