@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { ActionSpec, actionFromSpec } from '../../core/action/spec.ts'
 import type { ExecuteRequest } from '../../core/connectors/connector.ts'
 import { baseOf } from '../../core/connectors/domains.ts'
@@ -31,6 +32,7 @@ export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) 
     if (seen.has(order.order_id)) return failed(order, 'this order was carried out before')
     if (seen.size >= MAX_REMEMBERED) seen.clear()
     seen.add(order.order_id)
+    await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())
     if (typeof request === 'string') return failed(order, request)
     const capture = createCapture()
@@ -38,6 +40,15 @@ export function createExecutor({ ports, handle }: ExecutorDeps): (order: Order) 
     await handle(exchange)
     return { ...answerOf(exchange, capture), ...numbers(order) }
   }
+}
+
+/** An order may be faster than the news of its agent: its token is spent already, so it waits a moment for that. */
+const NEWS_MS = 2_000
+const LOOK_MS = 20
+
+async function agentIsKnown(agent: string, { snapshot, clock }: ExecutorDeps['ports']): Promise<void> {
+  const until = clock.monotonicMs() + NEWS_MS
+  while (snapshot()?.agentsByName.has(agent) !== true && clock.monotonicMs() < until) await delay(LOOK_MS)
 }
 
 export type OrderRequest = {
