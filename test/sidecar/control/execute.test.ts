@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import { createExecutor, type Order } from '../../../sidecar/control/execute.ts'
+import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
+import { snapshotOf } from '../pipeline/test-world.ts'
+
+const ORDER: Order = {
+  type: 'execute',
+  order_id: 'ord_1',
+  action_request_id: 'act_1',
+  agent: 'newcomer',
+  action_spec: { type: 'codehost.issue.create', resource: { provider: 'codehost', target: 'a/b' } },
+}
+
+test('an order that is faster than the news of its agent waits for it, and is handled once', async () => {
+  let current: Snapshot = snapshotOf({}, 1, 1)
+  const known: boolean[] = []
+  const handle = async ({ credentials, reply }: Exchange) => {
+    if (credentials.kind === 'port') known.push(current.agentsByName.has(credentials.agent))
+    reply.send(200, [], '{}')
+  }
+  const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+  const execute = createExecutor({ ports: { snapshot: () => current, clock, newId: () => 'req_1' }, handle })
+  const result = execute(ORDER)
+  setImmediate(() => {
+    expect(known).toEqual([])
+    current = snapshotOf({ agents: [{ id: 'agent_2', name: 'newcomer' }] }, 1, 2)
+  })
+  expect(await result).toMatchObject({ order_id: 'ord_1' })
+  expect(known).toEqual([true])
+  expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'this order was carried out before' })
+  expect(known).toHaveLength(1)
+})
