@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises'
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node'
+import { describe, expect, test } from 'vitest'
+import { KUBE_ASSETS_HINT, kubeAssets, startKubeApiServer } from '../../support/kube-api-server.ts'
+
+const assets = kubeAssets()
+
+describe.skipIf(assets === null)(`the API server of the tests (${KUBE_ASSETS_HINT})`, () => {
+  test('is a real one: it keeps what it is given and writes down who asked', async () => {
+    await using server = await startKubeApiServer()
+    const config = new KubeConfig()
+    config.loadFromFile(server.kubeconfigPath)
+    const api = config.makeApiClient(CoreV1Api)
+    await api.createNamespace({ body: { metadata: { name: 'team' } } })
+    expect((await api.listNamespace()).items.map((each) => each.metadata?.name)).toContain('team')
+    expect(await readFile(server.auditLogPath, 'utf8')).toContain('"verb":"create"')
+  })
+  test.skipIf(assets?.controllerManager == null)(
+    'deletes a namespace when it runs the controllers',
+    async () => {
+      await using server = await startKubeApiServer({ withControllers: true })
+      const config = new KubeConfig()
+      config.loadFromFile(server.kubeconfigPath)
+      const api = config.makeApiClient(CoreV1Api)
+      await api.createNamespace({ body: { metadata: { name: 'team' } } })
+      await api.deleteNamespace({ name: 'team' })
+      await expect.poll(async () => (await api.listNamespace()).items.length, { timeout: 30_000 }).toBe(4)
+    },
+  )
+})
+
+describe('the look-up of the assets', () => {
+  test('finds none where nothing is named', () => {
+    expect(kubeAssets({ KUBEBUILDER_ASSETS: '/nowhere' })).toBeNull()
+  })
+  test('fails in CI instead of skipping, and says how to get them', () => {
+    expect(() => kubeAssets({ KUBEBUILDER_ASSETS: '/nowhere', CI: '1' })).toThrow(/setup-envtest/)
+  })
+})
