@@ -7,8 +7,9 @@ import {
   X509Certificate,
 } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
+import { certificateSubject } from '../../core/x509/certificate-subject.ts'
+import { pem } from '../../core/x509/der.ts'
 import { type Issuer, keyIdentifier, leafTemplate, makeRoot } from './certificate.ts'
-import { pem } from './der.ts'
 import { readIfPresent, writeAtomically } from './files.ts'
 
 const DAY_MS = 86_400_000
@@ -115,23 +116,5 @@ async function createRoot(certFile: string, key: KeyObject, now: number): Promis
 
 function issuerOf(key: KeyObject, certificate: X509Certificate): Issuer {
   const spki = certificate.publicKey.export({ type: 'spki', format: 'der' })
-  return { key, name: subjectOf(certificate.raw), keyId: keyIdentifier(spki) }
-}
-
-/** The subject's DER, byte for byte: Certificate > TBSCertificate > [0] version, serial, algorithm, issuer, validity, subject. */
-function subjectOf(certificate: Buffer): Buffer {
-  let at = contentStart(certificate, contentStart(certificate, 0))
-  for (let skipped = 0; skipped < 5; skipped++) at = elementEnd(certificate, at)
-  return certificate.subarray(at, elementEnd(certificate, at))
-}
-
-function contentStart(der: Buffer, at: number): number {
-  const first = der[at + 1] ?? 0
-  return at + 2 + (first < 0x80 ? 0 : first & 0x7f)
-}
-
-function elementEnd(der: Buffer, at: number): number {
-  const first = der[at + 1] ?? 0
-  const start = contentStart(der, at)
-  return start + (first < 0x80 ? first : der.readUIntBE(at + 2, first & 0x7f))
+  return { key, name: certificateSubject(certificate.raw), keyId: keyIdentifier(spki) }
 }

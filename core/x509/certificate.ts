@@ -1,0 +1,119 @@
+import { parseAddress } from '../request/address.ts'
+import * as der from './der.ts'
+
+const OIDS = {
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  authorityKeyIdentifier: '2.5.29.35',
+  extendedKeyUsage: '2.5.29.37',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+} as const
+
+const DAY_MS = 86_400_000
+const VERSION_3 = der.explicit(0, der.unsigned(Uint8Array.of(2)))
+const ES256 = der.sequence(der.oid(OIDS.ecdsaWithSha256))
+const ORGANIZATION = nameAttribute(OIDS.organization, 'Chaperone')
+
+/** What only a caller with keys and randomness can give. */
+export type Signer = {
+  /** An ECDSA P-256 signature with SHA-256 over the bytes, as DER. */
+  readonly sign: (body: Uint8Array) => Uint8Array
+  /** Sixteen random bytes. */
+  readonly randomSerial: () => Uint8Array
+}
+
+/** Who signs: its DER name and its key identifier beside the means. */
+export type Issuer = Signer & { readonly name: Uint8Array; readonly keyId: Uint8Array }
+
+/** The subject's public key: DER SubjectPublicKeyInfo, and the SHA-1 of the key bits (RFC 5280 method 1). */
+export type PublicKey = { readonly spki: Uint8Array; readonly keyId: Uint8Array }
+
+/** Epoch ms. A certificate is valid from a day before `nowMs`, because clocks differ. */
+export type Validity = { readonly nowMs: number; readonly notAfterMs: number }
+
+/** A self-signed P-256 root. Returns DER. */
+export function rootCertificate(
+  signer: Signer,
+  { spki, keyId }: PublicKey,
+  { commonName, ...period }: Validity & { readonly commonName: string },
+): Uint8Array {
+  const name = der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, commonName))
+  const extensions = [
+    extension(OIDS.basicConstraints, der.sequence(der.boolean(true), der.unsigned(Uint8Array.of(0))), true),
+    // keyCertSign and cRLSign
+    extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x06), 1), true),
+    extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
+    extension(OIDS.authorityKeyIdentifier, der.sequence(der.implicit(0, keyId))),
+  ]
+  return signed({ ...signer, name, keyId }, [validity(period), name, spki], extensions)
+}
+
+/**
+ * Prepares everything of a server's leaf that is the same for every host, so that a leaf costs one signature.
+ * The result returns DER for these names: host names or IP addresses, the first one is the subject.
+ */
+export function leafTemplate(
+  issuer: Issuer,
+  { spki, keyId }: PublicKey,
+): (hosts: readonly [string, ...string[]], period: Validity) => Uint8Array {
+  const common = [
+    extension(OIDS.basicConstraints, der.sequence(), true),
+    // digitalSignature
+    extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x80), 7), true),
+    extension(OIDS.extendedKeyUsage, der.sequence(der.oid(OIDS.serverAuth))),
+    extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
+    extension(OIDS.authorityKeyIdentifier, der.sequence(der.implicit(0, issuer.keyId))),
+  ]
+  return (hosts, period) => {
+    const names = extension(OIDS.subjectAltName, der.sequence(...hosts.map(generalName)))
+    return signed(issuer, [validity(period), leafSubject(hosts[0]), spki], [...common, names])
+  }
+}
+
+function signed(
+  issuer: Issuer,
+  subject: readonly Uint8Array[],
+  extensions: readonly Uint8Array[],
+): Uint8Array {
+  const serial = Uint8Array.from(issuer.randomSerial())
+  // Positive and of constant length.
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40
+  const body = der.sequence(
+    VERSION_3,
+    der.unsigned(serial),
+    ES256,
+    issuer.name,
+    ...subject,
+    der.explicit(3, der.sequence(...extensions)),
+  )
+  return der.sequence(body, ES256, der.bitString(issuer.sign(body)))
+}
+
+function validity({ nowMs, notAfterMs }: Validity): Uint8Array {
+  return der.sequence(der.time(nowMs - DAY_MS), der.time(notAfterMs))
+}
+
+function extension(id: string, value: Uint8Array, isCritical = false): Uint8Array {
+  const critical = isCritical ? [der.boolean(true)] : []
+  return der.sequence(der.oid(id), ...critical, der.octetString(value))
+}
+
+function nameAttribute(id: string, value: string): Uint8Array {
+  return der.set(der.sequence(der.oid(id), der.utf8String(value)))
+}
+
+/** Clients read the alternative name; the common name is for people, and X.509 caps it at 64 characters. */
+function leafSubject(host: string): Uint8Array {
+  if (host.length > 64) return der.sequence(ORGANIZATION)
+  return der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, host))
+}
+
+function generalName(host: string): Uint8Array {
+  const address = parseAddress(host)
+  return address === null ? der.implicit(2, der.ascii(host)) : der.implicit(7, address)
+}
