@@ -83,6 +83,8 @@ export function statusesOf(route: Route): readonly number[] {
     ...(route.statuses ?? []),
     421,
     500,
+    // The database is away.
+    503,
   ]
   return [...new Set(statuses)].sort((a, b) => a - b)
 }

@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { listenOn } from './listen.ts'
 import type { Db, Query } from './query.ts'
+import { unlessUnavailable } from './unavailable.ts'
 
 export type DbOptions = {
   readonly url: string
@@ -63,12 +64,17 @@ type Runner = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
 
 function queryOn(runner: Runner, named: (text: string) => string): Query['query'] {
   return async <R>(text: string, values?: readonly unknown[]) => {
-    const result =
+    const asked =
       values === undefined
-        ? await runner.query(text)
-        : await runner.query({ name: named(text), text, values: [...values] })
+        ? runner.query(text)
+        : runner.query({ name: named(text), text, values: [...values] })
+    const result = await asked.catch(rethrow)
     return { rows: result.rows as R[], rowCount: result.rowCount ?? 0 }
   }
+}
+
+function rethrow(error: unknown): never {
+  throw unlessUnavailable(error)
 }
 
 async function transaction<T>(
@@ -76,7 +82,7 @@ async function transaction<T>(
   named: (text: string) => string,
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect()
+  const client = await pool.connect().catch(rethrow)
   let broken: Error | undefined
   // Without a listener a connection that dies between two statements would end the process.
   const onError = (error: Error) => {
@@ -84,9 +90,9 @@ async function transaction<T>(
   }
   client.on('error', onError)
   try {
-    await client.query('begin')
+    await client.query('begin').catch(rethrow)
     const value = await work({ query: queryOn(client, named) })
-    await client.query('commit')
+    await client.query('commit').catch(rethrow)
     return value
   } catch (error) {
     await client.query('rollback').catch((failure: Error) => {
