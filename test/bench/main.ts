@@ -8,6 +8,7 @@ import { events } from './benches/b4-events.ts'
 import { bodies } from './benches/b5-bodies.ts'
 import { protocols } from './benches/b7-protocols.ts'
 import { decision } from './benches/b8-decision.ts'
+import { actions } from './benches/b9-actions.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -32,6 +33,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B5: bodies,
   B7: protocols,
   B8: decision,
+  B9: actions,
 }
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
