@@ -29,6 +29,27 @@ export const RULE_SETTER_UID = 65_534
 
 export const CONTAINERS = { rules: 'chaperone-rules', proxy: 'chaperone-proxy' } as const
 
+/**
+ * The rule setter's command is `[program, -D, proxyUid=UID, -f, file]`: the runtime gives no ambient capabilities, so
+ * the container's first program must itself be an nft with the file capability `cap_net_admin+ep`. Both are in the image.
+ */
+export const RULE_SETTER = {
+  program: '/usr/local/sbin/nft-cap',
+  file: '/etc/chaperone/rules.nft',
+  uidDefine: 'proxy_uid',
+} as const
+
+/** What the kubelet asks on `POD_PORTS.health`. */
+export const HEALTH_PATHS = {
+  /**
+   * 200 once the listeners are up, the capture is proven, the trust folder is written and a first snapshot is there or
+   * 30 s have passed without one: only then do the agent's containers start.
+   */
+  started: '/started',
+  /** 200 while requests can be decided and the capture holds. */
+  ready: '/ready',
+} as const
+
 /** Mounted in the proxy alone, but `trust`, which every container of the pod may read. */
 export const VOLUMES = {
   /** Projected ServiceAccount token with our audience. */
@@ -41,6 +62,8 @@ export const VOLUMES = {
   trust: { name: 'chaperone-trust', path: '/etc/chaperone/trust' },
   /** The authorities a sidecar trusts for the control plane (a ConfigMap's content, put into an annotation-free volume). */
   controlPlane: { name: 'chaperone-control-plane-ca', path: '/etc/chaperone/control-plane', file: 'ca.crt' },
+  /** `trust.extraSecretRef` of the Gateway: authorities to add to the bundle. */
+  extraTrust: { name: 'chaperone-extra-ca', path: '/etc/chaperone/extra-ca', file: 'ca.crt' },
 } as const
 
 /** Files in the trust folder. */
@@ -49,6 +72,8 @@ export const TRUST_FILES = {
   bundle: 'ca-bundle.crt',
   /** PEM: our authority alone, for `NODE_EXTRA_CA_CERTS`. */
   own: 'ca.crt',
+  /** `ca_certificate = <the bundle>`: wget knows no variable for it. */
+  wgetrc: 'wgetrc',
   /** PKCS#12 without a secret worth the name, for `-Djavax.net.ssl.trustStore`. */
   java: 'truststore.p12',
   javaPassword: 'changeit',
