@@ -1,0 +1,101 @@
+/**
+ * The environment variables that make ordinary clients use the gateway and trust its certificates: one table for
+ * `chaperone run` and for the injector.
+ */
+
+/** Files that a client must be told of. */
+export type ClientTrust = {
+  /** PEM of our authority alone. */
+  readonly caFile: string
+  /** PEM of the public roots and ours. */
+  readonly bundleFile: string
+  /** A wgetrc that names the bundle. */
+  readonly wgetrcFile: string
+  /** PKCS#12 with the same roots. */
+  readonly javaTrustStore?: { readonly file: string; readonly password: string }
+}
+
+/** Clients that replace their roots by this file. */
+const BUNDLE_VARIABLES = [
+  'SSL_CERT_FILE',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'GIT_SSL_CAINFO',
+  'AWS_CA_BUNDLE',
+  'PIP_CERT',
+  'DENO_CERT',
+  'CARGO_HTTP_CAINFO',
+  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  'HTTPLIB2_CA_CERTS',
+  'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE',
+  'NIX_SSL_CERT_FILE',
+]
+
+/** Some clients read only the one case, some only the other. */
+export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [
+  name,
+  name.toLowerCase(),
+])
+
+/** SDKs refuse to start without a key; the gateway removes these and puts the real ones in. Only where none is set. */
+export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
+  GITHUB_TOKEN: 'chaperone-placeholder',
+  GH_TOKEN: 'chaperone-placeholder',
+  OPENAI_API_KEY: 'sk-chaperone-placeholder',
+  ANTHROPIC_API_KEY: 'sk-ant-chaperone-placeholder',
+  STRIPE_API_KEY: 'sk_test_chaperone_placeholder',
+  SLACK_BOT_TOKEN: 'xoxb-chaperone-placeholder',
+}
+
+/** Its value is added to what the command already has, unlike that of every other variable. */
+export const JAVA_OPTIONS_VARIABLE = 'JAVA_TOOL_OPTIONS'
+
+/** Only this machine is reached directly: any other exception would be a way around the gateway. */
+const LOOPBACK = 'localhost,127.0.0.1,::1'
+
+/** What replaces any value that the command had: `NODE_EXTRA_CA_CERTS` adds to a client's roots, the others replace them. */
+export function trustVariables(trust: ClientTrust): Readonly<Record<string, string>> {
+  return {
+    ...Object.fromEntries(BUNDLE_VARIABLES.map((name) => [name, trust.bundleFile])),
+    NODE_EXTRA_CA_CERTS: trust.caFile,
+    WGETRC: trust.wgetrcFile,
+  }
+}
+
+/** What replaces any value that the command had, where clients must be sent to an explicit proxy (`http://HOST:PORT`). */
+export function proxyVariables(proxyUrl: string): Readonly<Record<string, string>> {
+  const values = [proxyUrl, proxyUrl, proxyUrl, LOOPBACK].flatMap((value) => [value, value])
+  return {
+    ...Object.fromEntries(PROXY_VARIABLES.map((name, at) => [name, values[at] ?? ''])),
+    NODE_USE_ENV_PROXY: '1',
+  }
+}
+
+/** To be added at the end of `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty when there is nothing to say. */
+export function javaOptions({
+  trustStore,
+  proxyUrl,
+}: {
+  readonly trustStore?: { readonly file: string; readonly password: string } | undefined
+  readonly proxyUrl?: string | undefined
+}): string {
+  return [
+    ...(proxyUrl === undefined ? [] : javaProxy(new URL(proxyUrl))),
+    ...(trustStore === undefined
+      ? []
+      : [
+          `-Djavax.net.ssl.trustStore=${trustStore.file}`,
+          '-Djavax.net.ssl.trustStoreType=PKCS12',
+          `-Djavax.net.ssl.trustStorePassword=${trustStore.password}`,
+        ]),
+  ].join(' ')
+}
+
+function javaProxy({ hostname, port }: URL): readonly string[] {
+  return [
+    `-Dhttps.proxyHost=${hostname} -Dhttps.proxyPort=${port}`,
+    `-Dhttp.proxyHost=${hostname} -Dhttp.proxyPort=${port}`,
+    '-Dhttp.nonProxyHosts=localhost|127.*|[::1]',
+    '-Djdk.http.auth.tunneling.disabledSchemes=',
+  ]
+}
