@@ -5,6 +5,7 @@ import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords } from './crypto/password.ts'
 import { createNotify } from './notify/notify.ts'
+import { createPageParts } from './page-parts.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
 import { createApprovals } from './services/approvals.ts'
@@ -71,9 +72,11 @@ export async function createParts(deps: PartsDeps) {
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, onOpened, onEnded })
+  const pages = createPageParts({ ...base, hub, catalogue, actions: v1.actions })
   const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: v1.actions.tokenOf })
   return {
     ...v1,
+    ...pages,
     db,
     keys,
     settings,
@@ -107,8 +110,7 @@ export async function createParts(deps: PartsDeps) {
     probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     async stop() {
-      daily[Symbol.dispose]()
-      sweeper[Symbol.dispose]()
+      for (const part of [daily, sweeper, pages.changes]) part[Symbol.dispose]()
       for (const part of [notify, v1.relay, hub]) await part[Symbol.asyncDispose]()
     },
   }

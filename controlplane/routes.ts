@@ -5,12 +5,17 @@ import { createAuthRoutes } from './routes/auth.ts'
 import { createChatRoutes } from './routes/chat.ts'
 import { createAuditRoutes } from './routes/dash-audit.ts'
 import { createBundleRoutes } from './routes/dash-bundle.ts'
+import { createCatalogueRoutes } from './routes/dash-catalogue.ts'
 import { createConfigRoutes } from './routes/dash-config.ts'
 import { createConnectorRoutes } from './routes/dash-connectors.ts'
 import { createDemoRoutes } from './routes/dash-demo.ts'
+import { createDryRunRoutes } from './routes/dash-dry-run.ts'
+import { createEventRoutes } from './routes/dash-events.ts'
+import { createOverviewRoutes } from './routes/dash-overview.ts'
 import { createPeopleRoutes } from './routes/dash-people.ts'
 import { createPolicyRoutes } from './routes/dash-policies.ts'
 import { createProbeRoutes } from './routes/dash-probe.ts'
+import { createRecordRoute } from './routes/dash-record.ts'
 import { createRecordRoutes } from './routes/dash-records.ts'
 import { createSettingsRoutes } from './routes/dash-settings.ts'
 import { createUserRoutes } from './routes/dash-users.ts'
@@ -46,6 +51,11 @@ export function createRoutes(
     ...createConnectorRoutes(parts),
     ...createPolicyRoutes(parts),
     ...createRecordRoutes(parts),
+    ...createRecordRoute(parts),
+    ...createOverviewRoutes(parts),
+    ...createEventRoutes(parts),
+    ...createCatalogueRoutes({ catalogue: parts.catalogueReading }),
+    ...createDryRunRoutes(parts),
     ...createSettingsRoutes(parts),
     ...createAuditRoutes(parts),
     ...createBundleRoutes(parts),

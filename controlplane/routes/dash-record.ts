@@ -1,0 +1,23 @@
+import * as z from 'zod'
+import { RecordReply } from '../../core/wire/dashboard.ts'
+import { type Route, route } from '../http/route.ts'
+import type { TrafficRecordReading } from '../services/traffic-record.ts'
+import { Id } from './fields.ts'
+
+export function createRecordRoute({
+  trafficRecord,
+}: {
+  readonly trafficRecord: TrafficRecordReading
+}): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/traffic/:record_id',
+      auth: 'viewer',
+      summary: 'One governed request',
+      params: z.object({ record_id: Id }),
+      response: RecordReply,
+      handler: async ({ params }) => ({ record: await trafficRecord(params.record_id) }),
+    }),
+  ]
+}

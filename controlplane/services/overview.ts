@@ -1,0 +1,62 @@
+import type { GatewayState, OverviewReply } from '../../core/wire/dashboard.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import { hasTraffic, inventory } from '../store/activity.ts'
+import { type GatewayRow, listGateways } from '../store/gateways.ts'
+import type { Db } from '../store/query.ts'
+import { stopsGateway } from '../sync/kill-board.ts'
+import type { GatewayLive } from '../sync/live.ts'
+
+export type OverviewDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly kills: () => readonly KillEntry[]
+  readonly liveOf: (gatewayId: string) => GatewayLive | null
+  readonly nowMs: () => number
+}
+
+export type Overview = () => Promise<OverviewReply>
+
+/** A process that said nothing for this long is not believed to run. */
+const STALE_MS = 30_000
+
+/** What runs, what is stopped and what waits, for every role: nothing in it is secret. */
+export function createOverview(deps: OverviewDeps): Overview {
+  const { db, orgId, kills } = deps
+  return async () => {
+    const [gateways, counts, isUsed] = await Promise.all([
+      listGateways(db),
+      inventory(db, orgId),
+      hasTraffic(db, orgId),
+    ])
+    return {
+      gateways: gateways.map((row) => gatewayState(row, deps)),
+      kill_switches: [...kills()],
+      pending_approvals: counts.pending,
+      agents: { active: counts.active, suspended: counts.suspended },
+      connectors: counts.connectors,
+      has_traffic: isUsed,
+    }
+  }
+}
+
+function gatewayState(row: GatewayRow, { kills, liveOf, nowMs }: OverviewDeps): GatewayState {
+  const live = liveOf(row.id)
+  return {
+    id: row.id,
+    name: row.name,
+    host: row.host,
+    port: row.port,
+    level: row.spec.enforcementLevel,
+    source: row.source,
+    managed_by: row.managedBy,
+    is_live: live !== null && nowMs() - Date.parse(live.last_seen_at) <= STALE_MS,
+    processes: live?.processes ?? 0,
+    applied_version: live?.applied_version ?? null,
+    desired_version: live?.desired_version ?? null,
+    last_seen_at: live?.last_seen_at ?? null,
+    agents: live?.agents ?? 0,
+    stopped: kills()
+      .filter((entry) => stopsGateway(entry, row.name))
+      .map((entry) => entry.scope),
+  }
+}

@@ -1,0 +1,106 @@
+import type { Query } from './query.ts'
+
+/** A stretch of time cut into buckets; ISO 8601 moments. */
+export type Span = { readonly from: string; readonly to: string; readonly bucketSeconds: number }
+
+export type BucketRow = {
+  readonly time: Date
+  readonly allow: number
+  readonly hold: number
+  readonly deny: number
+  readonly wouldBlock: number
+  readonly p50: number | null
+  readonly p95: number | null
+}
+export type DenialRow = {
+  readonly agent: string | null
+  readonly actionType: string | null
+  readonly host: string | null
+  readonly reason: string | null
+  readonly count: number
+  readonly lastAt: Date
+}
+export type AgentActivityRow = {
+  readonly agent: string
+  readonly allow: number
+  readonly hold: number
+  readonly deny: number
+  readonly lastAt: Date
+}
+
+const COUNTS = `count(*) filter (where decision = 'ALLOW')::int as allow,
+  count(*) filter (where decision = 'HOLD')::int as hold, count(*) filter (where decision = 'DENY')::int as deny`
+const WITHIN = 'org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz'
+
+/** Every bucket of the span, those without a request too, oldest first. */
+export async function countByTime(q: Query, orgId: string, span: Span): Promise<readonly BucketRow[]> {
+  const { rows } = await q.query<BucketRow>(
+    `with counted as (
+       select date_bin(make_interval(secs => $4), time, $2::timestamptz) as bucket, ${COUNTS},
+         count(*) filter (where would is not null and decision = 'ALLOW')::int as "wouldBlock",
+         percentile_cont(0.5) within group (order by latency_ms) as p50,
+         percentile_cont(0.95) within group (order by latency_ms) as p95
+       from traffic where ${WITHIN} group by 1)
+     select s as time, coalesce(allow, 0) as allow, coalesce(hold, 0) as hold, coalesce(deny, 0) as deny,
+       coalesce("wouldBlock", 0) as "wouldBlock", p50, p95
+     from generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $4)) s
+     left join counted on bucket = s order by s`,
+    [orgId, span.from, span.to, span.bucketSeconds],
+  )
+  return rows
+}
+
+export async function loudestDenials(
+  q: Query,
+  orgId: string,
+  { from, to, limit }: Pick<Span, 'from' | 'to'> & { readonly limit: number },
+): Promise<readonly DenialRow[]> {
+  const { rows } = await q.query<DenialRow>(
+    `select agent, action_type as "actionType", case when action_type is null then host end as host, reason,
+       count(*)::int as count, max(time) as "lastAt"
+     from traffic where ${WITHIN} and decision = 'DENY' group by 1, 2, 3, 4
+     order by count desc, max(time) desc limit $4`,
+    [orgId, from, to, limit],
+  )
+  return rows
+}
+
+export async function busiestAgents(
+  q: Query,
+  orgId: string,
+  { from, to, limit }: Pick<Span, 'from' | 'to'> & { readonly limit: number },
+): Promise<readonly AgentActivityRow[]> {
+  const { rows } = await q.query<AgentActivityRow>(
+    `select agent, ${COUNTS}, max(time) as "lastAt" from traffic where ${WITHIN} and agent is not null
+     group by agent order by count(*) desc, agent limit $4`,
+    [orgId, from, to, limit],
+  )
+  return rows
+}
+
+export async function hasTraffic(q: Query, orgId: string): Promise<boolean> {
+  const { rows } = await q.query<{ found: boolean }>(
+    'select exists(select 1 from traffic where org_id = $1) as found',
+    [orgId],
+  )
+  return rows[0]?.found === true
+}
+
+export type Inventory = {
+  readonly active: number
+  readonly suspended: number
+  readonly connectors: number
+  readonly pending: number
+}
+
+export async function inventory(q: Query, orgId: string): Promise<Inventory> {
+  const { rows } = await q.query<Inventory>(
+    `select (select count(*)::int from agents where org_id = $1 and status = 'active') as active,
+       (select count(*)::int from agents where org_id = $1 and status = 'suspended') as suspended,
+       (select count(*)::int from connectors where org_id = $1) as connectors,
+       (select count(*)::int from approvals where org_id = $1 and status = 'pending'
+          and expires_at > clock_timestamp()) as pending`,
+    [orgId],
+  )
+  return rows[0] ?? { active: 0, suspended: 0, connectors: 0, pending: 0 }
+}

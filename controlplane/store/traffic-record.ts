@@ -1,0 +1,20 @@
+import type { TrafficRecord } from '../../core/record.ts'
+import type { Query } from './query.ts'
+
+const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, action_type, decision, would, note, reason,
+  approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
+  policies, snapshot_version, transport`
+
+/** The primary key begins with the time, so this looks into every day; there are seven. */
+export async function getTrafficRecord(
+  q: Query,
+  orgId: string,
+  id: string,
+): Promise<TrafficRecord | undefined> {
+  const { rows } = await q.query<TrafficRecord & { time: Date }>(
+    `select ${COLUMNS} from traffic where org_id = $1 and id = $2 limit 1`,
+    [orgId, id],
+  )
+  const [row] = rows
+  return row === undefined ? undefined : { ...row, time: row.time.toISOString() }
+}
