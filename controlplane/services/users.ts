@@ -7,7 +7,15 @@ import { insertInvitation } from '../store/invitations.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
 import { insertUserKey } from '../store/user-keys.ts'
-import { listUsers, lockUser, type Role, type UserRow, updateUser } from '../store/users.ts'
+import {
+  getUser,
+  listUsers,
+  lockUser,
+  lockUserChanges,
+  type Role,
+  type UserRow,
+  updateUser,
+} from '../store/users.ts'
 
 export type UsersDeps = { readonly db: Db; readonly orgId: string }
 
@@ -24,12 +32,19 @@ export type Users = {
 }
 
 export function createUsers(deps: UsersDeps): Users {
-  const change = <T>(userId: string, work: (q: Query, user: UserRow) => Promise<T>) =>
-    deps.db.tx(async (q) => work(q, await existing(q, userId)))
+  const change = <T>(
+    given: UserPrincipal,
+    userId: string,
+    work: (q: Query, user: UserRow, by: UserPrincipal) => Promise<T>,
+  ) =>
+    deps.db.tx(async (q) => {
+      const by = await stillAllowed(q, given)
+      return work(q, await existing(q, userId), by)
+    })
   return {
     list: () => listUsers(deps.db),
-    changeRole: (by, userId, role) =>
-      change(userId, async (q, user) => {
+    changeRole: (given, userId, role) =>
+      change(given, userId, async (q, user, by) => {
         refuseRoleChange(by, user, role)
         if (user.role === role) return user
         const changed = await updateUser(q, userId, { role })
@@ -42,14 +57,15 @@ export function createUsers(deps: UsersDeps): Users {
         })
         return changed
       }),
-    suspend: (by, userId) =>
-      change(userId, async (q, user) => {
+    suspend: (given, userId) =>
+      change(given, userId, async (q, user, by) => {
         if (user.role === 'owner') throw forbidden('An owner cannot be suspended: change the role first')
         return setStatus(q, deps, { by, user, status: 'suspended' })
       }),
-    activate: (by, userId) => change(userId, (q, user) => setStatus(q, deps, { by, user, status: 'active' })),
-    setGroups: (by, userId, groups) =>
-      change(userId, async (q, user) => {
+    activate: (given, userId) =>
+      change(given, userId, (q, user, by) => setStatus(q, deps, { by, user, status: 'active' })),
+    setGroups: (given, userId, groups) =>
+      change(given, userId, async (q, user, by) => {
         const changed = await updateUser(q, userId, { groups: [...new Set(groups)] })
         await note(q, deps, by, 'user.role_changed', {
           user_id: userId,
@@ -60,8 +76,8 @@ export function createUsers(deps: UsersDeps): Users {
         })
         return changed
       }),
-    createKey: (by, userId) =>
-      change(userId, async (q, user) => {
+    createKey: (given, userId) =>
+      change(given, userId, async (q, user, by) => {
         if (user.id !== by.userId && user.role === 'owner' && by.role !== 'owner') {
           throw forbidden('Only an owner may make a key for an owner')
         }
@@ -83,9 +99,10 @@ async function invite(
   { db, orgId }: UsersDeps,
   { by, email, role }: { by: UserPrincipal; email: string; role: Role },
 ): Promise<string> {
-  if (role === 'owner' && by.role !== 'owner') throw forbidden('Only an owner may invite an owner')
   const token = randomToken()
   await db.tx(async (q) => {
+    const { role: own } = await stillAllowed(q, by)
+    if (role === 'owner' && own !== 'owner') throw forbidden('Only an owner may invite an owner')
     await insertInvitation(q, {
       id: newId('invitation'),
       orgId,
@@ -122,6 +139,19 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (by.via === 'admin_token' && user.role === 'owner' && role !== 'owner') {
     throw forbidden('The admin token cannot end an ownership: an owner has to sign in for that')
   }
+}
+
+/**
+ * Changes of users follow each other, and who makes one must still be what he was when he signed in: of two owners who
+ * end each other's ownership at once, one comes too late.
+ */
+async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
+  await lockUserChanges(q)
+  if (by.via === 'admin_token') return by
+  const user = await getUser(q, by.userId)
+  const role = user?.status === 'active' ? user.role : undefined
+  if (role === 'owner' || role === 'admin') return { ...by, role }
+  throw forbidden('Your role was changed a moment ago: sign in again')
 }
 
 async function existing(q: Query, userId: string): Promise<UserRow> {

@@ -48,6 +48,11 @@ export async function lockRegistrations(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
 }
 
+/** One change of roles, status or keys at a time, over all replicas; until the transaction ends. */
+export async function lockUserChanges(q: Query): Promise<void> {
+  await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone user changes'])
+}
+
 export async function hasUsers(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ some: boolean }>('select exists (select 1 from users) as some', [])
   return onlyRow(rows).some
