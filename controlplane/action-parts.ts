@@ -7,6 +7,7 @@ import { createActionEnding } from './services/action-approvals.ts'
 import { createActionRules } from './services/action-rules.ts'
 import { createActionStops } from './services/action-stops.ts'
 import type { Notify } from './services/action-submission.ts'
+import { createActionUpkeep } from './services/action-upkeep.ts'
 import { createActions } from './services/actions.ts'
 import { createAuditReading } from './services/audit-reading.ts'
 import { createExecute } from './services/execution.ts'
@@ -15,6 +16,7 @@ import type { Settings } from './services/settings.ts'
 import { createTokenKeys } from './services/token-keys.ts'
 import { createVerification } from './services/token-verification.ts'
 import { createTokens } from './services/tokens.ts'
+import { openWebhook } from './services/webhook-address.ts'
 import type { Db } from './store/query.ts'
 import type { Clock } from './sync/clock.ts'
 import type { Hub } from './sync/hub.ts'
@@ -43,8 +45,9 @@ const FAILURES_PER_MINUTE = 12_000
 /** Everything behind the v1 API. */
 export async function createActionParts(deps: ActionPartsDeps) {
   const { log, hub } = deps
-  const notify: Notify = async (q, { orgId, id, status, decision, spec, webhookUrl: url }, event) => {
-    if (url === null) return
+  const notify: Notify = async (q, { orgId, id, status, decision, spec, webhook }, event) => {
+    if (webhook === null) return
+    const url = openWebhook(deps.keyring, id, webhook)
     await deps.enqueue(q, { orgId, url, event, actionRequestId: id, status, decision, actionSpec: spec })
   }
   const tokenKeys = createTokenKeys(deps)
@@ -60,9 +63,17 @@ export async function createActionParts(deps: ActionPartsDeps) {
   const onFailed = (error: unknown) =>
     log.error({ err: error }, 'action could not be evaluated and is denied')
   const relay = await createOrderRelay(deps)
+  const upkeep = createActionUpkeep(deps)
   return {
     orgId: deps.orgId,
-    relay,
+    relay: {
+      ...relay,
+      /** Ends everything that runs behind the v1 API. */
+      async [Symbol.asyncDispose]() {
+        await upkeep[Symbol.asyncDispose]()
+        await relay[Symbol.asyncDispose]()
+      },
+    },
     tokenKeys,
     actions: createActions({ ...base, rules, onFailed }),
     /** What the end of an approval means for its action. */

@@ -26,7 +26,7 @@ export function createActionEnding(deps: {
     if (!(await moveAction(q, actId, { from: 'pending_approval', to: ending.to }))) return
     if (status === 'approved') await insertNonce(q, { ...deps.tokens.newSeed(), actId })
     const action = await getAction(q, actId)
-    if (action === undefined || action.webhookUrl === null) return
+    if (action === undefined || action.webhook === null) return
     await deps.notify(q, action, ending.event)
   }
 }

@@ -82,7 +82,7 @@ function itemOf(
     connector: evaluated.action.connector,
     batchId,
     approvalId: null,
-    webhookUrl: null,
+    webhook: null,
     rulesVersion: known.version,
     token,
     events: decidedEvents(evaluated, spec, token?.kid ?? null),

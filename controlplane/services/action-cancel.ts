@@ -29,7 +29,7 @@ export function createCancel({
         actionRequestId: row.id,
         details: { action_type: row.spec.type, previous_status: from },
       })
-      if (row.webhookUrl !== null) await notify(q, { ...row, status: 'cancelled' }, 'action.cancelled')
+      if (row.webhook !== null) await notify(q, { ...row, status: 'cancelled' }, 'action.cancelled')
     })
 }
 

@@ -6,7 +6,8 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
 import type { DecisionView, SubmitReply } from '../../core/wire/v1.ts'
 import { newId } from '../crypto/ids.ts'
-import { insertActions, type NewAction, type StoredAction } from '../store/actions.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import { type ActionRow, insertActions, type NewAction, type StoredAction } from '../store/actions.ts'
 import type { AgentRow } from '../store/agents.ts'
 import { type ApprovalRow, insertApproval } from '../store/approvals.ts'
 import type { Db, Query } from '../store/query.ts'
@@ -17,17 +18,19 @@ import type { ActionRules, ActionRulesSource } from './action-rules.ts'
 import { type IdempotentRequest, once } from './idempotency.ts'
 import type { NotifyEvent } from './notifications.ts'
 import type { TokenSeed, Tokens } from './tokens.ts'
+import { sealWebhook } from './webhook-address.ts'
 
 /** What is told to whoever left a `webhook_url`, in the transaction that makes it true. */
 export type Notify = (
   q: Query,
-  told: Pick<NewAction, 'id' | 'orgId' | 'status' | 'decision' | 'spec' | 'webhookUrl'>,
+  told: Pick<ActionRow, 'id' | 'orgId' | 'status' | 'decision' | 'spec' | 'webhook'>,
   event: NotifyEvent,
 ) => Promise<void>
 
 export type SubmissionDeps = {
   readonly db: Db
   readonly orgId: string
+  readonly keyring: Pick<Keyring, 'seal'>
   readonly rules: ActionRulesSource
   readonly tokens: Tokens
   readonly knownAction: (type: string) => KnownAction | null
@@ -136,7 +139,7 @@ async function storeDecided(q: Query, deps: SubmissionDeps, given: Case): Promis
   const action = decidedAction(deps, given)
   const [stored] = await insertActions(q, [action])
   if (stored === undefined) throw OUTDATED
-  if (action.webhookUrl !== null) {
+  if (action.webhook !== null) {
     await deps.notify(q, action, action.status === 'allowed' ? 'action.allowed' : 'action.denied')
   }
   return submitted(action, stored, null)
@@ -174,8 +177,10 @@ function decidedAction(deps: SubmissionDeps, given: Case): NewAction {
 }
 
 function baseOf(deps: SubmissionDeps, { submission, known, agent, evaluated }: Case) {
+  const id = newId('actionRequest')
+  const { webhookUrl } = submission
   return {
-    id: newId('actionRequest'),
+    id,
     orgId: deps.orgId,
     agentId: agent.id,
     agent: agent.name,
@@ -184,7 +189,7 @@ function baseOf(deps: SubmissionDeps, { submission, known, agent, evaluated }: C
     decision: decisionView(evaluated.decision),
     connector: evaluated.action.connector,
     batchId: null,
-    webhookUrl: submission.webhookUrl ?? null,
+    webhook: webhookUrl === undefined ? null : sealWebhook(deps.keyring, id, webhookUrl),
     rulesVersion: known.version,
   }
 }

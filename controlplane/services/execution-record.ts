@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../../core/errors.ts'
-import { type ActionRow, moveAction } from '../store/actions.ts'
+import type { ResultBody } from '../../core/wire/sync.ts'
+import { moveAction } from '../store/actions.ts'
 import { appendAudit } from '../store/audit.ts'
-import type { Db } from '../store/query.ts'
+import { closeExecution } from '../store/executions.ts'
+import type { Query } from '../store/query.ts'
 
 /** What became of an order. `isDone`: the upstream answered; `status` and `result` are its answer. */
-export type Executed = {
-  readonly orderId: string
-  readonly gatewayId: string
+export type Outcome = {
   readonly isDone: boolean
   readonly status: number | null
   readonly result: unknown
@@ -14,18 +14,46 @@ export type Executed = {
   readonly code: ErrorCode | null
 }
 
-/** State and audit event together. What upstreams answer is not stored. */
-export async function recordExecution(db: Db, row: ActionRow, executed: Executed): Promise<void> {
-  const { isDone, status, error, gatewayId, orderId } = executed
-  await db.tx(async (q) => {
-    await moveAction(q, row.id, { from: 'allowed', to: isDone ? 'executed' : 'execution_failed' })
-    const details = { action_type: row.spec.type, gateway_id: gatewayId, order_id: orderId, status }
-    await appendAudit(q, {
-      orgId: row.orgId,
-      eventType: isDone ? 'action.executed' : 'action.execution_failed',
-      agentId: row.agentId,
-      actionRequestId: row.id,
-      details: isDone ? details : { ...details, error },
-    })
+export type Executed = Outcome & {
+  readonly orderId: string
+  /** Null: through `gateway_url`. */
+  readonly gatewayId: string | null
+}
+
+/** Whose execution it was. */
+export type ExecutedAction = {
+  readonly id: string
+  readonly orgId: string
+  readonly agentId: string
+  readonly type: string
+}
+
+/** In the words of the gateway. */
+export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
+  if (ok && status !== null) return { isDone: true, status, result, error: null, code: null }
+  const code: ErrorCode = status === 403 ? 'denied' : 'upstream_failed'
+  return { isDone: false, status, result: null, error: error ?? 'the gateway did not say why', code }
+}
+
+/**
+ * State and audit event together, in the caller's transaction. False when the action has an outcome already: of two
+ * that tell, one is heard. What upstreams answer is not stored.
+ */
+export async function recordExecution(
+  q: Query,
+  action: ExecutedAction,
+  { isDone, status, error, gatewayId, orderId }: Executed,
+): Promise<boolean> {
+  await closeExecution(q, orderId)
+  const to = isDone ? 'executed' : 'execution_failed'
+  if (!(await moveAction(q, action.id, { from: 'allowed', to }))) return false
+  const details = { action_type: action.type, gateway_id: gatewayId, order_id: orderId, status }
+  await appendAudit(q, {
+    orgId: action.orgId,
+    eventType: isDone ? 'action.executed' : 'action.execution_failed',
+    agentId: action.agentId,
+    actionRequestId: action.id,
+    details: isDone ? details : { ...details, error },
   })
+  return true
 }

@@ -3,17 +3,17 @@ import { killReason } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../core/token.ts'
-import type { ResultBody } from '../../core/wire/sync.ts'
 import { newId } from '../crypto/ids.ts'
 import { validationError } from '../http/input.ts'
 import { type ActionRow, getAction } from '../store/actions.ts'
+import { closeExecution, openExecution } from '../store/executions.ts'
 import { releaseNonce, type Spent } from '../store/nonces.ts'
 import type { Db } from '../store/query.ts'
 import type { OrderRelay } from '../sync/order-relay.ts'
 import { type EvaluationDeps, type Place, placeOf } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'
 import type { ActionStops } from './action-stops.ts'
-import { type Executed, recordExecution } from './execution-record.ts'
+import { type Executed, outcomeOf, recordExecution } from './execution-record.ts'
 import { assertMovable, type OwnAction, ownAction } from './own-action.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -48,10 +48,17 @@ export function createExecute(deps: ExecutionDeps): Execute {
     assertExecutable(deps, row)
     const gateway = chooseGateway(place)
     if (!(await deps.relay.isConnected(gateway.id))) throw await disconnected(deps, gateway)
+    const open = { orderId: newId('order'), actId: row.id, gatewayId: gateway.id }
+    // Before the token is used: a replica that dies after that leaves a trace of it.
+    await openExecution(db, open)
     const spent = await tokens.spend({ jti, actId: row.id, usedBy: 'execute' })
-    if (spent !== 'spent') throw tokenError(PROBLEM[spent])
-    const executed = await order(deps, { gateway, row, agent, jti })
-    await recordExecution(db, row, executed)
+    if (spent !== 'spent') {
+      await closeExecution(db, open.orderId)
+      throw tokenError(PROBLEM[spent])
+    }
+    const executed = await order(deps, { gateway, row, agent, jti, orderId: open.orderId })
+    const action = { ...row, type: row.spec.type }
+    await db.tx((q) => recordExecution(q, action, executed))
     return answer(executed)
   }
 }
@@ -132,12 +139,17 @@ async function disconnected({ gatewayUrl }: ExecutionDeps, { name }: Chosen): Pr
   )
 }
 
+type Order = {
+  readonly gateway: Chosen
+  readonly row: ActionRow
+  readonly agent: string
+  readonly jti: string
+  readonly orderId: string
+}
+
 /** The order travels, not the token. It is never sent a second time. */
-async function order(
-  deps: ExecutionDeps,
-  { gateway, row, agent, jti }: { gateway: Chosen; row: ActionRow; agent: string; jti: string },
-): Promise<Executed> {
-  const base = { orderId: newId('order'), gatewayId: gateway.id }
+async function order(deps: ExecutionDeps, { gateway, row, agent, jti, orderId }: Order): Promise<Executed> {
+  const base = { orderId, gatewayId: gateway.id }
   const sent = { action_request_id: row.id, agent, action_spec: { ...row.spec } }
   try {
     const result = await deps.relay.execute(gateway.id, { order_id: base.orderId, ...sent })
@@ -147,14 +159,11 @@ async function order(
     return { ...base, isDone: false, status: null, result: null, error: error.message, code: error.code }
   }
   // It left between the look and the order: nothing was sent, so nothing is used up.
-  await releaseNonce(deps.db, jti)
+  await deps.db.tx(async (q) => {
+    await releaseNonce(q, jti)
+    await closeExecution(q, orderId)
+  })
   throw await disconnected(deps, gateway)
-}
-
-function outcomeOf({ ok, status, result, error }: ResultBody): Omit<Executed, 'orderId' | 'gatewayId'> {
-  if (ok && status !== null) return { isDone: true, status, result, error: null, code: null }
-  const code: ErrorCode = status === 403 ? 'denied' : 'upstream_failed'
-  return { isDone: false, status, result: null, error: error ?? 'the gateway did not say why', code }
 }
 
 function answer({ isDone, status, result, error, code }: Executed): GatewayResponse {

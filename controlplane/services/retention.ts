@@ -3,10 +3,14 @@ import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
 import { type Actor, recordEvent } from '../events.ts'
 import {
+  type DeleteBatch,
   deleteExpiredNonces,
   deleteExpiredSessions,
+  deleteOldActions,
+  deleteOldApprovals,
   deleteOldIdempotencyKeys,
   deleteSpentInvitations,
+  deleteStaleOrders,
   deleteUsedNonces,
   dropOldTraffic,
   isCleanupDue,
@@ -39,6 +43,9 @@ export type CleanupReport = {
     readonly old_traffic: number
     readonly idempotency_keys: number
     readonly invitations: number
+    readonly old_actions: number
+    readonly old_approvals: number
+    readonly stale_orders: number
   }
 }
 
@@ -53,6 +60,7 @@ const TRAFFIC_DAYS = 7
 const PLAN_DAYS: Readonly<Record<string, number>> = { Starter: 30, Pro: 90, Team: 365 }
 const PATIENCE_MS = 30_000
 const RETRY_MS = 200
+const BATCH = 5_000
 
 export function createRetention(deps: RetentionDeps): Retention {
   let last: Promise<unknown> = Promise.resolve()
@@ -89,17 +97,22 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
   const { db } = deps
   const timestamp = new Date().toISOString()
   await noteCleanup(db)
-  const part = (name: string, work: (q: Query) => Promise<number>) => attempt(deps, name, work)
+  const part = (name: string, work: (q: Query) => Promise<number>) => attempt(deps, name, () => db.tx(work))
+  const batches = (name: string, work: DeleteBatch) => attempt(deps, name, () => inBatches(db, work))
   const cleaned = {
-    expired_nonces: await part('expired_nonces', deleteExpiredNonces),
-    expired_sessions: await part('expired_sessions', deleteExpiredSessions),
-    used_nonces_cleaned: await part('used_nonces_cleaned', deleteUsedNonces),
+    expired_nonces: await batches('expired_nonces', deleteExpiredNonces),
+    expired_sessions: await batches('expired_sessions', deleteExpiredSessions),
+    used_nonces_cleaned: await batches('used_nonces_cleaned', deleteUsedNonces),
     old_audit_events: await part('old_audit_events', (q) => purge(q, deps, by)),
   }
   const also = {
     old_traffic: await part('old_traffic', (q) => dropOldTraffic(q, TRAFFIC_DAYS)),
-    idempotency_keys: await part('idempotency_keys', deleteOldIdempotencyKeys),
-    invitations: await part('invitations', deleteSpentInvitations),
+    idempotency_keys: await batches('idempotency_keys', deleteOldIdempotencyKeys),
+    invitations: await batches('invitations', deleteSpentInvitations),
+    // In this order: an approval goes after its action.
+    old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
+    old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
+    stale_orders: await batches('stale_orders', deleteStaleOrders),
   }
   const isWhole = [...Object.values(cleaned), ...Object.values(also)].every((count) => count >= 0)
   const status = isWhole ? 'ok' : 'partial'
@@ -107,13 +120,29 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
   return { status, timestamp, cleaned, also_cleaned: also }
 }
 
-async function attempt(
-  { db, log }: RetentionDeps,
-  name: string,
-  work: (q: Query) => Promise<number>,
-): Promise<number> {
+/** What the audit log tells of an action and what is stored of it are kept for the same time. */
+function whenOld(
+  { orgId, auditRetentionDays }: RetentionDeps,
+  work: (q: Query, old: { orgId: string; days: number; limit: number }) => Promise<number>,
+): DeleteBatch {
+  return async (q, limit) => {
+    const days = retentionDays(auditRetentionDays, await getOrg(q))
+    return days === null ? 0 : work(q, { orgId, days, limit })
+  }
+}
+
+/** A transaction each, so that nothing is locked for long and what was removed stays removed. */
+async function inBatches(db: Db, work: DeleteBatch): Promise<number> {
+  for (let total = 0; ; ) {
+    const removed = await db.tx((q) => work(q, BATCH))
+    total += removed
+    if (removed < BATCH) return total
+  }
+}
+
+async function attempt({ log }: RetentionDeps, name: string, work: () => Promise<number>): Promise<number> {
   try {
-    return await db.tx(work)
+    return await work()
   } catch (error) {
     log.error({ err: error, part: name }, 'a part of the cleanup failed')
     return -1

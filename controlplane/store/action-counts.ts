@@ -13,7 +13,7 @@ export type ActionCounts = {
 export async function countActions(q: Query, orgId: string): Promise<ActionCounts> {
   const { rows } = await q.query<{ total: number; last_hour: number }>(
     `select (select count(*) from action_requests where org_id = $1)
-         + (select count(*) from traffic where org_id = $1) + traffic_purged as total,
+         + (select count(*) from traffic where org_id = $1) + traffic_purged + actions_purged as total,
        (select count(*) from action_requests where org_id = $1 and created_at > now() - interval '1 hour')
          + (select count(*) from traffic where org_id = $1 and time > now() - interval '1 hour') as last_hour
      from maintenance`,

@@ -2,8 +2,10 @@ import type { ActionSpec } from '../../core/action/spec.ts'
 import type { ActionRequestState } from '../../core/state/action-request.ts'
 import { TOKEN_LIFE_S } from '../../core/token.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
+import type { Sealed } from '../crypto/sealed.ts'
 import type { AuditEventType } from './audit.ts'
 import type { Query } from './query.ts'
+import type { StoredWebhook } from './webhooks.ts'
 
 export type NewAction = {
   readonly id: string
@@ -16,7 +18,7 @@ export type NewAction = {
   readonly connector: string
   readonly batchId: string | null
   readonly approvalId: string | null
-  readonly webhookUrl: string | null
+  readonly webhook: Sealed | null
   /** The version of the configuration it was decided with. */
   readonly rulesVersion: number
   /** Given to actions that are allowed at once. */
@@ -58,9 +60,10 @@ const INSERT = `with list as (
     where (e->>'rulesVersion')::bigint = c.version
   ), stored as (
     insert into action_requests (id, org_id, agent_id, agent, status, action_spec, decision, connector, batch_id,
-      approval_id, webhook_url)
+      approval_id, webhook_sealed)
     select e->>'id', e->>'orgId', e->>'agentId', e->>'agent', e->>'status', (e->>'spec')::json,
-      (e->>'decision')::json, e->>'connector', e->>'batchId', e->>'approvalId', e->>'webhookUrl'
+      (e->>'decision')::json, e->>'connector', e->>'batchId', e->>'approvalId',
+      nullif(e->'webhook', 'null')
     from list order by position returning id, created_at
   ), issued as (
     insert into nonces (jti, act_id, kid, issued_at, expires_at)
@@ -85,7 +88,7 @@ export type ActionRow = {
   readonly decision: DecisionView
   readonly connector: string
   readonly approvalId: string | null
-  readonly webhookUrl: string | null
+  readonly webhook: StoredWebhook | null
   readonly createdAt: Date
   /** Of its token, when one was issued and is still remembered. Times in epoch seconds. */
   readonly jti: string | null
@@ -100,7 +103,7 @@ export type ActionRow = {
 export async function getAction(q: Query, id: string): Promise<ActionRow | undefined> {
   const { rows } = await q.query<ActionRow>(
     `select a.id, org_id as "orgId", agent_id as "agentId", agent, status, action_spec as spec, decision, connector,
-       approval_id as "approvalId", webhook_url as "webhookUrl", created_at as "createdAt", jti, kid,
+       approval_id as "approvalId", coalesce(webhook_sealed, to_jsonb(webhook_url)) as webhook, created_at as "createdAt", jti, kid,
        extract(epoch from issued_at)::bigint as "issuedAt", extract(epoch from expires_at)::bigint as "expiresAt",
        used_by as "usedBy", coalesce(expires_at <= clock_timestamp(), false) as "isExpired"
      from action_requests a left join nonces n on n.act_id = a.id where a.id = $1`,

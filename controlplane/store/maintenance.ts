@@ -22,34 +22,83 @@ export async function withMaintenanceLock<T>(
   })
 }
 
+/** Removes at most so many rows and gives their number: as many as that means that there may be more. */
+export type DeleteBatch = (q: Query, limit: number) => Promise<number>
+
 /** Nonces of tokens that nobody used in time. */
-export async function deleteExpiredNonces(q: Query): Promise<number> {
-  return deleted(q, 'delete from nonces where used_at is null and expires_at < now()')
+export const deleteExpiredNonces: DeleteBatch = (q, limit) =>
+  deleteSome(q, { from: 'nonces', where: 'used_at is null and expires_at < now()', limit })
+
+/** Used nonces after 24 hours: no token lives as long, so none can come back. Those of open executions stay. */
+export const deleteUsedNonces: DeleteBatch = (q, limit) => {
+  const isOpen = 'exists (select from executions e where e.act_id = old.act_id)'
+  const where = `used_at < now() - interval '24 hours' and not ${isOpen}`
+  return deleteSome(q, { from: 'nonces', where, limit })
 }
 
-/** Used nonces after 24 hours: no token lives as long, so none can come back. */
-export async function deleteUsedNonces(q: Query): Promise<number> {
-  return deleted(q, "delete from nonces where used_at < now() - interval '24 hours'")
+export const deleteExpiredSessions: DeleteBatch = (q, limit) => {
+  const idle = `make_interval(hours => ${SESSION_LIFE.idleHours})`
+  const where = `expires_at < now() or seen_at < now() - ${idle}`
+  return deleteSome(q, { from: 'sessions', where, limit })
 }
 
-export async function deleteExpiredSessions(q: Query): Promise<number> {
-  return deleted(
-    q,
-    `delete from sessions where expires_at < now() or seen_at < now() - make_interval(hours => ${SESSION_LIFE.idleHours})`,
+export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
+  const where = "created_at < now() - interval '24 hours'"
+  return deleteSome(q, { from: 'idempotency_keys', where, limit })
+}
+
+/** Orders and results that nobody came for; results carry what an upstream answered. */
+export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
+  const where = "created_at < now() - interval '5 minutes'"
+  const orders = await deleteSome(q, { from: 'execution_orders', where, limit })
+  return orders + (await deleteSome(q, { from: 'execution_results', where, limit: limit - orders }))
+}
+
+/**
+ * Actions older than so many days that came to an end: nobody is asked about them, no token of theirs can still be
+ * used, no execution of theirs is under way.
+ */
+export async function deleteOldActions(
+  q: Query,
+  { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
+): Promise<number> {
+  const { rows } = await q.query<{ purged: number }>(
+    `with old as (
+       select id from action_requests a
+       where org_id = $1 and created_at < now() - make_interval(days => $2) and status <> 'pending_approval'
+         and not exists (select from nonces n where n.act_id = a.id and n.used_at is null and n.expires_at > now())
+         and not exists (select from executions e where e.act_id = a.id)
+       order by created_at limit $3 for update skip locked
+     ), gone as (delete from action_requests where id in (select id from old) returning 1),
+     purged as (select count(*) as purged from gone),
+     noted as (update maintenance set actions_purged = actions_purged + (select purged from purged))
+     select purged from purged`,
+    [orgId, days, limit],
   )
+  return onlyRow(rows).purged
 }
 
-export async function deleteOldIdempotencyKeys(q: Query): Promise<number> {
-  return deleted(q, "delete from idempotency_keys where created_at < now() - interval '24 hours'")
+/** Approvals that ended so many days ago, when the action that they were for is gone, too. */
+export async function deleteOldApprovals(
+  q: Query,
+  { orgId, days, limit }: { readonly orgId: string; readonly days: number; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await q.query(
+    `delete from approvals where id in (
+       select id from approvals a
+       where org_id = $1 and status <> 'pending' and responded_at < now() - make_interval(days => $2)
+         and not exists (select from action_requests r where r.id = a.act_id)
+       order by responded_at limit $3 for update skip locked)`,
+    [orgId, days, limit],
+  )
+  return rowCount
 }
 
 /** Invitations a month after their end, and memories of failed sign-ins after a day. */
-export async function deleteSpentInvitations(q: Query): Promise<number> {
-  await q.query("delete from login_failures where last_at < now() - interval '1 day'")
-  return deleted(
-    q,
-    "delete from invitations where coalesce(used_at, expires_at) < now() - interval '30 days'",
-  )
+export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
+  await deleteSome(q, { from: 'login_failures', where: "last_at < now() - interval '1 day'", limit })
+  const where = "coalesce(used_at, expires_at) < now() - interval '30 days'"
+  return deleteSome(q, { from: 'invitations', where, limit })
 }
 
 /** Removes audit events older than so many days; gives their number and the moment before which they were. */
@@ -103,6 +152,15 @@ export async function isCleanupDue(q: Query): Promise<boolean> {
   return onlyRow(rows).due
 }
 
-async function deleted(q: Query, text: string): Promise<number> {
-  return (await q.query(text)).rowCount
+/** Rows that somebody else holds are left for the next time. `from` and `where` are this file's own texts. */
+async function deleteSome(
+  q: Query,
+  { from, where, limit }: { readonly from: string; readonly where: string; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await q.query(
+    `delete from ${from} where ctid = any(array(
+       select ctid from ${from} old where ${where} limit $1 for update skip locked))`,
+    [limit],
+  )
+  return rowCount
 }

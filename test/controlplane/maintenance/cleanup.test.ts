@@ -168,6 +168,71 @@ describe('the cleanup', () => {
     expect((await metrics()).svc_actions_total).toBe(21)
   })
 
+  test('removes actions and approvals after the time of the audit log, in batches, and nothing that is still needed', async () => {
+    const total = (await metrics()).svc_actions_total
+    const action = `insert into action_requests (id, org_id, agent_id, agent, status, action_spec, decision, connector,
+        approval_id, created_at)
+      select id, $1, 'agent_x', 'x', status, '{"type":"a.b"}', '{}', 'codehost', approval, now() - age`
+    await here.sql(
+      `${action} from (values
+         ('act_gone_denied', 'denied', null, interval '366 days'),
+         ('act_gone_approved', 'executed', 'apr_gone', interval '366 days'),
+         ('act_gone_allowed', 'allowed', null, interval '366 days'),
+         ('act_young', 'denied', null, interval '364 days'),
+         ('act_undecided', 'pending_approval', 'apr_undecided', interval '366 days'),
+         ('act_token', 'allowed', null, interval '366 days'),
+         ('act_open', 'allowed', null, interval '366 days'),
+         ('act_recent', 'executed', 'apr_kept', interval '10 days')) as l(id, status, approval, age)`,
+      [org],
+    )
+    await here.sql(
+      `${action} from (select 'act_many_' || n as id, 'denied' as status, null as approval,
+        interval '400 days' as age from generate_series(1, 5001) n) as l`,
+      [org],
+    )
+    await here.sql(`insert into nonces (jti, act_id, kid, issued_at, expires_at, used_at, used_by) values
+      ('live', 'act_token', 'k', now(), now() + interval '1 minute', null, null),
+      ('open', 'act_open', 'k', now(), now() - interval '2 days', now() - interval '2 days', 'execute')`)
+    await here.sql(`insert into executions (order_id, act_id) values ('ord_open', 'act_open')`)
+    await here.sql(
+      `insert into approvals (id, org_id, kind, status, agent, act_id, card, expires_at, responded_at)
+       select id, $1, kind, status, 'x', act, '{"action_type":"a.b"}', now() - interval '1 day', at
+       from (values
+         ('apr_gone', 'action', 'approved', 'act_gone_approved', now() - interval '366 days'),
+         ('apv_gone', 'hold', 'expired', null, now() - interval '366 days'),
+         ('apr_kept', 'action', 'approved', 'act_recent', now() - interval '366 days'),
+         ('apv_kept', 'hold', 'denied', null, now() - interval '364 days'),
+         ('apr_undecided', 'action', 'pending', 'act_undecided', null)) as l(id, kind, status, act, at)`,
+      [org],
+    )
+    await here.sql(`insert into execution_results (order_id, result, created_at) values
+      ('ord_old', '{}', now() - interval '6 minutes'), ('ord_new', '{}', now())`)
+    // The upkeep must not end this one meanwhile: it is somebody else's for as long as the row is locked.
+    const holder = new pg.Client({ connectionString: here.database.adminUrl })
+    await holder.connect()
+    await holder.query(`begin; select 1 from executions where order_id = 'ord_open' for update`)
+    const { body } = await cleanup()
+    await holder.query('rollback')
+    await holder.end()
+    expect(body).toMatchObject({
+      status: 'ok',
+      also_cleaned: { old_actions: 5_004, old_approvals: 2, stale_orders: 1 },
+    })
+    expect((await here.sql('select id from action_requests order by id')).map(({ id }) => id)).toEqual([
+      'act_open',
+      'act_recent',
+      'act_token',
+      'act_undecided',
+      'act_young',
+    ])
+    const left = await here.sql(`select id from approvals order by id`)
+    expect(left.map(({ id }) => id)).toEqual(['apr_kept', 'apr_undecided', 'apv_kept'])
+    expect(await count('nonces', `jti in ('live', 'open')`)).toBe(2)
+    expect((await metrics()).svc_actions_total).toBe(Number(total) + 5_009)
+    await here.sql(`delete from executions; delete from action_requests; delete from approvals;
+      delete from nonces where jti in ('live', 'open'); update maintenance set actions_purged = 0`)
+  })
+
   test('ran by itself when the last one was a day ago', async () => {
     const { createRetention } = await import('../../../controlplane/services/retention.ts')
     const { openDb } = await import('../../../controlplane/store/db.ts')

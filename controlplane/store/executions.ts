@@ -1,0 +1,66 @@
+import type { ResultBody } from '../../core/wire/sync.ts'
+import type { Query } from './query.ts'
+import { onlyRow } from './rows.ts'
+
+/** Any fixed number: all replicas of this program use the same. */
+const LOCK = 7_245_118_021
+
+export type OpenExecution = {
+  readonly orderId: string
+  readonly actId: string
+  /** Null: through `gateway_url`. */
+  readonly gatewayId: string | null
+}
+
+/** Before the nonce is used, so that a crash at any later moment leaves a trace. */
+export async function openExecution(q: Query, { orderId, actId, gatewayId }: OpenExecution): Promise<void> {
+  await q.query('insert into executions (order_id, act_id, gateway_id) values ($1, $2, $3)', [
+    orderId,
+    actId,
+    gatewayId,
+  ])
+}
+
+export async function closeExecution(q: Query, orderId: string): Promise<void> {
+  await q.query('delete from executions where order_id = $1', [orderId])
+}
+
+export type Interrupted = OpenExecution & {
+  readonly orgId: string
+  readonly agentId: string
+  readonly actionType: string
+  /** What the gateway said to a replica that was not asked; null when nothing arrived anywhere. */
+  readonly result: ResultBody | null
+}
+
+/**
+ * Takes the executions that nobody carries on: their replica is gone for `graceS` seconds by the database's clock.
+ * Answers those whose action still waits for an outcome, oldest first; the others are forgotten. Empty while another
+ * replica looks. To be called in the transaction that stores the outcomes.
+ */
+export async function takeInterrupted(q: Query, graceS: number): Promise<readonly Interrupted[]> {
+  const { rows: locks } = await q.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [
+    LOCK,
+  ])
+  if (!onlyRow(locks).taken) return []
+  const { rows } = await q.query<Interrupted & { isWaiting: boolean }>(
+    `with old as (
+       select e.order_id from executions e left join nonces n on n.act_id = e.act_id
+       where e.started_at < clock_timestamp() - make_interval(secs => $1)
+         -- The same token may be in use again by an attempt that came later.
+         and coalesce(n.used_at < clock_timestamp() - make_interval(secs => $1), true)
+       order by e.started_at limit 200 for update of e skip locked
+     ), taken as (
+       delete from executions where order_id in (select order_id from old)
+       returning order_id, act_id, gateway_id, started_at
+     )
+     select t.order_id as "orderId", t.act_id as "actId", gateway_id as "gatewayId", a.org_id as "orgId",
+       a.agent_id as "agentId", a.action_spec->>'type' as "actionType", r.result,
+       coalesce(a.status = 'allowed' and n.used_by = 'execute', false) as "isWaiting"
+     from taken t left join action_requests a on a.id = t.act_id left join nonces n on n.act_id = t.act_id
+       left join execution_results r on r.order_id = t.order_id
+     order by t.started_at`,
+    [graceS],
+  )
+  return rows.filter((row) => row.isWaiting).map(({ isWaiting: _isWaiting, ...row }) => row)
+}
