@@ -1,15 +1,15 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
 import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { Identify, UserPrincipal } from '../http/auth.ts'
-import { useAgentKey } from '../store/agent-keys.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
 import { type SessionUser, useSession } from '../store/sessions.ts'
 import { findUserKeys } from '../store/user-keys.ts'
+import { createAgentKeyUse } from './agent-key-use.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
 export function createIdentities({ db }: { readonly db: Db }): Identify {
+  const useAgentKey = createAgentKeyUse(db)
   return {
     async session(id) {
       const user = await useSession(db, sha256(id))
@@ -21,12 +21,15 @@ export function createIdentities({ db }: { readonly db: Db }): Identify {
       return user === undefined ? undefined : principal(user, 'approver_key')
     },
     async agentKey(key) {
-      const perMinute = LIMITS.controlPlaneRatePerMinute
-      const agents = await useAgentKey(db, { prefix: keyPrefix(key), sha256: sha256(key), perMinute })
-      const agent = agents.find((candidate) => matchesHash(key, candidate.apiKeySha256))
-      if (agent?.status !== 'active') return undefined
-      if (agent.isAdmitted === false) throw rateLimited(agent.retryAfterS ?? 1)
-      return { kind: 'agent', agentId: agent.id, name: agent.name, capabilities: agent.capabilities }
+      const use = await useAgentKey(key)
+      if (use === null) return undefined
+      if (!use.isAdmitted) throw rateLimited(use.retryAfterS)
+      return {
+        kind: 'agent',
+        agentId: use.agent.id,
+        name: use.agent.name,
+        capabilities: use.agent.capabilities,
+      }
     },
     gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
   }
