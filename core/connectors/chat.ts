@@ -1,5 +1,7 @@
 import type { Parameters } from '../action/action.ts'
-import { CHAT_ROWS } from './chat/rows.ts'
+import { CHAT_ADMIN } from './chat/admin.ts'
+import { CHAT_APPS } from './chat/apps.ts'
+import { CHAT_BASICS } from './chat/rows.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
@@ -8,6 +10,7 @@ import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
 
+const CHAT_ROWS = [...CHAT_BASICS, ...CHAT_APPS, ...CHAT_ADMIN]
 const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
 
 const NAMING: RowNaming = {

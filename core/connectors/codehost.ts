@@ -1,12 +1,30 @@
 import type { Parameters } from '../action/action.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
+import { ACCOUNT } from './codehost/account.ts'
 import { ACTIONS } from './codehost/actions.ts'
+import { APPS } from './codehost/apps.ts'
+import { CODESPACES } from './codehost/codespaces.ts'
 import { CONTENTS } from './codehost/contents.ts'
+import { ASSISTANTS } from './codehost/copilot.ts'
+import { DELIVERY } from './codehost/delivery.ts'
+import { ENTERPRISE } from './codehost/enterprise.ts'
 import { GIT } from './codehost/git.ts'
 import { ISSUES } from './codehost/issues.ts'
+import { MIGRATIONS } from './codehost/migrations.ts'
+import { numberedRows } from './codehost/numbered.ts'
+import { ORG_ACTIONS } from './codehost/org-actions.ts'
+import { ORG_SECRETS } from './codehost/org-secrets.ts'
+import { ORGANISATION } from './codehost/organisation.ts'
+import { PACKAGES } from './codehost/packages.ts'
 import { PEOPLE } from './codehost/people.ts'
+import { PROJECTS } from './codehost/projects.ts'
+import { PROTECTION } from './codehost/protection.ts'
 import { PULLS } from './codehost/pulls.ts'
+import { REFERENCE } from './codehost/reference.ts'
+import { REPO_ACTIONS } from './codehost/repo-actions.ts'
+import { REPO_MORE } from './codehost/repo-more.ts'
 import { REPOS } from './codehost/repos.ts'
+import { SECURITY } from './codehost/security.ts'
 import type { AuthScheme, Connector } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
@@ -14,8 +32,32 @@ import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
 
-const REST_ROWS = [...PULLS, ...ISSUES, ...CONTENTS, ...REPOS, ...ACTIONS, ...PEOPLE]
-const REST = compileRows(REST_ROWS)
+const REST_ROWS = [
+  ...PULLS,
+  ...ISSUES,
+  ...CONTENTS,
+  ...REPOS,
+  ...ACTIONS,
+  ...PEOPLE,
+  ...ENTERPRISE,
+  ...ASSISTANTS,
+  ...ORG_SECRETS,
+  ...ORG_ACTIONS,
+  ...SECURITY,
+  ...CODESPACES,
+  ...PACKAGES,
+  ...PROJECTS,
+  ...MIGRATIONS,
+  ...PROTECTION,
+  ...DELIVERY,
+  ...REPO_ACTIONS,
+  ...APPS,
+  ...ORGANISATION,
+  ...REPO_MORE,
+  ...ACCOUNT,
+  ...REFERENCE,
+]
+const REST = compileRows([...REST_ROWS, ...numberedRows(REST_ROWS)])
 const GIT_OVER_HTTP = compileRows(GIT)
 
 const DOMAINS = ['api.github.com', 'github.com', 'uploads.github.com']

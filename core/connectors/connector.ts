@@ -49,11 +49,13 @@ export type Row = {
   readonly hints?: Readonly<Record<string, boolean>>
   /** The body is a file, alone or in a multipart form: no parameter is looked for in it. */
   readonly bodyIsContent?: boolean
+  /** An older or alternative address of a deed that another row names, or the same deed on another owner's thing. */
+  readonly isAlternative?: boolean
 }
 
 /** What a connector knows of an action by its name; `method` and `template` where a row describes it. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
-  Partial<Pick<Row, 'method' | 'template' | 'hints'>>
+  Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'isAlternative'>>
 
 /** `equals` compares strictly (boolean true only is true); `present: 'string'` wants a string under the key. */
 export type Discriminator =

@@ -3,8 +3,12 @@ import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
-import { LLM_A_ROWS } from './llm/rows-a.ts'
-import { LLM_B_ROWS } from './llm/rows-b.ts'
+import { LLM_A_OBJECTS } from './llm/a-objects.ts'
+import { LLM_A_ORGANIZATION } from './llm/a-organization.ts'
+import { LLM_B_AGENTS } from './llm/b-agents.ts'
+import { LLM_B_ORGANIZATION } from './llm/b-organization.ts'
+import { LLM_A_MODELS } from './llm/rows-a.ts'
+import { LLM_B_MODELS } from './llm/rows-b.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { compileRows } from './rows.ts'
@@ -51,7 +55,7 @@ function modelOf({ id, model }: Parameters): { target?: string } {
 export const llmA = createModelConnector({
   name: 'llm_a',
   domain: 'api.openai.com',
-  rows: LLM_A_ROWS,
+  rows: [...LLM_A_MODELS, ...LLM_A_OBJECTS, ...LLM_A_ORGANIZATION],
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   demanded: [],
@@ -60,7 +64,7 @@ export const llmA = createModelConnector({
 export const llmB = createModelConnector({
   name: 'llm_b',
   domain: 'api.anthropic.com',
-  rows: LLM_B_ROWS,
+  rows: [...LLM_B_MODELS, ...LLM_B_AGENTS, ...LLM_B_ORGANIZATION],
   auth: { type: 'header', header: 'x-api-key' },
   carriers: {
     headers: ['anthropic-api-key', 'anthropic-auth-token'],

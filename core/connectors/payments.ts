@@ -2,11 +2,29 @@ import type { Parameters } from '../action/action.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
-import { PAYMENTS_ROWS } from './payments/rows.ts'
+import { ACCOUNTS } from './payments/accounts.ts'
+import { BILLING } from './payments/billing.ts'
+import { ISSUING } from './payments/issuing.ts'
+import { PAYMENT_OBJECTS } from './payments/payment-objects.ts'
+import { PAYMENTS } from './payments/rows.ts'
+import { TERMINAL } from './payments/terminal.ts'
+import { TEST_MODE } from './payments/test-mode.ts'
+import { TREASURY } from './payments/treasury.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
+
+const PAYMENTS_ROWS = [
+  ...PAYMENTS,
+  ...PAYMENT_OBJECTS,
+  ...BILLING,
+  ...ACCOUNTS,
+  ...ISSUING,
+  ...TREASURY,
+  ...TERMINAL,
+  ...TEST_MODE,
+]
 
 const NAMING: RowNaming = {
   connector: 'payments',
@@ -29,7 +47,7 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
 /** The payment provider: form bodies with bracket keys; the same deed under an older address has the same name. */
 export const payments: Connector = {
   name: 'payments',
-  domains: (config) => ownedDomains(config, ['api.stripe.com', 'files.stripe.com']),
+  domains: (config) => ownedDomains(config, ['api.stripe.com', 'files.stripe.com', 'connect.stripe.com']),
   parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),

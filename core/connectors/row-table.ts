@@ -4,12 +4,13 @@ import type { Discriminator, Row } from './connector.ts'
 /**
  * Reads catalogue rows from a table that people can scan, one operation a line, columns apart by spaces:
  *
- *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content]
+ *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@same]
  *
  * ACTION without the connector's name. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
  * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a comma
  * list of body or query fields that become parameters. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
- * of whatever type, and the fields stand in the query. `#` begins a comment.
+ * of whatever type, and the fields stand in the query. `@same`: an older or alternative address of a deed that a row
+ * without this mark names, or the same deed on what another kind of owner has. `#` begins a comment.
  * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
  */
 export function readRows(connector: string, table: string): readonly Row[] {
@@ -32,7 +33,9 @@ function readRow(connector: string, line: string): Row {
   return { method, template, type: `${connector}.${action}`, effect, risk, ...readExtras(rest) }
 }
 
-function readExtras(rest: readonly string[]): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent'> {
+function readExtras(
+  rest: readonly string[],
+): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent' | 'isAlternative'> {
   const when = rest.find((column) => column.startsWith('?'))
   const hints = rest
     .filter((column) => column.startsWith('+'))
@@ -43,6 +46,7 @@ function readExtras(rest: readonly string[]): Pick<Row, 'when' | 'parameters' | 
     ...(fields === undefined ? {} : { parameters: fields.split(',') }),
     ...(hints.length === 0 ? {} : { hints: Object.fromEntries(hints) }),
     ...(rest.includes('@content') ? { bodyIsContent: true } : {}),
+    ...(rest.includes('@same') ? { isAlternative: true } : {}),
   }
 }
 

@@ -1,7 +1,7 @@
 import { readRows } from '../row-table.ts'
 
 /** The API takes every method by any verb, so a row names a method, never a verb. */
-export const CHAT_ROWS = readRows(
+export const CHAT_BASICS = readRows(
   'chat',
   `
   *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments
@@ -42,9 +42,9 @@ export const CHAT_ROWS = readRows(
   *  /api/conversations.setPurpose             channel.set_purpose        write low    channel,purpose
 
   *  /api/files.upload                         file.upload                write medium channels,filename
-  *  /api/files.getUploadURLExternal           file.upload                write medium filename,length
-  *  /api/files.completeUploadExternal         file.upload                write medium channel_id,files
-  *  /upload/v1/{ticket+}                      file.upload                write medium
+  *  /api/files.getUploadURLExternal           file.upload                write medium filename,length @same
+  *  /api/files.completeUploadExternal         file.upload                write medium channel_id,files @same
+  *  /upload/v1/{ticket+}                      file.upload                write medium @same
   *  /api/files.delete                         file.delete                write medium file +irreversible
   *  /api/files.list                           file.list                  read  low    channel
   *  /api/files.info                           file.get                   read  low    file

@@ -15,9 +15,9 @@ export const ACTIONS = readRows(
   DELETE /repos/{owner}/{repo}/actions/runs/{run_id}                   workflow_run.delete        write medium
   POST   /repos/{owner}/{repo}/actions/runs/{run_id}/approve           workflow_run.approve       write high
   POST   /repos/{owner}/{repo}/actions/runs/{run_id}/cancel            workflow_run.cancel        write low
-  POST   /repos/{owner}/{repo}/actions/runs/{run_id}/force-cancel      workflow_run.cancel        write low
+  POST   /repos/{owner}/{repo}/actions/runs/{run_id}/force-cancel      workflow_run.cancel        write low @same
   POST   /repos/{owner}/{repo}/actions/runs/{run_id}/rerun             workflow_run.rerun         write medium
-  POST   /repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs  workflow_run.rerun        write medium
+  POST   /repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs  workflow_run.rerun        write medium @same
   GET    /repos/{owner}/{repo}/actions/runs/{run_id}/jobs              workflow_job.list          read  low
   GET    /repos/{owner}/{repo}/actions/runs/{run_id}/logs              workflow_run.get_logs      read  low
   DELETE /repos/{owner}/{repo}/actions/runs/{run_id}/logs              workflow_run.delete_logs   write medium +irreversible

@@ -4,10 +4,10 @@ import { readRows } from '../row-table.ts'
 export const GIT = readRows(
   'codehost',
   `
-  GET    /{owner}/{repo}/info/refs         git.push   write medium ??service=git-receive-pack
+  GET    /{owner}/{repo}/info/refs         git.push   write medium ??service=git-receive-pack @same
   GET    /{owner}/{repo}/info/refs         git.fetch  read  low    ??service=git-upload-pack
   POST   /{owner}/{repo}/git-receive-pack  git.push   write medium
   POST   /{owner}/{repo}/git-upload-pack   git.fetch  read  low
-  POST   /api/graphql                      graphql.unparsed  write high
+  POST   /api/graphql                      graphql.unparsed  write high @same
 `,
 )

@@ -33,8 +33,8 @@ export const ISSUES = readRows(
   PUT    /repos/{owner}/{repo}/issues/comments/{comment_id}/pin        issue_comment.pin          write low
   DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/pin        issue_comment.unpin        write low
   GET    /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions  reaction.list              read  low
-  POST   /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions  reaction.create            write low    content
-  DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}  reaction.delete write low
+  POST   /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions  reaction.create            write low    content @same
+  DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}  reaction.delete write low @same
   GET    /repos/{owner}/{repo}/issues/{number}/comments                issue_comment.list         read  low
   POST   /repos/{owner}/{repo}/issues/{number}/comments                issue_comment.create       write low    body
   GET    /repos/{owner}/{repo}/issues/{number}/reactions               reaction.list              read  low

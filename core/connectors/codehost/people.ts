@@ -19,7 +19,7 @@ export const PEOPLE = readRows(
   DELETE /orgs/{org}/members/{username}                                org_member.remove          write high
   GET    /orgs/{org}/memberships/{username}                            org_member.get             read  low
   PUT    /orgs/{org}/memberships/{username}                            org_member.set             write high   role
-  DELETE /orgs/{org}/memberships/{username}                            org_member.remove          write high
+  DELETE /orgs/{org}/memberships/{username}                            org_member.remove          write high @same
   GET    /orgs/{org}/teams                                             team.list                  read  low
   POST   /orgs/{org}/teams                                             team.create                write low    name,privacy,parent_team_id
   GET    /orgs/{org}/teams/{team_slug}                                 team.get                   read  low
@@ -56,7 +56,7 @@ export const PEOPLE = readRows(
   GET    /notifications                                                notification.list          read  low
   PUT    /notifications                                                notification.mark_read     write low
   GET    /notifications/threads/{thread_id}                            notification.get           read  low
-  PATCH  /notifications/threads/{thread_id}                            notification.mark_read     write low
+  PATCH  /notifications/threads/{thread_id}                            notification.mark_read     write low @same
 
   # GraphQL queries are not taken apart: whatever they do is one action that nobody allows by accident.
   POST   /graphql                                                      graphql.unparsed           write high

@@ -11,7 +11,7 @@ export const PULLS = readRows(
   PATCH  /repos/{owner}/{repo}/pulls/{number}                          pr.update                  write low    ?!state title,body,state,base
   GET    /repos/{owner}/{repo}/pulls/{number}/merge                    pr.check_merged            read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/merge                    pr.merge                   write medium merge_method,commit_title,sha
-  PUT    /repos/{owner}/{repo}/pulls/{number}/merge-async              pr.merge                   write medium merge_method,commit_title,sha
+  PUT    /repos/{owner}/{repo}/pulls/{number}/merge-async              pr.merge                   write medium merge_method,commit_title,sha @same
   GET    /repos/{owner}/{repo}/pulls/{number}/merge-async/{uuid}       pr.get_merge               read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/update-branch            pr.update_branch           write low
   POST   /repos/{owner}/{repo}/pulls/{number}/codespaces               codespace.create           write medium
@@ -28,15 +28,15 @@ export const PULLS = readRows(
   DELETE /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}      pr_review.delete           write medium
   GET    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/comments    pr_review.list_comments read  low
   PUT    /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/dismissals  pr_review.dismiss       write medium message
-  POST   /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/events      pr.review               write low    event,body
+  POST   /repos/{owner}/{repo}/pulls/{number}/reviews/{review_id}/events      pr.review               write low    event,body @same
 
   GET    /repos/{owner}/{repo}/pulls/comments                          pr_comment.list_in_repo    read  low
   GET    /repos/{owner}/{repo}/pulls/comments/{comment_id}             pr_comment.get             read  low
   PATCH  /repos/{owner}/{repo}/pulls/comments/{comment_id}             pr_comment.update          write low    body
   DELETE /repos/{owner}/{repo}/pulls/comments/{comment_id}             pr_comment.delete          write medium
   GET    /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions   reaction.list              read  low
-  POST   /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions   reaction.create            write low    content
-  DELETE /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions/{reaction_id}  reaction.delete write low
+  POST   /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions   reaction.create            write low    content @same
+  DELETE /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions/{reaction_id}  reaction.delete write low @same
   GET    /repos/{owner}/{repo}/pulls/{number}/comments                 pr_comment.list            read  low
   POST   /repos/{owner}/{repo}/pulls/{number}/comments                 pr_comment.create          write low    body,path,line,commit_id
   POST   /repos/{owner}/{repo}/pulls/{number}/comments/{comment_id}/replies         pr_comment.reply write low body

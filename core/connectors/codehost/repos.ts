@@ -8,8 +8,8 @@ export const REPOS = readRows(
   PATCH  /repos/{owner}/{repo}                                         repo.update                write low    name,description,visibility,private,archived,default_branch
   DELETE /repos/{owner}/{repo}                                         repo.delete                write high   +irreversible
   POST   /user/repos                                                   repo.create                write medium name,private,visibility
-  POST   /orgs/{org}/repos                                             repo.create                write medium name,private,visibility
-  POST   /repos/{owner}/{repo}/generate                                repo.create                write medium name,owner,private
+  POST   /orgs/{org}/repos                                             repo.create                write medium name,private,visibility @same
+  POST   /repos/{owner}/{repo}/generate                                repo.create                write medium name,owner,private @same
   GET    /user/repos                                                   repo.list                  read  low
   GET    /orgs/{org}/repos                                             repo.list_in_org           read  low
   GET    /users/{username}/repos                                       repo.list_of_user          read  low

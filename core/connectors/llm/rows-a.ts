@@ -1,7 +1,7 @@
 import { readRows } from '../row-table.ts'
 
 /** llm_a. Model calls are `compute`: they cost, but change nothing there. */
-export const LLM_A_ROWS = readRows(
+export const LLM_A_MODELS = readRows(
   'llm_a',
   `
   POST   /v1/chat/completions                          chat.create_stream        compute low    ?stream=true model,stream,max_tokens,n
@@ -74,7 +74,7 @@ export const LLM_A_ROWS = readRows(
   POST   /v1/threads/{id}/messages                     thread_message.create     write   low
   GET    /v1/threads/{id}/runs                         run.list                  read    low
   POST   /v1/threads/{id}/runs                         run.create                compute low    assistant_id,model
-  POST   /v1/threads/runs                              run.create                compute low    assistant_id,model
+  POST   /v1/threads/runs                              run.create                compute low    assistant_id,model @same
   GET    /v1/threads/{id}/runs/{run_id}                run.get                   read    low
   POST   /v1/threads/{id}/runs/{run_id}/cancel         run.cancel                write   low
   GET    /v1/vector_stores                             vector_store.list         read    low

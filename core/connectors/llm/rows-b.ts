@@ -1,7 +1,7 @@
 import { readRows } from '../row-table.ts'
 
 /** llm_b. A batch is many model calls: `compute` as well, but it goes on after the request. */
-export const LLM_B_ROWS = readRows(
+export const LLM_B_MODELS = readRows(
   'llm_b',
   `
   POST   /v1/messages                                  message.create_stream     compute low    ?stream=true model,stream,max_tokens

@@ -8,8 +8,8 @@ const MONEY = `
   GET    /v1/charges/{id}                              charge.get                read  low
   POST   /v1/charges/{id}                              charge.update             write low
   POST   /v1/charges/{id}/capture                      charge.capture            write high   amount +financial_impact
-  POST   /v1/charges/{id}/refund                       charge.refund             write high   amount,currency,reason +financial_impact +irreversible
-  POST   /v1/charges/{id}/refunds                      charge.refund             write high   amount,currency,reason +financial_impact +irreversible
+  POST   /v1/charges/{id}/refund                       charge.refund             write high   amount,currency,reason +financial_impact +irreversible @same
+  POST   /v1/charges/{id}/refunds                      charge.refund             write high   amount,currency,reason +financial_impact +irreversible @same
   POST   /v1/refunds                                   charge.refund             write high   amount,currency,charge,payment_intent,reason +financial_impact +irreversible
   GET    /v1/charges/{id}/refunds                      refund.list               read  low
   GET    /v1/refunds                                   refund.list               read  low
@@ -65,11 +65,11 @@ const CUSTOMERS = `
   POST   /v1/customers/{id}                            customer.update           write low    email,name
   DELETE /v1/customers/{id}                            customer.delete           write medium +irreversible
   GET    /v1/customers/{id}/subscriptions              subscription.list         read  low
-  POST   /v1/customers/{id}/subscriptions              subscription.create       write medium items,price,plan +financial_impact
+  POST   /v1/customers/{id}/subscriptions              subscription.create       write medium items,price,plan +financial_impact @same
   GET    /v1/customers/{customer}/subscriptions/{id}   subscription.get          read  low
-  POST   /v1/customers/{customer}/subscriptions/{id}   subscription.update       write medium items,cancel_at_period_end +financial_impact
-  DELETE /v1/customers/{customer}/subscriptions/{id}   subscription.cancel       write medium
-  DELETE /v1/customers/{id}/subscription               subscription.cancel       write medium
+  POST   /v1/customers/{customer}/subscriptions/{id}   subscription.update       write medium items,cancel_at_period_end +financial_impact @same
+  DELETE /v1/customers/{customer}/subscriptions/{id}   subscription.cancel       write medium @same
+  DELETE /v1/customers/{id}/subscription               subscription.cancel       write medium @same
   GET    /v1/customers/{id}/payment_methods            payment_method.list       read  low
   GET    /v1/customers/{id}/balance_transactions       customer_balance_transaction.list    read  low
   POST   /v1/customers/{id}/balance_transactions       customer_balance_transaction.create  write high amount,currency +financial_impact
@@ -125,4 +125,4 @@ const CUSTOMERS = `
   DELETE /v1/accounts/{id}                             account.delete            write high   +irreversible
 `
 
-export const PAYMENTS_ROWS = readRows('payments', MONEY + CUSTOMERS)
+export const PAYMENTS = readRows('payments', MONEY + CUSTOMERS)

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import { bindConnector } from '../../../core/connectors/registry.ts'
+import { isRefusal } from '../../../core/request/canonical.ts'
+import { coverageOf, nameOperation, readOperations } from '../../../scripts/catalogue/coverage.ts'
+import { entryOf, nameRequest } from './golden.ts'
+
+const PROVIDERS = [
+  ['codehost', 1223],
+  ['llm_a', 277],
+  ['llm_b', 281],
+  ['payments', 650],
+  ['chat', 280],
+] as const
+const catalogue = createCatalogue()
+
+function published(type: string) {
+  const list = readFileSync(new URL(`../../golden/published/${type}.tsv`, import.meta.url), 'utf8')
+  return readOperations(list)
+}
+
+describe.each(PROVIDERS)('what %s publishes', (type, count) => {
+  const coverage = coverageOf(type, published(type), catalogue.rows(type))
+
+  test('is named whole', () => {
+    expect(coverage).toMatchObject({ operations: count, named: count, unmapped: [] })
+    expect(coverage.reads + coverage.computes + coverage.writes).toBe(count)
+  })
+
+  test('has no two writes under one name that are not said to be the same deed', () => {
+    expect(coverage.doubled).toEqual([])
+    expect(coverage.inconsistent).toEqual([])
+  })
+
+  test('keeps to the grammar of names: connector, singular resource, verb', () => {
+    for (const { type: name } of catalogue.rows(type))
+      expect(name).toMatch(/^[a-z_]+\.[a-z0-9_]+\.[a-z0-9_]+$/)
+  })
+})
+
+test('an operation that goes away is missed, and one that nobody names is told', () => {
+  const operations = [{ method: 'POST', template: '/repos/{owner}/{repo}/no-such-thing', id: 'x' }]
+  expect(coverageOf('codehost', operations, []).unmapped).toEqual([
+    'POST /repos/{owner}/{repo}/no-such-thing',
+  ])
+})
+
+test('two writes under one name are told unless one says that it is the same deed', () => {
+  const row = { type: 'chat.x.do', effect: 'write', risk: 'low' } as const
+  expect(coverageOf('chat', [], [row, row]).doubled).toEqual(['chat.x.do'])
+  expect(coverageOf('chat', [], [row, { ...row, isAlternative: true }]).doubled).toEqual([])
+})
+
+test('older addresses of a deed have its name', () => {
+  const name = (method: string, template: string) => nameOperation('codehost', { method, template })[0]?.type
+  expect(name('DELETE', '/teams/{team_id}')).toBe(name('DELETE', '/orgs/{org}/teams/{team_slug}'))
+  expect(name('PUT', '/teams/{team_id}/repos/{owner}/{repo}')).toBe('codehost.team_repo.set')
+  expect(name('DELETE', '/orgs/{org}/attestations/digest/{digest}')).toBe('codehost.attestation.delete')
+})
+
+describe.each(PROVIDERS)('an action spec of %s', (type) => {
+  test('becomes a request that is named like the action it was made from', () => {
+    const bound = bindConnector(entryOf(type))
+    const names = new Set(catalogue.rows(type).flatMap((row) => (row.effect === 'read' ? [] : [row.type])))
+    for (const name of names) {
+      if (name.startsWith('codehost.git.') || name.startsWith('codehost.graphql.')) continue
+      const spec = {
+        type: name,
+        resource: { provider: type, target: 'acme/site' },
+        parameters: parametersOf(type, name),
+      }
+      const request = bound.connector.toRequest?.(spec, bound.config)
+      if (request === undefined || isRefusal(request)) throw new Error(`${name}: ${JSON.stringify(request)}`)
+      const raw = {
+        method: request.method,
+        target: request.target,
+        rawHeaders: ['Host', request.host, ...request.headers],
+        httpVersion: '1.1',
+        scheme: 'https',
+        sources: {},
+      } as const
+      const named = nameRequest(bound, raw, request.body ?? '')
+      expect(named.kind === 'actions' ? named.actions.map((action) => action.type) : named, name).toEqual([
+        name,
+      ])
+    }
+  })
+})
+
+/** A value for every parameter of the rows of that name, and for the key that tells them from their neighbours. */
+function parametersOf(type: string, name: string): Record<string, unknown> {
+  const own = catalogue.rows(type).filter((row) => row.type === name)
+  const words = own.flatMap((row) =>
+    [...(row.template ?? '').matchAll(/\{([a-z0-9_]+)[+/]?\}/g)].map(([, word = '']) => word),
+  )
+  const values = Object.fromEntries(words.map((word) => [word, word.includes('number') ? 7 : 'x1']))
+  return name === 'codehost.file.update' ? { ...values, sha: 'abc' } : values
+}
