@@ -1,42 +1,68 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { BUILT_IN } from '../core/connectors/registry.ts'
+import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
+import { editorSchema } from './manifests/editor-schema.ts'
 import { readmeText } from './readme/generated-block.ts'
 
 /**
- * Writes `crds/*.yaml` from the schemas, and the README's table of settings from what reads them; with `--check` only
- * says which files differ, and exits 1 when any does.
+ * Writes what follows from the sources: `crds/*.yaml` and the editor's schema from the schemas of the resources,
+ * `docs/actions/*.md` from the catalogue, the README's table of settings from what reads them. With `--check` it only
+ * says which files differ, and exits 1 when any does. `--out FOLDER`: the resources alone, for looking at them.
  */
+const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')
 const outArgument = process.argv.indexOf('--out')
-const given = outArgument === -1 ? undefined : process.argv[outArgument + 1]
-const folder = given ?? fileURLToPath(new URL('../crds', import.meta.url))
-const wanted = new Map(KINDS.map((kind) => [`chaperone.dev_${kind.plural}.yaml`, crdText(kind)]))
-const present = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : []
-const stale = present.filter((name) => !wanted.has(name))
+const out = outArgument === -1 ? undefined : process.argv[outArgument + 1]
+
+const crds: ReadonlyArray<readonly [string, string]> = KINDS.map((kind) => [
+  join(out ?? join(root, 'crds'), `chaperone.dev_${kind.plural}.yaml`),
+  crdText(kind),
+])
+const wanted = new Map(out === undefined ? [...crds, ...documents(), readme()] : crds)
+const stale = [...new Set([...wanted.keys()].map(dirname))]
+  .filter((folder) => folder !== dirname(readme()[0]))
+  .flatMap(leftOver)
 const differing = [...wanted].filter(
-  ([name, text]) => !existsSync(join(folder, name)) || readFileSync(join(folder, name), 'utf8') !== text,
+  ([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text,
 )
-const readme = fileURLToPath(new URL('../README.md', import.meta.url))
-const readmeBefore = readFileSync(readme, 'utf8')
-// Another folder is for looking at the resources alone.
-const readmeAfter = given === undefined ? readmeText(readmeBefore) : readmeBefore
-const readmeDiffers = readmeAfter === readmeBefore ? 0 : 1
 
 if (isCheck) {
-  if (readmeDiffers) console.error('README.md: its generated table is out of date: npm run generate')
-  for (const [name] of differing)
-    console.error(`crds/${name} differs from core/crd/schemas.ts: npm run generate`)
-  for (const name of stale) console.error(`crds/${name} is generated no more: npm run generate`)
-  process.exitCode = differing.length + stale.length + readmeDiffers === 0 ? 0 : 1
+  for (const [file] of differing) console.error(`${basename(file)} is out of date: npm run generate`)
+  for (const file of stale) console.error(`${basename(file)} is generated no more: npm run generate`)
+  process.exitCode = differing.length + stale.length === 0 ? 0 : 1
 } else {
-  if (readmeDiffers) writeFileSync(readme, readmeAfter)
-  mkdirSync(folder, { recursive: true })
-  for (const [name, text] of differing) writeFileSync(join(folder, name), text)
-  for (const name of stale) rmSync(join(folder, name))
+  for (const [file, text] of differing) {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+  for (const file of stale) rmSync(file)
 }
 console.log(
-  `generated files: ${wanted.size + 1}, ${differing.length + stale.length + readmeDiffers} ${isCheck ? 'differ' : 'written'}`,
+  `generated files: ${wanted.size}, ${differing.length + stale.length} ${isCheck ? 'differ' : 'written'}`,
 )
+
+function documents(): ReadonlyArray<readonly [string, string]> {
+  const actions = join(root, 'docs/actions')
+  return [
+    [join(root, 'docs/schema/manifest.schema.json'), editorSchema()],
+    [join(actions, 'README.md'), referenceIndex(BUILT_IN)],
+    ...BUILT_IN.map(
+      (connector) => [join(actions, `${connector.name}.md`), referencePage(connector)] as const,
+    ),
+  ]
+}
+
+function readme(): readonly [string, string] {
+  const file = join(root, 'README.md')
+  return [file, readmeText(readFileSync(file, 'utf8'))]
+}
+
+/** Files of a generated folder that nothing generates any more. */
+function leftOver(folder: string): readonly string[] {
+  const present = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+  return present.filter((file) => /\.(yaml|md|json)$/.test(file) && !wanted.has(file))
+}
