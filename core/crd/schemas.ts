@@ -1,23 +1,11 @@
 import * as z from 'zod'
+import { AllowedNamespaces, boundedMap, dns1123, host, httpUrl, killScope, Resources } from './fields.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, withRules } from './rules.ts'
 
 /**
  * The four custom resources of `chaperone.dev/v1alpha1`, once: the manifests folder, the operator, the control
  * plane and the generated `crds/` all read these schemas. Unknown fields are errors that name the field.
  */
-const dns1123 = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'lower-case letters, digits, - and . only')
-const host = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(
-    /^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$|^\[?[0-9a-fA-F:.]+\]?$/,
-    'a host name such as api.example.com',
-  )
-
 export const ConnectorType = z.enum([
   'codehost',
   'llm_a',
@@ -36,13 +24,6 @@ export const PatternSchema = z
   .min(1)
   .max(300)
   .regex(/^[^*\s]*\*?$/, '`*` is allowed at the end only')
-
-const AllowedNamespaces = z.strictObject({
-  permissions: z.array(dns1123).max(64).default([]),
-  policies: z.array(dns1123).max(64).default([]),
-  connectors: z.array(dns1123).max(64).default([]),
-  agents: z.array(dns1123).max(64).default([]),
-})
 
 export const GatewaySpec = z.strictObject({
   enforcementLevel: EnforcementLevelSchema.default('full_enforce'),
@@ -77,13 +58,21 @@ export const GatewaySpec = z.strictObject({
     .strictObject({
       active: z.boolean().default(false),
       reason: z.string().max(1_000).optional(),
-      scopes: z.array(z.string().min(1).max(300)).max(64).default(['all']),
+      scopes: z.array(killScope).min(1).max(64).default(['all']),
     })
     .optional(),
   allowedNamespaces: AllowedNamespaces.optional(),
   hardening: z.enum(['standard', 'strict']).default('standard'),
-  trust: z.strictObject({ extraSecretRef: z.strictObject({ name: dns1123 }).optional() }).optional(),
-  sidecar: z.strictObject({ resources: z.record(z.string(), z.unknown()).optional() }).optional(),
+  /** Further authorities (PEM) that governed pods trust, from a Secret of the pod's namespace. */
+  trust: z
+    .strictObject({
+      extraSecretRef: z
+        .strictObject({ name: dns1123, key: z.string().min(1).max(253).default('ca.crt') })
+        .optional(),
+    })
+    .optional(),
+  sidecar: z.strictObject({ resources: Resources.optional() }).optional(),
+  agents: z.strictObject({ allowServiceAccountToken: z.boolean().default(false) }).optional(),
 })
 
 export const AuthSpec = z.strictObject({
@@ -91,6 +80,7 @@ export const AuthSpec = z.strictObject({
   /** Header name for `type: header`. */
   header: z
     .string()
+    .max(64)
     .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
     .optional(),
   username: z.string().max(256).optional(),
@@ -111,7 +101,7 @@ export const ConnectorSpec = z.strictObject({
   type: ConnectorType,
   gateways: z.array(dns1123).max(64).optional(),
   domains: z.array(host).max(64).optional(),
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: httpUrl.optional(),
   ports: z.array(z.int().min(1).max(65535)).max(16).default([443]),
   auth: AuthSpec.optional(),
   credential: z
@@ -121,7 +111,7 @@ export const ConnectorSpec = z.strictObject({
     .optional(),
   upstream: z
     .strictObject({
-      url: z.url({ protocol: /^https?$/ }).optional(),
+      url: httpUrl.optional(),
       caBundle: z.string().max(200_000).optional(),
       allowPrivateAddresses: z.boolean().default(false),
     })
@@ -168,22 +158,25 @@ export const PolicyTest = z.strictObject({
   action: z.strictObject({
     type: z.string().min(1).max(300),
     resource: z.strictObject({
-      provider: z.string().min(1),
-      account: z.string().optional(),
-      target: z.string().optional(),
-      environment: z.string().optional(),
+      provider: z.string().min(1).max(253),
+      account: z.string().max(253).optional(),
+      target: z.string().max(1_000).optional(),
+      environment: z.string().max(64).optional(),
     }),
-    parameters: z.record(z.string(), z.unknown()).default({}),
-    risk_hints: z.record(z.string(), z.boolean()).default({}),
-    context: z.record(z.string(), z.unknown()).default({}),
+    parameters: boundedMap(z.unknown(), 128).default({}),
+    risk_hints: boundedMap(z.boolean(), 64).default({}),
+    context: boundedMap(z.unknown(), 128).default({}),
   }),
   agent: z
-    .strictObject({ name: z.string().default('test'), environment: z.string().default('production') })
+    .strictObject({
+      name: z.string().max(253).default('test'),
+      environment: z.string().max(64).default('production'),
+    })
     .prefault({}),
-  now: z.iso.datetime().optional(),
+  now: z.iso.datetime().max(40).optional(),
   expect: z.strictObject({
     outcome: z.enum(['allow', 'deny', 'requires_approval', 'no_opinion']),
-    rule: z.string().optional(),
+    rule: z.string().max(128).optional(),
   }),
 })
 
@@ -224,9 +217,10 @@ const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
     status: z.unknown().optional(),
   })
 
-export const GatewayResource = resource('Gateway', GatewaySpec)
-export const ConnectorResource = resource('Connector', ConnectorSpec)
-export const PermissionResource = resource('Permission', PermissionSpec)
+/** With what no single field can say; the generated resources say the same in CEL. */
+export const GatewayResource = resource('Gateway', withRules(GatewaySpec, GATEWAY_RULES))
+export const ConnectorResource = resource('Connector', withRules(ConnectorSpec, CONNECTOR_RULES))
+export const PermissionResource = resource('Permission', withRules(PermissionSpec, PERMISSION_RULES))
 export const PolicyResource = resource('Policy', PolicySpec)
 /** Only `stringData` is read from a manifest folder; a cluster's operator reads `data` by name. */
 export const SecretResource = z.looseObject({
@@ -236,10 +230,11 @@ export const SecretResource = z.looseObject({
   stringData: z.record(z.string(), z.string()).default({}),
 })
 
+/** On the way to the control plane: an object that a later rule would refuse is still judged there by its own words. */
 export const ManifestResource = z.discriminatedUnion('kind', [
-  GatewayResource,
-  ConnectorResource,
-  PermissionResource,
+  resource('Gateway', GatewaySpec),
+  resource('Connector', ConnectorSpec),
+  resource('Permission', PermissionSpec),
   PolicyResource,
   SecretResource,
 ])

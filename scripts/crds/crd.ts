@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
-import { structural } from './structural.ts'
+import { type RuleTexts, withRuleTexts } from './rule-texts.ts'
+import { type Schema, structural } from './structural.ts'
 
 export type PrinterColumn = {
   readonly name: string
@@ -15,6 +16,8 @@ export type CrdSource = {
   readonly shortName: string
   readonly description: string
   readonly spec: z.ZodType
+  readonly status: z.ZodType
+  readonly rules: RuleTexts
   readonly columns: readonly PrinterColumn[]
 }
 
@@ -23,8 +26,12 @@ const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.cre
 
 /** The committed text of one CustomResourceDefinition. */
 export function crdText(source: CrdSource): string {
+  return `# Generated from core/crd/schemas.ts by npm run generate; edits are lost.\n${stringify(crd(source), { lineWidth: 0, aliasDuplicateObjects: false })}`
+}
+
+export function crd(source: CrdSource) {
   const { kind, plural, shortName } = source
-  const definition = {
+  return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${GROUP}` },
@@ -42,10 +49,9 @@ export function crdText(source: CrdSource): string {
       versions: [version(source)],
     },
   }
-  return `# Generated from core/crd/schemas.ts by npm run generate; edits are lost.\n${stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false })}`
 }
 
-function version({ spec, description, columns }: CrdSource) {
+function version({ spec, status, rules, description, columns }: CrdSource) {
   return {
     name: 'v1alpha1',
     served: true,
@@ -61,37 +67,17 @@ function version({ spec, description, columns }: CrdSource) {
           apiVersion: { type: 'string' },
           kind: { type: 'string' },
           metadata: { type: 'object' },
-          spec: structural(z.toJSONSchema(spec, { io: 'input', target: 'openapi-3.0' })),
-          status: STATUS,
+          spec: withRuleTexts(openApi(spec), rules),
+          status: withRuleTexts(openApi(status), CONDITIONS_BY_TYPE),
         },
       },
     },
   }
 }
 
-/** The same for every kind: conditions, and the newest generation that was looked at. */
-const STATUS = {
-  type: 'object',
-  'x-kubernetes-preserve-unknown-fields': true,
-  properties: {
-    observedGeneration: { type: 'integer', format: 'int64' },
-    conditions: {
-      type: 'array',
-      maxItems: 32,
-      'x-kubernetes-list-type': 'map',
-      'x-kubernetes-list-map-keys': ['type'],
-      items: {
-        type: 'object',
-        required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
-        properties: {
-          type: { type: 'string', maxLength: 316 },
-          status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
-          observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
-          lastTransitionTime: { type: 'string', format: 'date-time' },
-          reason: { type: 'string', minLength: 1, maxLength: 1024 },
-          message: { type: 'string', maxLength: 32768 },
-        },
-      },
-    },
-  },
-} as const
+/** Each writer of conditions owns its own types. */
+const CONDITIONS_BY_TYPE: RuleTexts = { cross: [], lists: [{ path: ['conditions'], keys: ['type'] }] }
+
+function openApi(schema: z.ZodType): Schema {
+  return structural(z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0' }))
+}

@@ -1,9 +1,31 @@
+import {
+  CONNECTOR_RULES,
+  GATEWAY_RULES,
+  PERMISSION_RULES,
+  POLICY_RULES,
+  type SpecRules,
+} from '../../core/crd/rules.ts'
 import { ConnectorSpec, GatewaySpec, PermissionSpec, PolicySpec } from '../../core/crd/schemas.ts'
+import { ConnectorStatus, GatewayStatus, PermissionStatus, PolicyStatus } from '../../core/crd/status.ts'
 import type { CrdSource, PrinterColumn } from './crd.ts'
 
-function condition(name: string, type: string): PrinterColumn {
-  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status` }
+function condition(name: string, type: string, priority = 0): PrinterColumn {
+  const jsonPath = `.status.conditions[?(@.type=="${type}")].status`
+  return { name, type: 'string', jsonPath, ...(priority === 0 ? {} : { priority }) }
 }
+
+function column(name: string, jsonPath: string, type = 'string'): PrinterColumn {
+  return { name, type, jsonPath }
+}
+
+/** Only with `kubectl get -o wide`. */
+const PROGRAMMED: PrinterColumn = { ...column('Programmed', '.status.programmed'), priority: 1 }
+
+/** How a rule is applied does not depend on the shape that its function reads. */
+const textOf = (rules: SpecRules<never>) => ({
+  cross: rules.cross.map(({ cel, path, message }) => ({ cel, path, message })),
+  lists: rules.lists,
+})
 
 export const KINDS: readonly CrdSource[] = [
   {
@@ -12,12 +34,15 @@ export const KINDS: readonly CrdSource[] = [
     shortName: 'cgw',
     description: 'What governs a set of agents: level, defaults, limits, kill switch.',
     spec: GatewaySpec,
+    status: GatewayStatus,
+    rules: textOf(GATEWAY_RULES),
     columns: [
-      { name: 'Enforcement', type: 'string', jsonPath: '.spec.enforcementLevel' },
-      { name: 'Mode', type: 'string', jsonPath: '.spec.interception' },
-      { name: 'Pods', type: 'string', jsonPath: '.status.pods' },
-      { name: 'Killed', type: 'boolean', jsonPath: '.spec.killSwitch.active' },
+      column('Enforcement', '.spec.enforcementLevel'),
+      column('Mode', '.spec.interception'),
+      column('Pods', '.status.pods'),
+      column('Killed', '.status.killed'),
       condition('Ready', 'Ready'),
+      PROGRAMMED,
     ],
   },
   {
@@ -26,10 +51,13 @@ export const KINDS: readonly CrdSource[] = [
     shortName: 'ccon',
     description: 'An API that agents reach: its hosts, its credential, how requests become actions.',
     spec: ConnectorSpec,
+    status: ConnectorStatus,
+    rules: textOf(CONNECTOR_RULES),
     columns: [
-      { name: 'Type', type: 'string', jsonPath: '.spec.type' },
-      { name: 'Domains', type: 'string', jsonPath: '.spec.domains' },
+      column('Type', '.spec.type'),
+      column('Domains', '.status.domains'),
       condition('Ready', 'Ready'),
+      PROGRAMMED,
     ],
   },
   {
@@ -38,10 +66,14 @@ export const KINDS: readonly CrdSource[] = [
     shortName: 'cperm',
     description: 'Which agents may do what through a Gateway; the most specific rule wins.',
     spec: PermissionSpec,
+    status: PermissionStatus,
+    rules: textOf(PERMISSION_RULES),
     columns: [
-      { name: 'Gateway', type: 'string', jsonPath: '.spec.gateway' },
-      { name: 'Rules', type: 'string', jsonPath: '.spec.rules[*].actionPattern', priority: 1 },
+      column('Gateway', '.spec.gateway'),
+      column('Rules', '.status.rules', 'integer'),
       condition('Accepted', 'Accepted'),
+      condition('Refs', 'ResolvedRefs', 1),
+      PROGRAMMED,
     ],
   },
   {
@@ -50,11 +82,15 @@ export const KINDS: readonly CrdSource[] = [
     shortName: 'cpol',
     description: 'Conditions on actions, with tests: allow, deny, or ask a person.',
     spec: PolicySpec,
+    status: PolicyStatus,
+    rules: textOf(POLICY_RULES),
     columns: [
-      { name: 'Enabled', type: 'boolean', jsonPath: '.spec.enabled' },
-      { name: 'Priority', type: 'integer', jsonPath: '.spec.priority' },
+      column('Enabled', '.spec.enabled', 'boolean'),
+      column('Priority', '.spec.priority', 'integer'),
       condition('Accepted', 'Accepted'),
-      { name: 'Tests', type: 'string', jsonPath: '.status.tests' },
+      column('Tests', '.status.tests'),
+      condition('Refs', 'ResolvedRefs', 1),
+      PROGRAMMED,
     ],
   },
 ]

@@ -1,5 +1,5 @@
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-type Schema = { readonly [key: string]: Json }
+export type Schema = { readonly [key: string]: Json }
 
 /** Drops what a structural schema of Kubernetes forbids, and says what it needs; deterministic. */
 export function structural(schema: unknown): Schema {
@@ -7,6 +7,7 @@ export function structural(schema: unknown): Schema {
 }
 
 function convert(schema: Schema): Schema {
+  if (isIntOrString(schema)) return intOrString(schema)
   const out: Record<string, Json> = {}
   for (const [key, value] of Object.entries(schema)) {
     if (key in HANDLERS) Object.assign(out, HANDLERS[key]?.(value, schema))
@@ -17,6 +18,23 @@ function convert(schema: Schema): Schema {
     out['type'] === 'object' && out['properties'] === undefined && out['additionalProperties'] === undefined
   const isUntyped = out['type'] === undefined && out['anyOf'] === undefined
   return isOpen || isUntyped ? { ...out, 'x-kubernetes-preserve-unknown-fields': true } : out
+}
+
+/** A quantity: Kubernetes has an extension for exactly this union, and allows no other. */
+function isIntOrString({ anyOf }: Schema): boolean {
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return false
+  return (anyOf as Schema[]).map(({ type }) => type).join() === 'string,integer'
+}
+
+function intOrString({ anyOf }: Schema): Schema {
+  const [text] = anyOf as readonly Schema[]
+  const { pattern = '', maxLength = 0 } = text ?? {}
+  return {
+    'x-kubernetes-int-or-string': true,
+    anyOf: [{ type: 'integer' }, { type: 'string' }],
+    pattern,
+    maxLength,
+  }
 }
 
 type Handler = (value: Json, schema: Schema) => Schema

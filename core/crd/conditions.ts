@@ -1,0 +1,90 @@
+/**
+ * What the status of a custom resource can say: the closed list of condition types and, for each, of its reasons.
+ * Types of the first group are always present; those of the second only while they are true.
+ */
+export const CONDITIONS = {
+  /** The object makes sense by itself and is what the control plane now holds. */
+  Accepted: {
+    Accepted: 'it is in force as written',
+    Invalid: 'something in it cannot be used; the message says what and what to change',
+    TestsFailed: 'tests of the policy fail; the last version whose tests passed stays in force',
+    Conflict: 'another object has what it asks for, such as a host',
+    Pending: 'the control plane was not told yet; the last state that it knows stays in force',
+  },
+  /** Everything that it names exists and admits it. */
+  ResolvedRefs: {
+    ResolvedRefs: 'all references are resolved',
+    GatewayNotFound: 'a Gateway that it names, or any of its namespace, does not exist; it has no effect',
+    NamespaceNotAllowed:
+      'the Gateway does not list its namespace in spec.allowedNamespaces; it has no effect',
+    SecretNotFound: 'the Secret of its credential does not exist; requests are refused',
+    SecretKeyNotFound: 'the Secret has no such key, or an empty one; requests are refused',
+    SecretForbidden: 'the operator may not read Secrets of this namespace; the message names the RoleBinding',
+    SecretUnreadable: 'the Secret could not be read just now; the credential that is known stays in use',
+    Pending: 'not looked at yet',
+  },
+  /** Gateways acknowledged a state that contains it; the message says `n of m`. */
+  Programmed: {
+    Programmed: 'every connected gateway process acknowledged it',
+    Pending: 'some gateway processes have not acknowledged it yet',
+    Rejected: 'a gateway refused the state and keeps the last good one',
+    NoGateways: 'no gateway process is connected; it takes effect when the first one is',
+    NotAccepted: 'it is not in force, so there is nothing to acknowledge',
+  },
+  /** All of the above. */
+  Ready: {
+    Ready: 'accepted, resolved and in force wherever a gateway runs',
+    NotAccepted: 'see Accepted',
+    RefsNotResolved: 'see ResolvedRefs',
+    NotProgrammed: 'see Programmed',
+    Pending: 'not looked at yet',
+  },
+  /** Works, but not as well as it should. */
+  Degraded: {
+    Warnings: 'it is in force, and something about it is probably not meant',
+    GatewayRejected: 'a gateway process keeps an older state because it refused this one',
+    PodsNotReady: 'governed pods exist whose sidecar is not ready',
+  },
+  /** Requests are refused by a stop. */
+  KillSwitchActive: {
+    Gateway: 'spec.killSwitch of this Gateway',
+    Emergency: 'the emergency ConfigMap',
+    Elsewhere: 'a stop by the API, the dashboard, the command line or a gateway',
+  },
+  /** There is a way around the sidecar that only goodwill closes. */
+  BypassPossible: {
+    Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
+    PodsCooperative: 'some governed pods were injected with interception proxyEnv',
+    NeedsPrivileges: 'images of governed pods need privileges that the injector takes away',
+  },
+  /** A probe, or a pod without its sidecar, shows that traffic can leave ungoverned. */
+  BypassDetected: {
+    CaptureBroken: 'a sidecar found that its own capture does not hold',
+    PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
+  },
+  /** The status may be old. */
+  Stale: {
+    ControlPlaneUnreachable: 'the control plane does not answer; gateways go on with what they have',
+  },
+} as const
+
+export type ConditionType = keyof typeof CONDITIONS
+export type ConditionReason<T extends ConditionType = ConditionType> = {
+  [K in T]: keyof (typeof CONDITIONS)[K] & string
+}[T]
+
+/** Always in the status; the others only while they are true. */
+export const LASTING_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const
+
+/** As in the status of any Kubernetes object; `lastTransitionTime` is RFC 3339. */
+export type Condition = {
+  readonly type: ConditionType
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: ConditionReason
+  readonly message: string
+  readonly observedGeneration: number
+  readonly lastTransitionTime: string
+}
+
+/** Kubernetes refuses longer messages. */
+export const MAX_MESSAGE = 32_768

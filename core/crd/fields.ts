@@ -1,0 +1,67 @@
+import * as z from 'zod'
+
+/** Building blocks of the custom resources: every string and every list has a bound. */
+export const dns1123 = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'lower-case letters, digits, - and . only')
+
+export const host = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(
+    /^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$|^\[?[0-9a-fA-F:.]+\]?$/,
+    'a host name such as api.example.com',
+  )
+
+/** `spec.killSwitch.scopes`: everything of the Gateway, a kind with a name, or a bare name. */
+export const killScope = z
+  .string()
+  .min(1)
+  .max(300)
+  .regex(
+    /^((connector|agent|gateway):)?[^\s:]+$/,
+    'all, connector:NAME, agent:NAME, gateway:NAME or a bare name',
+  )
+
+export const httpUrl = z.url({ protocol: /^https?$/ }).max(2_048)
+
+/** A quantity of Kubernetes: `250m`, `90Mi`, `1`. */
+const quantity = z.union([
+  z
+    .string()
+    .min(1)
+    .max(32)
+    .regex(
+      /^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei|e[0-9]+)?$/,
+      'a quantity such as 250m or 90Mi',
+    ),
+  z.int().min(0),
+])
+
+const amounts = z.strictObject({
+  cpu: quantity.optional(),
+  memory: quantity.optional(),
+  'ephemeral-storage': quantity.optional(),
+})
+
+/** As of a container; what is left out has the operator's defaults. */
+export const Resources = z.strictObject({ requests: amounts.optional(), limits: amounts.optional() })
+
+/** A map with free content but a bound on the number of its members. */
+export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number) {
+  return z
+    .record(z.string().max(256), value)
+    .refine((map) => Object.keys(map).length <= maxProperties, `at most ${maxProperties} members`)
+    .meta({ maxProperties })
+}
+
+/** Namespaces whose objects of each kind may name a Gateway of another namespace. */
+export const AllowedNamespaces = z.strictObject({
+  permissions: z.array(dns1123).max(64).default([]),
+  policies: z.array(dns1123).max(64).default([]),
+  connectors: z.array(dns1123).max(64).default([]),
+  agents: z.array(dns1123).max(64).default([]),
+})

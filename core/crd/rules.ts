@@ -1,0 +1,150 @@
+import type * as z from 'zod'
+
+/**
+ * What no single field of a custom resource can say. Each rule stands here twice, side by side: as CEL for the API
+ * server and as a function for everything that reads the resource elsewhere; a test holds them together.
+ */
+export type SpecRule<S> = {
+  /** Of the spec (`self`), after defaults were filled in. */
+  readonly cel: string
+  /** The field that is at fault, as the message names it. */
+  readonly path: readonly string[]
+  readonly message: string
+  readonly holds: (spec: S) => boolean
+}
+
+/** A list without repetitions: of scalars (`keys` null), or of objects that differ in these fields. */
+export type ListRule = { readonly path: readonly string[]; readonly keys: readonly string[] | null }
+
+export type SpecRules<S> = { readonly cross: ReadonlyArray<SpecRule<S>>; readonly lists: readonly ListRule[] }
+
+type GatewayShape = {
+  readonly failurePolicy: {
+    readonly highRiskAfterSeconds: number
+    readonly writesAfterSeconds: number
+    readonly everythingAfterSeconds: number
+  }
+}
+
+export const GATEWAY_RULES: SpecRules<GatewayShape> = {
+  cross: [
+    {
+      cel: 'self.failurePolicy.highRiskAfterSeconds <= self.failurePolicy.writesAfterSeconds && self.failurePolicy.writesAfterSeconds <= self.failurePolicy.everythingAfterSeconds',
+      path: ['failurePolicy'],
+      message: 'must stop in order: highRiskAfterSeconds <= writesAfterSeconds <= everythingAfterSeconds',
+      holds: ({ failurePolicy: { highRiskAfterSeconds, writesAfterSeconds, everythingAfterSeconds } }) =>
+        highRiskAfterSeconds <= writesAfterSeconds && writesAfterSeconds <= everythingAfterSeconds,
+    },
+  ],
+  lists: [
+    { path: ['egress', 'allowedHosts'], keys: null },
+    { path: ['egress', 'tcp'], keys: ['host', 'port'] },
+    { path: ['killSwitch', 'scopes'], keys: null },
+    ...['permissions', 'policies', 'connectors', 'agents'].map((kind) => ({
+      path: ['allowedNamespaces', kind],
+      keys: null,
+    })),
+  ],
+}
+
+type ConnectorShape = {
+  readonly type: string
+  readonly domains?: readonly string[] | undefined
+  readonly baseUrl?: string | undefined
+  readonly auth?: { readonly type: string; readonly header?: string | undefined } | undefined
+  readonly upstream: { readonly url?: string | undefined; readonly allowPrivateAddresses: boolean }
+  readonly credential?: unknown
+  readonly tls: { readonly mode: string }
+  readonly actions: ReadonlyArray<{ readonly action: string }>
+}
+
+const WITHOUT_DOMAINS = ['generic', 'webhook', 'mcp']
+
+export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
+  cross: [
+    {
+      cel: "!(self.type in ['generic', 'webhook', 'mcp']) || has(self.baseUrl) || (has(self.domains) && self.domains.size() > 0)",
+      path: ['domains'],
+      message: 'types generic, webhook and mcp have no domains of their own; name the hosts that it is for',
+      holds: ({ type, domains, baseUrl }) =>
+        !WITHOUT_DOMAINS.includes(type) || baseUrl !== undefined || (domains?.length ?? 0) > 0,
+    },
+    {
+      cel: "!has(self.auth) || self.auth.type != 'header' || has(self.auth.header)",
+      path: ['auth', 'header'],
+      message: 'auth type header needs the name of the header, such as X-API-Key',
+      holds: ({ auth }) => auth?.type !== 'header' || auth.header !== undefined,
+    },
+    {
+      cel: "!has(self.upstream.url) || !self.upstream.url.startsWith('http:') || self.upstream.allowPrivateAddresses",
+      path: ['upstream', 'url'],
+      message: 'plain http is for private addresses only; use https, or set allowPrivateAddresses: true',
+      holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
+    },
+    {
+      cel: "self.tls.mode != 'passthrough' || !has(self.credential)",
+      path: ['credential'],
+      message:
+        'with tls.mode passthrough nothing is decrypted and no credential can be sent; remove one of the two',
+      holds: ({ tls, credential }) => tls.mode !== 'passthrough' || credential === undefined,
+    },
+    {
+      cel: "self.actions.all(row, row.action.startsWith(self.type + '.'))",
+      path: ['actions'],
+      message: 'every action must begin with the type of the connector and a dot',
+      holds: ({ type, actions }) => actions.every(({ action }) => action.startsWith(`${type}.`)),
+    },
+  ],
+  lists: [
+    { path: ['gateways'], keys: null },
+    { path: ['domains'], keys: null },
+    { path: ['ports'], keys: null },
+    { path: ['actions'], keys: ['method', 'path'] },
+  ],
+}
+
+export const PERMISSION_RULES: SpecRules<object> = {
+  cross: [],
+  lists: [
+    { path: ['agents'], keys: null },
+    { path: ['rules'], keys: ['connectorType', 'actionPattern'] },
+  ],
+}
+
+export const POLICY_RULES: SpecRules<object> = { cross: [], lists: [] }
+
+/** The schema with its rules: each that does not hold is an issue that names its field. */
+export function withRules<S extends z.ZodType<object>>(schema: S, rules: SpecRules<z.infer<S>>): S {
+  return schema.superRefine((spec, context) => {
+    for (const { path, message, holds } of rules.cross) {
+      if (!holds(spec)) context.addIssue({ code: 'custom', path: [...path], message })
+    }
+    for (const { path, keys } of rules.lists) {
+      for (const { index, first } of repetitions(valueAt(spec, path), keys)) {
+        const message = `repeats entry ${first}; keep one of the two`
+        context.addIssue({ code: 'custom', path: [...path, index], message })
+      }
+    }
+  })
+}
+
+function valueAt(spec: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, step) => (value === undefined ? undefined : (value as Record<string, unknown>)[step]),
+    spec,
+  )
+}
+
+function repetitions(
+  list: unknown,
+  keys: readonly string[] | null,
+): ReadonlyArray<{ readonly index: number; readonly first: number }> {
+  if (!Array.isArray(list)) return []
+  const seen = new Map<string, number>()
+  return list.flatMap((item: unknown, index) => {
+    const key = JSON.stringify(keys === null ? item : keys.map((name) => valueAt(item, [name])))
+    const first = seen.get(key)
+    if (first === undefined) seen.set(key, index)
+    return first === undefined ? [] : [{ index, first }]
+  })
+}

@@ -1,0 +1,39 @@
+import type { ListRule } from '../../core/crd/rules.ts'
+import type { Schema } from './structural.ts'
+
+/** Rules as the API server is told them. */
+export type RuleTexts = {
+  readonly cross: ReadonlyArray<{
+    readonly cel: string
+    readonly path: readonly string[]
+    readonly message: string
+  }>
+  readonly lists: readonly ListRule[]
+}
+
+/** The schema with CEL rules at its root and list types where lists may not repeat themselves. */
+export function withRuleTexts(schema: Schema, { cross, lists }: RuleTexts): Schema {
+  const listed = lists.reduce((whole, { path, keys }) => changeAt(whole, path, listType(keys)), schema)
+  if (cross.length === 0) return listed
+  const validations = cross.map(({ cel, path, message }) => ({
+    rule: cel,
+    message,
+    fieldPath: path.map((step) => `.${step}`).join(''),
+  }))
+  return { ...listed, 'x-kubernetes-validations': validations }
+}
+
+function listType(keys: readonly string[] | null): Schema {
+  return keys === null
+    ? { 'x-kubernetes-list-type': 'set' }
+    : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys }
+}
+
+function changeAt(schema: Schema, path: readonly string[], added: Schema): Schema {
+  const [step, ...rest] = path
+  if (step === undefined) return { ...schema, ...added }
+  const properties = schema['properties'] as Readonly<Record<string, Schema>> | undefined
+  const inner = properties?.[step]
+  if (properties === undefined || inner === undefined) throw new Error(`there is no field ${path.join('.')}`)
+  return { ...schema, properties: { ...properties, [step]: changeAt(inner, rest, added) } }
+}

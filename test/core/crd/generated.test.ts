@@ -1,0 +1,112 @@
+import { Environment } from '@marcbachmann/cel-js'
+import { describe, expect, test } from 'vitest'
+import { CONDITIONS } from '../../../core/crd/conditions.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, type SpecRule } from '../../../core/crd/rules.ts'
+import { ConnectorSpec, GatewaySpec } from '../../../core/crd/schemas.ts'
+import { crd } from '../../../scripts/crds/crd.ts'
+import { KINDS } from '../../../scripts/crds/kinds.ts'
+
+type Schema = { readonly [key: string]: unknown }
+
+/** Every schema inside, with its path. */
+function* walk(schema: Schema, path: string): Generator<readonly [string, Schema]> {
+  yield [path, schema]
+  for (const [name, inner] of Object.entries((schema['properties'] ?? {}) as Record<string, Schema>))
+    yield* walk(inner, `${path}.${name}`)
+  for (const member of ['items', 'additionalProperties']) {
+    const inner = schema[member]
+    if (typeof inner === 'object' && inner !== null) yield* walk(inner as Schema, `${path}[]`)
+  }
+}
+
+function isBounded(schema: Schema): boolean {
+  switch (schema['type']) {
+    case 'string':
+      return schema['maxLength'] !== undefined || schema['enum'] !== undefined
+    case 'array':
+      return schema['maxItems'] !== undefined
+    case 'integer':
+      return schema['maximum'] !== undefined
+    case 'object':
+      return schema['properties'] !== undefined || schema['maxProperties'] !== undefined
+    default:
+      return true
+  }
+}
+
+describe('the generated resources', () => {
+  test.each(KINDS)('$kind has a bound on every string, list, map and number of its spec', (source) => {
+    const { properties } = crd(source).spec.versions[0]!.schema.openAPIV3Schema
+    const unbounded = [...walk(properties.spec, 'spec')].filter(([, schema]) => !isBounded(schema))
+    expect(unbounded.map(([path]) => path)).toEqual([])
+  })
+
+  test.each(KINDS)('every condition that a $kind can have is one of the documented ones', (source) => {
+    const { properties } = crd(source).spec.versions[0]!.schema.openAPIV3Schema
+    const types = [...walk(properties.status, 'status')].find(([path]) => path === 'status.conditions[].type')
+    expect(types?.[1]['enum']).toEqual(Object.keys(CONDITIONS))
+  })
+})
+
+describe('a rule says in CEL what its function says', () => {
+  const cel = new Environment({ unlistedVariablesAreDyn: true })
+  function agree<S extends object>(rules: ReadonlyArray<SpecRule<S>>, spec: S): boolean[] {
+    return rules.map(({ cel: text, holds }) => {
+      const self = JSON.parse(JSON.stringify(spec))
+      const inCel = cel.evaluate(text, { self })
+      expect(inCel, `${text} for ${JSON.stringify(spec)}`).toBe(holds(spec))
+      return holds(spec)
+    })
+  }
+
+  test('for Gateways', () => {
+    const seconds = [0, 30, 600]
+    const verdicts = seconds.flatMap((highRiskAfterSeconds) =>
+      seconds.flatMap((writesAfterSeconds) =>
+        seconds.flatMap((everythingAfterSeconds) =>
+          agree(
+            GATEWAY_RULES.cross,
+            GatewaySpec.parse({
+              failurePolicy: { highRiskAfterSeconds, writesAfterSeconds, everythingAfterSeconds },
+            }),
+          ),
+        ),
+      ),
+    )
+    expect(new Set(verdicts)).toEqual(new Set([true, false]))
+  })
+
+  test('for Connectors', () => {
+    const some = <T>(...values: T[]) => values
+    const row = { method: 'GET', path: '/a', effect: 'read', risk: 'low' }
+    const specs = some('codehost', 'mcp').flatMap((type) =>
+      some({}, { domains: [] }, { domains: ['a'] }, { baseUrl: 'https://a' }).flatMap((hosts) =>
+        some(
+          {},
+          { auth: { type: 'none' } },
+          { auth: { type: 'header' } },
+          { auth: { type: 'header', header: 'X' } },
+        ).flatMap((auth) =>
+          some(
+            {},
+            { url: 'http://a' },
+            { url: 'https://a' },
+            { url: 'http://a', allowPrivateAddresses: true },
+          ).flatMap((upstream) =>
+            some('intercept', 'passthrough').flatMap((mode) =>
+              some(
+                {},
+                { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
+              ).map((rest) =>
+                ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    )
+    const verdicts = specs.map((spec) => agree(CONNECTOR_RULES.cross, spec))
+    for (const index of CONNECTOR_RULES.cross.keys())
+      expect(new Set(verdicts.map((each) => each[index]))).toEqual(new Set([true, false]))
+  })
+})

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  API_VERSION,
+  ConnectorResource,
+  ConnectorSpec,
+  GatewayResource,
+  GatewaySpec,
+  PermissionResource,
+  PermissionSpec,
+  PolicyResource,
+  PolicySpec,
+} from '../../../core/crd/schemas.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { type Cluster, type OurKind, openCluster } from './cluster.ts'
+
+const assets = kubeAssets()
+const RESOURCES = {
+  Gateway: GatewayResource,
+  Connector: ConnectorResource,
+  Permission: PermissionResource,
+  Policy: PolicyResource,
+}
+const SPECS = {
+  Gateway: GatewaySpec,
+  Connector: ConnectorSpec,
+  Permission: PermissionSpec,
+  Policy: PolicySpec,
+}
+
+describe.skipIf(assets === null)(`the custom resources on a real API server (${KUBE_ASSETS_HINT})`, () => {
+  let server: KubeApiServer
+  let cluster: Cluster
+  beforeAll(async () => {
+    server = await startKubeApiServer()
+    cluster = openCluster(server)
+    await cluster.installCrds()
+    await cluster.namespace('team')
+  })
+  afterAll(async () => {
+    cluster?.[Symbol.dispose]()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  const rule = { connectorType: 'codehost', actionPattern: 'codehost.pr.*', decision: 'allow' }
+  const GOOD: ReadonlyArray<readonly [OurKind, string, object]> = [
+    ['Gateway', 'empty', {}],
+    [
+      'Gateway',
+      'nested-defaults',
+      { egress: {}, killSwitch: { active: true }, trust: { extraSecretRef: { name: 'x' } } },
+    ],
+    [
+      'Gateway',
+      'full',
+      {
+        enforcementLevel: 'monitor',
+        allowedNamespaces: { permissions: ['a'], agents: ['b'] },
+        killSwitch: { active: false, scopes: ['connector:codehost', 'agent:x/y', 'bare'] },
+        sidecar: { resources: { requests: { cpu: 1, memory: '90Mi' }, limits: { cpu: '250m' } } },
+        egress: {
+          allowedHosts: ['*.example.com'],
+          tcp: [
+            { host: 'db', port: 5432 },
+            { host: 'db', port: 5433 },
+          ],
+        },
+      },
+    ],
+    ['Connector', 'codehost', { type: 'codehost', credential: { secretRef: { name: 'codehost' } } }],
+    [
+      'Connector',
+      'generic',
+      { type: 'generic', domains: ['api.example.com'], auth: { type: 'header', header: 'X-API-Key' } },
+    ],
+    [
+      'Connector',
+      'rows',
+      {
+        type: 'mcp',
+        baseUrl: 'https://mcp.example.com/mcp',
+        upstream: { url: 'http://mcp:8000', allowPrivateAddresses: true },
+        actions: [{ method: 'GET', path: '/a/{id}', action: 'mcp.a.get', effect: 'read', risk: 'low' }],
+      },
+    ],
+    ['Permission', 'p', { gateway: 'full', rules: [rule] }],
+    [
+      'Policy',
+      'pol',
+      {
+        scope: { actions: ['codehost.*'] },
+        rules: [{ name: 'r', conditions: ['true'], decision: 'deny' }],
+        tests: [
+          {
+            name: 't',
+            action: {
+              type: 'codehost.pr.merge',
+              resource: { provider: 'codehost' },
+              parameters: { deep: { er: [1] } },
+            },
+            expect: { outcome: 'deny' },
+          },
+        ],
+      },
+    ],
+  ]
+  test.each(GOOD)(
+    'a good %s (%s) is taken and filled in exactly as the schemas do',
+    async (kind, name, spec) => {
+      const stored = await cluster.create(kind, 'team', name, spec)
+      expect(stored['spec']).toEqual(JSON.parse(JSON.stringify(SPECS[kind].parse(spec))))
+    },
+  )
+
+  const BAD: ReadonlyArray<readonly [OurKind, object, string]> = [
+    ['Gateway', { enforcementLevel: 'loose' }, 'spec.enforcementLevel'],
+    ['Gateway', { enforcmentLevel: 'monitor' }, 'spec.enforcmentLevel'],
+    ['Gateway', { egress: { allowedHosts: ['no spaces'] } }, 'spec.egress.allowedHosts[0]'],
+    ['Gateway', { egress: { allowedHosts: ['a', 'a'] } }, 'spec.egress.allowedHosts[1]'],
+    ['Gateway', { killSwitch: { active: true, scopes: ['team:x y'] } }, 'spec.killSwitch.scopes[0]'],
+    ['Gateway', { killSwitch: { active: true, scopes: [] } }, 'spec.killSwitch.scopes'],
+    ['Gateway', { failurePolicy: { highRiskAfterSeconds: 500 } }, 'spec.failurePolicy'],
+    [
+      'Gateway',
+      { sidecar: { resources: { requests: { cpu: 'lots' } } } },
+      'spec.sidecar.resources.requests.cpu',
+    ],
+    ['Gateway', { sidecar: { resources: { requests: { gpu: '1' } } } }, 'gpu'],
+    ['Connector', { type: 'ftp' }, 'spec.type'],
+    ['Connector', { type: 'generic' }, 'spec.domains'],
+    ['Connector', { type: 'codehost', auth: { type: 'header' } }, 'spec.auth.header'],
+    ['Connector', { type: 'codehost', upstream: { url: 'http://x' } }, 'spec.upstream.url'],
+    ['Connector', { type: 'codehost', ports: [70_000] }, 'spec.ports[0]'],
+    ['Connector', { type: 'codehost', credential: {} }, 'spec.credential.secretRef'],
+    [
+      'Connector',
+      { type: 'codehost', tls: { mode: 'passthrough' }, credential: { secretRef: { name: 'a' } } },
+      'spec.credential',
+    ],
+    [
+      'Connector',
+      {
+        type: 'mcp',
+        domains: ['a'],
+        actions: [{ method: 'GET', path: '/', action: 'chat.a.b', effect: 'read', risk: 'low' }],
+      },
+      'spec.actions',
+    ],
+    ['Permission', { gateway: 'g', rules: [] }, 'spec.rules'],
+    ['Permission', { rules: [rule] }, 'spec.gateway'],
+    ['Permission', { gateway: 'g', rules: [rule, { ...rule, decision: 'deny' }] }, 'spec.rules[1]'],
+    [
+      'Permission',
+      { gateway: 'g', rules: [{ ...rule, actionPattern: 'a*b' }] },
+      'spec.rules[0].actionPattern',
+    ],
+    ['Policy', { rules: [{ name: 'r', decision: 'maybe' }] }, 'spec.rules[0].decision'],
+    [
+      'Policy',
+      { rules: [{ name: 'r', decision: 'deny', conditions: ['x'.repeat(2_001)] }] },
+      'spec.rules[0].conditions[0]',
+    ],
+    [
+      'Policy',
+      { rules: [{ name: 'r', decision: 'deny' }], targetRefs: [{ kind: 'Service', name: 'x' }] },
+      'spec.targetRefs[0].kind',
+    ],
+  ]
+  test.each(BAD)('a bad %s (%j) is refused with a message that names %s', async (kind, spec, field) => {
+    const refused = cluster.create(kind, 'team', 'bad', spec)
+    await expect(refused).rejects.toThrow(field)
+    const metadata = { name: 'bad', namespace: 'team' }
+    const folder = RESOURCES[kind].safeParse({ apiVersion: API_VERSION, kind, metadata, spec })
+    expect(folder.success, 'the manifests folder takes what the API server refuses').toBe(false)
+  })
+
+  test('they have their short names, one category, and a status of their own', async () => {
+    const { resources } = await cluster.client.call<{
+      resources: Array<{ name: string; shortNames?: string[]; categories?: string[] }>
+    }>({ method: 'GET', path: '/apis/chaperone.dev/v1alpha1' })
+    const names = Object.fromEntries(resources.map(({ name, shortNames }) => [name, shortNames?.[0]]))
+    expect(names).toMatchObject({
+      gateways: 'cgw',
+      connectors: 'ccon',
+      permissions: 'cperm',
+      policies: 'cpol',
+    })
+    expect(Object.keys(names)).toContain('gateways/status')
+    expect(resources.filter(({ categories }) => categories?.includes('chaperone'))).toHaveLength(4)
+  })
+})
