@@ -1,0 +1,57 @@
+import type { KubeClient } from './client.ts'
+import { hasCode } from './kube-failure.ts'
+import { type KubeObject, pathOf, type ResourcePath } from './objects.ts'
+
+/** Under this name the API server knows what is ours in an object that others write too. */
+export const FIELD_MANAGER = 'chaperone-operator'
+
+export type Applying = {
+  readonly client: KubeClient
+  readonly resource: ResourcePath
+  readonly apiVersion: string
+  readonly kind: string
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Makes `status` the whole of what this field manager says about the object's status. An object that is gone, or is
+ * another one of the same name by now, is left alone.
+ */
+export async function applyStatus(to: Applying, object: KubeObject, status: object): Promise<void> {
+  await apply(to, object, { subresource: '/status', body: { status } })
+}
+
+/** Sets our finalizers (empty = none). The uid keeps an object that is gone from coming back as an empty one. */
+export async function applyFinalizers(
+  to: Applying,
+  object: KubeObject,
+  finalizers: readonly string[],
+): Promise<void> {
+  await apply(to, object, { subresource: '', body: {}, finalizers })
+}
+
+type Patch = {
+  readonly subresource: string
+  readonly body: object
+  readonly finalizers?: readonly string[]
+}
+
+async function apply(to: Applying, { metadata }: KubeObject, patch: Patch): Promise<void> {
+  const { client, resource, apiVersion, kind, signal } = to
+  const { name, namespace, uid } = metadata
+  const finalizers = patch.finalizers === undefined ? {} : { finalizers: patch.finalizers }
+  const place = namespace === undefined ? { name, uid } : { name, namespace, uid }
+  try {
+    await client.call({
+      method: 'PATCH',
+      path: `${pathOf(resource, namespace, name)}${patch.subresource}`,
+      query: { fieldManager: FIELD_MANAGER, force: true },
+      // JSON is YAML.
+      contentType: 'application/apply-patch+yaml',
+      body: { apiVersion, kind, metadata: { ...place, ...finalizers }, ...patch.body },
+      ...(signal === undefined ? {} : { signal }),
+    })
+  } catch (error) {
+    if (!hasCode(error, 'not_found') && !hasCode(error, 'conflict')) throw error
+  }
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import type { KubeClient } from './client.ts'
+import { type KubeObject, pathOf, RESOURCES } from './objects.ts'
+
+/** `kubectl describe` shows it under the object. */
+export type EventNote = {
+  readonly type: 'Normal' | 'Warning'
+  /** CamelCase. */
+  readonly reason: string
+  readonly action: string
+  readonly note: string
+}
+
+export type EventTarget = KubeObject & { readonly apiVersion: string; readonly kind: string }
+
+export type EventRecorder = {
+  /** Never rejects: an Event that could not be written is only logged. The same one is written once in ten minutes. */
+  record(target: EventTarget, event: EventNote): Promise<void>
+}
+
+export type EventRecorderDeps = {
+  readonly client: KubeClient
+  readonly log: Logger
+  /** The process that says so. */
+  readonly instance: string
+  /** For what has no namespace. */
+  readonly fallbackNamespace: string
+}
+
+const REPEAT_MS = 10 * 60_000
+const MAX_REMEMBERED = 10_000
+/** The API server refuses longer ones. */
+const MAX_NOTE = 1_024
+
+export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
+  const { client, log, instance, fallbackNamespace } = deps
+  const written = new Map<string, number>()
+  return {
+    async record(target, event) {
+      const key = `${target.metadata.uid} ${event.type} ${event.reason} ${event.note}`
+      const at = written.get(key)
+      if (at !== undefined && performance.now() - at < REPEAT_MS) return
+      if (written.size >= MAX_REMEMBERED) written.clear()
+      written.set(key, performance.now())
+      const namespace = target.metadata.namespace ?? fallbackNamespace
+      try {
+        const path = pathOf(RESOURCES.Event, namespace)
+        await client.call({ method: 'POST', path, body: eventBody(target, event, { namespace, instance }) })
+      } catch (error) {
+        log.warn({ err: error, object: target.metadata.name, reason: event.reason }, 'event not written')
+      }
+    },
+  }
+}
+
+function eventBody(
+  { apiVersion, kind, metadata: { name, namespace, uid } }: EventTarget,
+  { type, reason, action, note }: EventNote,
+  place: { readonly namespace: string; readonly instance: string },
+) {
+  return {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { generateName: `${name.slice(0, 200)}.`, namespace: place.namespace },
+    eventTime: `${new Date().toISOString().slice(0, -1)}000Z`,
+    reportingController: 'chaperone.dev/operator',
+    reportingInstance: place.instance.slice(0, 128),
+    type,
+    reason,
+    action,
+    note: note.slice(0, MAX_NOTE),
+    regarding: { apiVersion, kind, name, uid, ...(namespace === undefined ? {} : { namespace }) },
+  }
+}

@@ -1,0 +1,40 @@
+import type { KubeClient } from './client.ts'
+import type { KubeObject } from './objects.ts'
+
+export type Selection = {
+  readonly path: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+}
+export type Listed<T> = { readonly items: readonly T[]; readonly resourceVersion: string }
+
+type Page<T> = {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+  readonly items: readonly T[]
+}
+
+const PAGE = 500
+const PAGE_TIMEOUT_MS = 60_000
+
+/** All objects, in pages of 500. Rejects when any page fails: half a list is none. */
+export async function listPages<T extends KubeObject>(
+  client: KubeClient,
+  { path, labelSelector, fieldSelector }: Selection,
+  signal: AbortSignal,
+): Promise<Listed<T>> {
+  const items: T[] = []
+  let continued: string | undefined
+  for (;;) {
+    const page: Page<T> = await client.call({
+      method: 'GET',
+      path,
+      query: { limit: PAGE, continue: continued, labelSelector, fieldSelector },
+      signal,
+      timeoutMs: PAGE_TIMEOUT_MS,
+    })
+    items.push(...page.items)
+    continued = page.metadata.continue
+    if (continued === undefined || continued === '')
+      return { items, resourceVersion: page.metadata.resourceVersion }
+  }
+}

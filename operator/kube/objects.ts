@@ -1,0 +1,57 @@
+/** The members of a Kubernetes object that machinery looks at; what else there is belongs to its kind. */
+export type KubeObject = {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly metadata: ObjectMeta
+}
+
+export type ObjectMeta = {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation?: number
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly finalizers?: readonly string[]
+  /** RFC 3339; present once somebody asked for the deletion. */
+  readonly deletionTimestamp?: string
+  readonly ownerReferences?: ReadonlyArray<{
+    readonly kind: string
+    readonly name: string
+    readonly uid: string
+  }>
+}
+
+/** `namespace/name`, or the name alone for what has no namespace. */
+export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
+  return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+/** Splits what `keyOf` made. */
+export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
+  const slash = key.indexOf('/')
+  return { namespace: slash < 0 ? '' : key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
+/** Where objects of one kind live: `/apis/GROUP/VERSION`, or `/api/v1`. */
+export type ResourcePath = { readonly base: string; readonly plural: string }
+
+export function pathOf({ base, plural }: ResourcePath, namespace?: string, name?: string): string {
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  return `${base}${scope}/${plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
+}
+
+const OURS = '/apis/chaperone.dev/v1alpha1'
+
+export const RESOURCES = {
+  Gateway: { base: OURS, plural: 'gateways' },
+  Connector: { base: OURS, plural: 'connectors' },
+  Permission: { base: OURS, plural: 'permissions' },
+  Policy: { base: OURS, plural: 'policies' },
+  Pod: { base: '/api/v1', plural: 'pods' },
+  Secret: { base: '/api/v1', plural: 'secrets' },
+  ConfigMap: { base: '/api/v1', plural: 'configmaps' },
+  Lease: { base: '/apis/coordination.k8s.io/v1', plural: 'leases' },
+  Event: { base: '/apis/events.k8s.io/v1', plural: 'events' },
+} as const satisfies Record<string, ResourcePath>

@@ -1,0 +1,103 @@
+import type { Logger } from 'pino'
+import { type BackOff, createBackOff } from './back-off.ts'
+import { retryAfterMs } from './kube-failure.ts'
+
+/**
+ * Keys to work on. A key that is added while it waits is there once; one that is added while it is worked on is worked
+ * on once more afterwards; no key is worked on twice at a time.
+ */
+export type WorkQueue = {
+  add(key: string): void
+  addAfter(key: string, ms: number): void
+  /** Keys that wait or are worked on. */
+  depth(): number
+  /** Takes nothing more; resolves when what was begun has ended. */
+  stop(): Promise<void>
+}
+
+export type WorkQueueDeps = {
+  /** Looks at the key's state as it is now. A rejection puts the key back, 5 ms to 5 min later. */
+  readonly work: (key: string) => Promise<void>
+  readonly concurrency?: number
+  readonly log: Logger
+  readonly onFailure?: (key: string) => void
+  readonly random?: () => number
+}
+
+const MIN_MS = 5
+const MAX_MS = 5 * 60_000
+const CONCURRENCY = 4
+
+export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
+  const { work, log, concurrency = CONCURRENCY, onFailure, random = Math.random } = deps
+  const waiting = new Set<string>()
+  const again = new Set<string>()
+  const running = new Map<string, Promise<void>>()
+  const timers = new Map<string, NodeJS.Timeout>()
+  const backOffs = new Map<string, BackOff>()
+  let isStopped = false
+
+  function add(key: string): void {
+    if (isStopped) return
+    if (running.has(key)) again.add(key)
+    else waiting.add(key)
+    pump()
+  }
+
+  function addAfter(key: string, ms: number): void {
+    if (isStopped) return
+    // The earlier of two appointments stands: whoever comes early looks at everything.
+    if (timers.has(key)) return
+    const due = () => {
+      timers.delete(key)
+      add(key)
+    }
+    timers.set(key, setTimeout(due, ms))
+  }
+
+  function pump(): void {
+    for (const key of waiting) {
+      if (isStopped || running.size >= concurrency) return
+      waiting.delete(key)
+      running.set(key, run(key))
+    }
+  }
+
+  async function run(key: string): Promise<void> {
+    // Not in the caller's own tick: who adds a key is never kept by the work.
+    await Promise.resolve()
+    try {
+      await work(key)
+      backOffs.delete(key)
+    } catch (error) {
+      fail(key, error)
+    }
+    running.delete(key)
+    if (again.delete(key)) waiting.add(key)
+    pump()
+  }
+
+  function fail(key: string, error: unknown): void {
+    if (isStopped) return
+    const backOff = backOffs.get(key) ?? createBackOff({ minMs: MIN_MS, maxMs: MAX_MS, random })
+    backOffs.set(key, backOff)
+    const retryMs = Math.max(backOff.next(), retryAfterMs(error) ?? 0)
+    log.warn({ key, err: error, retry_ms: Math.round(retryMs) }, 'reconcile failed, trying again')
+    onFailure?.(key)
+    addAfter(key, retryMs)
+  }
+
+  return {
+    add,
+    addAfter,
+    depth: () => waiting.size + running.size,
+    async stop() {
+      isStopped = true
+      waiting.clear()
+      again.clear()
+      for (const timer of timers.values()) clearTimeout(timer)
+      timers.clear()
+      await Promise.all(running.values())
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import type { Logger } from 'pino'
+import { createBackOff } from './back-off.ts'
+import type { KubeClient } from './client.ts'
+import { hasCode, retryAfterMs } from './kube-failure.ts'
+import { listPages, type Selection } from './list-pages.ts'
+import { createObjectCache, type ObjectCache } from './object-cache.ts'
+import type { KubeObject } from './objects.ts'
+import { sleep } from './sleep.ts'
+import { type WatchEvent, watchEvents } from './watch-events.ts'
+
+/** A copy of all objects of one kind, kept current by one list and a watch. */
+export type Reflector<T extends KubeObject> = {
+  /** Resolves after the first complete list. */
+  readonly synced: Promise<void>
+  isSynced(): boolean
+  get(key: string): T | undefined
+  list(): readonly T[]
+  /** The newest state of the API server that the copy contains; null before the first list. */
+  resourceVersion(): string | null
+  /** Milliseconds since the API server was last heard of about this kind. */
+  stalenessMs(): number
+  stop(): Promise<void>
+}
+
+export type ReflectorMetrics = {
+  /** A watch was opened again. */
+  restarted(resource: string): void
+  /** Everything was listed, the first time included. */
+  relisted(resource: string): void
+}
+
+export type ReflectorTiming = {
+  /** Seconds after which the API server ends a watch, picked at random in between. */
+  readonly watchS: readonly [number, number]
+  /** A watch without a byte for so long is dead; bookmarks come about once a minute. */
+  readonly idleMs: number
+  readonly minMs: number
+  readonly maxMs: number
+}
+
+export type ReflectorDeps = {
+  readonly client: KubeClient
+  /** Name in logs and metrics. */
+  readonly resource: string
+  readonly selection: Selection
+  /** Called with the key of whatever appeared, changed or went; never with its content. */
+  readonly onChange: (key: string) => void
+  readonly log: Logger
+  readonly metrics: ReflectorMetrics
+  readonly timing?: ReflectorTiming
+  readonly random?: () => number
+}
+
+export const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
+/** A watch that lived so long was healthy: the next failure waits from the beginning again. */
+const HEALTHY_MS = 10_000
+
+export function createReflector<T extends KubeObject>(deps: ReflectorDeps): Reflector<T> {
+  const stopped = new AbortController()
+  const synced = Promise.withResolvers<void>()
+  const cache = createObjectCache<T>(deps.onChange)
+  const state: State<T> = { cache, version: null, isSynced: false, heardAt: performance.now() }
+  const running = run(deps, state, { signal: stopped.signal, synced: synced.resolve })
+  return {
+    synced: synced.promise,
+    isSynced: () => state.isSynced,
+    get: cache.get,
+    list: cache.list,
+    resourceVersion: () => state.version,
+    stalenessMs: () => performance.now() - state.heardAt,
+    async stop() {
+      stopped.abort()
+      await running
+    },
+  }
+}
+
+type State<T extends KubeObject> = {
+  readonly cache: ObjectCache<T>
+  version: string | null
+  isSynced: boolean
+  heardAt: number
+}
+type Control = { readonly signal: AbortSignal; readonly synced: () => void }
+
+async function run<T extends KubeObject>(
+  deps: ReflectorDeps,
+  state: State<T>,
+  control: Control,
+): Promise<void> {
+  const { timing = WATCH_TIMING, random = Math.random } = deps
+  const { signal } = control
+  const backOff = createBackOff({ ...timing, random })
+  while (!signal.aborted) {
+    const startedAt = performance.now()
+    const failure = await follow(deps, state, { ...control, onEvent: backOff.reset })
+    if (performance.now() - startedAt > HEALTHY_MS) backOff.reset()
+    await sleep(Math.max(backOff.next(), retryAfterMs(failure) ?? 0), signal)
+  }
+}
+
+/** One list where it is needed, one watch; answers why it ended, null when the API server ended it in order. */
+async function follow<T extends KubeObject>(
+  deps: ReflectorDeps,
+  state: State<T>,
+  { signal, synced, onEvent }: Control & Watching,
+): Promise<unknown> {
+  try {
+    if (state.version === null) await relist(deps, state, signal)
+    synced()
+    await watch(deps, state, { signal, onEvent })
+    return null
+  } catch (error) {
+    // What was seen last is forgotten by the API server: only a new list tells what went since.
+    if (hasCode(error, 'gone')) state.version = null
+    const { resource, log } = deps
+    if (!signal.aborted)
+      log.warn({ resource, relist: state.version === null, err: error }, 'watch interrupted')
+    return error
+  }
+}
+
+async function relist<T extends KubeObject>(
+  { client, selection, metrics, resource }: ReflectorDeps,
+  state: State<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { items, resourceVersion } = await listPages<T>(client, selection, signal)
+  state.version = resourceVersion
+  state.heardAt = performance.now()
+  state.isSynced = true
+  metrics.relisted(resource)
+  state.cache.replace(items)
+}
+
+type Watching = { readonly signal: AbortSignal; readonly onEvent: () => void }
+
+async function watch<T extends KubeObject>(
+  deps: ReflectorDeps,
+  state: State<T>,
+  { signal, onEvent }: Watching,
+): Promise<void> {
+  const { client, selection, timing = WATCH_TIMING, random = Math.random, metrics, resource } = deps
+  metrics.restarted(resource)
+  const idle = watchdog(timing.idleMs, signal)
+  try {
+    const query = watchQuery(selection, state.version ?? '', timing, random)
+    const body = await client.open({ path: selection.path, query, signal: idle.signal })
+    state.heardAt = performance.now()
+    body.on('data', idle.alive)
+    for await (const event of watchEvents(body)) {
+      state.heardAt = performance.now()
+      state.version = event.object.metadata.resourceVersion
+      onEvent()
+      take(state.cache, event)
+    }
+  } finally {
+    idle.stop()
+  }
+}
+
+function take<T extends KubeObject>(cache: ObjectCache<T>, { type, object }: WatchEvent): void {
+  if (type === 'BOOKMARK') return
+  if (type === 'DELETED') cache.remove(object as unknown as T)
+  else cache.put(object as unknown as T)
+}
+
+function watchQuery(
+  { labelSelector, fieldSelector }: Selection,
+  resourceVersion: string,
+  { watchS: [least, most] }: ReflectorTiming,
+  random: () => number,
+) {
+  const timeoutSeconds = Math.round(least + (most - least) * random())
+  return {
+    watch: true,
+    allowWatchBookmarks: true,
+    resourceVersion,
+    timeoutSeconds,
+    labelSelector,
+    fieldSelector,
+  }
+}
+
+/** Aborts when nothing was heard for `idleMs`: a half-open connection says nothing for ever. */
+function watchdog(idleMs: number, parent: AbortSignal) {
+  const dead = new AbortController()
+  const give = () => dead.abort(new Error(`nothing was heard for ${idleMs} ms`))
+  let timer = setTimeout(give, idleMs)
+  return {
+    signal: AbortSignal.any([parent, dead.signal]),
+    alive: () => {
+      clearTimeout(timer)
+      timer = setTimeout(give, idleMs)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}

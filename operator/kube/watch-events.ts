@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../../core/errors.ts'
+import { kubeFailure } from './kube-failure.ts'
+
+export type WatchEvent = {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  /** As the API server sent it; only the machinery's own members are checked. */
+  readonly object: { readonly metadata: { readonly resourceVersion: string } }
+}
+
+const Line = z.discriminatedUnion('type', [
+  z.object({
+    type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']),
+    object: z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) }),
+  }),
+  z.object({
+    type: z.literal('ERROR'),
+    object: z.looseObject({ code: z.int().default(500), message: z.string().default('') }),
+  }),
+])
+
+/** Larger than any object that the API server stores. */
+const MAX_LINE_CHARS = 16 * 1024 * 1024
+
+/**
+ * The events of a watch, one JSON object a line. Throws `gone` for the ERROR event 410, `not_ready` for any other ERROR
+ * event and for a line that is cut off or no event: what came before it counts, and the watch is opened again.
+ */
+export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncGenerator<WatchEvent> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of body) {
+    const lines = (
+      rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
+    ).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > MAX_LINE_CHARS) throw broken('a line is longer than any object can be')
+    yield* eventsOf(lines)
+  }
+  if (rest.trim() !== '') throw broken('the last line was cut off')
+}
+
+function* eventsOf(lines: readonly string[]): Generator<WatchEvent> {
+  for (const line of lines) if (line.trim() !== '') yield eventOf(line)
+}
+
+function eventOf(line: string): WatchEvent {
+  const parsed = Line.safeParse(json(line))
+  if (!parsed.success) throw broken(`a line is no event: ${parsed.error.issues[0]?.message ?? ''}`)
+  const { data } = parsed
+  if (data.type !== 'ERROR') return data
+  throw kubeFailure(data.object.code, JSON.stringify(data.object))
+}
+
+function json(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (cause) {
+    throw new ChaperoneError('not_ready', { detail: 'the watch sent a line that is no JSON', cause })
+  }
+}
+
+function broken(why: string): ChaperoneError {
+  return new ChaperoneError('not_ready', { detail: `the watch broke off: ${why}` })
+}
