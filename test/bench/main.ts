@@ -9,6 +9,8 @@ import { bodies } from './benches/b5-bodies.ts'
 import { protocols } from './benches/b7-protocols.ts'
 import { decision } from './benches/b8-decision.ts'
 import { actions } from './benches/b9-actions.ts'
+import { tokens } from './benches/b10-tokens.ts'
+import { stops } from './benches/b11-stops.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -34,6 +36,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B7: protocols,
   B8: decision,
   B9: actions,
+  B10: tokens,
+  B11: stops,
 }
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]

@@ -48,7 +48,7 @@ async function startChaperone(bed: Bed): Promise<Subject> {
     'llm_a.chat.create',
     'llm_a.*',
   )
-  const laptop = await startLaptop({ manifests: { 'bench.yaml': manifests(bed, rules) } })
+  const laptop = await startLaptop({ manifests: { 'bench.yaml': benchManifests(bed, rules) } })
   const gateway = descendant(laptop.pid, 'sidecar/main')
   if (gateway === null) throw new Error('the gateway process of chaperone was not found')
   const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
@@ -70,7 +70,8 @@ async function finishChaperone(laptop: Laptop): Promise<number> {
   return count
 }
 
-function manifests(bed: Bed, patterns: readonly string[]): string {
+/** One connector to the upstream of the bench, these permissions, and no rate limit to speak of. */
+export function benchManifests(bed: Bed, patterns: readonly string[]): string {
   const ca = readFileSync(bed.caFile, 'utf8').trim().replaceAll('\n', '\n      ')
   const documents = [
     `kind: Gateway\nmetadata: {name: local}\nspec: {rateLimit: {requestsPerMinute: 1000000}}`,

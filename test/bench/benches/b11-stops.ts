@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TLSSocket } from 'node:tls'
+import { type Laptop, startLaptop } from '../../support/laptop.ts'
+import { type Served, serve } from '../../support/processes.ts'
+import { openTunnel, type Target } from '../../support/tunnel.ts'
+import type { Bench, BenchContext } from '../main.ts'
+import { startDurableBed, startPlane, stopAll } from '../support/durable-bed.ts'
+import { createRequester, quantile } from '../support/load.ts'
+import { openPlainClient, type PlainClient, postRequest } from '../support/plain-http.ts'
+import { absolute, type Row } from '../support/report.ts'
+import { benchManifests } from '../support/subjects.ts'
+
+const STREAMS = new URL('../support/gateway-streams.ts', import.meta.url).pathname
+
+/**
+ * From the moment a stop or a permission is sent to the control plane until nothing passes any more: on the wire of N
+ * gateway processes that only listen, and as the first refused request of a real gateway under load.
+ */
+export const stops: Bench = async (context) => [
+  ...(await streams(context, { count: 100, activations: context.isQuick ? 20 : 100, goalMs: 30 })),
+  ...(await streams(context, { count: 1_000, activations: context.isQuick ? 5 : 100, goalMs: 80 })),
+  ...(await realGateway(context)),
+]
+
+type Size = { readonly count: number; readonly activations: number; readonly goalMs: number }
+
+async function streams(
+  { bed: { folder } }: BenchContext,
+  { count, activations, goalMs }: Size,
+): Promise<Row[]> {
+  await using bed = await startDurableBed(join(folder, `b11-${count}`))
+  const plane = await startPlane(bed, bed.postgres.url)
+  const token = readFileSync(join(bed.folder, 'enrol.token'), 'utf8').trim()
+  const listeners = await serve(STREAMS, { PORT: String(plane.port), TOKEN: token, STREAMS: String(count) })
+  const admin = readFileSync(join(bed.folder, 'admin.token'), 'utf8').trim()
+  const client = await openPlainClient(plane.port)
+  const each: number[] = []
+  const last: number[] = []
+  try {
+    for (let n = 0; n < activations; n += 1) {
+      const delays = await switched({ client, admin, listeners }, true)
+      each.push(...delays)
+      last.push(Math.max(...delays))
+      await switched({ client, admin, listeners }, false)
+    }
+  } finally {
+    client.close()
+    await stopAll([listeners, plane])
+  }
+  return [
+    absolute('B11', `stop heard by ${count} gateways, each: p99 ms`, p99(each), goalMs),
+    absolute('B11', `the last of ${count}: p50 ms`, quantile(sorted(last), 0.5), null),
+    absolute('B11', `the last of ${count}: p99 ms of ${activations} stops`, p99(last), goalMs),
+  ]
+}
+
+type Installation = { readonly client: PlainClient; readonly admin: string; readonly listeners: Served }
+
+/** Milliseconds from sending the request to each stream's line. */
+async function switched({ client, admin, listeners }: Installation, active: boolean): Promise<number[]> {
+  const { child } = listeners
+  const heard = new Promise<bigint[]>((resolve, reject) => {
+    const onMessage = (message: { type: string; at: readonly string[] }): void => {
+      if (message.type === 'gone') reject(new Error('a stream was cut'))
+      if (message.type !== 'heard') return
+      child.off('message', onMessage)
+      resolve(message.at.map(BigInt))
+    }
+    child.on('message', onMessage)
+  })
+  child.send({ type: 'expect', stopped: active })
+  // The expectation has to be there before the news.
+  await sleep(20)
+  const startedAt = process.hrtime.bigint()
+  const answered = client.send(postRequest('/api/dashboard/kill-switch', { active, reason: 'bench' }, admin))
+  const at = await heard
+  const { status, body } = await answered
+  if (status !== 200) throw new Error(`the kill switch answered ${status}: ${body}`)
+  return at.map((moment) => Number(moment - startedAt) / 1e6)
+}
+
+async function realGateway(context: BenchContext): Promise<Row[]> {
+  const laptop = await startLaptop({ manifests: { 'bench.yaml': benchManifests(context.bed, ['llm_a.*']) } })
+  try {
+    const kills = context.isQuick ? 20 : 100
+    const changes = context.isQuick ? 10 : 100
+    const byKill = sorted(await firstRefusals(laptop, kills, killSwitch(laptop)))
+    const byPermission = sorted(await firstRefusals(laptop, changes, permission(laptop)))
+    return [
+      absolute('B11', 'real gateway, stop to first refusal: p50 ms', quantile(byKill, 0.5), null),
+      absolute('B11', `the same: p99 ms of ${kills} stops`, quantile(byKill, 0.99), 30),
+      absolute('B11', 'real gateway, permission to first refusal: p50 ms', quantile(byPermission, 0.5), null),
+      absolute('B11', `the same: p99 ms of ${changes} changes`, quantile(byPermission, 0.99), 30),
+    ]
+  } finally {
+    await laptop.stop()
+  }
+}
+
+type Switch = (isStopped: boolean) => Promise<void>
+
+function killSwitch(laptop: Laptop): Switch {
+  return (active) => called(laptop, '/api/dashboard/kill-switch', { active, reason: 'bench' })
+}
+
+function permission(laptop: Laptop): Switch {
+  return (isStopped) =>
+    called(laptop, '/api/dashboard/permissions', {
+      gateway_name: 'local',
+      connector_type: 'llm_a',
+      action_pattern: 'llm_a.chat.create',
+      decision: isStopped ? 'deny' : 'allow',
+    })
+}
+
+async function called(laptop: Laptop, path: string, body: unknown): Promise<void> {
+  const answer = await laptop.api('POST', path, body)
+  if (answer.status !== 200)
+    throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
+
+async function firstRefusals(laptop: Laptop, count: number, set: Switch): Promise<number[]> {
+  const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
+  const target: Target = { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
+  const delays: number[] = []
+  for (let n = 0; n < count; n += 1) {
+    const refused = untilRefused(target)
+    await refused.passing
+    const startedAt = performance.now()
+    const done = set(true)
+    delays.push((await refused.at) - startedAt)
+    await done
+    await set(false)
+    await untilPassing(target)
+  }
+  return delays
+}
+
+/** One request after the other on one tunnel, until one is not let through. */
+function untilRefused(target: Target): { readonly passing: Promise<void>; readonly at: Promise<number> } {
+  const passing = Promise.withResolvers<void>()
+  const run = async (): Promise<number> => {
+    const socket = await openTunnel(target, 'api.openai.com')
+    const request = createRequester(socket)
+    await request()
+    passing.resolve()
+    while (await isLetThrough(request));
+    const at = performance.now()
+    socket.destroy()
+    return at
+  }
+  const at = run()
+  at.catch(passing.reject)
+  return { passing: passing.promise, at }
+}
+
+async function untilPassing(target: Target): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt += 1) {
+    const socket: TLSSocket | null = await openTunnel(target, 'api.openai.com').catch(() => null)
+    const isOpen = socket !== null && (await isLetThrough(createRequester(socket)))
+    socket?.destroy()
+    if (isOpen) return
+    await sleep(5)
+  }
+  throw new Error('nothing passes again after the stop was lifted')
+}
+
+function isLetThrough(request: () => Promise<number>): Promise<boolean> {
+  return request().then(
+    () => true,
+    () => false,
+  )
+}
+
+function sorted(values: readonly number[]): number[] {
+  return [...values].sort((a, b) => a - b)
+}
+
+function p99(values: readonly number[]): number {
+  return quantile(sorted(values), 0.99)
+}
