@@ -11,9 +11,10 @@ export type ClientTrust = {
   readonly bundleFile: string
   /** A wgetrc that names the bundle. */
   readonly wgetrcFile: string
-  /** PKCS#12 with the same roots. */
-  readonly javaTrustStore?: { readonly file: string; readonly password: string }
 }
+
+/** PKCS#12 with the same roots as the bundle. */
+export type JavaTrustStore = { readonly file: string; readonly password: string }
 
 /** Clients that replace their roots by this file. */
 const BUNDLE_VARIABLES = [
@@ -30,12 +31,6 @@ const BUNDLE_VARIABLES = [
   'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE',
   'NIX_SSL_CERT_FILE',
 ]
-
-/** Some clients read only the one case, some only the other. */
-export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [
-  name,
-  name.toLowerCase(),
-])
 
 /** SDKs refuse to start without a key; the gateway removes these and puts the real ones in. Only where none is set. */
 export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
@@ -64,11 +59,10 @@ export function trustVariables(trust: ClientTrust): Readonly<Record<string, stri
 
 /** What replaces any value that the command had, where clients must be sent to an explicit proxy (`http://HOST:PORT`). */
 export function proxyVariables(proxyUrl: string): Readonly<Record<string, string>> {
-  const values = [proxyUrl, proxyUrl, proxyUrl, LOOPBACK].flatMap((value) => [value, value])
-  return {
-    ...Object.fromEntries(PROXY_VARIABLES.map((name, at) => [name, values[at] ?? ''])),
-    NODE_USE_ENV_PROXY: '1',
-  }
+  const values = { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: LOOPBACK }
+  // Some clients read only the one case, some only the other.
+  const lowerCase = Object.entries(values).map(([name, value]) => [name.toLowerCase(), value])
+  return { ...values, ...Object.fromEntries(lowerCase), NODE_USE_ENV_PROXY: '1' }
 }
 
 /** To be added at the end of `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty when there is nothing to say. */
@@ -76,7 +70,7 @@ export function javaOptions({
   trustStore,
   proxyUrl,
 }: {
-  readonly trustStore?: { readonly file: string; readonly password: string } | undefined
+  readonly trustStore?: JavaTrustStore | undefined
   readonly proxyUrl?: string | undefined
 }): string {
   return [

@@ -1,0 +1,30 @@
+import { ANNOTATIONS } from '../capture/pod-contract.ts'
+import type { Metadata, Owner } from './pod.ts'
+
+/** Labels with which a controller of ReplicaSets marks the part that it added to the ReplicaSet's name. */
+const HASH_LABELS = ['pod-template-hash', 'rollouts-pod-template-hash']
+/** A CronJob names its Jobs after the minute since 1970 they were due: 2021 to 2046. */
+const CRON_MINUTE = /-(2[7-9]|3\d|40)\d{6}$/
+
+/**
+ * The agent that a pod is: what its annotation says, else the name of the workload that a person wrote (the Deployment
+ * behind a ReplicaSet, the CronJob behind a Job), else the pod's own.
+ */
+export function agentName(metadata: Metadata): string {
+  const given = metadata.annotations?.[ANNOTATIONS.agent]
+  if (given !== undefined) return given
+  const owner = owningController(metadata)
+  if (owner !== undefined) return workloadName(owner, metadata.labels ?? {})
+  return metadata.name || (metadata.generateName ?? '').replace(/[-.]+$/, '') || 'agent'
+}
+
+export function owningController({ ownerReferences = [] }: Metadata): Owner | undefined {
+  return ownerReferences.find(({ controller }) => controller === true) ?? ownerReferences[0]
+}
+
+function workloadName({ kind, name }: Owner, labels: Readonly<Record<string, string>>): string {
+  if (kind === 'Job') return name.replace(CRON_MINUTE, '')
+  if (kind !== 'ReplicaSet') return name
+  const hash = HASH_LABELS.map((label) => labels[label]).find((value) => value && name.endsWith(`-${value}`))
+  return hash === undefined ? name : name.slice(0, -hash.length - 1)
+}

@@ -1,0 +1,71 @@
+import { ANNOTATIONS, INJECT_LABEL } from '../capture/pod-contract.ts'
+import type { InjectGateway } from './options.ts'
+import type { Pod } from './pod.ts'
+import { annotationField, type Refusal, refusal } from './refusal.ts'
+
+/** What the injector knows of Gateways; answered from memory. */
+export type GatewayLookup = {
+  readonly gatewayOf: (namespace: string, name: string) => InjectGateway | undefined
+  readonly gatewaysIn: (namespace: string) => readonly InjectGateway[]
+}
+
+export type Governance =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'governed'; readonly gateway: InjectGateway }
+  | { readonly kind: 'refused'; readonly refusals: readonly [Refusal] }
+
+/**
+ * Whether a pod is governed, and by which Gateway: the one that its annotation names (`NAME` or `NAMESPACE/NAME`), or
+ * in a namespace labelled `required`, where nobody can opt out, the only one there is.
+ */
+export function governance(
+  pod: Pod,
+  namespace: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
+  lookup: GatewayLookup,
+): Governance {
+  const named = pod.metadata.annotations?.[ANNOTATIONS.gateway]
+  if (named !== undefined && named !== '') return namedGateway(named, namespace.name, lookup)
+  if (namespace.labels[INJECT_LABEL] === 'required') return onlyGateway(namespace.name, lookup)
+  return { kind: 'none' }
+}
+
+/** Only the namespace of the pod and those that the Gateway invites may use it. */
+export function mayUse(gateway: InjectGateway, namespace: string): boolean {
+  return (
+    gateway.namespace === namespace || gateway.spec.allowedNamespaces?.agents.includes(namespace) === true
+  )
+}
+
+function namedGateway(named: string, namespace: string, { gatewayOf }: GatewayLookup): Governance {
+  const [first = '', second, ...rest] = named.split('/')
+  const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }
+  const gateway = rest.length > 0 ? undefined : gatewayOf(wanted.namespace, wanted.name)
+  // One answer for both, so that nobody learns which Gateways other namespaces have.
+  if (gateway !== undefined && mayUse(gateway, namespace)) return { kind: 'governed', gateway }
+  const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`
+  return refused(
+    `${JSON.stringify(named)} names no Gateway ${place}`,
+    wanted.namespace === namespace
+      ? `apply a gateways.chaperone.dev named ${wanted.name}, or name one that exists`
+      : `add ${namespace} to its spec.allowedNamespaces.agents, or name a Gateway of ${namespace}`,
+  )
+}
+
+function onlyGateway(namespace: string, { gatewaysIn }: GatewayLookup): Governance {
+  const [gateway, ...others] = gatewaysIn(namespace)
+  if (gateway === undefined)
+    return refused(
+      `the namespace ${namespace} is labelled ${INJECT_LABEL}=required and has no Gateway`,
+      'apply a gateways.chaperone.dev there, or name one of another namespace that invites this one',
+    )
+  if (others.length === 0) return { kind: 'governed', gateway }
+  const names = [gateway, ...others].map(({ name }) => name).join(', ')
+  return refused(
+    `the namespace ${namespace} is labelled ${INJECT_LABEL}=required and has several Gateways`,
+    `name one of ${names}`,
+  )
+}
+
+function refused(problem: string, change: string): Governance {
+  return { kind: 'refused', refusals: [refusal(annotationField(ANNOTATIONS.gateway), problem, change)] }
+}

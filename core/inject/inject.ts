@@ -1,0 +1,124 @@
+import { ANNOTATIONS, INJECT_LABEL, LAYER_LABEL, PROXY_UIDS } from '../capture/pod-contract.ts'
+import { agentName } from './agent-name.ts'
+import { hardenPod, keepsApiToken, withoutApiToken } from './harden.ts'
+import type { InjectGateway, InjectOptions } from './options.ts'
+import type { Pod } from './pod.ts'
+import type { Refusal } from './refusal.ts'
+import { refusePod } from './refuse-pod.ts'
+import { everyContainer, mapContainers, RESERVED_CONTAINERS, RESERVED_VOLUMES } from './reserved.ts'
+import { sidecarContainers } from './sidecar.ts'
+import { variableWarnings, withClientVariables } from './variables.ts'
+import { sidecarVolumes, withTrustMount } from './volumes.ts'
+
+export type Injection =
+  | {
+      readonly kind: 'injected'
+      readonly pod: Pod
+      /** What the pod said and no longer has; for the person who applied it. */
+      readonly warnings: readonly string[]
+    }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
+
+/**
+ * A pod with everything that governs it, or every reason why that cannot be. What a pod leaves open is closed; what it
+ * asks for against being governed is refused. A second pass over the result changes nothing.
+ */
+export function inject(given: Pod, gateway: InjectGateway, options: InjectOptions): Injection {
+  const pod = withoutSidecar(given)
+  const proxyUid = keptUid(given, options) ?? freeUid(pod, options.freshUid)
+  const keepsToken = keepsApiToken(pod, gateway.spec.agents?.allowServiceAccountToken === true)
+  const bare = keepsToken ? pod : withoutApiToken(pod)
+  const refusals = refusePod(bare, gateway, proxyUid)
+  if (refusals.length > 0) return { kind: 'refused', refusals }
+  const agent = agentName(given.metadata)
+  const { interception } = gateway.spec
+  const governed = mapContainers(hardenPod(bare), (container) =>
+    withTrustMount(withClientVariables(container, interception)),
+  )
+  return {
+    kind: 'injected',
+    pod: {
+      ...governed,
+      metadata: markedMetadata(given, { gateway, agent, proxyUid }),
+      spec: {
+        ...governed.spec,
+        initContainers: [
+          ...sidecarContainers({ gateway, agent, proxyUid, options }),
+          ...(governed.spec.initContainers ?? []),
+        ],
+        volumes: [...(governed.spec.volumes ?? []), ...sidecarVolumes(gateway, options)],
+      },
+    },
+    warnings: warningsOf(bare, interception),
+  }
+}
+
+/** True for a pod that an injector has been at, going by what it says. */
+export function isMarked({ metadata }: Pod): boolean {
+  return metadata.annotations?.[ANNOTATIONS.injected] !== undefined
+}
+
+/**
+ * The pod as its author wrote it, so that a second pass refuses and adds the same as the first. Only a pod that says it
+ * was injected is read like that: in any other our names are taken, and that is refused.
+ */
+function withoutSidecar(pod: Pod): Pod {
+  if (!isMarked(pod)) return pod
+  const { initContainers, volumes } = pod.spec
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      ...(initContainers && {
+        initContainers: initContainers.filter(({ name }) => !RESERVED_CONTAINERS.has(name)),
+      }),
+      ...(volumes && { volumes: volumes.filter(({ name }) => !RESERVED_VOLUMES.has(name)) }),
+    },
+  }
+}
+
+function keptUid(pod: Pod, { keepsUid }: InjectOptions): number | null {
+  const uid = Number(pod.metadata.annotations?.[ANNOTATIONS.proxyUid])
+  const isPossible =
+    isMarked(pod) && Number.isInteger(uid) && uid >= PROXY_UIDS.first && uid <= PROXY_UIDS.last
+  return isPossible && keepsUid(uid) ? uid : null
+}
+
+/** The next one that no container of the pod has asked for. */
+function freeUid(pod: Pod, freshUid: number): number {
+  const taken = new Set([
+    pod.spec.securityContext?.runAsUser,
+    ...everyContainer(pod).map(({ container }) => container.securityContext?.runAsUser),
+  ])
+  let uid = freshUid
+  while (taken.has(uid)) uid = uid === PROXY_UIDS.last ? PROXY_UIDS.first : uid + 1
+  return uid
+}
+
+function markedMetadata(
+  { metadata }: Pod,
+  { gateway, agent, proxyUid }: { gateway: InjectGateway; agent: string; proxyUid: number },
+): Pod['metadata'] {
+  const { interception, hardening } = gateway.spec
+  const reference = `${gateway.namespace}/${gateway.name}`
+  const done = { gateway: reference, agent, interception, hardening }
+  return {
+    ...metadata,
+    labels: {
+      ...metadata.labels,
+      [INJECT_LABEL]: 'injected',
+      [LAYER_LABEL]: interception === 'transparent' ? 'Captured' : 'Cooperative',
+    },
+    annotations: {
+      ...metadata.annotations,
+      [ANNOTATIONS.gateway]: metadata.annotations?.[ANNOTATIONS.gateway] || reference,
+      [ANNOTATIONS.agent]: agent,
+      [ANNOTATIONS.injected]: JSON.stringify(done),
+      [ANNOTATIONS.proxyUid]: String(proxyUid),
+    },
+  }
+}
+
+function warningsOf(pod: Pod, interception: 'transparent' | 'proxyEnv'): readonly string[] {
+  return everyContainer(pod).flatMap(({ path, container }) => variableWarnings(container, path, interception))
+}

@@ -1,0 +1,156 @@
+import { VOLUMES } from '../capture/pod-contract.ts'
+import type { Container } from './pod.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { refuseSecurity } from './refuse-security.ts'
+import { RESERVED_CONTAINERS, RESERVED_PORTS, RESERVED_VOLUMES } from './reserved.ts'
+
+/** Capabilities that a governed container may keep: the one that PodSecurity `restricted` allows. */
+export const ALLOWED_CAPABILITIES: readonly string[] = ['NET_BIND_SERVICE']
+
+type Check = (container: Container, path: string, proxyUid: number) => readonly Refusal[]
+
+const CHECKS: readonly Check[] = [
+  reservedName,
+  privileges,
+  addedCapabilities,
+  security,
+  hostPorts,
+  probeHosts,
+  mounts,
+  debugTarget,
+]
+
+/** Everything in one container that contradicts being governed. `proxyUid`: the uid that the pod's proxy will have. */
+export function refuseContainer(container: Container, path: string, proxyUid: number): readonly Refusal[] {
+  return CHECKS.flatMap((check) => check(container, path, proxyUid))
+}
+
+function reservedName({ name }: Container, path: string): readonly Refusal[] {
+  if (!RESERVED_CONTAINERS.has(name)) return []
+  return [
+    refusal(`${path}.name`, `${name} is the name of a container that is injected`, 'rename the container'),
+  ]
+}
+
+function security({ securityContext }: Container, path: string, proxyUid: number): readonly Refusal[] {
+  return refuseSecurity(securityContext, `${path}.securityContext`, proxyUid)
+}
+
+function privileges({ securityContext }: Container, path: string): readonly Refusal[] {
+  const field = (name: string) => `${path}.securityContext.${name}`
+  const isMasked = (securityContext?.procMount ?? 'Default') === 'Default'
+  return [
+    ...(securityContext?.privileged === true
+      ? [
+          refusal(
+            field('privileged'),
+            'a privileged container can undo the capture',
+            'remove it or set false',
+          ),
+        ]
+      : []),
+    ...(securityContext?.allowPrivilegeEscalation === true
+      ? [
+          refusal(
+            field('allowPrivilegeEscalation'),
+            "true lets a process become the proxy's user",
+            'remove it or set false',
+          ),
+        ]
+      : []),
+    ...(isMasked ? [] : [refusal(field('procMount'), 'unmasks /proc', 'remove it or set Default')]),
+  ]
+}
+
+function addedCapabilities({ securityContext }: Container, path: string): readonly Refusal[] {
+  return (securityContext?.capabilities?.add ?? []).flatMap((name, at) =>
+    ALLOWED_CAPABILITIES.includes(name)
+      ? []
+      : [
+          refusal(
+            `${path}.securityContext.capabilities.add[${at}]`,
+            `${name} could be used to undo or pass by the capture`,
+            `remove it; only ${ALLOWED_CAPABILITIES.join(', ')} may be added`,
+          ),
+        ],
+  )
+}
+
+function hostPorts({ ports = [] }: Container, path: string): readonly Refusal[] {
+  return ports.flatMap(({ containerPort, hostPort }, at) => [
+    ...(hostPort === undefined || hostPort === 0
+      ? []
+      : [
+          refusal(`${path}.ports[${at}].hostPort`, 'opens a port of the node', 'remove it and use a Service'),
+        ]),
+    ...(RESERVED_PORTS.has(containerPort)
+      ? [
+          refusal(
+            `${path}.ports[${at}].containerPort`,
+            `${containerPort} is a port of the proxy in this pod`,
+            'listen on another port',
+          ),
+        ]
+      : []),
+  ])
+}
+
+/** The kubelet sends these requests from the node, past every capture. */
+function probeHosts(container: Container, path: string): readonly Refusal[] {
+  const actions = {
+    startupProbe: container.startupProbe,
+    readinessProbe: container.readinessProbe,
+    livenessProbe: container.livenessProbe,
+    'lifecycle.postStart': container.lifecycle?.postStart,
+    'lifecycle.preStop': container.lifecycle?.preStop,
+  }
+  return Object.entries(actions).flatMap(([name, action]) =>
+    (['httpGet', 'tcpSocket'] as const).flatMap((kind) =>
+      action?.[kind]?.host
+        ? [
+            refusal(
+              `${path}.${name}.${kind}.host`,
+              'makes the node send a request elsewhere than to this pod',
+              'remove it: without it the pod itself is asked',
+            ),
+          ]
+        : [],
+    ),
+  )
+}
+
+function mounts({ volumeMounts = [] }: Container, path: string): readonly Refusal[] {
+  return volumeMounts.flatMap(({ name, mountPath, readOnly }, at) => {
+    const isTrust = name === VOLUMES.trust.name && readOnly === true && mountPath === VOLUMES.trust.path
+    if (RESERVED_VOLUMES.has(name) && !isTrust)
+      return [
+        refusal(`${path}.volumeMounts[${at}].name`, `${name} belongs to the proxy alone`, 'remove the mount'),
+      ]
+    if (!isTrust && isBelow(mountPath, VOLUMES.trust.path))
+      return [
+        refusal(
+          `${path}.volumeMounts[${at}].mountPath`,
+          `would hide ${VOLUMES.trust.path}, where the certificates are put`,
+          'mount it elsewhere',
+        ),
+      ]
+    return []
+  })
+}
+
+function debugTarget({ targetContainerName }: Container, path: string): readonly Refusal[] {
+  if (targetContainerName === undefined || !RESERVED_CONTAINERS.has(targetContainerName)) return []
+  return [
+    refusal(
+      `${path}.targetContainerName`,
+      `would look into the processes of ${targetContainerName}`,
+      'name a container of the agent',
+    ),
+  ]
+}
+
+/** The same folder, one inside it, or one around it. */
+function isBelow(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((path) => `${path.replace(/\/+$/, '')}/`)
+  return first !== undefined && second !== undefined && (first.startsWith(second) || second.startsWith(first))
+}

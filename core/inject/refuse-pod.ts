@@ -1,0 +1,197 @@
+import { ANNOTATIONS, PROBE_PORTS, TOKEN_AUDIENCE } from '../capture/pod-contract.ts'
+import type { InjectGateway } from './options.ts'
+import type { Container, Pod, Volume } from './pod.ts'
+import { annotationField, type Refusal } from './refusal.ts'
+import { refuseContainer } from './refuse-container.ts'
+import { refuseSecurity } from './refuse-security.ts'
+import { everyContainer, RESERVED_VOLUMES } from './reserved.ts'
+
+/** Kinds of volumes that a governed pod may have: those of PodSecurity `restricted`, and images. */
+export const ALLOWED_VOLUMES: readonly string[] = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'image',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+]
+
+/** The safe ones of PodSecurity `baseline`. */
+export const ALLOWED_SYSCTLS: readonly string[] = [
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.ip_local_reserved_ports',
+  'net.ipv4.ip_unprivileged_port_start',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.tcp_fin_timeout',
+  'net.ipv4.tcp_keepalive_intvl',
+  'net.ipv4.tcp_keepalive_probes',
+  'net.ipv4.tcp_keepalive_time',
+  'net.ipv4.tcp_rmem',
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.tcp_wmem',
+]
+
+const HOST_SWITCHES = {
+  hostNetwork: "the pod would use the node's network, where nothing is captured",
+  hostPID: 'the pod would see every process of the node',
+  hostIPC: "the pod would share the node's memory segments",
+  shareProcessNamespace: "the agent would see the proxy's processes and files",
+} as const
+
+/**
+ * Everything in a pod that contradicts being governed, in the order of its fields. What is merely not said is no
+ * contradiction: the injector says it. `pod` is without our own additions.
+ */
+export function refusePod(pod: Pod, gateway: InjectGateway, proxyUid: number): readonly Refusal[] {
+  return [
+    ...annotations(pod),
+    ...hostSwitches(pod),
+    ...operatingSystem(pod),
+    ...refuseSecurity(pod.spec.securityContext, 'spec.securityContext', proxyUid),
+    ...sysctls(pod),
+    ...volumes(pod, gateway),
+    ...everyContainer(pod).flatMap(({ path, container }) => refuseContainer(container, path, proxyUid)),
+    ...(gateway.spec.hardening === 'strict' ? nonRoot(pod) : []),
+  ]
+}
+
+const KNOWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATIONS))
+const AGENT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+function annotations({ metadata }: Pod): readonly Refusal[] {
+  return Object.entries(metadata.annotations ?? {}).flatMap(([name, value]) => {
+    const field = annotationField(name)
+    if (name === ANNOTATIONS.agent && !AGENT_NAME.test(value))
+      return [
+        {
+          field,
+          problem: `${JSON.stringify(value)} is no agent name`,
+          change: 'use lower-case letters, digits, - and . only',
+        },
+      ]
+    if (/^container\.apparmor\.security\.beta\.kubernetes\.io\//.test(name) && value === 'unconfined')
+      return [{ field, problem: 'is unconfined', change: 'set runtime/default or remove it' }]
+    if (!name.startsWith('chaperone.dev/') || KNOWN_ANNOTATIONS.has(name)) return []
+    return [
+      {
+        field,
+        problem: 'is not known: a pod cannot exclude ports or hosts from being governed',
+        change: 'remove it; exceptions are made in the Gateway (spec.egress)',
+      },
+    ]
+  })
+}
+
+function hostSwitches({ spec }: Pod): readonly Refusal[] {
+  return Object.entries(HOST_SWITCHES).flatMap(([name, problem]) =>
+    spec[name] === true ? [{ field: `spec.${name}`, problem, change: 'remove it or set false' }] : [],
+  )
+}
+
+function operatingSystem({ spec }: Pod): readonly Refusal[] {
+  if (spec.os === undefined || spec.os.name === 'linux') return []
+  return [
+    {
+      field: 'spec.os.name',
+      problem: `pods on ${spec.os.name} cannot be captured`,
+      change: 'run the agent on Linux',
+    },
+  ]
+}
+
+function sysctls({ spec }: Pod): readonly Refusal[] {
+  return (spec.securityContext?.sysctls ?? []).flatMap(({ name, value }, at) => {
+    const field = `spec.securityContext.sysctls[${at}]`
+    if (!ALLOWED_SYSCTLS.includes(name))
+      return [{ field: `${field}.name`, problem: `${name} is not a safe sysctl`, change: 'remove it' }]
+    const last = Number(value.trim().split(/\s+/)[1])
+    if (name !== 'net.ipv4.ip_local_port_range' || last < PROBE_PORTS.first) return []
+    return [
+      {
+        field: `${field}.value`,
+        problem: `the range reaches the ports ${PROBE_PORTS.first}-${PROBE_PORTS.last}, which the proxy's probes use`,
+        change: `end it below ${PROBE_PORTS.first}`,
+      },
+    ]
+  })
+}
+
+function volumes({ spec }: Pod, gateway: InjectGateway): readonly Refusal[] {
+  return (spec.volumes ?? []).flatMap((volume, at) => refuseVolume(volume, `spec.volumes[${at}]`, gateway))
+}
+
+function refuseVolume(volume: Volume, path: string, gateway: InjectGateway): readonly Refusal[] {
+  if (RESERVED_VOLUMES.has(volume.name))
+    return [
+      {
+        field: `${path}.name`,
+        problem: `${volume.name} is the name of a volume that is injected`,
+        change: 'rename the volume',
+      },
+    ]
+  const forbidden = Object.keys(volume).find((key) => key !== 'name' && !ALLOWED_VOLUMES.includes(key))
+  if (forbidden !== undefined)
+    return [
+      {
+        field: `${path}.${forbidden}`,
+        problem: `volumes of the kind ${forbidden} reach out of the pod`,
+        change: `use one of ${ALLOWED_VOLUMES.join(', ')}`,
+      },
+    ]
+  return projectedTokens(volume, path, gateway)
+}
+
+function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): readonly Refusal[] {
+  const isTokenAllowed = gateway.spec.agents?.allowServiceAccountToken === true
+  return (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
+    if (token === undefined) return []
+    const field = `${path}.projected.sources[${at}].serviceAccountToken`
+    if (token.audience === TOKEN_AUDIENCE)
+      return [
+        {
+          field: `${field}.audience`,
+          problem: 'with this token the agent could speak as its own proxy',
+          change: 'choose another audience',
+        },
+      ]
+    if (token.audience !== undefined && token.audience !== '') return []
+    if (isTokenAllowed) return []
+    return [
+      {
+        field,
+        problem: 'is a token for the Kubernetes API, which this Gateway does not allow its agents',
+        change: 'name the audience it is for, or set spec.agents.allowServiceAccountToken on the Gateway',
+      },
+    ]
+  })
+}
+
+function nonRoot(pod: Pod): readonly Refusal[] {
+  const inherited = pod.spec.securityContext
+  return everyContainer(pod).flatMap(({ path, container }) => {
+    const isSaid = container.securityContext?.runAsNonRoot ?? inherited?.runAsNonRoot
+    const uid = container.securityContext?.runAsUser ?? inherited?.runAsUser
+    return isSaid === true && uid !== 0 ? [] : [strictRefusal(container, path, uid)]
+  })
+}
+
+function strictRefusal(container: Container, path: string, uid: number | undefined): Refusal {
+  if (uid === 0)
+    return {
+      field:
+        container.securityContext?.runAsUser === 0
+          ? `${path}.securityContext.runAsUser`
+          : 'spec.securityContext.runAsUser',
+      problem: 'is root, and the Gateway demands hardening: strict',
+      change: 'choose a uid above 0',
+    }
+  return {
+    field: `${path}.securityContext.runAsNonRoot`,
+    problem: 'is not true, and the Gateway demands hardening: strict',
+    change: 'set it to true here or in spec.securityContext',
+  }
+}

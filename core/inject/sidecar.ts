@@ -1,0 +1,163 @@
+import {
+  CONTAINERS,
+  HEALTH_PATHS,
+  POD_PORTS,
+  PROXY_ENV,
+  RULE_SETTER,
+  RULE_SETTER_UID,
+  VOLUMES,
+} from '../capture/pod-contract.ts'
+import type { InjectGateway, InjectOptions } from './options.ts'
+import type { Container, VolumeMount } from './pod.ts'
+
+export type SidecarFacts = {
+  readonly gateway: InjectGateway
+  readonly agent: string
+  readonly proxyUid: number
+  readonly options: InjectOptions
+}
+
+/** Half of the memory-backed volume that the journal lies in. */
+const JOURNAL_MAX_BYTES = 32 * 1024 * 1024
+const RULES_RESOURCES = {
+  limits: { memory: '64Mi' },
+  requests: { cpu: '10m', memory: '16Mi' },
+}
+const PROXY_RESOURCES = {
+  limits: { memory: '384Mi' },
+  requests: { cpu: '25m', memory: '96Mi' },
+}
+/** What the API server would add; said here, so that a second pass over a stored pod finds nothing to change. */
+const DEFAULTS = { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' }
+
+/**
+ * Our containers, in the order in which they must start before any other: the rules first, then the proxy as a
+ * native sidecar. `proxyEnv` has no rules.
+ */
+export function sidecarContainers(facts: SidecarFacts): readonly Container[] {
+  const isTransparent = facts.gateway.spec.interception === 'transparent'
+  return [...(isTransparent ? [ruleSetter(facts)] : []), proxy(facts)]
+}
+
+function ruleSetter({ proxyUid, options: { images } }: SidecarFacts): Container {
+  const { program, file, uidDefine } = RULE_SETTER
+  return {
+    name: CONTAINERS.rules,
+    image: images.rules,
+    imagePullPolicy: images.pullPolicy,
+    command: [program, '-D', `${uidDefine}=${proxyUid}`, '-f', file],
+    resources: RULES_RESOURCES,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      runAsGroup: RULE_SETTER_UID,
+      runAsNonRoot: true,
+      runAsUser: RULE_SETTER_UID,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    ...DEFAULTS,
+  }
+}
+
+function proxy(facts: SidecarFacts): Container {
+  const { proxyUid, gateway, options } = facts
+  const { images } = options
+  return {
+    name: CONTAINERS.proxy,
+    image: images.proxy,
+    imagePullPolicy: images.pullPolicy,
+    ...(images.proxyCommand.length > 0 && { command: [...images.proxyCommand] }),
+    restartPolicy: 'Always',
+    env: environment(facts),
+    ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
+    // The first snapshot may take 30 s, a slow node some more; then the kubelet starts over.
+    startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 90 }),
+    readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
+    resources: gateway.spec.sidecar?.resources ?? PROXY_RESOURCES,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      runAsGroup: proxyUid,
+      runAsNonRoot: true,
+      runAsUser: proxyUid,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [...proxyMounts(facts)],
+    ...DEFAULTS,
+  }
+}
+
+function environment({ gateway, agent, options }: SidecarFacts): Container['env'] {
+  const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
+  return [
+    variable(PROXY_ENV.role, 'pod'),
+    variable(PROXY_ENV.interception, gateway.spec.interception),
+    variable(PROXY_ENV.gateway, `${gateway.namespace}/${gateway.name}`),
+    variable(PROXY_ENV.agent, agent),
+    field(PROXY_ENV.podName, 'metadata.name'),
+    field(PROXY_ENV.podNamespace, 'metadata.namespace'),
+    field(PROXY_ENV.podUid, 'metadata.uid'),
+    field(PROXY_ENV.serviceAccount, 'spec.serviceAccountName'),
+    variable(PROXY_ENV.tokenFile, `${token.path}/${token.file}`),
+    variable(PROXY_ENV.controlPlaneUrl, options.controlPlane.url),
+    ...(options.controlPlane.hasOwnAuthority
+      ? [variable(PROXY_ENV.controlPlaneCaFile, `${controlPlane.path}/${controlPlane.file}`)]
+      : []),
+    variable(PROXY_ENV.adminSocket, `${admin.path}/${admin.file}`),
+    variable(PROXY_ENV.trustDir, trust.path),
+    ...(hasExtraTrust(gateway)
+      ? [variable(PROXY_ENV.extraCaFile, `${extraTrust.path}/${extraTrust.file}`)]
+      : []),
+    variable('DATA_DIR', data.path),
+    variable('JOURNAL_MAX_BYTES', String(JOURNAL_MAX_BYTES)),
+    variable('LOG_LEVEL', options.logLevel),
+    // Whatever an image brings along must not reach the runtime of the proxy.
+    variable('NODE_OPTIONS', ''),
+  ]
+}
+
+function proxyMounts({ gateway, options }: SidecarFacts): readonly VolumeMount[] {
+  const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
+  return [
+    { name: token.name, mountPath: token.path, readOnly: true },
+    { name: admin.name, mountPath: admin.path },
+    { name: data.name, mountPath: data.path },
+    { name: trust.name, mountPath: trust.path },
+    ...(options.controlPlane.hasOwnAuthority
+      ? [{ name: controlPlane.name, mountPath: controlPlane.path, readOnly: true }]
+      : []),
+    ...(hasExtraTrust(gateway)
+      ? [{ name: extraTrust.name, mountPath: extraTrust.path, readOnly: true }]
+      : []),
+  ]
+}
+
+export function hasExtraTrust(gateway: InjectGateway): boolean {
+  return gateway.spec.trust?.extraSecretRef !== undefined
+}
+
+function probe(
+  path: string,
+  { periodSeconds, failureThreshold }: { readonly periodSeconds: number; readonly failureThreshold: number },
+) {
+  return {
+    httpGet: { path, port: POD_PORTS.health, scheme: 'HTTP' },
+    periodSeconds,
+    failureThreshold,
+    successThreshold: 1,
+    timeoutSeconds: 2,
+  }
+}
+
+/** The API server leaves out an empty value when it stores a pod. */
+function variable(name: string, value: string) {
+  return value === '' ? { name } : { name, value }
+}
+
+function field(name: string, fieldPath: string) {
+  return { name, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } }
+}

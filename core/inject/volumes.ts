@@ -1,0 +1,54 @@
+import { TOKEN_AUDIENCE, TOKEN_TTL_S, VOLUMES } from '../capture/pod-contract.ts'
+import type { InjectGateway, InjectOptions } from './options.ts'
+import type { Container, Volume } from './pod.ts'
+
+/** Octal 0644: the kubelet narrows a token further where it can. */
+const READABLE = 420
+
+/** What our containers mount; the agent's containers mount `trust` alone, read-only. */
+export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): readonly Volume[] {
+  const { token, admin, data, trust, controlPlane, extraTrust } = VOLUMES
+  const extra = gateway.spec.trust?.extraSecretRef
+  return [
+    {
+      name: token.name,
+      projected: {
+        defaultMode: READABLE,
+        sources: [
+          {
+            serviceAccountToken: {
+              audience: TOKEN_AUDIENCE,
+              expirationSeconds: TOKEN_TTL_S,
+              path: token.file,
+            },
+          },
+        ],
+      },
+    },
+    { name: admin.name, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    { name: data.name, emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } },
+    { name: trust.name, emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
+    ...(options.controlPlane.hasOwnAuthority
+      ? [{ name: controlPlane.name, configMap: fromKey({ name: controlPlane.name }, controlPlane.file) }]
+      : []),
+    ...(extra === undefined
+      ? []
+      : [
+          {
+            name: extraTrust.name,
+            secret: fromKey({ secretName: extra.name }, extra.key, extraTrust.file),
+          },
+        ]),
+  ]
+}
+
+/** The container with the certificates in its reach. */
+export function withTrustMount(container: Container): Container {
+  const { name, path } = VOLUMES.trust
+  const others = (container.volumeMounts ?? []).filter((mount) => mount.name !== name)
+  return { ...container, volumeMounts: [...others, { name, mountPath: path, readOnly: true }] }
+}
+
+function fromKey<S extends Readonly<Record<string, string>>>(source: S, key: string, path = key) {
+  return { ...source, defaultMode: READABLE, items: [{ key, path }] }
+}

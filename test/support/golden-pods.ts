@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { GatewaySpec } from '../../core/crd/schemas.ts'
+import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
+import { inject } from '../../core/inject/inject.ts'
+import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
+import { PodSchema } from '../../core/inject/pod.ts'
+
+/** One shape of pod that tenants bring: `expect` is what becomes of it. */
+export type GoldenPod = {
+  readonly name: string
+  readonly says: string
+  readonly namespaceLabels?: Readonly<Record<string, string>>
+  /** Fields of the Gateway `team/main`. */
+  readonly gateway?: Partial<GatewaySpec>
+  readonly keepsUid?: true
+  readonly pod: unknown
+  readonly expect: Expected
+}
+
+export type Expected =
+  | { readonly injected: unknown; readonly warnings: readonly string[] }
+  | { readonly refused: readonly string[] }
+  | { readonly ungoverned: true }
+
+const FOLDER = new URL('../golden/pods/', import.meta.url)
+
+export function goldenPods(): readonly GoldenPod[] {
+  return readdirSync(FOLDER)
+    .sort()
+    .map((file) => ({
+      name: file.replace(/\.json$/, ''),
+      ...(JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Omit<GoldenPod, 'name'>),
+    }))
+}
+
+export function gateway(namespace: string, name: string, spec: Partial<GatewaySpec> = {}): InjectGateway {
+  return { namespace, name, spec: { ...GatewaySpec.parse({}), ...spec } }
+}
+
+/** `team/main` as wanted, `platform/shared` that invites `team`, and `platform/closed` that does not. */
+export function gatewayLookup(spec: Partial<GatewaySpec> = {}): GatewayLookup {
+  const invitation = { permissions: [], policies: [], connectors: [], agents: ['team'] }
+  const all = [
+    gateway('team', 'main', spec),
+    gateway('platform', 'shared', { allowedNamespaces: invitation }),
+    gateway('platform', 'closed'),
+  ]
+  return {
+    gatewayOf: (namespace, name) => all.find((each) => each.namespace === namespace && each.name === name),
+    gatewaysIn: (namespace) => all.filter((each) => each.namespace === namespace),
+  }
+}
+
+export const INJECT_OPTIONS: InjectOptions = {
+  namespace: 'team',
+  images: { proxy: 'chaperone:1', proxyCommand: [], rules: 'chaperone-rules:1', pullPolicy: 'IfNotPresent' },
+  controlPlane: { url: 'https://control-plane.chaperone-system.svc:8443', hasOwnAuthority: true },
+  logLevel: 'info',
+  freshUid: 1_950_000_000,
+  keepsUid: () => false,
+}
+
+/** What becomes of a shape, in the terms of the corpus. */
+export function judge(shape: Omit<GoldenPod, 'name' | 'expect'>): Expected {
+  const pod = PodSchema.parse(shape.pod)
+  const namespace = { name: 'team', labels: shape.namespaceLabels ?? {} }
+  const found = governance(pod, namespace, gatewayLookup(shape.gateway))
+  if (found.kind === 'none') return { ungoverned: true }
+  if (found.kind === 'refused') return { refused: found.refusals.map(({ field }) => field) }
+  const options = { ...INJECT_OPTIONS, keepsUid: () => shape.keepsUid === true }
+  const result = inject(pod, found.gateway, options)
+  return result.kind === 'injected'
+    ? { injected: result.pod, warnings: result.warnings }
+    : { refused: result.refusals.map(({ field }) => field) }
+}
