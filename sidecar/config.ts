@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
 
 export type GatewayConfig = {
   readonly host: string
@@ -14,6 +15,24 @@ export type GatewayConfig = {
   readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
   readonly journalMaxBytes: number
   readonly logLevel: string
+  /** Set in a pod, where the gateway is the sidecar of one agent. */
+  readonly pod: PodConfig | null
+}
+
+/** What the injector says of the pod that this sidecar belongs to. */
+export type PodConfig = {
+  readonly interception: 'transparent' | 'proxyEnv'
+  /** `namespace/name` of the Gateway. */
+  readonly gateway: string
+  /** `namespace/name`: everything that leaves the pod is this agent's. */
+  readonly agent: string
+  readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string }
+  readonly serviceAccount: string
+  /** Null: the public roots. */
+  readonly controlPlaneCaFile: string | null
+  readonly adminSocket: string
+  readonly trustDir: string
+  readonly extraCaFile: string | null
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -38,7 +57,42 @@ export function readConfig(env: Env): GatewayConfig {
     },
     journalMaxBytes: journalMaxBytes(env),
     logLevel: logLevel(env),
+    pod: podConfig(env),
   }
+}
+
+function podConfig(env: Env): PodConfig | null {
+  const role = text(env, PROXY_ENV.role)
+  if (role === null) return null
+  if (role !== 'pod') throw new Error(`ROLE is "${role}": set it to pod, or leave it out`)
+  const namespace = injected(env, PROXY_ENV.podNamespace)
+  const agent = injected(env, PROXY_ENV.agent)
+  return {
+    interception: interception(env),
+    gateway: qualified(injected(env, PROXY_ENV.gateway), namespace),
+    agent: qualified(agent, namespace),
+    pod: { name: injected(env, PROXY_ENV.podName), namespace, uid: injected(env, PROXY_ENV.podUid) },
+    serviceAccount: injected(env, PROXY_ENV.serviceAccount),
+    controlPlaneCaFile: text(env, PROXY_ENV.controlPlaneCaFile),
+    adminSocket: text(env, PROXY_ENV.adminSocket) ?? join(VOLUMES.admin.path, VOLUMES.admin.file),
+    trustDir: text(env, PROXY_ENV.trustDir) ?? VOLUMES.trust.path,
+    extraCaFile: text(env, PROXY_ENV.extraCaFile),
+  }
+}
+
+function interception(env: Env): PodConfig['interception'] {
+  const value = text(env, PROXY_ENV.interception) ?? 'transparent'
+  if (value === 'transparent' || value === 'proxyEnv') return value
+  throw new Error(`INTERCEPTION is "${value}": set it to transparent or proxyEnv`)
+}
+
+function injected(env: Env, name: string): string {
+  return required(env, name, 'what the injector puts there: this program is started by it in a pod')
+}
+
+/** In a cluster everything is named `namespace/name`; a name alone is of the pod's own namespace. */
+function qualified(name: string, namespace: string): string {
+  return name.includes('/') ? name : `${namespace}/${name}`
 }
 
 /** True for addresses that only this machine reaches. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { POD_PORTS } from '../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { LIMITS } from '../core/wire/limits.ts'
@@ -14,7 +15,8 @@ import { stateRoutes } from './admin/routes-state.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
 import { createView } from './admin/view.ts'
 import { systemClock } from './clock.ts'
-import { type GatewayConfig, isLoopback } from './config.ts'
+import { type GatewayConfig, isLoopback, type PodConfig } from './config.ts'
+import type { ClientDeps } from './control/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { createExecutor } from './control/execute.ts'
 import { createKillState } from './control/kill-state.ts'
@@ -25,13 +27,16 @@ import { createEvents } from './events.ts'
 import { createIds } from './ids.ts'
 import { Journal } from './journal/journal.ts'
 import { lockDataDir } from './journal/lock.ts'
+import type { FrontDeps } from './listener/deps.ts'
 import { createFront, type Front } from './listener/front.ts'
 import { createMetrics } from './metrics.ts'
 import { createAdmit } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
+import { openPod, type Pod, podCalls } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
+import { writeTrustFolder } from './tls/trust-folder.ts'
 import { createDialer } from './upstream/dial.ts'
 import { createUpstream } from './upstream/http.ts'
 
@@ -54,22 +59,26 @@ const REGISTER_MS = 2_000
  * 503 until the control plane comes. Rejects with what to change when it cannot start.
  */
 export async function createGateway(config: GatewayConfig, log: Logger): Promise<Gateway> {
-  const token = await readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')
+  const readGatewayToken = () => readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')
+  // Read at once, so that a file that is missing is said before anything starts.
+  const first = await readGatewayToken()
+  const token = config.pod === null ? first : readGatewayToken
   const authority = await loadAuthority(config.ca)
   const leaf = createLeafCache(authority, { max: MAX_LEAVES })
   const core = createCore(config, { log, token, leaf })
   try {
     return await serve(config, { log, authority, leaf, core })
   } catch (error) {
-    await shutDown({ ...core, front: null, log })
+    await shutDown({ ...core, front: null, pod: null, log })
     throw error
   }
 }
 
 type Core = ReturnType<typeof createCore>
+type Made = { readonly log: Logger; readonly token: ClientDeps['token']; readonly leaf: LeafCache }
 
 /** Everything but sockets that agents reach: state, control plane, pipeline. */
-function createCore(config: GatewayConfig, given: { log: Logger; token: string; leaf: LeafCache }) {
+function createCore(config: GatewayConfig, given: Made) {
   const { log, token, leaf } = given
   const lock = lockDataDir(config.dataDir)
   const clock = systemClock
@@ -79,7 +88,7 @@ function createCore(config: GatewayConfig, given: { log: Logger; token: string; 
   const recent = createRecent()
   const events = createEvents({ metrics, recent, log })
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
-  const address = { url: '' }
+  const address: Address = { url: '', conditions: () => [] }
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),
     processId: newId('process'),
@@ -93,8 +102,9 @@ function createCore(config: GatewayConfig, given: { log: Logger; token: string; 
   })
   const control: ControlPlane = createControlPlane({
     ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
+    ...(config.pod === null ? {} : podCalls(config.pod)),
     random: Math.random,
-    status: () => view.report(address.url),
+    status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => preMint(leaf, snapshot),
     execute: (order) => execute(order),
   })
@@ -125,10 +135,13 @@ type Served = {
   readonly core: Core
 }
 
+/** What is known only once the gateway listens. */
+type Address = { url: string; conditions: Pod['conditions'] }
+
 async function serve(config: GatewayConfig, { log, authority, leaf, core }: Served): Promise<Gateway> {
   const { control, uploader, ports } = core
   const internalToken = await loadOrCreateToken(config.internalTokenFile)
-  const front: Front = createFront({
+  const listener: FrontDeps = {
     ...{ leaf, log },
     handle: core.handle,
     admit: createAdmit(ports),
@@ -139,14 +152,21 @@ async function serve(config: GatewayConfig, { log, authority, leaf, core }: Serv
       idleTimeoutMs: LIMITS.idleTimeoutMs,
       headTimeoutMs: HEAD_TIMEOUT_MS,
     },
-  })
+  }
+  const front = createFront(listener)
   const agentPorts = createAgentPorts({ file: join(config.dataDir, 'ports.json'), front, log })
   const api = createInternalApi({
     token: internalToken,
-    isLoopbackOnly: isLoopback(config.host),
+    isLoopbackOnly: config.pod !== null || isLoopback(config.host),
     routes: routesOf(core, { agentPorts, caPem: authority.caPem }),
     log,
   })
+  const closeAll = (pod: Pod | null): Promise<void> => shutDown({ ...core, front, pod, log })
+  if (config.pod !== null) {
+    const { trustDir, extraCaFile } = config.pod
+    await writeTrustFolder({ dir: trustDir, caPem: authority.caPem, extraFile: extraCaFile })
+    return serveInPod(config.pod, { core, front, listener, log, closeAll })
+  }
   const port = await front.listen(config.port, config.host)
   core.address.url = `http://${config.host}:${port}`
   await agentPorts.reopen()
@@ -154,12 +174,45 @@ async function serve(config: GatewayConfig, { log, authority, leaf, core }: Serv
   uploader.start()
   await control.waits.until(() => control.snapshots.current() !== null, FIRST_SNAPSHOT_MS)
   log.info({ port, snapshot: control.snapshots.current()?.version ?? null }, 'gateway listens')
+  return { port, close: once(() => closeAll(null)) }
+}
+
+type InPod = {
+  readonly core: Core
+  readonly front: Front
+  readonly listener: FrontDeps
+  readonly log: Logger
+  readonly closeAll: (pod: Pod | null) => Promise<void>
+}
+
+/** The kubelet asks when the agent may start, so nothing is waited for here. */
+async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
+  const { core, front, listener, log, closeAll } = given
+  const { control, uploader, view, metrics, ports, address } = core
+  control.start()
+  uploader.start()
+  const pod = await openPod({
+    ...{ config, front, listener, log },
+    snapshot: control.snapshots.current,
+    health: view.health,
+    scrape: () => metrics.scrape(view.gauges()),
+    monotonicMs: ports.clock.monotonicMs,
+    onChange: control.reportStatus,
+  }).catch(async (error: unknown) => {
+    await front.close(0)
+    throw error
+  })
+  address.conditions = pod.conditions
+  log.info({ agent: config.agent, interception: config.interception }, 'sidecar listens')
+  return { port: POD_PORTS.health, close: once(() => closeAll(pod)) }
+}
+
+function once(close: () => Promise<void>): () => Promise<void> {
   let closing: Promise<void> | null = null
-  const close = () => {
-    closing ??= shutDown({ ...core, front, log })
+  return () => {
+    closing ??= close()
     return closing
   }
-  return { port, close }
 }
 
 /** Spec 4.2, all of it. */
@@ -197,11 +250,13 @@ function preMint(leaf: LeafCache, { hosts }: Snapshot): void {
 
 type Running = Pick<Core, 'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live'> & {
   readonly front: Front | null
+  readonly pod: Pod | null
   readonly log: Logger
 }
 
 async function shutDown({
   front,
+  pod,
   control,
   uploader,
   upstream,
@@ -213,6 +268,7 @@ async function shutDown({
   control.close()
   const stopping = new ChaperoneError('not_ready', { detail: 'The gateway is stopping.', retryAfterS: 2 })
   control.holds.failAll(stopping)
+  await pod?.close()
   await front?.close(CLOSE_GRACE_MS)
   live.abortAll(stopping)
   await uploader.close(LAST_UPLOAD_MS)

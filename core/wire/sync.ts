@@ -229,6 +229,8 @@ export const StatusBody = z.object({
   agents: z.number().int(),
   uptime_seconds: z.number(),
   journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
+  /** Error conditions of this process that are true now, in the words of a Gateway's status. */
+  conditions: z.array(z.enum(['BypassDetected'])).max(8).optional(),
 })
 
 /**

@@ -1,4 +1,5 @@
-import { Agent, request } from 'undici'
+import { readFile } from 'node:fs/promises'
+import { Agent, buildConnector, request } from 'undici'
 import { PROCESS_HEADER } from '../../core/wire/sync.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
@@ -12,22 +13,42 @@ export type ControlClient = {
   close(): Promise<void>
 }
 
-export type ClientDeps = { readonly url: string; readonly token: string; readonly processId: string }
+export type ClientDeps = {
+  readonly url: string
+  /** Asked for every call: a projected token is replaced while the process runs. */
+  readonly token: string | (() => Promise<string>)
+  readonly processId: string
+  /** Further headers of every call: which pod speaks. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** PEM file with the only authorities that may vouch for the control plane; read for every connection. */
+  readonly caFile?: string | null
+  /** Told the token that a stream is opened with: what arrives on it is signed with that one. */
+  readonly onStream?: (token: string) => void
+}
 
 const DEFAULT_TIMEOUT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 3_000
 
-export function createControlClient({ url, token, processId }: ClientDeps): ControlClient {
-  const base = url.replace(/\/+$/, '')
+export function createControlClient(deps: ClientDeps): ControlClient {
+  const { token, processId, caFile = null } = deps
+  const base = deps.url.replace(/\/+$/, '')
+  const connect = caFile === null ? { timeout: CONNECT_TIMEOUT_MS } : connectorFor(caFile)
   // The stream has a connection of its own, so that it never waits behind a batch of records.
-  const calls = new Agent({ connections: 8, connectTimeout: 3_000, keepAliveTimeout: 10_000 })
-  const streams = new Agent({ connectTimeout: 3_000, bodyTimeout: 0, headersTimeout: 10_000 })
-  const headers = { authorization: `Bearer ${token}`, [PROCESS_HEADER]: processId }
+  const calls = new Agent({ connections: 8, connect, keepAliveTimeout: 10_000 })
+  const streams = new Agent({ connect, bodyTimeout: 0, headersTimeout: 10_000 })
+  const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
+  const headersFor = (bearer: string) => ({
+    ...deps.headers,
+    authorization: `Bearer ${bearer}`,
+    [PROCESS_HEADER]: processId,
+  })
 
   const call = async (
     method: 'GET' | 'POST',
     path: string,
     options: { readonly body: string | null; readonly timeoutMs: number },
   ): Promise<ControlReply> => {
+    const headers = headersFor(await readToken())
     const reply = await request(base + path, {
       method,
       headers: options.body === null ? headers : { ...headers, 'content-type': 'application/json' },
@@ -43,12 +64,28 @@ export function createControlClient({ url, token, processId }: ClientDeps): Cont
       call('POST', path, { body: typeof body === 'string' ? body : JSON.stringify(body), timeoutMs }),
     get: (path, timeoutMs = DEFAULT_TIMEOUT_MS) => call('GET', path, { body: null, timeoutMs }),
     async open(path, signal) {
+      const bearer = await readToken()
+      deps.onStream?.(bearer)
+      const headers = headersFor(bearer)
       const reply = await request(base + path, { method: 'GET', headers, dispatcher: streams, signal })
       return { status: reply.statusCode, body: reply.body }
     },
     async close() {
       await Promise.all([calls.destroy(), streams.destroy()])
     },
+  }
+}
+
+/** Authorities are renewed while the process runs, like the token: each connection reads them anew. */
+function connectorFor(caFile: string): buildConnector.connector {
+  return (options, callback) => {
+    readFile(caFile, 'utf8').then(
+      (ca) => buildConnector({ ca, timeout: CONNECT_TIMEOUT_MS })(options, callback),
+      (cause: unknown) => {
+        const message = `CONTROL_PLANE_CA_FILE: ${caFile} cannot be read. Set it to a PEM file with the control plane's authority.`
+        callback(new Error(message, { cause }), null)
+      },
+    )
   }
 }
 

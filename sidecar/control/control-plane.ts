@@ -5,22 +5,18 @@ import { type DownMessage, type ResultBody, type StatusBody, SYNC_PATHS } from '
 import { type Clock, isoNow } from '../clock.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type Beats, createBeats } from './beats.ts'
-import { type ControlClient, createControlClient } from './client.ts'
+import { type ClientDeps, type ControlClient, createControlClient } from './client.ts'
 import { type Commands, createCommands } from './commands.ts'
 import type { Order } from './execute.ts'
 import { createHolds, type Holds } from './holds.ts'
 import type { KillState } from './kill-state.ts'
-import { createMacCheck } from './mac.ts'
+import { createMacSession } from './mac.ts'
 import { createSnapshotWaits, type SnapshotWaits } from './snapshot-waits.ts'
 import { createSnapshots, type Snapshots } from './snapshots.ts'
 import { createStatusReports } from './status.ts'
 import { createControlStream } from './stream.ts'
 
-export type ControlPlaneDeps = {
-  readonly url: string
-  /** The gateway's enrolment token. */
-  readonly token: string
-  readonly processId: string
+export type ControlPlaneDeps = Omit<ClientDeps, 'onStream'> & {
   readonly kill: KillState
   readonly clock: Clock
   readonly random: () => number
@@ -46,6 +42,8 @@ export type ControlPlane = {
   readonly commands: Commands
   /** What is forbidden because the control plane is lost. */
   leaseStep(): LeaseStep
+  /** Now rather than with the next regular report. */
+  reportStatus(): void
   start(): void
   /** Ends the stream; `client` still works until it is closed. */
   close(): void
@@ -58,8 +56,9 @@ const FAILURE_POLICY = {
 }
 
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
-  const { url, token, processId, clock, random, log } = deps
-  const client = createControlClient({ url, token, processId })
+  const { url, token, processId, headers = {}, caFile = null, clock, random, log } = deps
+  const mac = createMacSession()
+  const client = createControlClient({ url, token, processId, headers, caFile, onStream: mac.use })
   const ack = createAcks(client, log)
   const beats = createBeats(clock)
   const waits = createSnapshotWaits()
@@ -76,7 +75,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const reports = createStatusReports({ client, isConnected, status, log })
   const stream = createControlStream({
     ...{ client, controlPlaneUrl: url, beats, random, log },
-    checkMac: createMacCheck(token),
+    checkMac: mac.check,
     handlers: {
       hello({ gateway }) {
         deps.kill.setGatewayName(gateway.name)
@@ -98,6 +97,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       if (lostForMs === 0) return 'ok'
       return leaseStep(lostForMs, snapshots.current()?.gateway.failurePolicy ?? FAILURE_POLICY)
     },
+    reportStatus: reports.now,
     start: stream.start,
     close() {
       stream.close()

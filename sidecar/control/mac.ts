@@ -4,6 +4,20 @@ import { beatMacText, type DownMessage, manifestMacText } from '../../core/wire/
 /** Proves that a manifest or beat comes from whoever enrolled this gateway's token. */
 export type MacCheck = (message: Extract<DownMessage, { type: 'manifest' | 'beat' }>) => boolean
 
+/** `check` holds messages against the token that the stream at hand was opened with. */
+export type MacSession = { readonly check: MacCheck; use(token: string): void }
+
+/** Nothing is genuine before `use` was called. */
+export function createMacSession(): MacSession {
+  let check: MacCheck = () => false
+  return {
+    check: (message) => check(message),
+    use(token) {
+      check = createMacCheck(token)
+    },
+  }
+}
+
 export function createMacCheck(token: string): MacCheck {
   const key = createHash('sha256').update(`sync:${token}`).digest()
   return (message) => {

@@ -15,10 +15,16 @@ export type Front = {
   /** Opens an agent's own proxy port on loopback. Resolves with the port; rejects when the wanted one is taken. */
   openAgentPort(agent: string, port?: number): Promise<number>
   closeAgentPort(agent: string): Promise<void>
+  /** Opens one more place and leaves what arrives there to `arrive`: redirected traffic, a socket of its own. */
+  openPlace(place: Place, arrive: (arrival: Arrived) => void): Promise<void>
   /** Stops accepting, ends idle connections, lets the others finish for `graceMs`, then cuts. */
   close(graceMs: number): Promise<void>
   readonly connections: number
 }
+
+/** A port of one address, or the path of a Unix socket. */
+export type Place = { readonly port: number; readonly host: string } | { readonly path: string }
+export type Arrived = { readonly socket: Socket; readonly lifeline: Lifeline }
 
 const LOOPBACK = '127.0.0.1'
 const BUSY_BODY =
@@ -37,7 +43,7 @@ export function createFront(deps: FrontDeps): Front {
   const agents = new Map<string, AgentPort>()
   const state = { served: 0 }
 
-  function accept(socket: Socket, owner: PortOwner): void {
+  function accept(socket: Socket, arrive: (arrival: Arrived) => void): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const lifeline = lifelines.add(socket)
     if (state.served >= limits.maxConnections) {
@@ -46,17 +52,23 @@ export function createFront(deps: FrontDeps): Front {
     }
     state.served++
     socket.once('close', () => state.served--)
-    if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
-    sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
+    arrive({ socket, lifeline })
   }
 
-  async function open(owner: PortOwner, port: number, host: string): Promise<Server> {
+  function asProxy(owner: PortOwner): (arrival: Arrived) => void {
+    return ({ socket, lifeline }) => {
+      if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
+      sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
+    }
+  }
+
+  async function open(place: Place, arrive: (arrival: Arrived) => void): Promise<Server> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
-      accept(socket, owner),
+      accept(socket, arrive),
     )
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, host, 1024, resolve)
+      server.listen({ ...place, backlog: 1024 }, resolve)
     })
     server.on('error', (error) => deps.log.error({ err: error }, 'listener failed'))
     return server
@@ -67,13 +79,13 @@ export function createFront(deps: FrontDeps): Front {
       return state.served
     },
     async listen(port, host) {
-      const server = await open(null, port, host)
+      const server = await open({ port, host }, asProxy(null))
       shared.add(server)
       return portOf(server)
     },
     async openAgentPort(agent, port = 0) {
       if (agents.has(agent)) throw new Error(`the agent ${agent} already has a port`)
-      const server = await open({ agent }, port, LOOPBACK)
+      const server = await open({ port, host: LOOPBACK }, asProxy({ agent }))
       agents.set(agent, { server, lifelines: new Set() })
       return portOf(server)
     },
@@ -82,6 +94,9 @@ export function createFront(deps: FrontDeps): Front {
       agents.delete(agent)
       port?.server.close()
       for (const lifeline of port?.lifelines ?? []) lifeline.drain()
+    },
+    async openPlace(place, arrive) {
+      shared.add(await open(place, arrive))
     },
     async close(graceMs) {
       for (const server of shared) server.close()

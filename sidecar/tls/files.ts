@@ -13,7 +13,7 @@ export async function readIfPresent(path: string): Promise<string | null> {
 }
 
 /** Whole file or none, also across a crash: written beside the target, flushed, renamed. */
-export async function writeAtomically(path: string, text: string, mode: number): Promise<void> {
+export async function writeAtomically(path: string, text: string | Uint8Array, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const draft = `${path}.${randomBytes(4).toString('hex')}.tmp`
   const file = await open(draft, 'wx', mode)

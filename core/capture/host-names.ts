@@ -1,0 +1,40 @@
+import { decideUnowned } from '../decision/egress.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+
+/**
+ * Why a name is answered. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` names it. `open`: nobody
+ * names it, but the gateway lets unnamed hosts through, so it is answered when it exists. `unknown`: it is not.
+ */
+export type NameOwner = 'governed' | 'open' | 'unknown'
+
+/** Who owns a host name in this snapshot. `name` is lower case without a trailing dot. */
+export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
+  if (portsOfHost(snapshot, name).length > 0) return 'governed'
+  const listed = strict(snapshot)
+  if (decideUnowned(listed, name, 443).verdict === 'allow') return 'governed'
+  if (snapshot.gateway.egress.tcp.some(({ port }) => isOpaque(snapshot, name, port))) return 'governed'
+  return decideUnowned(snapshot, name, 443).verdict === 'allow' ? 'open' : 'unknown'
+}
+
+/** Is this host and port listed in `egress.tcp`: bytes of any protocol, joined without being read? */
+export function isOpaque(snapshot: Snapshot, host: string, port: number): boolean {
+  const { gateway } = strict(snapshot)
+  const onlyTcp = { ...snapshot, gateway: { ...gateway, egress: { ...gateway.egress, allowedHosts: [] } } }
+  return decideUnowned(onlyTcp, host, port).verdict === 'allow'
+}
+
+/** All ports on which connectors own this host; empty when none does. */
+export function portsOfHost({ hosts }: Snapshot, name: string): readonly number[] {
+  const owners = [...(hosts.exact.get(name) ?? [])]
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    owners.push(...(hosts.wildcards.get(name.slice(dot + 1)) ?? []))
+  }
+  return [...new Set(owners.flatMap(({ ports }) => ports))]
+}
+
+/** The same snapshot without its leniency: only what is listed passes. */
+function strict(snapshot: Snapshot): Snapshot {
+  const { gateway } = snapshot
+  const egress = { ...gateway.egress, unmatchedHosts: 'deny' as const }
+  return { ...snapshot, gateway: { ...gateway, level: 'full_enforce', egress } }
+}

@@ -1,0 +1,75 @@
+import { createServer, type ServerResponse } from 'node:http'
+import { HEALTH_PATHS } from '../../core/capture/pod-contract.ts'
+import type { Health } from './routes-state.ts'
+
+export type HealthServerDeps = {
+  readonly health: () => Health
+  readonly scrape: () => string
+  /** May the containers of the agent start? */
+  readonly isStarted: () => boolean
+  /** Can requests be decided, and is nothing led past us? */
+  readonly isReady: () => boolean
+}
+
+export type HealthServer = { close(): Promise<void> }
+
+/**
+ * What the kubelet and Prometheus may ask over the network, and nothing else: `/health`, `/started`, `/ready`,
+ * `/metrics`. No word of it changes anything. Serves both families where there are both.
+ */
+export async function openHealthServer(port: number, deps: HealthServerDeps): Promise<HealthServer> {
+  const server = createServer((request, response) => {
+    request.resume()
+    const path = (request.url ?? '').split('?')[0] ?? ''
+    if (request.method !== 'GET' && request.method !== 'HEAD') answer(response, 405, 'only GET\n')
+    else serve(deps, path, response)
+  })
+  server.headersTimeout = 5_000
+  server.requestTimeout = 5_000
+  server.maxConnections = 64
+  const listen = (host: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ port, host }, () => {
+        server.removeListener('error', reject)
+        resolve()
+      })
+    })
+  await listen('::').catch((error: unknown) => {
+    if (hasNoIpv6(error)) return listen('0.0.0.0')
+    throw error
+  })
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function serve(deps: HealthServerDeps, path: string, response: ServerResponse): void {
+  if (path === '/health') health(deps.health(), response)
+  else if (path === HEALTH_PATHS.started) yesOrNo(deps.isStarted(), response)
+  else if (path === HEALTH_PATHS.ready) yesOrNo(deps.isReady(), response)
+  else if (path === '/metrics') answer(response, 200, deps.scrape(), METRICS_TYPE)
+  else answer(response, 404, 'Not found\n')
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+function health(body: Health, response: ServerResponse): void {
+  answer(response, body.status === 'not_ready' ? 503 : 200, JSON.stringify(body), 'application/json')
+}
+
+function yesOrNo(isSo: boolean, response: ServerResponse): void {
+  answer(response, isSo ? 200 : 503, isSo ? 'ok\n' : 'not yet\n')
+}
+
+function answer(response: ServerResponse, status: number, body: string, type = 'text/plain'): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
+}
+
+function hasNoIpv6(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EAFNOSUPPORT'
+}

@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { Credentials, Reply } from '../pipeline/exchange.ts'
+import { EMPTY_BODY } from './body-intake.ts'
+import type { FrontDeps } from './deps.ts'
+import { Http1Connection } from './http1/connection.ts'
+import type { Lifeline } from './lifeline.ts'
+import { newExchange } from './new-exchange.ts'
+import { terminateTls } from './terminate-tls.ts'
+import { contextFor } from './tunnel.ts'
+import { handOver } from './upgrade.ts'
+
+/** A connection that is to be joined to its destination as it is, if the pipeline lets it. */
+export type Passage = {
+  readonly socket: Socket
+  readonly lifeline: Lifeline
+  readonly credentials: Credentials
+  /** What a CONNECT would have asked for. */
+  readonly authority: { readonly host: string; readonly port: number }
+  /** What the client has sent so far. */
+  readonly first: Buffer
+  /** The client speaks TLS: then a refusal can be told inside it. */
+  readonly isTls: boolean
+}
+
+/** A redirected connection that is not decrypted is the CONNECT that its client never sent: one exchange, one record. */
+export function openPassage(deps: FrontDeps, passage: Passage): void {
+  const { socket, authority } = passage
+  const target = authority.host.includes(':')
+    ? `[${authority.host}]:${authority.port}`
+    : `${authority.host}:${authority.port}`
+  const abort = new AbortController()
+  const onClose = (): void => abort.abort(new Error('the client closed the connection'))
+  socket.once('close', onClose)
+  const reply = createPassageReply(passage, (refusal) => refuse(deps, passage, refusal))
+  const exchange = newExchange({
+    id: deps.newRequestId(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'tunnel',
+    transport: 'connect',
+    raw: {
+      method: 'CONNECT',
+      target,
+      rawHeaders: [],
+      httpVersion: '1.1',
+      scheme: 'https',
+      sources: { connectAuthority: target },
+    },
+    credentials: passage.credentials,
+    body: EMPTY_BODY,
+    reply,
+    abort,
+    problem: null,
+  })
+  deps
+    .handle(exchange)
+    .catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+    .finally(() => {
+      socket.removeListener('close', onClose)
+      if (!reply.isStarted) socket.destroySoon()
+    })
+}
+
+type Refusal = { readonly status: number; readonly headers: RawHeaders; readonly body: Buffer | string }
+
+/** The client asked nothing, so an approval is silence: the stream itself. */
+function createPassageReply(
+  { socket, lifeline, first }: Passage,
+  refused: (refusal: Refusal) => void,
+): Reply {
+  const state = { isStarted: false }
+  return {
+    bytesOut: 0,
+    get isStarted() {
+      return state.isStarted
+    },
+    send(status, headers, body) {
+      state.isStarted = true
+      refused({ status, headers, body })
+    },
+    stream() {
+      throw new Error('a passage carries bytes, not answers')
+    },
+    interim() {},
+    upgrade(): Duplex {
+      state.isStarted = true
+      lifeline.drain = () => socket.destroy()
+      return handOver(socket, first.length === 0 ? null : first)
+    },
+  }
+}
+
+/**
+ * A client that speaks TLS is told why inside it: one that only sees its connection die tries again at once. To any
+ * other protocol there is nothing to say but the end.
+ */
+function refuse(deps: FrontDeps, passage: Passage, { status, headers, body }: Refusal): void {
+  const { socket, lifeline, authority, first } = passage
+  const context = passage.isTls ? contextFor(deps, authority.host) : 'not TLS'
+  if (typeof context === 'string') {
+    socket.destroySoon()
+    return
+  }
+  const { headTimeoutMs } = deps.limits
+  const options = { context, protocols: ['http/1.1'], lifeline, timeoutMs: headTimeoutMs }
+  terminateTls(socket, first, options, (result) => {
+    if (result.kind === 'failed') {
+      deps.log.debug({ detail: result.detail }, 'refusal could not be told')
+      return
+    }
+    new Http1Connection(result.socket, {
+      site: ({ reply }) => Promise.resolve(reply.send(status, [...headers, 'Connection', 'close'], body)),
+      lifeline,
+      idleTimeoutMs: headTimeoutMs,
+      headTimeoutMs,
+      onFailure: (error) => deps.log.debug({ err: error }, 'refusal could not be told'),
+    }).start(null)
+  })
+}

@@ -1,0 +1,180 @@
+import { chmod, rm } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import { isOpaque, type NameOwner, ownerOfName } from '../core/capture/host-names.ts'
+import { POD_HEADERS, POD_PORTS } from '../core/capture/pod-contract.ts'
+import { normaliseHost } from '../core/request/authority.ts'
+import type { Snapshot } from '../core/snapshot/snapshot.ts'
+import { openHealthServer } from './admin/health-server.ts'
+import type { Health } from './admin/routes-state.ts'
+import type { PodConfig } from './config.ts'
+import { type AddressPool, createAddressPool } from './listener/address-pool.ts'
+import { serveApi } from './listener/api.ts'
+import type { FrontDeps } from './listener/deps.ts'
+import { createDns } from './listener/dns.ts'
+import type { Front } from './listener/front.ts'
+import { Http1Connection } from './listener/http1/connection.ts'
+import { originalDestination } from './listener/original-destination.ts'
+import { type CapturedKind, createTransparent } from './listener/transparent.ts'
+import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './probe.ts'
+import { resolveByDns } from './upstream/dial.ts'
+
+export type PodDeps = {
+  readonly config: PodConfig
+  readonly front: Front
+  readonly listener: FrontDeps
+  readonly snapshot: () => Snapshot | null
+  readonly health: () => Health
+  readonly scrape: () => string
+  readonly monotonicMs: () => number
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Something changed that the control plane should hear of now. */
+  readonly onChange: () => void
+}
+
+export type Pod = {
+  /** Error conditions that are true now, in the words of a Gateway's status. */
+  conditions(): readonly PodCondition[]
+  close(): Promise<void>
+}
+export type PodCondition = 'BypassDetected'
+
+/** How long the agent waits for the first rules; after that it starts and is answered 503. */
+const FIRST_RULES_MS = 30_000
+
+/**
+ * Opens what a sidecar listens on: redirected traffic and DNS, or the proxy that variables name; the probes of the
+ * kubelet; and the internal API, on a Unix socket because loopback is the agent's, too. Rejects when a port is taken.
+ */
+export async function openPod(deps: PodDeps): Promise<Pod> {
+  const { config, front } = deps
+  const isTransparent = config.interception === 'transparent'
+  const probe = createProbe({ log: deps.log, onChange: deps.onChange })
+  const closing: Array<() => Promise<void>> = []
+  const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
+  const undo = async (): Promise<void> => {
+    probe.close()
+    await Promise.all(closing.map((close) => close()))
+  }
+  try {
+    closing.push((await openHealthServer(POD_PORTS.health, { ...deps, ...gate })).close)
+    await openAdminSocket(deps)
+    if (isTransparent) closing.push(await openCapture(deps, probe))
+    else await front.openAgentPort(config.agent, POD_PORTS.proxy)
+    gate.opened()
+  } catch (error) {
+    await undo()
+    throw error
+  }
+  return { conditions: () => (probe.state === 'bypassed' ? ['BypassDetected'] : []), close: undo }
+}
+
+/** Who this pod says it is; the control plane believes it when the token says the same. */
+export function podCalls({ gateway, agent, pod, controlPlaneCaFile }: PodConfig) {
+  const headers = {
+    [POD_HEADERS.gateway]: gateway,
+    [POD_HEADERS.agent]: agent,
+    [POD_HEADERS.pod]: pod.uid,
+  }
+  return { headers, caFile: controlPlaneCaFile }
+}
+
+/** When the agent may start, and when the pod counts as ready. */
+function createGate({ snapshot, monotonicMs }: PodDeps, isHeld: () => boolean) {
+  let openedAt: number | null = null
+  let hasStarted = false
+  return {
+    opened(): void {
+      openedAt = monotonicMs()
+    },
+    isStarted(): boolean {
+      const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
+      // Once the agent runs nothing takes that back; whether it is served is said by `isReady`.
+      hasStarted ||= openedAt !== null && isHeld() && (snapshot() !== null || isLate)
+      return hasStarted
+    },
+    isReady: () => openedAt !== null && isHeld() && snapshot() !== null,
+  }
+}
+
+async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<void>> {
+  const pool = createAddressPool()
+  const dns = await createDns({
+    port: POD_PORTS.dns,
+    pool,
+    ownerOf: (name) => ownerOf(deps.snapshot(), name),
+    exists: existsOutside,
+    families: outwardFamilies,
+    monotonicMs: deps.monotonicMs,
+    log: deps.listener.log,
+  })
+  try {
+    await openRedirected(deps, probe, pool)
+    await probe.start()
+  } catch (error) {
+    await dns.close()
+    throw error
+  }
+  return dns.close
+}
+
+const REDIRECTED: ReadonlyArray<readonly [CapturedKind, number]> = [
+  ['tls', POD_PORTS.tls],
+  ['http', POD_PORTS.http],
+  ['other', POD_PORTS.other],
+]
+
+async function openRedirected(
+  { config, front, listener, snapshot }: PodDeps,
+  probe: Probe,
+  pool: AddressPool,
+): Promise<void> {
+  const serve = createTransparent({
+    ...listener,
+    agent: config.agent,
+    isProbe: probe.isProbe,
+    isOpaque(host, port) {
+      const rules = snapshot()
+      return rules !== null && isOpaque(rules, host, port)
+    },
+    async destinationOf(socket) {
+      const destination = await originalDestination(socket)
+      return destination && { host: pool.nameOf(destination.address), port: destination.port }
+    },
+  })
+  for (const [kind, port] of REDIRECTED) {
+    await front.openPlace({ port, host: '127.0.0.1' }, (arrival) => serve(kind, arrival))
+    // Redirected IPv6 lands on ::1. Without IPv6 there is nothing to redirect.
+    if (hasIpv6Loopback()) await front.openPlace({ port, host: '::1' }, (arrival) => serve(kind, arrival))
+  }
+}
+
+function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {
+  if (snapshot === null) return null
+  const host = normaliseHost(name)
+  return host === null ? 'unknown' : ownerOfName(snapshot, host)
+}
+
+/** Absolute, or the search list of the pod would be asked for it, too. */
+async function existsOutside(name: string): Promise<boolean> {
+  return resolveByDns(`${name}.`).then(
+    (addresses) => addresses.length > 0,
+    () => false,
+  )
+}
+
+/** The volume is the sidecar's alone; whoever can open the socket still needs the token. */
+async function openAdminSocket({ config, front, listener }: PodDeps): Promise<void> {
+  const path = config.adminSocket
+  await rm(path, { force: true })
+  await front.openPlace({ path }, ({ socket, lifeline }) => {
+    const api: FrontDeps['api'] = (request) => listener.api({ ...request, remoteAddress: '127.0.0.1' })
+    new Http1Connection(socket, {
+      site: (incoming) => serveApi({ ...listener, api }, incoming),
+      lifeline,
+      idleTimeoutMs: listener.limits.headTimeoutMs,
+      headTimeoutMs: listener.limits.headTimeoutMs,
+      onFailure: (error) => listener.log.error({ err: error }, 'internal API failed'),
+    }).start(null)
+  })
+  await chmod(path, 0o600)
+}

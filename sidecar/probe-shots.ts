@@ -1,0 +1,69 @@
+import { connect, type Socket } from 'node:net'
+import { PROBE_PORTS } from '../core/capture/pod-contract.ts'
+import type { CapturedKind } from './listener/transparent.ts'
+
+export type Shot = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
+
+/**
+ * What became of one connection: it landed on our own listener, was refused, has no way out of here, could not be
+ * sent because our source ports are taken, or left.
+ */
+export type ShotOutcome = 'landed' | 'refused' | 'unreachable' | 'busy' | 'escaped'
+
+export type Shots = {
+  fire(shot: Shot): Promise<ShotOutcome>
+  /** For the listeners: true when the connection is a shot under way. */
+  isShot(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
+}
+
+const TIMEOUT_MS = 1_000
+/** Between being connected and being seen by our own listener lies one turn of the event loop, not more. */
+const SEEN_MS = 500
+const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
+
+/** Connections from the source ports that the rules treat like the agent's. */
+export function createShots(): Shots {
+  const expected = new Map<number, { readonly kind: CapturedKind; readonly landed: () => void }>()
+  let fired = 0
+
+  function fireOnce({ address, port, kind }: Shot): Promise<ShotOutcome> {
+    const localPort = PROBE_PORTS.first + (fired++ % PORTS)
+    return new Promise((resolve) => {
+      const socket = connect({ host: address, port, localPort })
+      const finish = (outcome: ShotOutcome): void => {
+        expected.delete(localPort)
+        clearTimeout(late)
+        socket.destroy()
+        resolve(outcome)
+      }
+      let late = setTimeout(() => finish('escaped'), TIMEOUT_MS)
+      expected.set(localPort, { kind, landed: () => finish('landed') })
+      socket.on('error', (error) => finish(outcomeOf(error)))
+      socket.on('connect', () => {
+        clearTimeout(late)
+        late = setTimeout(() => finish('escaped'), SEEN_MS)
+      })
+    })
+  }
+
+  return {
+    /** A port of ours that is taken says nothing about the rules: the next one is tried. */
+    async fire(shot) {
+      let outcome: ShotOutcome = 'busy'
+      for (let tries = 0; outcome === 'busy' && tries < PORTS; tries++) outcome = await fireOnce(shot)
+      return outcome
+    },
+    isShot(kind, { remotePort }) {
+      const shot = expected.get(remotePort ?? 0)
+      if (shot?.kind !== kind) return false
+      shot.landed()
+      return true
+    },
+  }
+}
+
+function outcomeOf(error: Error): ShotOutcome {
+  const code = 'code' in error ? error.code : null
+  if (code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL') return 'busy'
+  return code === 'ENETUNREACH' || code === 'EHOSTUNREACH' ? 'unreachable' : 'refused'
+}

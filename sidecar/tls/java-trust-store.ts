@@ -1,0 +1,46 @@
+import * as der from '../../core/x509/der.ts'
+
+const OIDS = {
+  data: '1.2.840.113549.1.7.1',
+  certBag: '1.2.840.113549.1.12.10.1.3',
+  x509Certificate: '1.2.840.113549.1.9.22.1',
+  friendlyName: '1.2.840.113549.1.9.20',
+  /** Oracle's mark of a trusted certificate: without it Java takes the entry for somebody's own and trusts nothing. */
+  trustedKeyUsage: '2.16.840.1.113894.746875.1.1',
+  anyExtendedKeyUsage: '2.5.29.37.0',
+} as const
+
+const BMP_STRING = 0x1e
+const VERSION_3 = der.unsigned(Uint8Array.of(3))
+
+export type TrustedCertificate = { readonly alias: string; readonly der: Uint8Array }
+
+/**
+ * A PKCS#12 file that Java takes as its trust store. It holds public certificates only, so nothing in it is encrypted
+ * or signed: any password opens it. Aliases are unique, ASCII.
+ */
+export function javaTrustStore(certificates: readonly TrustedCertificate[]): Uint8Array {
+  const contents = der.sequence(...certificates.map(bag))
+  return der.sequence(VERSION_3, content(der.sequence(content(contents))))
+}
+
+function bag({ alias, der: certificate }: TrustedCertificate): Uint8Array {
+  const value = der.sequence(der.oid(OIDS.x509Certificate), der.explicit(0, der.octetString(certificate)))
+  const attributes = der.set(
+    attribute(OIDS.friendlyName, der.element(BMP_STRING, bmp(alias))),
+    attribute(OIDS.trustedKeyUsage, der.oid(OIDS.anyExtendedKeyUsage)),
+  )
+  return der.sequence(der.oid(OIDS.certBag), der.explicit(0, value), attributes)
+}
+
+function content(bytes: Uint8Array): Uint8Array {
+  return der.sequence(der.oid(OIDS.data), der.explicit(0, der.octetString(bytes)))
+}
+
+function attribute(id: string, value: Uint8Array): Uint8Array {
+  return der.sequence(der.oid(id), der.set(value))
+}
+
+function bmp(text: string): Uint8Array {
+  return Uint8Array.from([...text].flatMap((character) => [0, character.charCodeAt(0)]))
+}

@@ -1,0 +1,49 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
+import { writeAtomically } from './files.ts'
+import { javaTrustStore } from './java-trust-store.ts'
+
+export type TrustFolder = {
+  readonly dir: string
+  /** PEM of the authority whose certificates the agent is shown. */
+  readonly caPem: string
+  /** PEM file with authorities that the agent is to trust as well; null for none. */
+  readonly extraFile: string | null
+}
+
+/**
+ * Writes what the clients of a pod trust, in the forms that they read: the public roots, ours, and the platform's
+ * own. Each file is whole at any moment. Throws with the name of the file when the platform's cannot be used.
+ */
+export async function writeTrustFolder({ dir, caPem, extraFile }: TrustFolder): Promise<void> {
+  const extra = extraFile === null ? [] : await readExtra(extraFile)
+  const bundle = join(dir, TRUST_FILES.bundle)
+  const all = [caPem, ...extra, ...rootCertificates].map((text) => text.trim())
+  await write(bundle, `${all.join('\n')}\n`)
+  await write(join(dir, TRUST_FILES.own), [caPem, ...extra].map((text) => `${text.trim()}\n`).join(''))
+  await write(join(dir, TRUST_FILES.wgetrc), `ca_certificate = ${bundle}\n`)
+  await write(join(dir, TRUST_FILES.java), javaTrustStore([...new Set(all)].map(trusted)))
+}
+
+async function readExtra(file: string): Promise<readonly string[]> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Error(`EXTRA_CA_FILE: ${file} cannot be read; check trust.extraSecretRef of the Gateway`, {
+      cause,
+    })
+  })
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (found.length > 0) return found
+  throw new Error(`EXTRA_CA_FILE: ${file} holds no certificate; check trust.extraSecretRef of the Gateway`)
+}
+
+function trusted(pem: string, index: number): { alias: string; der: Uint8Array } {
+  return { alias: `authority-${index + 1}`, der: new X509Certificate(pem).raw }
+}
+
+/** For everybody in the pod to read. */
+function write(path: string, content: string | Uint8Array): Promise<void> {
+  return writeAtomically(path, content, 0o644)
+}

@@ -1,0 +1,176 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, connect as dial, type Server } from 'node:net'
+import { promisify } from 'node:util'
+import { captureRules } from '../../core/capture/rules.ts'
+
+const run = promisify(execFile)
+
+/** A network namespace like a pod's, joined to this machine by one pair of devices. */
+export type PodNetwork = AsyncDisposable & {
+  readonly name: string
+  /** This machine's address as the pod sees it, without the port. */
+  readonly host: { readonly v4: string; readonly v6: string }
+  readonly own: { readonly v4: string; readonly v6: string }
+  /** Lets the pod reach a port of 127.0.0.1; returns the port on `host.v4`. What goes there is not counted. */
+  expose(port: number): Promise<number>
+  loadRules(proxyUid: number): void
+  /** As somebody with NET_ADMIN would. */
+  flushRules(): void
+  nft(...args: string[]): string
+  /** Packets that left for anywhere but the exposed ports, as `address protocol` of each destination. */
+  left(): { readonly packets: number; readonly destinations: readonly string[] }
+  exec(argv: readonly string[], options: ExecOptions): Promise<Ran>
+  /** The words before a command that put it inside, as this user without a single right. */
+  inside(uid: number): readonly string[]
+}
+
+export type ExecOptions = {
+  readonly uid: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly timeoutMs?: number
+}
+export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string }
+
+/** Why namespaces cannot be made here; null when they can. Where `CI` is set that is no excuse. */
+export function noNamespaces(): string | null {
+  const reason = problem()
+  if (reason !== null && process.env['CI'] !== undefined) throw new Error(`network namespaces: ${reason}`)
+  return reason
+}
+
+function problem(): string | null {
+  if (process.platform !== 'linux') return 'they are a thing of Linux'
+  if (process.getuid?.() !== 0) return 'run the tests as root to make them'
+  try {
+    execFileSync('nft', ['--version'])
+    execFileSync('setpriv', ['--version'])
+    execFileSync('ip', ['netns', 'add', 'chaperone-check'])
+    execFileSync('ip', ['netns', 'del', 'chaperone-check'])
+    return null
+  } catch (error) {
+    return `install nftables, iproute2 and util-linux (${error instanceof Error ? error.message : error})`
+  }
+}
+
+export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetwork> {
+  const id = randomInt(1, 250)
+  const name = `chap-${id}-${randomInt(1e6)}`
+  const [outer, inner] = [`chv${id}`, 'eth0']
+  const host = { v4: `10.199.${id}.1`, v6: `fd99:${id.toString(16)}::1` }
+  const own = { v4: `10.199.${id}.2`, v6: `fd99:${id.toString(16)}::2` }
+  const ip = (...args: string[]): void => void execFileSync('ip', args)
+  ip('netns', 'add', name)
+  ip('link', 'add', outer, 'type', 'veth', 'peer', 'name', inner, 'netns', name)
+  ip('addr', 'add', `${host.v4}/24`, 'dev', outer)
+  ip('link', 'set', outer, 'up')
+  ip('-n', name, 'addr', 'add', `${own.v4}/24`, 'dev', inner)
+  for (const device of ['lo', inner]) ip('-n', name, 'link', 'set', device, 'up')
+  ip('-n', name, 'route', 'add', 'default', 'via', host.v4)
+  if (hasIpv6) {
+    ip('-6', 'addr', 'add', `${host.v6}/64`, 'dev', outer, 'nodad')
+    ip('-n', name, '-6', 'addr', 'add', `${own.v6}/64`, 'dev', inner, 'nodad')
+    ip('-n', name, '-6', 'route', 'add', 'default', 'via', host.v6)
+  }
+  mkdirSync(`/etc/netns/${name}`, { recursive: true })
+  const resolver = `nameserver ${host.v4}\nsearch default.svc.cluster.local svc.cluster.local\noptions ndots:5\n`
+  writeFileSync(`/etc/netns/${name}/resolv.conf`, resolver)
+  const exposed: Server[] = []
+  const ports: number[] = []
+
+  const nft = (...args: string[]): string =>
+    execFileSync('ip', ['netns', 'exec', name, 'nft', ...args], { encoding: 'utf8' })
+  const nftText = (text: string, ...args: string[]): void =>
+    void execFileSync('ip', ['netns', 'exec', name, 'nft', ...args, '-f', '-'], { input: text })
+  const watch = (): void => nftText(watcher(inner, host.v4, ports))
+  watch()
+  const inside = (uid: number): readonly string[] => {
+    const user = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups']
+    const rights = ['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--no-new-privs']
+    return ['ip', 'netns', 'exec', name, 'setpriv', ...user, ...rights]
+  }
+
+  return {
+    name,
+    host,
+    own,
+    async expose(port) {
+      const server = createServer((socket) => {
+        const up = dial(port, '127.0.0.1')
+        socket.on('error', () => up.destroy()).pipe(up)
+        up.on('error', () => socket.destroy()).pipe(socket)
+      })
+      await new Promise<void>((resolve) => server.listen(0, host.v4, resolve))
+      const address = server.address()
+      if (address === null || typeof address === 'string') throw new Error('no port')
+      exposed.push(server)
+      ports.push(address.port)
+      watch()
+      return address.port
+    },
+    loadRules: (uid) => nftText(captureRules({ proxyUid: 'define' }), '-D', `proxy_uid=${uid}`),
+    flushRules: () => void nft('delete', 'table', 'inet', 'chaperone'),
+    nft,
+    left: () => readWatcher(nft('-j', 'list', 'table', 'netdev', 'watch')),
+    async exec(argv, { uid, env = {}, timeoutMs = 20_000 }) {
+      const [program = '', ...args] = [...inside(uid), ...argv]
+      const options = {
+        env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp', ...env },
+        timeout: timeoutMs,
+      }
+      try {
+        const { stdout, stderr } = await run(program, args, { ...options, encoding: 'utf8' })
+        return { code: 0, stdout, stderr }
+      } catch (error) {
+        const {
+          code = 1,
+          stdout = '',
+          stderr = '',
+        } = error as { code?: number; stdout?: string; stderr?: string }
+        return { code: typeof code === 'number' ? code : 1, stdout, stderr }
+      }
+    },
+    inside,
+    async [Symbol.asyncDispose]() {
+      for (const server of exposed) server.close()
+      ip('netns', 'del', name)
+      rmSync(`/etc/netns/${name}`, { recursive: true, force: true })
+      await run('ip', ['link', 'del', outer]).catch(() => undefined)
+    },
+  }
+}
+
+/** Counts at the device itself, behind everything that the pod's own rules do. */
+function watcher(device: string, host: string, ports: readonly number[]): string {
+  const toUs = ports.length === 0 ? [] : [`ip daddr ${host} tcp dport { ${ports.join(', ')} } accept`]
+  return [
+    'table netdev watch',
+    'delete table netdev watch',
+    'table netdev watch {',
+    '  counter packets_left { }',
+    '  set left4 { typeof ip daddr . ip protocol; flags dynamic; size 1000; }',
+    '  set left6 { typeof ip6 daddr . ip6 nexthdr; flags dynamic; size 1000; }',
+    '  chain out {',
+    `    type filter hook egress device "${device}" priority 0; policy accept;`,
+    ...['meta protocol arp accept', ...toUs, 'tcp sport 15021 accept'].map((rule) => `    ${rule}`),
+    // Neighbour discovery and group membership: the kernel's own.
+    '    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, mld2-listener-report } accept',
+    '    counter name packets_left',
+    '    meta protocol ip update @left4 { ip daddr . ip protocol }',
+    '    meta protocol ip6 update @left6 { ip6 daddr . ip6 nexthdr }',
+    '  }',
+    '}',
+    '',
+  ].join('\n')
+}
+
+function readWatcher(text: string) {
+  type Element = { concat: readonly unknown[] }
+  type Entry = { counter?: { packets: number }; set?: { elem?: readonly Element[] } }
+  const { nftables } = JSON.parse(text) as { nftables: readonly Entry[] }
+  return {
+    packets: nftables.reduce((sum, { counter }) => sum + (counter?.packets ?? 0), 0),
+    destinations: nftables.flatMap(({ set }) => (set?.elem ?? []).map(({ concat }) => concat.join(' '))),
+  }
+}
