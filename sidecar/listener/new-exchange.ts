@@ -8,6 +8,7 @@ import type {
   RequestBody,
   Transport,
 } from '../pipeline/exchange.ts'
+import type { ExchangeAbort } from '../pipeline/exchange-abort.ts'
 import type { Problem } from './http1/framing.ts'
 
 export type ExchangeParts = {
@@ -20,29 +21,43 @@ export type ExchangeParts = {
   readonly credentials: Credentials
   readonly body: RequestBody
   readonly reply: Reply
-  readonly abort: AbortController
+  readonly abort: ExchangeAbort
   readonly problem: Problem | null
 }
 
+/** Every field is there from the start, so that all exchanges have one shape and the stages only fill it. */
 export function newExchange(parts: ExchangeParts): Exchange {
-  const { id, acceptedAt, timeMs, kind, transport, raw, credentials, body, reply, abort, problem } = parts
-  const outcome = noOutcome()
-  if (problem === null) {
-    return { id, acceptedAt, timeMs, kind, transport, raw, credentials, body, reply, abort, outcome }
-  }
   return {
-    id,
-    acceptedAt,
-    timeMs,
-    kind,
-    transport,
-    raw,
-    credentials,
-    body,
-    reply,
-    abort,
-    malformed: problem,
-    outcome,
+    id: parts.id,
+    acceptedAt: parts.acceptedAt,
+    timeMs: parts.timeMs,
+    kind: parts.kind,
+    transport: parts.transport,
+    raw: parts.raw,
+    credentials: parts.credentials,
+    body: parts.body,
+    reply: parts.reply,
+    abort: parts.abort,
+    malformed: parts.problem ?? undefined,
+    tokenApproval: undefined,
+    request: undefined,
+    snapshot: undefined,
+    agent: undefined,
+    connector: undefined,
+    naming: undefined,
+    actions: undefined,
+    isCandidateSet: undefined,
+    bodyBytes: undefined,
+    decision: undefined,
+    approvalId: undefined,
+    holdId: undefined,
+    actId: undefined,
+    isWaiting: undefined,
+    outbound: undefined,
+    recordId: undefined,
+    intentSeq: undefined,
+    tunnelBytes: undefined,
+    outcome: noOutcome(),
   }
 }
 

@@ -3,20 +3,12 @@ import { classify } from '../../core/connectors/classify.ts'
 import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
 import { formatOf } from '../../core/request/body.ts'
 import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Exchange } from './exchange.ts'
 
 const asked = new WeakMap<CompiledPolicy, boolean>()
 /** Facts that a body can fill. */
 const BODY_FACTS = /\b(parameters|resource)\b/
-
-/**
- * True when a policy for one of these actions asks for something that only the unread body can tell. Without it such
- * a condition has no value and could only tighten, so a body that can be read has to be.
- */
-export function needsBodyFacts(exchange: Exchange, actions: readonly Action[]): boolean {
-  if (exchange.bodyBytes !== undefined || !hasReadableBody(exchange)) return false
-  return areAskedFor(exchange, actions)
-}
 
 /** Why a body that cannot be read hides what a policy for one of these actions, or a person, has to know; else null. */
 export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
@@ -27,8 +19,12 @@ export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
   return isRefusal(named) ? named : null
 }
 
-export function areAskedFor({ snapshot }: Exchange, actions: readonly Action[]): boolean {
-  return actions.some((action) => snapshot?.policies.matching(action.type).some(looksAtBody) === true)
+/**
+ * True when a policy for one of these actions asks for something that only the unread body can tell. Without it such
+ * a condition has no value and could only tighten, so a body that can be read has to be.
+ */
+export function areAskedFor({ policies }: Snapshot, actions: readonly Action[]): boolean {
+  return actions.some((action) => policies.matching(action.type).some(looksAtBody))
 }
 
 /** A body in a format that has fields: JSON or a form. */

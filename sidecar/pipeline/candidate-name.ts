@@ -1,4 +1,4 @@
-import { decidingKeys, nameSeen } from '../../core/connectors/classify.ts'
+import { nameSeen } from '../../core/connectors/classify.ts'
 import { createKeyScan, type KeyScan } from '../../core/request/body.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -9,9 +9,10 @@ export type CandidateScan = { push(chunk: Buffer): void; name(): void }
 const MAX_SCANNED = 256 * 1024
 
 export function scanCandidates(exchange: Exchange): CandidateScan | null {
-  const { connector: bound, request } = exchange
-  if (exchange.isCandidateSet !== true || bound === undefined || request === undefined) return null
-  const keys = decidingKeys(bound, request)
+  const { connector: bound, request, naming } = exchange
+  if (exchange.isCandidateSet !== true) return null
+  if (bound === undefined || request === undefined || naming === undefined) return null
+  const { keys } = naming
   // Made when a key is in sight: most bodies never need it.
   let scan: KeyScan | null = null
   let left = MAX_SCANNED
@@ -27,13 +28,12 @@ export function scanCandidates(exchange: Exchange): CandidateScan | null {
       left -= chunk.length
     },
     name() {
-      const action = nameSeen(bound, request, scan?.seen() ?? NOTHING_SEEN)
+      const seen = scan?.seen()
+      const action = seen === undefined ? naming.unseen : nameSeen(bound, request, seen)
       if (action !== null) exchange.actions = [action]
     },
   }
 }
-
-const NOTHING_SEEN: ReadonlyMap<string, unknown> = new Map()
 
 function namesOneOf(keys: readonly string[], chunk: Buffer): boolean {
   for (const key of keys) if (chunk.includes(`"${key}"`)) return true

@@ -1,9 +1,60 @@
 import type { Action } from '../../core/action/action.ts'
+import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
+import { decideAll, decideCandidates } from '../../core/decision/decide.ts'
+import type { Decision } from '../../core/decision/decision.ts'
 import { proxiedInputs } from '../../core/decision/proxied.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import { areAskedFor } from './body-facts.ts'
 import type { Exchange } from './exchange.ts'
+import type { Naming, Ruling } from './naming.ts'
+
+/** THE decision about actions that were read from a body. */
+export function decideActions(exchange: Exchange, actions: readonly Action[], nowMs: number): Decision {
+  const { rules, inputs } = decisionInputs(exchange, actions, nowMs)
+  return decideAll(rules, inputs)
+}
+
+/**
+ * THE decision about actions that the request line named; `split` when the candidates get different ones. It follows
+ * from line, agent and rules, so it is taken once for all requests that share them, unless a policy asks for the time.
+ */
+export function decideNaming(exchange: Exchange, naming: Naming, nowMs: number): Decision | 'split' {
+  const { isSteady, decisions } = rulingOn(naming, exchange)
+  const agent = exchange.agent?.name ?? ''
+  const known = decisions.get(agent)
+  if (known !== undefined) return known
+  const { rules, inputs } = decisionInputs(exchange, naming.actions, nowMs)
+  const decision = naming.kind === 'candidates' ? decideCandidates(rules, inputs) : decideAll(rules, inputs)
+  if (isSteady) decisions.set(agent, decision)
+  return decision
+}
+
+/** What the exchange's snapshot says of a naming, whoever asks. */
+export function rulingOn(naming: Naming, { snapshot }: Exchange): Ruling {
+  if (snapshot === undefined) throw new Error('decided before there were rules')
+  const known = naming.ruling
+  if (known !== null && known.snapshot === snapshot) return known
+  const ruling = newRuling(naming.actions, snapshot)
+  naming.ruling = ruling
+  return ruling
+}
+
+function newRuling(actions: readonly Action[], snapshot: Snapshot): Ruling {
+  return {
+    snapshot,
+    asksForBody: areAskedFor(snapshot, actions),
+    isSteady: !actions.some(({ type }) => snapshot.policies.matching(type).some(looksAtClock)),
+    decisions: new Map(),
+  }
+}
+
+/** Also true when the word only stands in a text: then the decision is taken anew each time, as it would be anyway. */
+function looksAtClock({ rules }: CompiledPolicy): boolean {
+  return rules.some(({ conditions }) => conditions.some(({ text }) => /\bnow\b/.test(text)))
+}
 
 /** The rules and the facts under which this exchange's actions are decided. */
-export function decisionInputs(
+function decisionInputs(
   exchange: Exchange,
   actions: readonly Action[],
   nowMs: number,

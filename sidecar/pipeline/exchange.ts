@@ -7,6 +7,8 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
+import type { ExchangeAbort } from './exchange-abort.ts'
+import type { Naming } from './naming.ts'
 import type { TokenApproval } from './token-approval.ts'
 
 /** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
@@ -114,35 +116,37 @@ export type Exchange = {
   readonly body: RequestBody
   readonly reply: Reply
   /** Fires once when the client went away or the kill switch cut the exchange; the reason is `signal.reason`. */
-  readonly abort: AbortController
+  readonly abort: ExchangeAbort
   /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */
-  readonly malformed?: { readonly code: ErrorCode; readonly detail: string }
+  readonly malformed?: { readonly code: ErrorCode; readonly detail: string } | undefined
   /** Set for orders: a decision token was spent for exactly this action. */
-  readonly tokenApproval?: TokenApproval
+  readonly tokenApproval?: TokenApproval | undefined
 
-  request?: CanonicalRequest
-  snapshot?: Snapshot
-  agent?: AgentEntry
-  connector?: BoundConnector
-  actions?: readonly Action[]
+  request?: CanonicalRequest | undefined
+  snapshot?: Snapshot | undefined
+  agent?: AgentEntry | undefined
+  connector?: BoundConnector | undefined
+  /** What the request line alone says; undefined once the body was asked. */
+  naming?: Naming | undefined
+  actions?: readonly Action[] | undefined
   /** True while only the body can tell which of `actions` happens (all got the same verdict, so it streams). */
-  isCandidateSet?: boolean
+  isCandidateSet?: boolean | undefined
   /** Whole body, when a stage had to read it. */
-  bodyBytes?: Buffer
-  decision?: Decision
+  bodyBytes?: Buffer | undefined
+  decision?: Decision | undefined
   /** A person's yes that was spent for exactly this request. */
-  approvalId?: string
+  approvalId?: string | undefined
   /** The approval that was asked for, however it was answered. */
-  holdId?: string
-  actId?: string
+  holdId?: string | undefined
+  actId?: string | undefined
   /** True while a person is being waited for; what the record of an abandoned hold says. */
-  isWaiting?: boolean
-  outbound?: OutboundEdit
+  isWaiting?: boolean | undefined
+  outbound?: OutboundEdit | undefined
   /** Id and sequence of the record, given with the intent so that intent and result are one record. */
-  recordId?: string
-  intentSeq?: number
+  recordId?: string | undefined
+  intentSeq?: number | undefined
   /** Bytes that passed through an upgraded or tunnelled connection. */
-  tunnelBytes?: { up: number; down: number }
+  tunnelBytes?: { up: number; down: number } | undefined
   outcome: Outcome
 }
 

@@ -3,6 +3,7 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
 import type { HoldBody, KillEntry } from '../../core/wire/sync.ts'
 import type { Exchange } from './exchange.ts'
+import type { ExchangeSignal } from './exchange-abort.ts'
 
 /** What the stages need from the rest of the process. Composition in `gateway.ts` gives the real ones. */
 export type PipelinePorts = {
@@ -41,7 +42,7 @@ export type JournalPort = {
 
 export type HoldPort = {
   /** Waits for a person. Resolves early when the signal fires. Rejects with ChaperoneError (503, 429). */
-  wait(hold: HoldBody, signal: AbortSignal): Promise<HoldOutcome>
+  wait(hold: HoldBody, signal: ExchangeSignal): Promise<HoldOutcome>
 }
 
 export type HoldOutcome =

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { ExchangeSignal } from '../pipeline/exchange-abort.ts'
 import type { IdleWatch } from './idle.ts'
 
 export type SpliceCounts = { up: number; down: number }
@@ -6,7 +7,7 @@ export type SpliceCounts = { up: number; down: number }
 export type SpliceOptions = {
   readonly client: Duplex
   readonly upstream: Duplex
-  readonly signal: AbortSignal
+  readonly signal: ExchangeSignal
   readonly idle: IdleWatch
   /** Filled while bytes pass, so that the record has them however the tunnel ends. */
   readonly counts: SpliceCounts

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { RequestBody } from '../../pipeline/exchange.ts'
+import type { ExchangeAbort } from '../../pipeline/exchange-abort.ts'
 import type { Lifeline } from '../lifeline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
@@ -12,7 +13,7 @@ export type Incoming = {
   readonly problem: Problem | null
   readonly body: RequestBody
   readonly reply: Http1Reply
-  readonly abort: AbortController
+  readonly abort: ExchangeAbort
   /** performance.now() */
   readonly acceptedAt: number
   /** Epoch ms. */

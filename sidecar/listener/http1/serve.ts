@@ -1,4 +1,5 @@
 import type { RequestBody } from '../../pipeline/exchange.ts'
+import { createExchangeAbort } from '../../pipeline/exchange-abort.ts'
 import type { Lifeline } from '../lifeline.ts'
 import type { Problem } from './framing.ts'
 import type { RequestHead } from './head.ts'
@@ -23,7 +24,7 @@ export function newIncoming(
     problem,
     body,
     reply: new Http1Reply(line, head),
-    abort: new AbortController(),
+    abort: createExchangeAbort(),
     acceptedAt: performance.now(),
     timeMs: Date.now(),
     connection: line,

@@ -1,8 +1,7 @@
-import { decideAll } from '../../../core/decision/decide.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
-import { decisionInputs } from '../deciding.ts'
+import { decideActions, decideNaming } from '../deciding.ts'
 import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -35,8 +34,9 @@ function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): b
 }
 
 function decideNow(exchange: Exchange, ports: PipelinePorts): Decision {
-  const { rules, inputs } = decisionInputs(exchange, exchange.actions ?? [], ports.clock.nowMs())
-  return decideAll(rules, inputs)
+  const { naming, actions = [] } = exchange
+  const decision = naming === undefined ? 'split' : decideNaming(exchange, naming, ports.clock.nowMs())
+  return decision === 'split' ? decideActions(exchange, actions, ports.clock.nowMs()) : decision
 }
 
 /** A tunnel carries the agent's own credential; everything else needs one to send. */

@@ -63,7 +63,8 @@ async function readWhole(exchange: Exchange, name: readonly Stage[]): Promise<St
   if (bytes === null) return refuseBody(exchange)
   exchange.bodyBytes = bytes
   if (!hasReadableBody(exchange)) return 'continue'
-  for (const stale of ['actions', 'decision', 'isCandidateSet'] as const) delete exchange[stale]
+  for (const stale of ['naming', 'actions', 'decision', 'isCandidateSet'] as const)
+    exchange[stale] = undefined
   return runAll(name, exchange)
 }
 

@@ -39,8 +39,8 @@ export function createRefresh(ports: PipelinePorts): Stage {
       // Another agent may bear the name by now: an approval is never inherited.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
-      for (const stale of ['connector', 'actions', 'decision', 'isCandidateSet'] as const)
-        delete exchange[stale]
+      for (const stale of ['connector', 'naming', 'actions', 'decision', 'isCandidateSet'] as const)
+        exchange[stale] = undefined
       if (exchange.request !== undefined) bindConnector(exchange, exchange.request)
       return checkStatus(exchange, agent)
     },

@@ -17,6 +17,7 @@ import type {
   SECTION_SCHEMAS,
 } from '../../../core/wire/sync.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
+import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline } from '../../../sidecar/pipeline/pipeline.ts'
 import type { HoldOutcome, PipelinePorts } from '../../../sidecar/pipeline/ports.ts'
 import { createDialer } from '../../../sidecar/upstream/dial.ts'
@@ -48,7 +49,7 @@ export type World = AsyncDisposable & {
     rate: { ok: true } | { ok: false; retryAfterS: number }
     isWritable: boolean
     intentError: Error | null
-    onHold: (hold: HoldBody, signal: AbortSignal) => Promise<HoldOutcome>
+    onHold: (hold: HoldBody, signal: ExchangeSignal) => Promise<HoldOutcome>
   }
   apply(rules: Rules): void
   send(input: TestExchangeInput): Promise<Exchange & { readonly reply: TestReply }>

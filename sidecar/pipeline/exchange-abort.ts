@@ -1,0 +1,54 @@
+/** What an exchange needs of an AbortSignal; a real one fits as well. */
+export type ExchangeSignal = {
+  readonly aborted: boolean
+  readonly reason: unknown
+  throwIfAborted(): void
+  addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+export type ExchangeAbort = {
+  readonly signal: ExchangeSignal
+  /** Fires once; a second call changes nothing. Without a reason it is an `AbortError`. */
+  abort(reason?: unknown): void
+}
+
+/** Node's own costs two event targets, a map and a native handle, for every request; most are never aborted. */
+export function createExchangeAbort(): ExchangeAbort {
+  return new Abort()
+}
+
+class Abort implements ExchangeAbort, ExchangeSignal {
+  aborted = false
+  reason: unknown = undefined
+  /** Hardly ever more than one: the upstream side, or the hold. */
+  #listeners: (() => void)[] | null = null
+
+  get signal(): ExchangeSignal {
+    return this
+  }
+
+  abort(reason: unknown = new DOMException('the exchange was ended', 'AbortError')): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    const listeners = this.#listeners
+    this.#listeners = null
+    for (const listener of listeners ?? []) listener()
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    if (this.aborted) return
+    if (this.#listeners === null) this.#listeners = [listener]
+    else this.#listeners.push(listener)
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    const at = this.#listeners?.indexOf(listener) ?? -1
+    if (at !== -1) this.#listeners?.splice(at, 1)
+  }
+}
