@@ -16,13 +16,14 @@ import { createConfig } from './services/config.ts'
 import { createControlPlaneMetrics } from './services/control-plane-metrics.ts'
 import { createDailyCleanup } from './services/daily-cleanup.ts'
 import { createDemo } from './services/demo.ts'
-import { createDesired } from './services/desired.ts'
+import { createDesired, type DesiredDeps } from './services/desired.ts'
 import { createExplain } from './services/explain.ts'
 import { createGatewayProbe } from './services/gateway-probe.ts'
 import { createHealth } from './services/health.ts'
 import { createIdentities } from './services/identities.ts'
 import { prepareInstallation } from './services/installation.ts'
-import { createKillSwitch } from './services/kill-switch.ts'
+import { createKillRelay } from './services/kill-relay.ts'
+import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
 import { createPolicies } from './services/policies.ts'
 import { createRecords } from './services/records.ts'
 import { createRegistration } from './services/registration.ts'
@@ -34,7 +35,7 @@ import { createTraffic } from './services/traffic.ts'
 import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
 import { createHub, type Hub } from './sync/hub.ts'
-import { createSectionLibrary } from './sync/library.ts'
+import { createSectionLibrary, type SectionLibrary } from './sync/library.ts'
 
 export type PartsDeps = {
   readonly config: ControlPlaneConfig
@@ -87,7 +88,7 @@ export async function createParts(deps: PartsDeps) {
     notify,
     records: createRecords(base),
     commands: createCommands({ ...base, approvals, killSwitch }),
-    desired: createDesired({ ...base, killSwitch }),
+    ...operatorParts({ ...base, killSwitch, hub, library }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     identify: createIdentities(base),
     registration: createRegistration({
@@ -113,6 +114,22 @@ export async function createParts(deps: PartsDeps) {
       for (const part of [daily, sweeper, pages.changes]) part[Symbol.dispose]()
       for (const part of [notify, v1.relay, hub]) await part[Symbol.asyncDispose]()
     },
+  }
+}
+
+type OperatorPartsDeps = Omit<DesiredDeps, 'processes' | 'killSwitch'> & {
+  readonly killSwitch: KillSwitch
+  readonly hub: Pick<Hub, 'processes'>
+  readonly library: Pick<SectionLibrary, 'version'>
+}
+
+/** What the operator talks to. */
+function operatorParts(deps: OperatorPartsDeps) {
+  const { hub, library, killSwitch } = deps
+  return {
+    desired: createDesired({ ...deps, processes: hub.processes }),
+    killRelay: createKillRelay({ killSwitch }),
+    state: () => ({ version: library.version ?? 0, processes: hub.processes() }),
   }
 }
 

@@ -3,13 +3,19 @@ import { ChaperoneError } from '../../core/errors.ts'
 import {
   DesiredBody,
   DesiredReply,
+  type GatewayProcess,
+  KillRelayBody,
+  KillRelayReply,
   ManifestProblem,
   OPERATOR_PATHS,
+  OperatorState,
   SweepBody,
   SweepReply,
 } from '../../core/wire/operator.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Desired } from '../services/desired.ts'
+import type { KillRelay } from '../services/kill-relay.ts'
+import type { KillSwitch } from '../services/kill-switch.ts'
 
 const Key = z.object({
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
@@ -27,8 +33,43 @@ const Manifests = z.object({
 const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
 const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
 
+export type OperatorRouteDeps = {
+  readonly desired: Desired
+  readonly killSwitch: Pick<KillSwitch, 'effective'>
+  readonly killRelay: KillRelay
+  /** The version of the configuration that this replica has read, and the gateway processes that it knows. */
+  readonly state: () => { readonly version: number; readonly processes: readonly GatewayProcess[] }
+}
+
 /** The manifests' side of the control plane, after `core/wire/operator.ts`. */
-export function createOperatorRoutes({ desired }: { readonly desired: Desired }): readonly Route[] {
+export function createOperatorRoutes(deps: OperatorRouteDeps): readonly Route[] {
+  return [...objectRoutes(deps), ...installationRoutes(deps), ...replicaRoutes(deps)]
+}
+
+function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.kill,
+      auth: 'operator',
+      summary:
+        'What one object of the cluster stops: in force at once on the gateways of this replica, then stored',
+      body: KillRelayBody,
+      response: KillRelayReply,
+      handler: async ({ body }) => killRelay.apply(body),
+    }),
+    route({
+      method: 'GET',
+      path: OPERATOR_PATHS.state,
+      auth: 'operator',
+      summary: 'What gateway processes have acknowledged, as this replica knows it',
+      response: OperatorState,
+      handler: async () => ({ ...state(), kills: killSwitch.effective() }),
+    }),
+  ]
+}
+
+function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
   return [
     route({
       method: 'PUT',
@@ -51,6 +92,20 @@ export function createOperatorRoutes({ desired }: { readonly desired: Desired })
       },
     }),
     route({
+      method: 'GET',
+      path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
+      auth: 'operator',
+      summary: 'What became of one object, and how many gateways acknowledged it',
+      params: Key,
+      response: DesiredReply,
+      handler: async ({ params }) => {
+        const reply = await desired.get(params)
+        if (reply !== undefined) return reply
+        const { kind, namespace, name } = params
+        throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}` })
+      },
+    }),
+    route({
       method: 'DELETE',
       path: `${OPERATOR_PATHS.desired}/:kind/:namespace/:name`,
       auth: 'operator',
@@ -58,6 +113,11 @@ export function createOperatorRoutes({ desired }: { readonly desired: Desired })
       params: Key,
       handler: async ({ params }) => ({ removed: await desired.remove(params) }),
     }),
+  ]
+}
+
+function installationRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
+  return [
     route({
       method: 'POST',
       path: OPERATOR_PATHS.sweep,

@@ -19,6 +19,7 @@ import {
   accepted,
   fullNameOf,
   type ManifestObject,
+  namesOf,
   refused,
 } from './desired-context.ts'
 import { bindByName, bindOwnNamespace } from './gateway-binding.ts'
@@ -29,7 +30,10 @@ export const connectorApplier: Applier<'Connector'> = {
   async apply(context, object) {
     const { q, orgId } = context
     const binding = await bind(context, object)
-    if (!binding.ok) return refused(binding.reasons, await connectorApplier.remove(context, object))
+    if (!binding.ok) {
+      const { reasons, problem } = binding
+      return refused({ reasons, problem, changed: await connectorApplier.remove(context, object) })
+    }
     const row = await findConnectorByName(q, object.fullName)
     const candidate: Candidate = {
       id: row?.id ?? newId('connector'),
@@ -41,13 +45,16 @@ export const connectorApplier: Applier<'Connector'> = {
       source: object.source,
       managedBy: object.managedBy,
     }
-    const reasons = problemsOf(candidate, await rivalsOf(context, object))
-    if (reasons.length > 0) return refused(reasons)
+    const invalid = problemsOf(candidate)
+    if (invalid.length > 0) return refused({ reasons: invalid, problem: 'Invalid' })
+    const overlaps = overlapsOf(candidate, await rivalsOf(context, object))
+    if (overlaps.length > 0) return refused({ reasons: overlaps, problem: 'Conflict' })
+    const gateways = namesOf(binding.gateways)
     const warnings = credentialWarnings(object)
     if (row !== undefined && isSame(row, candidate, object.credential, context.keyring))
-      return accepted(false, warnings)
+      return accepted({ changed: false, gateways, warnings })
     await write(context, candidate, object.credential)
-    return accepted(true, warnings)
+    return accepted({ changed: true, gateways, warnings })
   },
 
   async remove({ q, orgId }, key) {
@@ -81,13 +88,15 @@ async function rivalsOf({ q }: ApplyContext, { credential, spec }: ManifestObjec
   return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
 }
 
-function problemsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
-  const own = [missingDomains(candidate.spec), wrongAuth(candidate.spec.auth)].filter((text) => text !== null)
-  const overlaps = findOverlaps(candidate, others).map(
+function problemsOf({ spec }: Candidate): readonly string[] {
+  return [missingDomains(spec), wrongAuth(spec.auth)].filter((text) => text !== null)
+}
+
+function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
+  return findOverlaps(candidate, others).map(
     ({ domain, connector }) =>
       `${domain} belongs to the connector ${connector.name} (${connector.managedBy ?? connector.id}) already; a host can have one connector per gateway`,
   )
-  return [...own, ...overlaps]
 }
 
 function credentialWarnings({ spec, credential, namespace }: ManifestObject<'Connector'>): readonly string[] {

@@ -1,5 +1,6 @@
 import type { KnownAction } from '../../core/action/spec.ts'
 import type { ManifestResource, ResourceKind } from '../../core/crd/schemas.ts'
+import type { DesiredProblem, DesiredReply } from '../../core/wire/operator.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { ManifestSource, ObjectKey } from '../store/desired.ts'
 import type { Query } from '../store/query.ts'
@@ -36,6 +37,11 @@ export type Applied = {
   readonly warnings: readonly string[]
   /** Whether anything that is in force changed. */
   readonly changed: boolean
+  /** Null when it was accepted. */
+  readonly problem: DesiredProblem | null
+  /** `namespace/name` of the gateways that it is for; null = all of the installation. */
+  readonly gateways: readonly string[] | null
+  readonly tests: DesiredReply['tests']
 }
 
 export type Applier<K extends ResourceKind> = {
@@ -44,12 +50,23 @@ export type Applier<K extends ResourceKind> = {
   remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
 }
 
-export function accepted(changed: boolean, warnings: readonly string[] = []): Applied {
-  return { accepted: true, reasons: [], warnings, changed }
+export type Bound = Pick<Applied, 'changed' | 'gateways'> & Partial<Pick<Applied, 'warnings' | 'tests'>>
+
+export function accepted({ changed, gateways, warnings = [], tests = null }: Bound): Applied {
+  return { accepted: true, reasons: [], problem: null, warnings, changed, gateways, tests }
 }
 
-export function refused(reasons: readonly string[], changed = false): Applied {
-  return { accepted: false, reasons, warnings: [], changed }
+export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: DesiredProblem } & Partial<
+    Pick<Applied, 'changed' | 'tests'>
+  >
+
+export function refused({ reasons, problem, changed = false, tests = null }: Refusal): Applied {
+  return { accepted: false, reasons, problem, warnings: [], changed, gateways: [], tests }
+}
+
+/** The names of gateways as replies give them. */
+export function namesOf(gateways: ReadonlyArray<{ readonly name: string }>): readonly string[] {
+  return gateways.map(({ name }) => name)
 }
 
 export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'name'>): string {

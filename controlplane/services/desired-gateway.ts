@@ -22,13 +22,8 @@ export const gatewayApplier: Applier<'Gateway'> = {
     const row = await findGatewayByName(context.q, object.fullName)
     const isChanged = row === undefined || !isSame(row, object)
     if (isChanged) await write(context, object, row)
-    const isStopChanged = await context.killSwitch.replaceSource(context.q, {
-      source: `manifest:${object.fullName}`,
-      scopes,
-      reason: object.spec.killSwitch?.reason ?? `Gateway ${object.fullName} says so`,
-      by: object.managedBy,
-    })
-    return accepted(isChanged || isStopChanged)
+    const isStopChanged = await latch(context, object, scopes)
+    return accepted({ changed: isChanged || isStopChanged, gateways: [object.fullName] })
   },
 
   async remove(context, key) {
@@ -49,6 +44,20 @@ export const gatewayApplier: Applier<'Gateway'> = {
     await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
     return true
   },
+}
+
+/**
+ * In a cluster the stops of a Gateway come by the kill relay, from every replica of the operator and to every replica of
+ * the control plane; a hand-over that waited in a queue meanwhile must not undo what it said.
+ */
+async function latch(
+  { q, killSwitch }: ApplyContext,
+  { fullName, source, spec, managedBy }: ManifestObject<'Gateway'>,
+  scopes: readonly string[],
+): Promise<boolean> {
+  if (source === 'kubernetes') return false
+  const reason = spec.killSwitch?.reason ?? `Gateway ${fullName} says so`
+  return killSwitch.replaceSource(q, { source: `manifest:${fullName}`, scopes, reason, by: managedBy })
 }
 
 async function write(
@@ -80,16 +89,18 @@ function isSame(row: GatewayRow, object: ManifestObject<'Gateway'>): boolean {
   )
 }
 
-/** `all` in a Gateway means all of this gateway: a manifest of one tenant must not stop another's. */
 function killScopes({ spec, fullName }: ManifestObject<'Gateway'>): string[] | Applied {
   if (spec.killSwitch?.active !== true) return []
   try {
-    return spec.killSwitch.scopes.map((scope) => {
-      const checked = checkedScope(scope)
-      return checked === 'all' ? `gateway:${fullName}` : checked
-    })
+    return spec.killSwitch.scopes.map((scope) => scopeInGateway(scope, fullName))
   } catch (error) {
-    if (error instanceof ChaperoneError) return refused([`spec.killSwitch.scopes: ${error.message}`])
-    throw error
+    if (!(error instanceof ChaperoneError)) throw error
+    return refused({ reasons: [`spec.killSwitch.scopes: ${error.message}`], problem: 'Invalid' })
   }
+}
+
+/** `all` in a Gateway means all of this gateway: a manifest of one tenant must not stop another's. */
+function scopeInGateway(scope: string, gateway: string): string {
+  const checked = checkedScope(scope)
+  return checked === 'all' ? `gateway:${gateway}` : checked
 }

@@ -9,6 +9,7 @@ import {
   accepted,
   fullNameOf,
   type ManifestObject,
+  namesOf,
   refused,
 } from './desired-context.ts'
 import { bindByName } from './gateway-binding.ts'
@@ -17,11 +18,15 @@ export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
     const asking = { kind: 'permissions', namespace: object.namespace } as const
     const binding = bindByName(await listGateways(context.q), asking, [{ name: object.spec.gateway }])
-    if (!binding.ok) return refused(binding.reasons, await permissionApplier.remove(context, object))
+    if (!binding.ok) {
+      const { reasons, problem } = binding
+      return refused({ reasons, problem, changed: await permissionApplier.remove(context, object) })
+    }
     const reasons = repeatedRules(object)
-    if (reasons.length > 0) return refused(reasons)
+    if (reasons.length > 0) return refused({ reasons, problem: 'Invalid' })
     const rows = binding.gateways.flatMap((gateway) => rowsOf(context, object, gateway.id))
-    return accepted(await replace(context, object, rows), idleRules(object))
+    const changed = await replace(context, object, rows)
+    return accepted({ changed, gateways: namesOf(binding.gateways), warnings: idleRules(object) })
   },
   remove: (context, key) => replace(context, key, []),
 }

@@ -21,6 +21,7 @@ import {
   accepted,
   fullNameOf,
   type ManifestObject,
+  namesOf,
   refused,
 } from './desired-context.ts'
 import { type Binding, bindByName, bindOwnNamespace } from './gateway-binding.ts'
@@ -29,15 +30,24 @@ export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {
     const binding = await bind(context, object)
     const row = await findManagedPolicy(context.q, object.fullName)
-    if (!binding.ok) return refused(binding.reasons, await disable(context, row))
+    if (!binding.ok) {
+      const { reasons, problem } = binding
+      return refused({ reasons, problem, changed: await disable(context, row) })
+    }
     const yaml = policyText(object)
     const checked = check(yaml, context.knownAction)
-    if ('reasons' in checked) return refused(checked.reasons)
+    if ('reasons' in checked) return refused({ reasons: checked.reasons, problem: 'Invalid' })
     const failed = checked.tests.filter((test) => !test.passed)
     const gatewayIds = binding.gateways.map((gateway) => gateway.id)
     const wanted = { object, yaml, tests: checked.tests, gatewayIds }
-    if (failed.length > 0) return refused(failed.map(failureText), await storeFailing(context, row, wanted))
-    return accepted(await activate(context, row, wanted), checked.warnings)
+    const { warnings } = checked
+    const tests = { passed: checked.tests.length - failed.length, total: checked.tests.length }
+    if (failed.length > 0) {
+      const changed = await storeFailing(context, row, wanted)
+      return refused({ reasons: failed.map(failureText), problem: 'TestsFailed', changed, tests })
+    }
+    const gateways = gatewayIds.length === 0 ? null : namesOf(binding.gateways)
+    return accepted({ changed: await activate(context, row, wanted), gateways, warnings, tests })
   },
 
   async remove(context, key) {

@@ -6,12 +6,14 @@ import {
   PolicySpec,
   type ResourceKind,
 } from '../../core/crd/schemas.ts'
-import type {
-  DesiredBody,
-  DesiredReply,
-  ManifestProblem,
-  SweepBody,
-  SweepReply,
+import {
+  acknowledgedBy,
+  type DesiredBody,
+  type DesiredReply,
+  type GatewayProcess,
+  type ManifestProblem,
+  type SweepBody,
+  type SweepReply,
 } from '../../core/wire/operator.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { bumpVersion, currentVersion } from '../store/config-version.ts'
@@ -28,7 +30,7 @@ import {
   putDesired,
   replaceProblems,
 } from '../store/desired.ts'
-import type { Db, Query } from '../store/query.ts'
+import type { Db } from '../store/query.ts'
 import { connectorApplier } from './desired-connector.ts'
 import {
   type Applied,
@@ -41,7 +43,12 @@ import { gatewayApplier } from './desired-gateway.ts'
 import { permissionApplier } from './desired-permission.ts'
 import { policyApplier } from './desired-policy.ts'
 
-export type DesiredDeps = Omit<ApplyContext, 'q'> & { readonly db: Db }
+export type DesiredDeps = Omit<ApplyContext, 'q'> & {
+  readonly db: Db
+  /** Every gateway process that is known, for "acknowledged n of m". */
+  readonly processes?: () => readonly GatewayProcess[]
+}
+type PutContext = ApplyContext & { readonly processes: () => readonly GatewayProcess[] }
 
 export type ManifestsView = {
   readonly objects: ReadonlyArray<Record<string, unknown>>
@@ -51,6 +58,8 @@ export type ManifestsView = {
 /** Makes the installation what its manifests say. Each call is one transaction; nothing new = nothing written. */
 export type Desired = {
   put(body: DesiredBody): Promise<DesiredReply>
+  /** What became of one object, and how many gateways acknowledged it; undefined when there is none. */
+  get(key: ObjectKey): Promise<DesiredReply | undefined>
   /** False when there was no such object. */
   remove(key: ObjectKey): Promise<boolean>
   /** Removes what this source does not have any more, but for objects of files that are broken right now. */
@@ -75,14 +84,18 @@ const SPECS = {
 }
 
 export function createDesired(deps: DesiredDeps): Desired {
-  const { db } = deps
-  const inTransaction = <T>(work: (context: ApplyContext) => Promise<T>) =>
+  const { db, processes = () => [] } = deps
+  const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
     db.tx(async (q) => {
       await lockDesired(q)
-      return work({ ...deps, q })
+      return work({ ...deps, q, processes })
     })
   return {
     put: (body) => inTransaction((context) => put(context, body)),
+    async get(key) {
+      const row = await getDesired(db, key)
+      return row === undefined ? undefined : reply({ ...deps, q: db, processes }, row)
+    },
     remove: (key) =>
       inTransaction(async (context) => {
         const row = await getDesired(context.q, key)
@@ -104,18 +117,18 @@ export function createDesired(deps: DesiredDeps): Desired {
   }
 }
 
-async function put(context: ApplyContext, body: DesiredBody): Promise<DesiredReply> {
+async function put(context: PutContext, body: DesiredBody): Promise<DesiredReply> {
   const { q } = context
   const key = keyOf(body)
   const known = await getDesired(q, key)
-  if (known !== undefined && isOlder(body, known)) return reply(q, known)
+  if (known !== undefined && isOlder(body, known)) return reply(context, known)
   const wanted = desiredOf(context, body, known)
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(q, row)
   const others = applied.changed && affectsOthers(key.kind) ? await applyOthers(context, key) : false
   if (applied.changed || others) await bumpVersion(q)
-  return reply(q, row)
+  return reply(context, row)
 }
 
 /** A hand-over that overtook another one on its way; only a cluster counts generations. */
@@ -134,8 +147,15 @@ function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredR
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
 
-function withOutcome(row: DesiredRow, { accepted, reasons, warnings }: Applied): DesiredRow {
-  return { ...row, accepted, reasons, stored: { ...row.stored, warnings } }
+function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
+  const { accepted, reasons, warnings, problem, tests } = applied
+  const gateways = applied.gateways === null ? null : [...applied.gateways]
+  return {
+    ...row,
+    accepted,
+    reasons,
+    stored: { ...row.stored, warnings, outcome: { problem, gateways, tests } },
+  }
 }
 
 /** Sealing the same secret twice gives different bytes: compare what is inside. */
@@ -144,6 +164,7 @@ function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
     ...row,
     spec: stored.spec,
     warnings: stored.warnings,
+    outcome: stored.outcome,
     credential: credentialOf(keyring, { ...row, stored }),
   })
   return isDeepStrictEqual(plain(open(a)), plain(open(b)))
@@ -208,9 +229,18 @@ async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Pr
   return isChanged
 }
 
-async function reply(q: Query, row: DesiredRow): Promise<DesiredReply> {
+const UNKNOWN = { problem: null, gateways: [], tests: null } as const
+
+async function reply({ q, processes }: PutContext, row: DesiredRow): Promise<DesiredReply> {
   const { accepted, reasons, stored } = row
-  return { accepted, reasons: [...reasons], warnings: [...stored.warnings], version: await currentVersion(q) }
+  const { problem, gateways, tests } = stored.outcome ?? UNKNOWN
+  const version = await currentVersion(q)
+  const names = gateways === null ? null : [...gateways]
+  return {
+    ...{ accepted, reasons: [...reasons], problem, warnings: [...stored.warnings] },
+    ...{ version, gateways: names, tests },
+    acknowledged: acknowledgedBy(processes(), { version, gateways: names }),
+  }
 }
 
 function objectView(row: DesiredRow): Record<string, unknown> {

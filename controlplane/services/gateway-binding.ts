@@ -1,3 +1,4 @@
+import type { DesiredProblem } from '../../core/wire/operator.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 
 /** The list of `Gateway.spec.allowedNamespaces` that speaks about a kind. */
@@ -7,7 +8,10 @@ export type Asking = { readonly kind: BoundKind; readonly namespace: string }
 
 export type Binding =
   | { readonly ok: true; readonly gateways: readonly GatewayRow[] }
-  | { readonly ok: false; readonly reasons: readonly string[] }
+  | { readonly ok: false; readonly reasons: readonly string[]; readonly problem: BindingProblem }
+
+export type BindingProblem = Extract<DesiredProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
+type Unbound = { readonly reason: string; readonly problem: BindingProblem }
 
 /**
  * The gateways that an object names. In its own namespace a name is enough; a Gateway of another namespace must list
@@ -19,9 +23,11 @@ export function bindByName(
   targets: ReadonlyArray<{ readonly name: string; readonly namespace?: string | undefined }>,
 ): Binding {
   const found = targets.map((target) => findOne(rows, asking, target))
-  const reasons = found.filter((one) => typeof one === 'string')
-  if (reasons.length > 0) return { ok: false, reasons }
-  return { ok: true, gateways: unique(found.filter((one) => typeof one !== 'string')) }
+  const unbound = found.filter((one): one is Unbound => 'reason' in one)
+  const [first] = unbound
+  if (first !== undefined)
+    return { ok: false, reasons: unbound.map(({ reason }) => reason), problem: first.problem }
+  return { ok: true, gateways: unique(found.filter((one): one is GatewayRow => !('reason' in one))) }
 }
 
 /** All gateways of the object's own namespace. */
@@ -29,14 +35,14 @@ export function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Ask
   const gateways = rows.filter((row) => namespaceOf(row) === namespace)
   if (gateways.length > 0) return { ok: true, gateways }
   const reason = `there is no Gateway in namespace ${namespace}; create one, or name the Gateway that this is for`
-  return { ok: false, reasons: [reason] }
+  return { ok: false, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
 function findOne(
   rows: readonly GatewayRow[],
   asking: Asking,
   target: { readonly name: string; readonly namespace?: string | undefined },
-): GatewayRow | string {
+): GatewayRow | Unbound {
   const namespace = target.namespace ?? asking.namespace
   const named = rows.filter((row) => shortNameOf(row) === target.name)
   const here = named.find((row) => namespaceOf(row) === namespace)
@@ -52,16 +58,19 @@ function allows(row: GatewayRow, { kind, namespace }: Asking): boolean {
   return namespaceOf(row) === namespace || (row.spec.allowedNamespaces?.[kind] ?? []).includes(namespace)
 }
 
-function missing(name: string, namespace: string): string {
-  return `there is no Gateway ${name} in namespace ${namespace}; create it or correct the name`
+function missing(name: string, namespace: string): Unbound {
+  const reason = `there is no Gateway ${name} in namespace ${namespace}; create it or correct the name`
+  return { reason, problem: 'GatewayNotFound' }
 }
 
-function notAllowed(row: GatewayRow, { kind, namespace }: Asking): string {
-  return `Gateway ${row.name} does not admit ${kind} of namespace ${namespace}; add ${namespace} to its spec.allowedNamespaces.${kind}`
+function notAllowed(row: GatewayRow, { kind, namespace }: Asking): Unbound {
+  const reason = `Gateway ${row.name} does not admit ${kind} of namespace ${namespace}; add ${namespace} to its spec.allowedNamespaces.${kind}`
+  return { reason, problem: 'NamespaceNotAllowed' }
 }
 
-function ambiguous(name: string, rows: readonly GatewayRow[]): string {
-  return `the Gateway name ${name} fits ${rows.map((row) => row.name).join(' and ')}; rename one of them`
+function ambiguous(name: string, rows: readonly GatewayRow[]): Unbound {
+  const reason = `the Gateway name ${name} fits ${rows.map((row) => row.name).join(' and ')}; rename one of them`
+  return { reason, problem: 'GatewayNotFound' }
 }
 
 function namespaceOf(row: GatewayRow): string {

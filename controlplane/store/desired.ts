@@ -1,5 +1,5 @@
 import type { ResourceKind } from '../../core/crd/schemas.ts'
-import type { ManifestProblem } from '../../core/wire/operator.ts'
+import type { DesiredReply, ManifestProblem } from '../../core/wire/operator.ts'
 import type { Sealed } from '../crypto/sealed.ts'
 import type { PermissionRow } from './permissions.ts'
 import type { Query } from './query.ts'
@@ -26,6 +26,8 @@ export type StoredObject = {
   /** Of a Connector, sealed to `desiredPlace`; null = none. */
   readonly credential: Sealed | null
   readonly warnings: readonly string[]
+  /** What became of it; absent in rows of older versions. */
+  readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'>
 }
 
 const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,

@@ -1,12 +1,21 @@
 import * as z from 'zod'
 import { ManifestResource } from '../crd/schemas.ts'
+import { KillEntry } from './sync.ts'
 
 /**
  * Operator (cluster or manifests folder) -> control plane.
  * `PUT /api/operator/desired/{kind}/{namespace}/{name}` one object; `DELETE` the same path; `POST /api/operator/sweep`
  * names everything that should exist, so that what is missing on either side comes out. Bearer: operator token.
+ *
+ * Two calls concern one replica of the control plane alone and go to each: `POST /api/operator/kill` stops or lets go
+ * the gateways that are connected to it, `GET /api/operator/state` says what these have acknowledged.
  */
-export const OPERATOR_PATHS = { desired: '/api/operator/desired', sweep: '/api/operator/sweep' } as const
+export const OPERATOR_PATHS = {
+  desired: '/api/operator/desired',
+  sweep: '/api/operator/sweep',
+  kill: '/api/operator/kill',
+  state: '/api/operator/state',
+} as const
 
 export const DesiredBody = z.object({
   uid: z.string(),
@@ -19,13 +28,72 @@ export const DesiredBody = z.object({
   credential: z.string().nullable().optional(),
 })
 
+/** Gateway processes that hold a state with the object in it, of those that it is for and that are connected. */
+export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
+
+/** Why an object is not in force; the first two because of what it names, and then it has no effect at all. */
+export const DesiredProblem = z.enum([
+  'GatewayNotFound',
+  'NamespaceNotAllowed',
+  'Invalid',
+  'Conflict',
+  'TestsFailed',
+])
+
 export const DesiredReply = z.object({
   accepted: z.boolean(),
   /** Full sentences: what is wrong and what to change. */
   reasons: z.array(z.string()),
+  problem: DesiredProblem.nullable().default(null),
   /** Warnings that do not prevent acceptance, e.g. a missing credential. */
   warnings: z.array(z.string()).default([]),
+  /** The configuration with this version contains it, and so does every later one. */
   version: z.number().int(),
+  /** `namespace/name` of the Gateways that it is for; null = all of the installation. */
+  gateways: z.array(z.string()).nullable().default([]),
+  /** Of a Policy. */
+  tests: z.object({ passed: z.number().int(), total: z.number().int() }).nullable().default(null),
+  /** By the gateways of the replica that answers. */
+  acknowledged: Acknowledged.default({ acked: 0, total: 0 }),
+})
+
+/** One connected gateway process, as one replica of the control plane knows it. */
+export const GatewayProcess = z.object({
+  /** `namespace/name` of its Gateway. */
+  gateway: z.string(),
+  process_id: z.string(),
+  /** Everything up to this version of the configuration is in force there; null = nothing yet. */
+  covered_version: z.number().int().nullable(),
+  /** It acknowledged the stops as they are now. */
+  has_kill_state: z.boolean(),
+  /** Why it refused its newest configuration and keeps an older one; null when it did not. */
+  rejected: z.string().nullable(),
+  /** Error conditions that it reports of itself, in the words of a Gateway's status. */
+  conditions: z.array(z.string()).default([]),
+})
+
+export const OperatorState = z.object({
+  version: z.number().int(),
+  kills: z.array(KillEntry),
+  processes: z.array(GatewayProcess),
+})
+
+/** The whole of what one source stops; no scopes = it stops nothing (any more). */
+export const KillRelayBody = z.object({
+  /** `manifest:NAMESPACE/NAME` of a Gateway, where `all` means all of that Gateway; or `configmap`. */
+  source: z.string().regex(/^(manifest:[^/\s]{1,253}\/[^/\s]{1,253}|configmap)$/),
+  scopes: z.array(z.string().min(1).max(300)).max(64),
+  reason: z.string().max(1_000),
+  by: z.string().max(600),
+  /** Rises with every change of the object; what is older than what was heard before is not done. */
+  revision: z.number().int().nonnegative(),
+})
+
+export const KillRelayReply = z.object({
+  /** False when a newer revision was heard before. */
+  applied: z.boolean(),
+  effective: z.array(KillEntry),
+  acknowledged: z.object({ acked: z.number().int(), total: z.number().int(), ms: z.number() }),
 })
 
 export const SweepBody = z.object({
@@ -46,6 +114,22 @@ export const ManifestProblem = z.object({
 
 export type DesiredBody = z.infer<typeof DesiredBody>
 export type DesiredReply = z.infer<typeof DesiredReply>
+export type DesiredProblem = z.infer<typeof DesiredProblem>
+export type Acknowledged = z.infer<typeof Acknowledged>
+export type GatewayProcess = z.infer<typeof GatewayProcess>
+export type OperatorState = z.infer<typeof OperatorState>
+export type KillRelayBody = z.infer<typeof KillRelayBody>
+export type KillRelayReply = z.infer<typeof KillRelayReply>
 export type SweepBody = z.infer<typeof SweepBody>
 export type SweepReply = z.infer<typeof SweepReply>
 export type ManifestProblem = z.infer<typeof ManifestProblem>
+
+/** How many of the connected processes that an object is for acknowledged it. */
+export function acknowledgedBy(
+  processes: readonly GatewayProcess[],
+  { version, gateways }: Pick<DesiredReply, 'version' | 'gateways'>,
+): Acknowledged {
+  const own = processes.filter(({ gateway }) => gateways === null || gateways.includes(gateway))
+  const acked = own.filter(({ covered_version: covered }) => covered !== null && covered >= version)
+  return { acked: acked.length, total: own.length }
+}

@@ -14,6 +14,7 @@ import { createApprovals } from '../../../controlplane/services/approvals.ts'
 import { createCommands } from '../../../controlplane/services/commands.ts'
 import { createDesired } from '../../../controlplane/services/desired.ts'
 import { createExplain } from '../../../controlplane/services/explain.ts'
+import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
 import { bumpVersion } from '../../../controlplane/store/config-version.ts'
@@ -107,7 +108,13 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
       gatewayFor: async ({ gateway }) => (await findGatewayByName(db, gateway ?? 'default/local'))?.id,
     }),
     ...createOperatorRoutes({
-      desired: createDesired({ db, orgId, keyring: KEYRING, killSwitch, knownAction: () => null }),
+      desired: createDesired({
+        ...{ db, orgId, keyring: KEYRING, killSwitch, knownAction: () => null },
+        processes: hub.processes,
+      }),
+      killSwitch,
+      killRelay: createKillRelay({ killSwitch }),
+      state: () => ({ version: library.version ?? 0, processes: hub.processes() }),
     }),
   ]
   const sessions = new Map<string, UserPrincipal>()

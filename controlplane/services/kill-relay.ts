@@ -1,0 +1,49 @@
+import type { KillRelayBody, KillRelayReply } from '../../core/wire/operator.ts'
+import { checkedScope, type KillReply, type KillSwitch } from './kill-switch.ts'
+
+/** Stops that the operator saw in the cluster, told to this replica: in force here before anything is stored. */
+export type KillRelay = {
+  /** Safe to repeat. Throws `validation` for a scope that is none. */
+  apply(body: KillRelayBody): Promise<KillRelayReply>
+}
+
+export type KillRelayDeps = { readonly killSwitch: Pick<KillSwitch, 'effective' | 'set'> }
+
+const NOTHING = { acked: 0, total: 0, ms: 0 }
+
+export function createKillRelay({ killSwitch }: KillRelayDeps): KillRelay {
+  /** Source -> the newest revision of its object that was heard here. */
+  const revisions = new Map<string, number>()
+  return {
+    async apply({ source, scopes, reason, by, revision }) {
+      const wanted = new Set(scopes.map((scope) => scopeOf(source, scope)))
+      const applied = revision >= (revisions.get(source) ?? 0)
+      if (!applied) return { applied, effective: [...killSwitch.effective()], acknowledged: NOTHING }
+      revisions.set(source, revision)
+      const latched = killSwitch.effective().filter((entry) => entry.source === source)
+      const isLatched = (scope: string) =>
+        latched.some((entry) => entry.scope === scope && (reason === '' || entry.reason === reason))
+      const added = [...wanted].filter((scope) => !isLatched(scope))
+      const lifted = latched.filter(({ scope }) => !wanted.has(scope))
+      const given = reason === '' ? {} : { reason }
+      const replies = await Promise.all([
+        ...added.map((scope) => killSwitch.set({ active: true, scope, source, by, ...given })),
+        ...lifted.map(({ scope }) => killSwitch.set({ active: false, scope, source, by })),
+      ])
+      return { applied, effective: [...killSwitch.effective()], acknowledged: slowest(replies) }
+    },
+  }
+}
+
+/** In a Gateway `all` means all of this gateway: the object of one tenant must not stop another's. */
+function scopeOf(source: string, scope: string): string {
+  const checked = checkedScope(scope)
+  return checked === 'all' && source.startsWith('manifest:')
+    ? `gateway:${source.slice('manifest:'.length)}`
+    : checked
+}
+
+function slowest(replies: readonly KillReply[]): KillRelayReply['acknowledged'] {
+  const sorted = replies.map((reply) => reply.acknowledged).sort((a, b) => a.acked - b.acked || b.ms - a.ms)
+  return sorted[0] ?? NOTHING
+}

@@ -1,0 +1,51 @@
+import type { GatewayProcess } from '../../core/wire/operator.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import type { Census } from './census.ts'
+import { entriesFor, killStateOf } from './kill-board.ts'
+import type { Peer } from './peer.ts'
+import type { Roster } from './roster.ts'
+
+/** The configuration that this replica has read. */
+export type KnownVersions = {
+  readonly version: number | null
+  /** With the version at which what this gateway is sent changed last; null for a gateway that is gone. */
+  readonly of: (gatewayId: string) => { readonly version: number } | null
+}
+
+export type ProcessSources = {
+  readonly roster: Pick<Roster, 'peers'>
+  readonly census: Pick<Census, 'elsewhere'>
+  readonly library: KnownVersions
+  readonly kills: readonly KillEntry[]
+}
+
+/** Every connected gateway process; why it refused its configuration is known only where it is connected. */
+export function processesOf({ roster, census, library, kills }: ProcessSources): GatewayProcess[] {
+  const view = (process: Known): GatewayProcess => ({
+    gateway: process.name,
+    process_id: process.processId,
+    covered_version: coveredVersion(process, library),
+    has_kill_state: process.killState === killStateOf(entriesFor(kills, process.name)),
+    rejected: process.rejected ?? null,
+    conditions: [...(process.conditions ?? [])],
+  })
+  const others = census.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
+    ...{ processId, gatewayId, killState },
+    name: facts.name,
+    appliedVersion: facts.applied_version,
+  }))
+  return [...roster.peers.values(), ...others].map(view)
+}
+
+type Known = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'appliedVersion' | 'killState'> &
+  Partial<Pick<Peer, 'rejected' | 'conditions'>>
+
+/**
+ * A gateway keeps the version at which its own content changed last. Once it has applied that one, everything up to the
+ * newest version that was read is in force there, whether it concerned this gateway or not.
+ */
+function coveredVersion({ gatewayId, appliedVersion }: Known, versions: KnownVersions): number | null {
+  const newest = versions.of(gatewayId)
+  if (appliedVersion === null || newest === null || versions.version === null) return appliedVersion
+  return appliedVersion >= newest.version ? Math.max(versions.version, appliedVersion) : appliedVersion
+}
