@@ -82,6 +82,8 @@ export function statusesOf(route: Route): readonly number[] {
     ...(route.params === undefined ? [] : [404]),
     ...(route.statuses ?? []),
     421,
+    // Addresses and headers of more than 16 KiB together.
+    431,
     500,
     // The database is away.
     503,

@@ -8,7 +8,8 @@ export const AgentName = z
   .min(1)
   .max(253)
   .regex(
-    /^[^\s:*]([^:*\p{Cc}]*[^\s:*])?$/u,
+    // Written out instead of `\p{Cc}`, so that readers of the OpenAPI document understand it whatever their language.
+    /^[^\s:*]([^:*\u0000-\u001f\u007f-\u009f]*[^\s:*])?$/,
     'has no `:`, `*` or control characters, and no blank at either end',
   )
 export const GatewayName = z

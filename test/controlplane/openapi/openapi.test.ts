@@ -79,9 +79,9 @@ describe('the OpenAPI document', () => {
 
   test('says which statuses an operation has beside success', () => {
     const login = operations.find(({ path }) => path === '/api/auth/login')
-    expect(login?.statuses).toEqual([200, 400, 401, 403, 404, 409, 413, 415, 421, 429, 500, 503])
+    expect(login?.statuses).toEqual([200, 400, 401, 403, 404, 409, 413, 415, 421, 429, 431, 500, 503])
     const health = operations.find(({ path }) => path === '/api/health')
-    expect(health?.statuses).toEqual([200, 421, 500, 503])
+    expect(health?.statuses).toEqual([200, 421, 431, 500, 503])
     const csv = operations.find(({ path }) => path === '/api/dashboard/audit-export')
     expect(csv).toMatchObject({ successType: 'text/csv', minimumRole: 'admin' })
     expect(csv?.statuses).toContain(403)
