@@ -10,7 +10,7 @@ export type ControlPlaneMetrics = {
 export type MetricsDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Gateway processes that are connected to this replica. */
+  /** Gateway processes that are connected, to any replica. */
   readonly processes: () => number
 }
 
@@ -37,7 +37,7 @@ function exposition({ total, lastHour, decisions24h }: ActionCounts, processes: 
   }).inc(total)
   new Gauge({
     name: 'svc_processes_active',
-    help: 'Gateway processes connected to this replica',
+    help: 'Gateway processes connected to any replica',
     registers,
   }).set(processes)
   new Gauge({ name: 'svc_actions_last_hour', help: 'Actions of the last hour', registers }).set(lastHour)

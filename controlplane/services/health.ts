@@ -13,7 +13,7 @@ export type HealthReport = {
 
 export type HealthDeps = {
   readonly db: Db
-  /** Ids of the gateways that are connected here. */
+  /** Ids of the gateways that are connected to any replica. */
   readonly connected: () => ReadonlySet<string>
   /** The address in the settings, when one is set. */
   readonly gatewayUrl: () => Promise<string | null>

@@ -7,15 +7,17 @@ import {
   type ResultBody,
   type StatusBody,
 } from '../../core/wire/sync.ts'
+import { newId } from '../crypto/ids.ts'
 import type { Db } from '../store/query.ts'
+import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
 import type { Clock } from './clock.ts'
 import { createKillCast, type KillCast } from './kill-cast.ts'
 import type { SectionLibrary } from './library.ts'
-import { type GatewayLive, liveOf } from './live.ts'
+import { type GatewayLive, liveOf, type Sighting } from './live.ts'
 import { createManifestCast } from './manifest-cast.ts'
-import { createOrderBook, type Order } from './orders.ts'
+import { createOrderBook, type Order, type OrderBook } from './orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
-import { createRoster } from './roster.ts'
+import { createRoster, type Roster } from './roster.ts'
 import { createVerdictCast } from './verdict-cast.ts'
 import { watchChanges } from './watch.ts'
 
@@ -35,12 +37,14 @@ export type Hub = AsyncDisposable & {
   open(owner: StreamOwner, sink: StreamSink): () => void
   ack(processId: string, body: AckBody): void
   status(processId: string, body: StatusBody): void
-  /** Null when no process of it is connected here. */
+  /** Null when no process of it is connected, to any replica. */
   liveOf(gatewayId: string): GatewayLive | null
-  /** Ids of the gateways that have a stream here. */
+  /** Ids of the gateways that have a stream, to any replica. */
   connected(): ReadonlySet<string>
-  readonly kill: Omit<KillCast, 'greet' | 'ack'>
-  /** Hands an order to one connected process. Null when there is none; rejects with `upstream_timeout` after 30 s. */
+  /** Whether the gateway has a stream here. */
+  isHere(gatewayId: string): boolean
+  readonly kill: Omit<KillCast, 'greet' | 'ack' | 'look'>
+  /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /** False for a result that nobody waits for any more. */
   settle(result: ResultBody): boolean
@@ -50,17 +54,24 @@ export type Hub = AsyncDisposable & {
 export async function createHub({ db, library, log, clock }: HubDeps): Promise<Hub> {
   const roster = createRoster()
   const orders = createOrderBook()
-  const kill = createKillCast({ db, roster, clock })
+  const census: Census = createCensus({
+    ...{ db, roster, clock, replicaId: newId('process') },
+    onLooked: () => kill.look(),
+    onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
+  })
+  const kill = createKillCast({ db, roster, census, clock })
   const manifests = createManifestCast({ db, roster, library, clock })
   const verdicts = createVerdictCast({ db, roster })
   await library.reload()
   await kill.refresh()
+  await census.refresh()
   const watch = await watchChanges({
     db,
     log,
     refreshConfiguration: manifests.refresh,
     refreshKill: kill.refresh,
     refreshVerdicts: verdicts.refresh,
+    refreshProcesses: census.refresh,
   })
   const beats = setInterval(manifests.beat, LIMITS.beatMs)
   const seen = (processId: string) => seenPeer(roster.peers.get(processId), clock)
@@ -73,44 +84,72 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
       roster.add(peer)?.end()
       peer.send(hello(peer, clock))
       kill.greet(peer)
+      census.arrived(peer)
       const failed = (error: unknown) =>
         log.error({ ...place, err: error }, 'gateway could not be told everything')
       manifests.greet(peer).catch(failed)
       verdicts.greet(peer).catch(failed)
       log.info(place, 'gateway connected')
       return () => {
-        roster.remove(peer, clock.nowMs())
+        if (roster.remove(peer)) census.left(peer)
         log.info(place, 'gateway disconnected')
       }
     },
     ack(processId, body) {
       const peer = seen(processId)
-      if (peer !== undefined) applyAck(peer, body, { kill, log })
+      if (peer !== undefined) applyAck(peer, body, { kill, census, log })
     },
     status(processId, body) {
       const peer = seen(processId)
       if (peer !== undefined) applyStatus(peer, body)
     },
-    liveOf: (gatewayId) => liveOf(roster.of(gatewayId), kill.effective()),
-    connected: () => new Set([...roster.peers.values()].map((peer) => peer.gatewayId)),
+    liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, { roster, census }), kill.effective()),
+    connected: () =>
+      new Set([...roster.peers.values(), ...census.elsewhere()].map((process) => process.gatewayId)),
+    isHere: (gatewayId) => roster.of(gatewayId).length > 0,
     kill,
-    execute(gatewayId, order) {
-      const peer = roster.of(gatewayId).at(-1)
-      if (peer === undefined) return null
-      const result = orders.wait(order.order_id)
-      peer.send({ type: 'execute', ...order })
-      return result
-    },
+    execute: (gatewayId, order) => handOver(roster.of(gatewayId).at(-1), orders, order),
     settle: orders.settle,
     async [Symbol.asyncDispose]() {
       clearInterval(beats)
       await watch[Symbol.asyncDispose]()
+      await census[Symbol.asyncDispose]()
       orders.close()
-      for (const peer of roster.peers.values()) {
-        peer.send({ type: 'goaway', after_ms: 0 })
-        peer.end()
-      }
+      sendAway(roster)
     },
+  }
+}
+
+function handOver(peer: Peer | undefined, orders: OrderBook, order: Order): Promise<ResultBody> | null {
+  if (peer === undefined) return null
+  const result = orders.wait(order.order_id)
+  peer.send({ type: 'execute', ...order })
+  return result
+}
+
+function sendAway({ peers }: Roster): void {
+  for (const peer of peers.values()) {
+    peer.send({ type: 'goaway', after_ms: 0 })
+    peer.end()
+  }
+}
+
+/** All running processes of a gateway. */
+function sightingsOf(
+  gatewayId: string,
+  { roster, census }: { readonly roster: Roster; readonly census: Census },
+): readonly Sighting[] {
+  const others = census.elsewhere().filter((process) => process.gatewayId === gatewayId)
+  return [...roster.of(gatewayId), ...others.map(sightingOf)]
+}
+
+function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
+  const { name, applied_version, sent_version, agents, uptime_seconds } = facts
+  return {
+    ...{ name, agents, lastSeenMs },
+    appliedVersion: applied_version,
+    sentVersion: sent_version,
+    uptimeSeconds: Math.floor(uptime_seconds),
   }
 }
 
@@ -125,9 +164,16 @@ function seenPeer(peer: Peer | undefined, clock: Clock): Peer | undefined {
   return peer
 }
 
-function applyAck(peer: Peer, body: AckBody, { kill, log }: { kill: KillCast; log: Logger }): void {
+type AckContext = { readonly kill: KillCast; readonly census: Census; readonly log: Logger }
+
+function applyAck(peer: Peer, body: AckBody, { kill, census, log }: AckContext): void {
   if (body.version !== undefined) peer.appliedVersion = body.version
-  if (body.kill_seq !== undefined) kill.ack(peer, body.kill_seq)
+  if (body.kill_seq !== undefined) {
+    const before = peer.killState
+    kill.ack(peer, body.kill_seq)
+    // Another replica may be counting.
+    if (peer.killState !== before) census.changed()
+  }
   if (body.rejected === undefined) return
   log.error(
     { gateway: peer.name, process: peer.processId, ...body.rejected },

@@ -1,5 +1,6 @@
 import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
+import { sha256Hex } from './signature.ts'
 
 /** What is stopped: what the database says, and what was announced but is not stored yet. */
 export type KillBoard = {
@@ -52,6 +53,12 @@ export function createKillBoard(): KillBoard {
 export function entriesFor(entries: readonly KillEntry[], gatewayName: string): KillEntry[] {
   const own = `manifest:${gatewayName}`
   return entries.filter((entry) => !entry.source.startsWith('manifest:') || entry.source === own)
+}
+
+/** A name for a state of stops as one gateway is sent it: the same on every replica, stored or only announced. */
+export function killStateOf(entries: readonly KillEntry[]): string {
+  const parts = entries.map(({ scope, source, reason }) => JSON.stringify([scope, source, reason]))
+  return sha256Hex(parts.sort().join('\n'))
 }
 
 /** Whether a stop covers the whole gateway (and not only an agent or a connector). */

@@ -3,9 +3,11 @@ import type { Clock } from './clock.ts'
 /** How far a stop got: `4 of 5` when one of the gateway processes known in the last minute is away. */
 export type KillAcks = { readonly acked: number; readonly total: number; readonly ms: number }
 
-/** One sending of the kill state, and who acknowledged it. */
+/** One sending of the kill state, and who acknowledged it, here and at other replicas. */
 export type KillRound = {
   ack(processId: string, seq: number): void
+  /** The process of another replica has acknowledged these stops. */
+  heard(processId: string): void
   /** Resolves when all connected processes acknowledged, or after `timeoutMs` with those that did. */
   acknowledged(timeoutMs: number): Promise<KillAcks>
   isOver(): boolean
@@ -29,12 +31,16 @@ export function createKillRound({ seq, processes, total, clock }: KillRoundInit)
   let lastAckMs = 0
   const elapsed = () => clock.monotonicMs() - startedAt
   if (open.size === 0) done.resolve()
+  function heard(processId: string): void {
+    if (!open.delete(processId)) return
+    lastAckMs = elapsed()
+    if (open.size === 0) done.resolve()
+  }
   return {
     ack(processId, acked) {
-      if (acked < seq || !open.delete(processId)) return
-      lastAckMs = elapsed()
-      if (open.size === 0) done.resolve()
+      if (acked >= seq) heard(processId)
     },
+    heard,
     async acknowledged(timeoutMs) {
       let timer: NodeJS.Timeout | undefined
       const timeout = new Promise<void>((resolve) => {

@@ -2,6 +2,12 @@ import type { KillEntry } from '../../core/wire/sync.ts'
 import { stopsGateway } from './kill-board.ts'
 import type { Peer } from './peer.ts'
 
+/** One running process, connected to whichever replica. */
+export type Sighting = Pick<
+  Peer,
+  'name' | 'appliedVersion' | 'sentVersion' | 'lastSeenMs' | 'agents' | 'uptimeSeconds'
+>
+
 /** What is known of a gateway's running processes. `applied_version` is that of the one furthest behind. */
 export type GatewayLive = {
   readonly processes: number
@@ -15,7 +21,7 @@ export type GatewayLive = {
   readonly uptime_seconds: number
 }
 
-export function liveOf(peers: readonly Peer[], kills: readonly KillEntry[]): GatewayLive | null {
+export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]): GatewayLive | null {
   const [first] = peers
   if (first === undefined) return null
   const applied = peers.map((peer) => peer.appliedVersion)

@@ -29,7 +29,7 @@ export type OrderRelay = AsyncDisposable & {
 export type OrderRelayDeps = {
   readonly db: Db
   readonly log: Logger
-  readonly hub: Pick<Hub, 'connected' | 'execute' | 'settle'>
+  readonly hub: Pick<Hub, 'isHere' | 'execute' | 'settle'>
 }
 
 /** How long the other replicas have to say that the gateway is theirs. */
@@ -100,7 +100,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   const listening = await db.listen(ORDERS_CHANNEL, onNotify)
   return {
-    isConnected: async (gatewayId) => hub.connected().has(gatewayId) || askElsewhere(gatewayId),
+    isConnected: async (gatewayId) => hub.isHere(gatewayId) || askElsewhere(gatewayId),
     async execute(gatewayId, order) {
       const result = hub.execute(gatewayId, order)
       if (result === null) return executeElsewhere(gatewayId, order)
@@ -124,10 +124,10 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
   return {
     async ask(askId: string, gatewayId: string): Promise<void> {
-      if (hub.connected().has(gatewayId)) await sayHaveGateway(db, askId)
+      if (hub.isHere(gatewayId)) await sayHaveGateway(db, askId)
     },
     async order(orderId: string, gatewayId: string): Promise<void> {
-      if (!hub.connected().has(gatewayId)) return
+      if (!hub.isHere(gatewayId)) return
       const order = await takeOrder(db, orderId)
       if (order !== undefined) await putResult(db, await carriedOut(hub, gatewayId, order))
     },

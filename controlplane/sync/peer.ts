@@ -24,6 +24,10 @@ export type Peer = {
   lastSeenMs: number
   agents: number
   uptimeSeconds: number
+  /** The stops last sent: their number and their name (see `killStateOf`). */
+  sentKill: { readonly seq: number; readonly state: string } | null
+  /** The name of the stops last acknowledged. */
+  killState: string | null
   send(message: DownMessage): void
   end(): void
 }
@@ -50,6 +54,8 @@ export function createPeer({ gatewayId, name, processId, syncKey, nowMs, sink, o
     lastSeenMs: nowMs,
     agents: 0,
     uptimeSeconds: 0,
+    sentKill: null,
+    killState: null,
     send(message) {
       if (sink.destroyed) return
       sink.write(`${JSON.stringify(message)}\n`)

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { CHANGES_CHANNEL } from '../store/config-version.ts'
+import { PROCESSES_PAYLOAD } from '../store/gateway-processes.ts'
 import { KILL_PAYLOAD, SYNC_CHANNEL } from '../store/kill-switches.ts'
 import type { Db } from '../store/query.ts'
 
@@ -9,13 +10,14 @@ export type WatchDeps = {
   readonly refreshConfiguration: () => Promise<void>
   readonly refreshKill: () => Promise<void>
   readonly refreshVerdicts: () => Promise<void>
+  readonly refreshProcesses: () => Promise<void>
 }
 
 const POLL_MS = 2_000
 
 /**
  * Hears of changes that any replica made. Notifications make it quick; looking every two seconds makes it certain.
- * Both end in the same three questions, which cost little when nothing changed.
+ * Both end in the same four questions, which cost little when nothing changed.
  */
 export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const { db, log } = deps
@@ -25,11 +27,17 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshKill)
     run(deps.refreshConfiguration)
     run(deps.refreshVerdicts)
+    run(deps.refreshProcesses)
   }
+  // Anything else is the id of an approval.
+  const byPayload = new Map([
+    [KILL_PAYLOAD, deps.refreshKill],
+    [PROCESSES_PAYLOAD, deps.refreshProcesses],
+  ])
   const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
   const sync = await db.listen(SYNC_CHANNEL, (payload) => {
     if (payload === '') look()
-    else run(payload === KILL_PAYLOAD ? deps.refreshKill : deps.refreshVerdicts)
+    else run(byPayload.get(payload) ?? deps.refreshVerdicts)
   })
   const poll = setInterval(look, POLL_MS)
   return {

@@ -74,7 +74,7 @@ async function rowsOf(url: string): Promise<Record<string, string[]>> {
   try {
     const { rows: tables } = await client.query<{ name: string }>(
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-       and not relispartition and relname <> 'schema_migrations' order by 1`,
+       and not relispartition and relpersistence = 'p' and relname <> 'schema_migrations' order by 1`,
     )
     const result: Record<string, string[]> = {}
     for (const { name } of tables) {

@@ -26,7 +26,7 @@ async function replica(...gateways: string[]): Promise<{ relay: OrderRelay; sent
   const book = createOrderBook()
   const sent: Order[] = []
   const hub = {
-    connected: () => new Set(gateways),
+    isHere: (gatewayId: string) => gateways.includes(gatewayId),
     settle: book.settle,
     execute(gatewayId: string, order: Order) {
       if (!gateways.includes(gatewayId)) return null

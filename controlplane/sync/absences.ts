@@ -1,0 +1,65 @@
+import type { KnownProcess } from '../store/gateway-processes.ts'
+
+/** A process that was connected a moment ago: it still counts when somebody asks how many were stopped. */
+export type Gone = { readonly gatewayId: string; readonly processId: string; readonly atMs: number }
+
+/** A row of the database and when we read it, by our clock. */
+export type HeardProcess = KnownProcess & { readonly heardMs: number }
+
+/** What is not in the database yet. */
+export type Untold = { readonly left: readonly Gone[]; readonly replaced: readonly string[] }
+
+/** Who is away, as the database says it and as this replica has just seen it. */
+export type Absences = {
+  left(process: Pick<Gone, 'gatewayId' | 'processId'>): void
+  /** Who comes for the first time takes the place of the one of its gateway that left first. */
+  arrived(process: Pick<Gone, 'gatewayId' | 'processId'>): void
+  /** Away, but there within the last 60 s, and not replaced since. */
+  count(): number
+  untold(): Untold
+  /** From now on the database says it. */
+  told(untold: Untold): void
+}
+
+export type AbsencesDeps = {
+  readonly known: () => readonly HeardProcess[]
+  readonly isConnected: (processId: string) => boolean
+  readonly nowMs: () => number
+}
+
+const REMEMBER_MS = 60_000
+
+export function createAbsences({ known, isConnected, nowMs }: AbsencesDeps): Absences {
+  const leaving = new Map<string, Gone>()
+  const replaced = new Set<string>()
+
+  function away(): readonly Gone[] {
+    const gone = new Map(leaving)
+    for (const { processId, gatewayId, awayS, heardMs } of known()) {
+      if (awayS === null || gone.has(processId)) continue
+      gone.set(processId, { processId, gatewayId, atMs: heardMs - awayS * 1_000 })
+    }
+    const isCounted = ({ processId, atMs }: Gone) =>
+      !isConnected(processId) && !replaced.has(processId) && nowMs() - atMs <= REMEMBER_MS
+    return [...gone.values()].filter(isCounted)
+  }
+
+  return {
+    left({ gatewayId, processId }) {
+      leaving.set(processId, { gatewayId, processId, atMs: nowMs() })
+    },
+    arrived({ gatewayId, processId }) {
+      const isBack = leaving.delete(processId) || known().some((row) => row.processId === processId)
+      if (isBack) return
+      const others = away().filter((gone) => gone.gatewayId === gatewayId)
+      const [first] = others.sort((a, b) => a.atMs - b.atMs)
+      if (first !== undefined) replaced.add(first.processId)
+    },
+    count: () => away().length,
+    untold: () => ({ left: [...leaving.values()], replaced: [...replaced] }),
+    told(untold) {
+      for (const gone of untold.left) if (leaving.get(gone.processId) === gone) leaving.delete(gone.processId)
+      for (const id of untold.replaced) replaced.delete(id)
+    },
+  }
+}
