@@ -72,17 +72,23 @@ export function createProbe({ log, onChange, everyMs = EVERY_MS }: ProbeDeps): P
   }
 }
 
+/** All at once: what is dropped in silence takes a second to tell. */
 async function lookAtAll(shots: Shots): Promise<CaptureState> {
   const { v4, v6 } = outwardFamilies()
-  const found: CaptureState[] = []
-  for (const address of [...(v4 ? [OUTSIDE.v4] : []), ...(v6 ? [OUTSIDE.v6] : [])]) {
-    const web = await shots.fire({ address, port: 443, kind: 'tls' })
-    // Where there is no way out of here nothing that is sent leaves.
-    if (web === 'unreachable') continue
-    found.push(judge(web, await shots.fire({ address, port: 22, kind: 'other' })))
-  }
+  const outside = [...(v4 ? [OUTSIDE.v4] : []), ...(v6 ? [OUTSIDE.v6] : [])]
+  const all = await Promise.all(outside.map((address) => lookAt(shots, address)))
+  const found = all.filter((one) => one !== null)
   if (found.includes('bypassed')) return 'bypassed'
   return found.length > 0 && found.every((one) => one === 'proven') ? 'proven' : 'unproven'
+}
+
+/** Null where there is no way out of here: nothing that is sent leaves. */
+async function lookAt(shots: Shots, address: string): Promise<CaptureState | null> {
+  const [web, shell] = await Promise.all([
+    shots.fire({ address, port: 443, kind: 'tls' }),
+    shots.fire({ address, port: 22, kind: 'other' }),
+  ])
+  return web === 'unreachable' ? null : judge(web, shell)
 }
 
 function judge(web: ShotOutcome, shell: ShotOutcome): CaptureState {

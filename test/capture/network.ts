@@ -22,6 +22,7 @@ export type PodNetwork = AsyncDisposable & {
   /** Packets that left for anywhere but the exposed ports, as `address protocol` of each destination. */
   left(): { readonly packets: number; readonly destinations: readonly string[] }
   exec(argv: readonly string[], options: ExecOptions): Promise<Ran>
+  asRoot(argv: readonly string[]): Promise<Ran>
   /** The words before a command that put it inside, as this user without a single right. */
   inside(uid: number): readonly string[]
 }
@@ -132,6 +133,10 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
       }
     },
     inside,
+    async asRoot(argv) {
+      const { stdout, stderr } = await run('ip', ['netns', 'exec', name, ...argv])
+      return { code: 0, stdout, stderr }
+    },
     async [Symbol.asyncDispose]() {
       for (const server of exposed) server.close()
       ip('netns', 'del', name)

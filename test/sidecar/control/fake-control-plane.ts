@@ -14,6 +14,7 @@ import {
   type KillEntry,
   manifestMacText,
   RecordsBody,
+  StatusBody,
   SYNC_PATHS,
 } from '../../../core/wire/sync.ts'
 
@@ -31,6 +32,7 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly #streams = new Set<ServerResponse>()
   readonly #options: FakeOptions
   readonly acks: AckBody[] = []
+  readonly statuses: StatusBody[] = []
   readonly records: Records['records'] = []
   readonly lost: Records['lost'] = []
   readonly commands: CommandBody[] = []
@@ -159,6 +161,7 @@ export class FakeControlPlane implements AsyncDisposable {
     const body = await bodyOf(request)
     if (path.startsWith(SYNC_PATHS.sections)) return this.#section(path.split('/').pop() ?? '', response)
     if (path === SYNC_PATHS.ack) this.acks.push(AckBody.parse(body))
+    else if (path === SYNC_PATHS.status) this.statuses.push(StatusBody.parse(body))
     else if (path === SYNC_PATHS.records) return this.#records(body, response)
     else if (path === SYNC_PATHS.holds) return this.#hold(HoldBody.parse(body), response)
     else if (path.startsWith(SYNC_PATHS.holds)) return this.#spend(path.split('/').at(-2) ?? '', response)
