@@ -9,6 +9,7 @@ import { ASSISTANTS } from './codehost/copilot.ts'
 import { DELIVERY } from './codehost/delivery.ts'
 import { ENTERPRISE } from './codehost/enterprise.ts'
 import { GIT } from './codehost/git.ts'
+import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
 import { ISSUES } from './codehost/issues.ts'
 import { MIGRATIONS } from './codehost/migrations.ts'
 import { numberedRows } from './codehost/numbered.ts'
@@ -25,7 +26,7 @@ import { REPO_ACTIONS } from './codehost/repo-actions.ts'
 import { REPO_MORE } from './codehost/repo-more.ts'
 import { REPOS } from './codehost/repos.ts'
 import { SECURITY } from './codehost/security.ts'
-import type { AuthScheme, Connector } from './connector.ts'
+import type { AuthScheme, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
@@ -80,6 +81,18 @@ const NAMING: RowNaming = {
   resource: repositoryOf,
 }
 
+const KNOWN = new Map(REST_ROWS.map((row) => [row.type, row]))
+
+/** `/graphql` of the public API; on a self-hosted instance also below `/api`, where REST is in `/api/v3`. */
+function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
+  const path = segments.join('/')
+  if (PUBLIC_API.has(host)) return path === 'graphql'
+  if (host === GIT_HOST) return false
+  const base = baseOf(config)
+  const own = base?.host === host ? base.segments.join('/') : ''
+  return path === 'api/graphql' || path === 'graphql' || (own !== '' && path === `${own}/graphql`)
+}
+
 const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
 
 /** `/api/v3` has a sister for uploads. */
@@ -96,12 +109,16 @@ function repositoryOf(parameters: Parameters): { target?: string; account?: stri
   return typeof org === 'string' ? { account: org, target: org } : {}
 }
 
-/** The code host: REST, git over HTTP, and GraphQL as one action. Self-hosted ones by `baseUrl`, path prefix included. */
+/** The code host: REST, git over HTTP, and GraphQL field by field. Self-hosted ones by `baseUrl`, path prefix included. */
 export const codehost: Connector = {
   name: 'codehost',
   domains: (config) => ownedDomains(config, DOMAINS),
-  parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
-  decidingKeys: (request, config) => rowKeys(NAMING, request, config),
+  parseAction: (request, body, config) =>
+    isGraphql(request, config)
+      ? nameGraphql(request, body, { config, known: KNOWN })
+      : parseByRows(NAMING, request, body, config),
+  decidingKeys: (request, config) =>
+    isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
   injectCredentials(edit, secret, auth, request) {
     injectAuth(edit, secret, isGitOverHttp(request) ? gitAuth(auth) : auth)
   },
@@ -111,7 +128,7 @@ export const codehost: Connector = {
     bodyFields: [],
   },
   defaultAuth: { type: 'token' },
-  catalogue: [...REST_ROWS, ...GIT],
+  catalogue: [...REST_ROWS, ...GIT, ...GRAPHQL_CATALOGUE],
   toRequest: (spec, config) =>
     executeByRows(REST_ROWS, spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }

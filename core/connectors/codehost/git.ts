@@ -1,6 +1,6 @@
 import { readRows } from '../row-table.ts'
 
-/** What lies outside the REST surface: git over HTTP (the discovery of a push is part of the push), GraphQL when self-hosted. */
+/** What lies outside the REST surface: git over HTTP (the discovery of a push is part of the push). */
 export const GIT = readRows(
   'codehost',
   `
@@ -8,6 +8,5 @@ export const GIT = readRows(
   GET    /{owner}/{repo}/info/refs         git.fetch  read  low    ??service=git-upload-pack
   POST   /{owner}/{repo}/git-receive-pack  git.push   write medium
   POST   /{owner}/{repo}/git-upload-pack   git.fetch  read  low
-  POST   /api/graphql                      graphql.unparsed  write high @same
 `,
 )

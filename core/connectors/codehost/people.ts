@@ -59,6 +59,5 @@ export const PEOPLE = readRows(
   PATCH  /notifications/threads/{thread_id}                            notification.mark_read     write low @same
 
   # GraphQL queries are not taken apart: whatever they do is one action that nobody allows by accident.
-  POST   /graphql                                                      graphql.unparsed           write high
 `,
 )

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import { DEEDS } from '../../../core/connectors/codehost/graphql/deeds.ts'
 import { bindConnector } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { coverageOf, nameOperation, readOperations } from '../../../scripts/catalogue/coverage.ts'
@@ -36,6 +37,7 @@ describe.each(PROVIDERS)('what %s publishes', (type, count) => {
   test('keeps to the grammar of names: connector, singular resource, verb', () => {
     for (const { type: name } of catalogue.rows(type))
       expect(name).toMatch(/^[a-z_]+\.[a-z0-9_]+\.[a-z0-9_]+$/)
+    }
   })
 })
 
@@ -97,3 +99,9 @@ function parametersOf(type: string, name: string): Record<string, unknown> {
   const values = Object.fromEntries(words.map((word) => [word, word.includes('number') ? 7 : 'x1']))
   return name === 'codehost.file.update' ? { ...values, sha: 'abc' } : values
 }
+
+test('a GraphQL field that is a REST deed has the name of one that stands in the tables', () => {
+  for (const [field, deeds] of DEEDS) {
+    for (const deed of deeds) expect(catalogue.knownAction(`codehost.${deed.action}`), field).not.toBeNull()
+  }
+})

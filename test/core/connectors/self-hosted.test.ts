@@ -37,7 +37,9 @@ describe('a self-hosted code host', () => {
   test.each([
     ['PUT', '/api/v3/repos/o/r/pulls/1/merge', 'codehost.pr.merge'],
     ['POST', '/api/uploads/repos/o/r/releases/1/assets', 'codehost.release_asset.upload'],
-    ['POST', '/api/graphql', 'codehost.graphql.unparsed'],
+    // Named by its body, which is not here.
+    ['POST', '/api/graphql', 'malformed_request'],
+    ['POST', '/graphql', 'malformed_request'],
     ['POST', '/o/r.git/git-receive-pack', 'codehost.git.push'],
     ['PUT', '/repos/o/r/pulls/1/merge', 'codehost.unmapped.put'],
     ['PUT', '/api/v4/repos/o/r/pulls/1/merge', 'codehost.unmapped.put'],

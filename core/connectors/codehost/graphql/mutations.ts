@@ -1,0 +1,84 @@
+import type { FieldNode } from 'graphql'
+import type { Action, Effect, RiskLevel } from '../../../action/action.ts'
+import type { ConnectorConfig, Row } from '../../connector.ts'
+import { isRecord } from '../../fields.ts'
+import { namedAction } from '../../named-action.ts'
+import { DEEDS, type Deed, MILD } from './deeds.ts'
+import { argumentsOf, type Variables } from './values.ts'
+
+/** Effect, risk and hints of a deed by its name, from the REST tables: one place says how dangerous it is. */
+export type Known = ReadonlyMap<string, Pick<Row, 'effect' | 'risk' | 'hints'>>
+
+export type Given = { readonly variables: Variables; readonly known: Known; readonly config: ConnectorConfig }
+
+/** The actions of one mutation field; a field that moves several references is several of them. */
+export function mutationActions(field: FieldNode, given: Given): readonly Action[] {
+  const name = field.name.value
+  const { input, ...rest } = argumentsOf(field, given.variables)
+  const own = isRecord(input) ? input : rest
+  if (name === 'updateRefs') return referenceActions(own, given)
+  const deed = chooseDeed(DEEDS.get(name) ?? [], own)
+  return [deed === undefined ? ownAction(name, own, given.config) : deedAction(deed, own, given)]
+}
+
+type Input = Readonly<Record<string, unknown>>
+
+function chooseDeed(deeds: readonly Deed[], input: Input): Deed | undefined {
+  const met = deeds.find(({ when }) => when !== undefined && input[when.key] === when.equals)
+  return met ?? deeds.find(({ when }) => when === undefined)
+}
+
+function deedAction(deed: Deed, input: Input, { known, config }: Given): Action {
+  const type = `codehost.${deed.action}`
+  const { effect, risk, hints } = known.get(type) ?? { effect: 'write', risk: 'high', hints: {} }
+  return build({ type, effect, risk, hints, input, renamed: deed.parameters }, config)
+}
+
+/** A field that no other interface has: its own name, high unless the tables call it mild. */
+function ownAction(field: string, input: Input, config: ConnectorConfig): Action {
+  const risk = MILD.get(field) ?? 'high'
+  return build(
+    { type: `codehost.graphql.${field}`, effect: 'write', risk, input, renamed: new Map() },
+    config,
+  )
+}
+
+type Parts = {
+  readonly type: string
+  readonly effect: Effect
+  readonly risk: RiskLevel
+  readonly hints?: Readonly<Record<string, boolean>> | undefined
+  readonly input: Input
+  readonly renamed: ReadonlyMap<string, string>
+}
+
+/** Everything that was sent stands in the parameters: under the REST name where there is one, else under its own. */
+function build({ type, effect, risk, hints, input, renamed }: Parts, config: ConnectorConfig): Action {
+  const parameters = Object.fromEntries(
+    Object.entries(input)
+      .filter(([key]) => key !== 'clientMutationId')
+      .map(([key, value]) => [renamed.get(key) ?? key, value]),
+  )
+  return namedAction({ connector: 'codehost', type, effect, risk, parameters, hints }, config)
+}
+
+const NOTHING = /^0+$/
+
+/** `updateRefs` creates, moves and deletes by what stood there before and what shall stand there after. */
+function referenceActions(input: Input, given: Given): readonly Action[] {
+  // One value where a list is asked for is a list of one, as it is to servers.
+  const updates = [input['refUpdates'] ?? []].flat()
+  const actions = updates.map((update) => referenceAction(isRecord(update) ? update : {}, given))
+  return actions.length > 0 ? actions : [ownAction('updateRefs', input, given.config)]
+}
+
+function referenceAction(update: Input, given: Given): Action {
+  const { beforeOid, afterOid } = update
+  const isNothing = (oid: unknown) => typeof oid === 'string' && NOTHING.test(oid)
+  const verb = isNothing(afterOid) ? 'delete' : isNothing(beforeOid) ? 'create' : 'update'
+  const parameters = new Map([
+    ['name', 'ref'],
+    ['afterOid', 'sha'],
+  ])
+  return deedAction({ action: `branch.${verb}`, parameters }, update, given)
+}

@@ -1,0 +1,117 @@
+import type { Action } from '../../../action/action.ts'
+import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../../request/canonical.ts'
+import type { BodyView, CatalogueRow, Classification, ConnectorConfig } from '../../connector.ts'
+import { isRecord } from '../../fields.ts'
+import { DEEDS, MILD } from './deeds.ts'
+import { type Asked, readOperation } from './document.ts'
+import { type Known, mutationActions } from './mutations.ts'
+import { queryActions } from './reads.ts'
+
+const MAX_BATCH = 16
+/** Names of a message; anything else in it could change what is run. */
+const MEMBERS = ['query', 'operationName', 'variables', 'extensions']
+/** Top-level keys that must be there once and in one spelling. */
+export const GRAPHQL_KEYS: readonly string[] = [...MEMBERS, 'id', 'documentId', 'doc_id', 'queryId']
+
+/** Rows for people and access rules: what GraphQL does under REST names stands there already. */
+export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
+  { type: 'codehost.graphql.introspect', effect: 'read', risk: 'low' },
+  ...['repository', 'node', 'nodes', 'search', 'viewer', 'user', 'organization', 'resource', 'topic'].map(
+    (field): CatalogueRow => ({ type: `codehost.graphql.${field}`, effect: 'read', risk: 'low' }),
+  ),
+  ...[...MILD].map(
+    ([field, risk]): CatalogueRow => ({ type: `codehost.graphql.${field}`, effect: 'write', risk }),
+  ),
+]
+/** How many mutation fields have the name of a REST deed. */
+export const GRAPHQL_DEEDS: readonly string[] = [...DEEDS.keys()]
+
+type Given = { readonly config: ConnectorConfig; readonly known: Known }
+
+/**
+ * Names what a GraphQL request does: one action for each field at the root of the operation that runs, over all
+ * messages of a batch. Whatever hides the document (a stored query, a form, a compressed body) is refused.
+ */
+export function nameGraphql(
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  given: Given,
+): Classification {
+  if (request.method !== 'POST') {
+    return refusal('malformed_request', 'send GraphQL as POST with a JSON body')
+  }
+  const inQuery = request.query.find(([name]) => GRAPHQL_KEYS.includes(name))
+  if (inQuery !== undefined) {
+    return refusal('ambiguous_request', `"${inQuery[0]}" belongs in the GraphQL body, not in the query`)
+  }
+  switch (body?.kind) {
+    case undefined:
+      return refusal('malformed_request', 'a GraphQL request is named by its body, which is not here')
+    case 'form':
+    case 'opaque':
+      return refusal('unsupported_body', 'GraphQL must be sent as application/json')
+    case 'absent':
+      return refusal('malformed_request', 'a GraphQL request needs a body with a "query"')
+    case 'invalid':
+      return refusal('malformed_request', body.detail)
+    case 'json':
+      return nameMessages(body.value, given)
+  }
+}
+
+function nameMessages(value: unknown, given: Given): Classification {
+  const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (messages.length === 0 || messages.length > MAX_BATCH) {
+    return refusal('malformed_request', `a GraphQL batch holds 1 to ${MAX_BATCH} messages`)
+  }
+  const actions: Action[] = []
+  for (const message of messages) {
+    const named = nameMessage(message, given)
+    if (isRefusal(named)) return named
+    actions.push(...named)
+  }
+  return { kind: 'actions', actions }
+}
+
+function nameMessage(message: unknown, given: Given): readonly Action[] | Refusal {
+  const asked = readMessage(message)
+  if (isRefusal(asked)) return asked
+  const operation = readOperation(asked)
+  if (isRefusal(operation)) return operation
+  const mine = { ...given, variables: operation.variables }
+  const actions: Action[] = []
+  for (const field of operation.fields) {
+    const named =
+      operation.kind === 'mutation'
+        ? mutationActions(field, mine)
+        : queryActions(field, { operation, given: mine })
+    if (isRefusal(named)) return named
+    actions.push(...named)
+  }
+  return actions.length > 0 ? actions : refusal('malformed_request', 'the GraphQL operation asks for nothing')
+}
+
+function readMessage(message: unknown): Asked | Refusal {
+  if (!isRecord(message)) return refusal('malformed_request', 'a GraphQL message is a JSON object')
+  const { query, operationName = null, variables = {}, extensions } = message
+  if (typeof query !== 'string' || query.trim() === '' || isStored(extensions)) {
+    return refusal(
+      'unsupported_body',
+      'send the whole GraphQL document as "query"; a stored one cannot be checked',
+    )
+  }
+  const other = Object.keys(message).find((key) => !MEMBERS.includes(key))
+  if (other !== undefined) {
+    return refusal('unsupported_body', `"${other.slice(0, 80)}" is no part of a GraphQL message; remove it`)
+  }
+  const isName = operationName === null || typeof operationName === 'string'
+  if (!isName || !(variables === null || isRecord(variables))) {
+    return refusal('malformed_request', 'operationName is a string and variables an object')
+  }
+  // An empty name means none, as it does to servers.
+  return { query, operationName: operationName === '' ? null : operationName, variables: variables ?? {} }
+}
+
+function isStored(extensions: unknown): boolean {
+  return isRecord(extensions) && extensions['persistedQuery'] !== undefined
+}
