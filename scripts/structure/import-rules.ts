@@ -84,7 +84,7 @@ function packageMessages(file: SourceFile, specifier: string): string[] {
 
 function targetMessages(file: SourceFile, to: string, isTypeOnly: boolean): string[] {
   const reasons = [
-    /\.(ts|json)$/.test(to) ? null : 'write the extension .ts',
+    /\.(tsx?|json)$/.test(to) ? null : 'write the extension .ts',
     componentReason(file.path, to),
     ...LAYERS.map((layer) => layerReason(layer, file.path, to, isTypeOnly)),
     browserReason(file.path, to, isTypeOnly),
