@@ -33,6 +33,8 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     // Addresses may carry tokens (`/setup?token=`): requests are not logged by their URL.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId('request'),
+    // What is logged of a request names it itself: a logger of its own for each would mostly log nothing.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: BODY_LIMIT,
     forceCloseConnections: 'idle',
     // Streams to gateways live for days; the time-outs below cover headers and bodies of requests.
@@ -46,9 +48,10 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
   })
   readJsonOnly(app)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     stamp(request.id, reply, deps.version)
     refuseForeignHost(request, { host: deps.listenHost, publicUrl: deps.auth.publicUrl })
+    done()
   })
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) =>
@@ -68,8 +71,11 @@ function addRoute(app: FastifyInstance, declared: Route, auth: AuthDeps): void {
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? BODY_LIMIT,
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    onRequest: async (request) => {
-      request.principal = await authenticate(declared.auth, request, auth)
+    onRequest: (request, _reply, done) => {
+      authenticate(declared.auth, request, auth).then((principal) => {
+        request.principal = principal
+        done()
+      }, done)
     },
     handler: async (request, reply) => {
       const value = await declared.handler({
