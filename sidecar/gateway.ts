@@ -33,7 +33,7 @@ import { createMetrics } from './metrics.ts'
 import { createAdmit } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
-import { openPod, type Pod, podCalls } from './pod.ts'
+import { openPod, type Pod, podCalls, resolveAbsolute } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
@@ -109,7 +109,10 @@ function createCore(config: GatewayConfig, given: Made) {
     execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
-  const upstream = createUpstream({ dialer: createDialer(), monotonicMs: clock.monotonicMs })
+  const upstream = createUpstream({
+    dialer: createDialer(config.pod === null ? {} : { resolve: resolveAbsolute }),
+    monotonicMs: clock.monotonicMs,
+  })
   const ports: PipelinePorts = {
     ...{ kill, journal, holds: control.holds, live, events, clock, newId },
     snapshot: control.snapshots.current,

@@ -16,7 +16,7 @@ import { Http1Connection } from './listener/http1/connection.ts'
 import { originalDestination } from './listener/original-destination.ts'
 import { type CapturedKind, createTransparent } from './listener/transparent.ts'
 import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './probe.ts'
-import { resolveByDns } from './upstream/dial.ts'
+import { type Resolve, resolveByDns } from './upstream/dial.ts'
 
 export type PodDeps = {
   readonly config: PodConfig
@@ -154,9 +154,14 @@ function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {
   return host === null ? 'unknown' : ownerOfName(snapshot, host)
 }
 
-/** Absolute, or the search list of the pod would be asked for it, too. */
-async function existsOutside(name: string): Promise<boolean> {
-  return resolveByDns(`${name}.`).then(
+/**
+ * A name as it stands. A pod's search list would be tried first: slow, and somebody in the cluster could own
+ * `api.example.com.svc.cluster.local`.
+ */
+export const resolveAbsolute: Resolve = (host) => resolveByDns(`${host}.`)
+
+function existsOutside(name: string): Promise<boolean> {
+  return resolveAbsolute(name).then(
     (addresses) => addresses.length > 0,
     () => false,
   )

@@ -1,8 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { createSocket, type Socket as Datagrams } from 'node:dgram'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, connect as dial, type Server } from 'node:net'
 import { promisify } from 'node:util'
+import { decode, encode } from 'dns-packet'
 import { captureRules } from '../../core/capture/rules.ts'
 
 const run = promisify(execFile)
@@ -15,6 +17,10 @@ export type PodNetwork = AsyncDisposable & {
   readonly own: { readonly v4: string; readonly v6: string }
   /** Lets the pod reach a port of 127.0.0.1; returns the port on `host.v4`. What goes there is not counted. */
   expose(port: number): Promise<number>
+  /** A resolver at `host.v4`, as a cluster's: it knows these names, and writes down what it is asked. */
+  serveNames(names: Readonly<Record<string, string>>): Promise<{ readonly asked: readonly string[] }>
+  /** Gives this machine one more address, and lets the pod reach it. What goes there is not counted. */
+  addAddress(address: string): void
   loadRules(proxyUid: number): void
   /** As somebody with NET_ADMIN would. */
   flushRules(): void
@@ -79,12 +85,14 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
   writeFileSync(`/etc/netns/${name}/resolv.conf`, resolver)
   const exposed: Server[] = []
   const ports: number[] = []
+  const addresses: string[] = []
+  const resolvers: Datagrams[] = []
 
   const nft = (...args: string[]): string =>
     execFileSync('ip', ['netns', 'exec', name, 'nft', ...args], { encoding: 'utf8' })
   const nftText = (text: string, ...args: string[]): void =>
     void execFileSync('ip', ['netns', 'exec', name, 'nft', ...args, '-f', '-'], { input: text })
-  const watch = (): void => nftText(watcher(inner, host.v4, ports))
+  const watch = (): void => nftText(watcher(inner, host.v4, { ports, addresses }))
   watch()
   const inside = (uid: number): readonly string[] => {
     const user = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups']
@@ -109,6 +117,35 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
       ports.push(address.port)
       watch()
       return address.port
+    },
+    async serveNames(names) {
+      const asked: string[] = []
+      const socket = createSocket('udp4')
+      socket.on('message', (bytes, from) => {
+        const query = decode(bytes)
+        const [question] = query.questions ?? []
+        asked.push(question?.name ?? '')
+        const data = question?.type === 'A' ? names[question.name] : undefined
+        const isKnown = names[question?.name ?? ''] !== undefined
+        const reply = {
+          type: 'response' as const,
+          ...(query.id === undefined ? {} : { id: query.id }),
+          flags: 0x180 | (isKnown ? 0 : 3),
+          questions: query.questions ?? [],
+          answers: data === undefined ? [] : [{ type: 'A' as const, name: question?.name ?? '', data }],
+        }
+        socket.send(encode(reply), from.port, from.address)
+      })
+      await new Promise<void>((resolve) => socket.bind(53, host.v4, resolve))
+      resolvers.push(socket)
+      addresses.push(`${host.v4} udp`)
+      watch()
+      return { asked }
+    },
+    addAddress(address) {
+      ip('addr', 'add', `${address}/32`, 'dev', outer)
+      addresses.push(`${address} tcp`)
+      watch()
     },
     loadRules: (uid) => nftText(captureRules({ proxyUid: 'define' }), '-D', `proxy_uid=${uid}`),
     flushRules: () => void nft('delete', 'table', 'inet', 'chaperone'),
@@ -139,6 +176,7 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
     },
     async [Symbol.asyncDispose]() {
       for (const server of exposed) server.close()
+      for (const resolver of resolvers) resolver.close()
       ip('netns', 'del', name)
       rmSync(`/etc/netns/${name}`, { recursive: true, force: true })
       await run('ip', ['link', 'del', outer]).catch(() => undefined)
@@ -147,8 +185,15 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
 }
 
 /** Counts at the device itself, behind everything that the pod's own rules do. */
-function watcher(device: string, host: string, ports: readonly number[]): string {
-  const toUs = ports.length === 0 ? [] : [`ip daddr ${host} tcp dport { ${ports.join(', ')} } accept`]
+function watcher(
+  device: string,
+  host: string,
+  { ports, addresses }: { readonly ports: readonly number[]; readonly addresses: readonly string[] },
+): string {
+  const toUs = [
+    ...(ports.length === 0 ? [] : [`ip daddr ${host} tcp dport { ${ports.join(', ')} } accept`]),
+    ...addresses.map((one) => `ip daddr ${one.split(' ')[0]} meta l4proto ${one.split(' ')[1]} accept`),
+  ]
   return [
     'table netdev watch',
     'delete table netdev watch',

@@ -29,12 +29,14 @@ export type GovernedPod = AsyncDisposable & {
   kill(): Promise<void>
 }
 
+export type UpstreamAt = { readonly url: string; readonly caBundle: string }
 export type PodOptions = {
   readonly hasIpv6?: boolean
   readonly hasRules?: boolean
   readonly isStarted?: boolean
   readonly env?: Readonly<Record<string, string>>
-  readonly sections?: (upstream: Recorder, exposed: number) => Record<string, unknown>
+  /** `upstream`: where the recorder is reached from the pod, and who vouches for it. */
+  readonly sections?: (upstream: UpstreamAt) => Record<string, unknown>
 }
 
 export async function startGovernedPod(options: PodOptions = {}): Promise<GovernedPod> {
@@ -54,6 +56,7 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const upstream = await startRecorder({ tls: ca.issue(HOST), h2: true })
   const fake = await FakeControlPlane.start()
   const exposed = await network.expose(upstream.port)
+  const at = { url: `https://${network.host.v4}:${exposed}`, caBundle: ca.cert }
   const controlPort = await network.expose(fake.port)
   fake.configure({
     agents: [
@@ -66,9 +69,9 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
         key_sha256: null,
       },
     ],
-    connectors: [connector({ url: `https://${network.host.v4}:${exposed}`, caBundle: ca.cert })],
+    connectors: [connector(at)],
     'permissions.00': [permission('generic.*', 'allow')],
-    ...options.sections?.(upstream, exposed),
+    ...options.sections?.(at),
   })
   const chunks: string[] = []
   let child: ChildProcess | null = null

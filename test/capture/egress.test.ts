@@ -1,0 +1,198 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { startRecorder } from '../support/recorder.ts'
+import { createTestCa } from '../support/test-ca.ts'
+import { noNamespaces } from './network.ts'
+import { AGENT_UID, connector, HOST, permission, startGovernedPod, trustVariables } from './sidecar.ts'
+
+const reason = noNamespaces()
+
+describe.skipIf(reason !== null)(
+  `egress of a governed pod${reason === null ? '' : ` (skipped: ${reason})`}`,
+  () => {
+    test('names exist when the gateway lists them, whichever list it is', async () => {
+      await using pod = await startGovernedPod({
+        sections: () => ({
+          gateway: gatewaySection({
+            allowedHosts: ['*.allowed.test'],
+            tcp: [{ host: 'db.test', port: 5432 }],
+          }),
+        }),
+      })
+      const names = [HOST, 'a.allowed.test', 'db.test', 'allowed.test', 'evil.test']
+      const ran = await pod.network.exec(['/usr/bin/python3', '-c', lookUp(names)], { uid: AGENT_UID })
+      expect(ran.stdout.trim().split('\n')).toEqual([
+        `${HOST} yes`,
+        'a.allowed.test yes',
+        'db.test yes',
+        'allowed.test no',
+        'evil.test no',
+      ])
+    })
+
+    test('a host that passes undecrypted shows its own certificate, and its tunnel is one record', async () => {
+      const ca = createTestCa()
+      await using other = await startRecorder({ tls: ca.issue('pass.test') })
+      await using pod = await startGovernedPod({
+        sections: () => ({ connectors: [] }),
+      })
+      const port = await pod.network.expose(other.port)
+      pod.fake.configure({
+        connectors: [
+          connector(
+            { url: `https://${pod.network.host.v4}:${port}` },
+            { domains: ['pass.test'], tlsMode: 'passthrough' },
+          ),
+        ],
+      })
+      await eventually('snapshot', () => pod.fake.acks.at(-1)?.version === pod.fake.version || null)
+      const env = { ...trustVariables(pod.trustDir), CURL_CA_BUNDLE: '' }
+      const ran = await pod.network.exec(['curl', '-sSkv', '-m', '8', 'https://pass.test/x'], {
+        uid: AGENT_UID,
+        env,
+      })
+      expect(ran.stderr).toContain('issuer: CN=test root')
+      await eventually('record', () => pod.fake.records.length === 1 || null)
+      expect(pod.fake.records[0]).toMatchObject({
+        action_type: 'generic.tunnel.open',
+        decision: 'ALLOW',
+        host: 'pass.test',
+      })
+      expect(other.seen).toHaveLength(1)
+      expect(other.seen[0]?.header('authorization')).toBeUndefined()
+    })
+
+    test('a denied tunnel tells its client why inside TLS, and the upstream sees no connection', async () => {
+      await using pod = await startGovernedPod({
+        sections: (at) => ({
+          connectors: [connector(at, { tlsMode: 'passthrough' })],
+          'permissions.00': [permission('generic.*', 'deny')],
+        }),
+      })
+      const env = trustVariables(pod.trustDir)
+      const ran = await pod.network.exec(['curl', '-sS', '-m', '8', `https://${HOST}/x`], {
+        uid: AGENT_UID,
+        env,
+      })
+      expect(JSON.parse(ran.stdout)).toMatchObject({ decision: 'deny', action_type: 'generic.tunnel.open' })
+      await eventually('record', () => pod.fake.records.length === 1 || null)
+      expect(pod.upstream.connections).toBe(0)
+    })
+
+    test('a connector on other ports is reached there, over TLS and over plain HTTP', async () => {
+      await using pod = await startGovernedPod({
+        sections: (at) => ({ connectors: [connector(at, { ports: [8443, 8000] })] }),
+      })
+      for (const url of [`https://${HOST}:8443/x`, `http://${HOST}:8000/x`]) {
+        const ran = await pod.network.exec(
+          ['curl', '-sS', '-m', '8', '-o', '/dev/null', '-w', '%{http_code}', url],
+          { uid: AGENT_UID, env: trustVariables(pod.trustDir) },
+        )
+        expect(ran.stdout, ran.stderr).toBe('200')
+      }
+      expect(pod.upstream.seen.map((seen) => seen.header('host'))).toEqual([`${HOST}:8443`, `${HOST}:8000`])
+    })
+
+    test('egress.tcp is told by name and port: any protocol, also one in which the server speaks first', async () => {
+      const address = '198.51.100.7'
+      await using pod = await startGovernedPod({
+        sections: () => ({ gateway: gatewaySection({ tcp: [{ host: 'shell.test', port: 22 }] }) }),
+      })
+      const resolver = await pod.network.serveNames({ 'shell.test': address })
+      pod.network.addAddress(address)
+      await using server = await greetingServer(address, 22)
+      const read = (port: number) =>
+        `import socket;s=socket.create_connection(("shell.test",${port}),5);s.settimeout(15);print(s.recv(100))`
+      const ran = await pod.network.exec(['/usr/bin/python3', '-c', read(22)], { uid: AGENT_UID })
+      expect(ran.stdout, ran.stderr).toContain('SSH-2.0-test')
+      await eventually('record', () => pod.fake.records.length === 1 || null)
+      expect(pod.fake.records[0]).toMatchObject({ decision: 'ALLOW', host: 'shell.test', method: 'CONNECT' })
+      expect(resolver.asked.filter((name) => name !== 'shell.test')).toEqual([])
+      const other = await pod.network.exec(['/usr/bin/python3', '-c', read(23)], { uid: AGENT_UID })
+      expect(other.stdout).toContain("b''")
+      await eventually('record', () => pod.fake.records.length === 2 || null)
+      expect(pod.fake.records[1]).toMatchObject({
+        decision: 'DENY',
+        note: 'unsupported_protocol',
+        host: 'shell.test:23',
+      })
+      expect(server.connections()).toBe(1)
+      expect(pod.network.left()).toEqual({ packets: 0, destinations: [] })
+    })
+
+    test('where unnamed hosts are let through, a name exists when it exists outside, and its tunnel is recorded', async () => {
+      const address = '198.51.100.8'
+      const ca = createTestCa()
+      await using other = await startRecorder({ tls: ca.issue('open.test') })
+      await using pod = await startGovernedPod({
+        sections: () => ({ gateway: gatewaySection({ unmatchedHosts: 'tunnel' }) }),
+      })
+      await pod.network.serveNames({ 'open.test': address })
+      pod.network.addAddress(address)
+      await using _relay = await relay(address, 443, other.port)
+      const ran = await pod.network.exec(['/usr/bin/python3', '-c', lookUp(['open.test', 'no.test'])], {
+        uid: AGENT_UID,
+      })
+      expect(ran.stdout.trim().split('\n')).toEqual(['open.test yes', 'no.test no'])
+      const fetched = await pod.network.exec(['curl', '-sSkv', '-m', '8', 'https://open.test/x'], {
+        uid: AGENT_UID,
+      })
+      expect(fetched.stderr).toContain('issuer: CN=test root')
+      await eventually('record', () => pod.fake.records.length === 1 || null)
+      expect(pod.fake.records[0]).toMatchObject({ decision: 'ALLOW', host: 'open.test' })
+    })
+  },
+)
+
+function gatewaySection(egress: Record<string, unknown>) {
+  return {
+    id: 'gw_1',
+    name: 'team/gateway',
+    enforcementLevel: 'full_enforce',
+    defaultDecision: 'deny',
+    egress: { unmatchedHosts: 'deny', allowedHosts: [], tcp: [], ...egress },
+    rateLimit: { requestsPerMinute: 1_000 },
+    approvals: { timeoutSeconds: 300, maxPendingPerAgent: 20 },
+    failurePolicy: { highRiskAfterSeconds: 30, writesAfterSeconds: 120, everythingAfterSeconds: 600 },
+  }
+}
+
+function lookUp(names: readonly string[]): string {
+  return [
+    'import socket',
+    `for n in ${JSON.stringify(names)}:`,
+    '  try:',
+    '    socket.getaddrinfo(n,443); print(n,"yes")',
+    '  except socket.gaierror: print(n,"no")',
+  ].join('\n')
+}
+
+type Listening = AsyncDisposable & { connections(): number }
+
+function greetingServer(host: string, port: number): Promise<Listening> {
+  return listen(host, port, (socket) => socket.end('SSH-2.0-test\r\n'))
+}
+
+function relay(host: string, port: number, to: number): Promise<Listening> {
+  return listen(host, port, (socket) => {
+    const up = connect(to, '127.0.0.1')
+    socket.on('error', () => up.destroy()).pipe(up)
+    up.on('error', () => socket.destroy()).pipe(socket)
+  })
+}
+
+async function listen(host: string, port: number, serve: (socket: Socket) => void): Promise<Listening> {
+  let count = 0
+  const server = createServer((socket) => {
+    count++
+    serve(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(port, host, resolve))
+  return {
+    connections: () => count,
+    async [Symbol.asyncDispose]() {
+      server.close()
+    },
+  }
+}
