@@ -1,0 +1,91 @@
+import * as z from 'zod'
+import { FIELD_MANAGER } from '../kube/apply.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { hasCode } from '../kube/kube-failure.ts'
+import { pathOf, RESOURCES } from '../kube/objects.ts'
+import type { Authorities } from './authorities.ts'
+import type { CertificatePort, StoredAuthorities } from './certificates.ts'
+import { type ConfigurationOptions, WEBHOOK_CONFIGURATION, webhookConfiguration } from './configuration.ts'
+
+export const WEBHOOK_SECRET = 'chaperone-webhook-authority'
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const CONFIGURATIONS = { base: ADMISSION, plural: 'mutatingwebhookconfigurations' }
+
+const Secret = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string() }),
+  data: z.record(z.string(), z.string()).default({}),
+})
+
+/** The authorities in a Secret of our own namespace, and the bundle in the MutatingWebhookConfiguration. */
+export function createCertificateStore(
+  client: KubeClient,
+  options: Omit<ConfigurationOptions, 'caBundle'>,
+): CertificatePort {
+  const secrets = pathOf(RESOURCES.Secret, options.ownNamespace)
+  return {
+    async readAuthorities() {
+      try {
+        return stored(
+          Secret.parse(await client.call({ method: 'GET', path: `${secrets}/${WEBHOOK_SECRET}` })),
+        )
+      } catch (error) {
+        if (hasCode(error, 'not_found')) return null
+        throw error
+      }
+    },
+    async writeAuthorities(authorities, resourceVersion) {
+      const body = secretBody(authorities, resourceVersion)
+      try {
+        if (resourceVersion === null) await client.call({ method: 'POST', path: secrets, body })
+        else await client.call({ method: 'PUT', path: `${secrets}/${WEBHOOK_SECRET}`, body })
+        return true
+      } catch (error) {
+        if (hasCode(error, 'conflict') || hasCode(error, 'not_found')) return false
+        throw error
+      }
+    },
+    async trustAuthorities(caBundle) {
+      await client.call({
+        method: 'PATCH',
+        path: pathOf(CONFIGURATIONS, undefined, WEBHOOK_CONFIGURATION),
+        query: { fieldManager: FIELD_MANAGER, force: true },
+        contentType: 'application/apply-patch+yaml',
+        body: webhookConfiguration({ ...options, caBundle }),
+      })
+    },
+  }
+}
+
+function secretBody({ current, previous }: Authorities, resourceVersion: string | null): object {
+  const texts = {
+    'ca.crt': current.certPem,
+    'ca.key': current.keyPem,
+    ...(previous && { 'previous.crt': previous.certPem, 'previous.key': previous.keyPem }),
+  }
+  const data = Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString('base64')])
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: WEBHOOK_SECRET,
+      labels: { 'app.kubernetes.io/part-of': 'chaperone' },
+      ...(resourceVersion !== null && { resourceVersion }),
+    },
+    type: 'Opaque',
+    data: Object.fromEntries(data),
+  }
+}
+
+/** An authority is only one with its key: half a pair is none. */
+function stored({ metadata, data }: z.infer<typeof Secret>): StoredAuthorities {
+  const pair = (name: string) => {
+    const [certPem, keyPem] = [data[`${name}.crt`], data[`${name}.key`]].map((text) =>
+      Buffer.from(text ?? '', 'base64').toString('utf8'),
+    )
+    return certPem && keyPem ? { certPem, keyPem } : undefined
+  }
+  const [current, previous] = [pair('ca'), pair('previous')]
+  const authorities = current === undefined ? null : { current, ...(previous && { previous }) }
+  return { authorities, resourceVersion: metadata.resourceVersion }
+}

@@ -1,0 +1,107 @@
+import { INJECT_LABEL, VOLUMES } from '../../core/capture/pod-contract.ts'
+import { owningController } from '../../core/inject/agent-name.ts'
+import { injectEphemeral } from '../../core/inject/ephemeral.ts'
+import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
+import { inject } from '../../core/inject/inject.ts'
+import { jsonPatch } from '../../core/inject/json-patch.ts'
+import type { InjectOptions } from '../../core/inject/options.ts'
+import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
+import { type Refusal, refusalText } from '../../core/inject/refusal.ts'
+import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
+import type { IssuedUids } from './issued-uids.ts'
+
+/** The workload that a refused pod belongs to: people look there, because the pod never existed. */
+export type RefusedOwner = Owner & { readonly namespace: string; readonly uid: string }
+
+export type ReviewDeps = {
+  /** Answered from caches: nothing here waits for anybody. */
+  readonly gateways: GatewayLookup
+  /** Undefined for a namespace that the cache does not know yet. */
+  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
+  readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid'>
+  readonly uids: IssuedUids
+  /** Told after the answer is known, never for a dry run; must not wait. */
+  readonly onRefused: (owner: RefusedOwner, message: string) => void
+}
+
+/**
+ * What becomes of a pod that is being created, or of the debug containers that are added to a governed one. `isRequired`:
+ * the API server has seen the namespace's label itself. Nothing is written and nobody is asked.
+ */
+export function reviewPod(
+  request: AdmissionRequest,
+  isRequired: boolean,
+  deps: ReviewDeps,
+): AdmissionResponse {
+  const { resource, subResource = '', operation } = request
+  if (resource.group !== '' || resource.resource !== 'pods') return { allowed: true }
+  if (subResource === 'ephemeralcontainers' && operation === 'UPDATE') return reviewEphemeral(request)
+  if (subResource === '' && operation === 'CREATE') return reviewNew(request, isRequired, deps)
+  return { allowed: true }
+}
+
+function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewDeps): AdmissionResponse {
+  const parsed = PodSchema.safeParse(request.object)
+  if (!parsed.success) return unreadable(parsed.error.issues)
+  const labels = {
+    ...deps.namespaceLabels(request.namespace),
+    ...(isRequired && { [INJECT_LABEL]: 'required' }),
+  }
+  const found = governance(parsed.data, { name: request.namespace, labels }, deps.gateways)
+  if (found.kind === 'none') return { allowed: true }
+  if (found.kind === 'refused') return refuse(request, parsed.data, found.refusals, deps)
+  const result = inject(parsed.data, found.gateway, {
+    ...deps.settings,
+    namespace: request.namespace,
+    freshUid: deps.uids.fresh(),
+    keepsUid: deps.uids.isIssued,
+  })
+  if (result.kind === 'refused') return refuse(request, parsed.data, result.refusals, deps)
+  return { allowed: true, patch: jsonPatch(request.object, result.pod), warnings: result.warnings }
+}
+
+function reviewEphemeral(request: AdmissionRequest): AdmissionResponse {
+  const [before, after] = [PodSchema.safeParse(request.oldObject), PodSchema.safeParse(request.object)]
+  if (!before.success) return unreadable(before.error.issues)
+  if (!after.success) return unreadable(after.error.issues)
+  if (!isGoverned(before.data)) return { allowed: true }
+  const result = injectEphemeral(before.data, after.data)
+  if (result.kind === 'refused') return refusal(messageOf(before.data, result.refusals))
+  return { allowed: true, patch: jsonPatch(request.object, result.pod) }
+}
+
+/** Labels can be taken off a running pod; what it mounts cannot. */
+function isGoverned({ spec }: Pod): boolean {
+  return spec.volumes?.some(({ name }) => name === VOLUMES.trust.name) === true
+}
+
+function refuse(
+  { namespace, dryRun }: AdmissionRequest,
+  pod: Pod,
+  refusals: readonly Refusal[],
+  { onRefused }: ReviewDeps,
+): AdmissionResponse {
+  const message = messageOf(pod, refusals)
+  const owner = owningController(pod.metadata)
+  if (owner?.uid !== undefined && !dryRun) onRefused({ ...owner, uid: owner.uid, namespace }, message)
+  return refusal(message)
+}
+
+function messageOf({ metadata }: Pod, refusals: readonly Refusal[]): string {
+  const name = metadata.name ?? `${metadata.generateName ?? ''}*`
+  const lines = refusals.map(refusalText)
+  return lines.length === 1
+    ? `pod ${name} cannot be governed: ${lines[0]}`
+    : [`pod ${name} cannot be governed, for ${lines.length} reasons:`, ...lines].join('\n- ')
+}
+
+function refusal(message: string): AdmissionResponse {
+  return { allowed: false, refused: { code: 403, message } }
+}
+
+function unreadable(
+  issues: readonly { readonly path: PropertyKey[]; readonly message: string }[],
+): AdmissionResponse {
+  const text = issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`).join('; ')
+  return { allowed: false, refused: { code: 400, message: `the pod cannot be read: ${text}` } }
+}

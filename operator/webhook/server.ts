@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
+import { WEBHOOK_PATHS } from './configuration.ts'
+import type { Leaf } from './leaf.ts'
+import { type ReviewDeps, reviewPod } from './review-pod.ts'
+
+/** A pod and its old self are at most 3 MiB in etcd. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
+/** Longer than the API server keeps an idle connection, so that none is closed under a question. */
+const KEEP_ALIVE_MS = 120_000
+
+export type WebhookDeps = ReviewDeps & {
+  readonly host: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly leaf: Leaf
+  /** False until every cache is filled: until then the answer is 503, never a pod that passes by. */
+  readonly isReady: () => boolean
+  /** After each answer: `failed` for what nobody expected. Milliseconds. */
+  readonly onReview: (outcome: 'injected' | 'untouched' | 'refused' | 'failed', durationMs: number) => void
+  readonly onFailure: (error: unknown) => void
+}
+
+export type WebhookServer = AsyncDisposable & {
+  readonly port: number
+  /** New connections get this certificate. */
+  useLeaf(leaf: Leaf): void
+}
+
+/** Serves admission reviews over HTTPS. Whatever goes wrong is an answer that admits nothing. */
+export async function openWebhookServer(deps: WebhookDeps): Promise<WebhookServer> {
+  const server = createServer({ ...tls(deps.leaf), keepAlive: true }, (request, response) => {
+    serve(deps, request, response).catch((error: unknown) => {
+      deps.onFailure(error)
+      if (!response.headersSent) answer(response, 500, { error: 'the review failed' })
+    })
+  })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  server.requestTimeout = 10_000
+  server.on('tlsClientError', () => undefined)
+  server.listen(deps.port, deps.host)
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    useLeaf: (leaf) => server.setSecureContext(tls(leaf)),
+    [Symbol.asyncDispose]: () => close(server),
+  }
+}
+
+function tls({ certPem, keyPem }: Leaf) {
+  return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2' as const }
+}
+
+async function serve(deps: WebhookDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = (request.url ?? '').split('?')[0]
+  const isRequired = path === WEBHOOK_PATHS.required
+  if (!isRequired && path !== WEBHOOK_PATHS.annotated)
+    return answer(response, 404, { error: 'no such webhook' })
+  if (request.method !== 'POST') return answer(response, 405, { error: 'only POST' })
+  if (!deps.isReady()) return answer(response, 503, { error: 'the caches are not filled yet; try again' })
+  const startedAt = performance.now()
+  const body = await readBody(request)
+  if (body === null) return answer(response, 413, { error: `more than ${MAX_BODY_BYTES} bytes` })
+  const review = AdmissionReview.safeParse(parse(body))
+  if (!review.success) return answer(response, 400, { error: 'no AdmissionReview of admission.k8s.io/v1' })
+  const result = judged(deps, review.data.request, isRequired)
+  answer(response, 200, reviewBody(review.data.request.uid, result))
+  deps.onReview(outcomeOf(result), performance.now() - startedAt)
+}
+
+function judged(
+  deps: WebhookDeps,
+  request: Parameters<typeof reviewPod>[0],
+  isRequired: boolean,
+): AdmissionResponse {
+  try {
+    return reviewPod(request, isRequired, deps)
+  } catch (error) {
+    deps.onFailure(error)
+    return { allowed: false, refused: { code: 500, message: 'the injector failed; its log says why' } }
+  }
+}
+
+function outcomeOf({ allowed, patch, refused }: AdmissionResponse) {
+  if (!allowed) return refused?.code === 500 ? 'failed' : 'refused'
+  return patch === undefined ? 'untouched' : 'injected'
+}
+
+/** Null when it is too long; the rest is not read. */
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > MAX_BODY_BYTES) return null
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Told apart from any JSON by the schema.
+    return undefined
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body)
+  // What was not read of the question is not waited for.
+  const isWhole = response.req.complete
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...(isWhole ? {} : { connection: 'close' }),
+  })
+  response.end(text)
+}
+
+/** Answers what is under way, then ends. */
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const impatience = setTimeout(() => server.closeAllConnections(), 3_000)
+  await closed
+  clearTimeout(impatience)
+}
