@@ -10,6 +10,7 @@ export type EventsDeps = {
   readonly log: {
     info(fields: object, message: string): void
     debug(fields: object, message: string): void
+    isLevelEnabled(level: string): boolean
   }
 }
 
@@ -26,13 +27,13 @@ export function createEvents({ metrics, recent, log }: EventsDeps): Events {
       active.add(exchange)
       metrics.accepted()
     },
-    finished(exchange, record) {
+    finished(exchange, record, json) {
       active.delete(exchange)
       metrics.finished(record, exchange.outcome.denyReason)
-      recent.add(record)
+      recent.add(json)
       // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
-      if (record.decision === 'ALLOW' && record.note === null) log.debug(lineOf(record), 'request')
-      else log.info(lineOf(record), 'request')
+      if (record.decision !== 'ALLOW' || record.note !== null) log.info(lineOf(record), 'request')
+      else if (log.isLevelEnabled('debug')) log.debug(lineOf(record), 'request')
     },
     activeByAgent() {
       const counts = new Map<string | null, number>()

@@ -1,24 +1,27 @@
 import type { TrafficRecord } from '../../core/record.ts'
 
-/** The newest records of this process, for `/internal/traffic`. */
-export type Recent = { add(record: TrafficRecord): void; newest(limit: number): TrafficRecord[] }
+/**
+ * The newest records of this process, for `/internal/traffic`. Kept as the text that the journal has anyway: a thousand
+ * objects that die a moment later are what a garbage collector likes least.
+ */
+export type Recent = { add(recordJson: string): void; newest(limit: number): TrafficRecord[] }
 
 export const MAX_RECENT = 1_000
 
 export function createRecent(max = MAX_RECENT): Recent {
-  const ring: TrafficRecord[] = []
+  const ring: string[] = []
   let next = 0
   return {
-    add(record) {
-      ring[next] = record
+    add(recordJson) {
+      ring[next] = recordJson
       next = (next + 1) % max
     },
     newest(limit) {
       const count = Math.min(limit, ring.length)
       const found: TrafficRecord[] = []
       for (let i = 1; i <= count; i++) {
-        const record = ring[(next - i + ring.length * 2) % ring.length]
-        if (record !== undefined) found.push(record)
+        const recordJson = ring[(next - i + ring.length * 2) % ring.length]
+        if (recordJson !== undefined) found.push(JSON.parse(recordJson))
       }
       return found
     },

@@ -4,8 +4,9 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { JournalPort } from '../pipeline/ports.ts'
+import { flat, recordJson } from '../pipeline/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
-import { flat, line, recordJson } from './line.ts'
+import { line } from './line.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
 import { recoverSegments } from './recover.ts'
 import { openSegment, type SegmentFile } from './segment.ts'
@@ -40,6 +41,9 @@ const RESERVE_BYTES = 8 * 1024 * 1024
 /** A segment in use is closed early once everything in it is acknowledged and it has grown this large. */
 const TIDY_BYTES = 2 * 1024 * 1024
 
+/** The intents of one turn of the event loop: one write and one answer for all of them. */
+type Intents = { readonly ids: string[]; readonly written: PromiseWithResolvers<undefined> }
+
 type Waiting = {
   readonly id: string
   readonly json: string
@@ -69,9 +73,11 @@ export class Journal implements JournalPort {
   #unadopted: readonly TrafficRecord[] | null
   #isBroken = false
   #probe: NodeJS.Timeout | null = null
-  /** Results of this turn of the event loop: written together, or along with the next intent. */
+  /** Lines of this turn of the event loop, written together at its end: one system call for all requests in it. */
   #buffered = ''
   #waiting: Waiting[] = []
+  #intents: Intents | null = null
+  #isScheduled = false
 
   constructor(deps: JournalDeps) {
     mkdirSync(deps.dir, { recursive: true, mode: 0o700 })
@@ -89,12 +95,12 @@ export class Journal implements JournalPort {
   }
 
   get isWritable(): boolean {
-    return !this.#isBroken && this.bytes < this.#intentLimit
+    return !this.#isBroken && this.bytes + this.#buffered.length < this.#intentLimit
   }
 
   get state(): JournalState {
     if (this.#isBroken) return 'unwritable'
-    return this.bytes < this.#intentLimit ? 'ok' : 'full'
+    return this.isWritable ? 'ok' : 'full'
   }
 
   /** Results that the control plane has not acknowledged. */
@@ -115,28 +121,26 @@ export class Journal implements JournalPort {
     return this.#seq++
   }
 
-  intent(record: TrafficRecord): void {
+  intent(record: TrafficRecord): Promise<undefined> {
+    if (!this.isWritable) return Promise.reject(this.#unavailable())
     const text = line('intent', recordJson(record))
-    if (!this.isWritable || !this.#write(text)) {
-      throw new ChaperoneError('journal_unavailable', {
-        detail: `The journal in ${this.#deps.dir} is full or cannot be written, and nothing is forwarded without a record. Free disk space, or bring the control plane back so that it can take the records.`,
-        retryAfterS: 5,
-      })
-    }
+    this.#intents ??= { ids: [], written: Promise.withResolvers() }
+    this.#intents.ids.push(record.id)
     this.#open.set(record.id, text)
+    this.#buffer(text)
+    return this.#intents.written.promise
   }
 
-  result(record: TrafficRecord): void {
+  result(record: TrafficRecord, json: string = flat(recordJson(record))): void {
     this.#open.delete(record.id)
-    const json = flat(recordJson(record))
-    if (this.#waiting.length === 0) setImmediate(() => this.flush())
-    this.#buffered += line('result', json)
     this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
+    this.#buffer(line('result', json))
   }
 
-  /** Writes the results that wait for the end of this turn. */
+  /** Writes what waits for the end of this turn. */
   flush(): void {
-    if (this.#waiting.length > 0) this.#write('')
+    this.#isScheduled = false
+    if (this.#buffered !== '') this.#write()
     if (this.#segment.bytes >= this.#segmentBytes && !this.#isBroken) this.#rotate()
   }
 
@@ -185,20 +189,50 @@ export class Journal implements JournalPort {
       this.#deps.log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   }
 
-  /** Writes what is buffered and then `extra`, in one system call. Never throws. */
-  #write(extra: string): boolean {
-    const entries = this.#waiting
-    const text = this.#buffered + extra
-    this.#waiting = []
+  #buffer(text: string): void {
+    this.#buffered += text
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.flush())
+  }
+
+  /** Writes what is buffered in one system call and tells everybody who waits for it. Never throws. */
+  #write(): void {
+    const text = this.#buffered
     this.#buffered = ''
     const fits = !this.#isBroken && this.bytes + text.length <= this.#deps.maxBytes
     const isWritten = fits && this.#attempt(() => this.#segment.append(text))
+    this.#tellResults(isWritten)
+    this.#tellIntents(isWritten)
+  }
+
+  #tellResults(isWritten: boolean): void {
+    const entries = this.#waiting
+    this.#waiting = []
     for (const entry of entries) {
       if (isWritten) this.#backlog.add(entry.id, entry.json)
       else this.#lost.add(entry.processId, entry.seq)
     }
     if (this.#backlog.active >= LIMITS.recordBatchMax) this.#deps.onBatchReady?.()
-    return isWritten
+  }
+
+  #tellIntents(isWritten: boolean): void {
+    const intents = this.#intents
+    this.#intents = null
+    if (intents === null) return
+    if (isWritten) {
+      intents.written.resolve(undefined)
+      return
+    }
+    for (const id of intents.ids) this.#open.delete(id)
+    intents.written.reject(this.#unavailable())
+  }
+
+  #unavailable(): ChaperoneError {
+    return new ChaperoneError('journal_unavailable', {
+      detail: `The journal in ${this.#deps.dir} is full or cannot be written, and nothing is forwarded without a record. Free disk space, or bring the control plane back so that it can take the records.`,
+      retryAfterS: 5,
+    })
   }
 
   #attempt(work: () => void): boolean {

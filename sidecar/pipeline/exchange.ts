@@ -145,6 +145,8 @@ export type Exchange = {
   /** Id and sequence of the record, given with the intent so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined
+  /** `timeMs` in ISO 8601, as both of them say it. */
+  time?: string | undefined
   /** Bytes that passed through an upgraded or tunnelled connection. */
   tunnelBytes?: { up: number; down: number } | undefined
   outcome: Outcome
@@ -154,5 +156,6 @@ export type Exchange = {
 export type StageResult = 'continue' | 'responded'
 export type Stage = {
   readonly name: string
-  run(exchange: Exchange): StageResult | Promise<StageResult>
+  /** A promise of nothing means `continue`: many requests may wait for the same one. */
+  run(exchange: Exchange): StageResult | Promise<StageResult | undefined>
 }

@@ -1,9 +1,10 @@
 import type { Upstream } from '../upstream/http.ts'
 import { createConcurrency } from './concurrency.ts'
-import type { Exchange, Stage } from './exchange.ts'
+import type { Exchange, Stage, StageResult } from './exchange.ts'
 import { killedBy } from './kill.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record.ts'
+import { flat, recordJson } from './record-json.ts'
 import { refuseFailure, refuseKilled } from './refuse.ts'
 import { createClassify } from './stages/classify.ts'
 import { credential } from './stages/credential.ts'
@@ -45,7 +46,9 @@ export function createPipeline(
     const unregister = ports.live.add(exchange)
     try {
       ports.events.accepted(exchange)
-      await runStages(stages, exchange)
+      const run = new Run(stages, exchange)
+      for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()
+      if (!exchange.reply.isStarted) throw new Error('no stage answered the exchange')
     } catch (error) {
       endFailed(exchange, error)
     } finally {
@@ -57,15 +60,27 @@ export function createPipeline(
   }
 }
 
-/** Waits only where a stage really waits: a governed request that needs no body runs to the upstream in one go. */
-async function runStages(stages: readonly Stage[], exchange: Exchange): Promise<void> {
-  for (const stage of stages) {
-    const result = stage.run(exchange)
-    const settled = typeof result === 'string' ? result : await result
-    if (settled === 'responded') return
-    exchange.abort.signal.throwIfAborted()
+/** Where an exchange is among the stages. Waits only where a stage really waits: most never do before `intent`. */
+class Run {
+  readonly #stages: readonly Stage[]
+  readonly #exchange: Exchange
+  #at = 0
+
+  constructor(stages: readonly Stage[], exchange: Exchange) {
+    this.#stages = stages
+    this.#exchange = exchange
   }
-  throw new Error('no stage answered the exchange')
+
+  /** Runs stages until one has to be waited for; null when one has responded or none is left. */
+  advance(): Promise<StageResult | undefined> | null {
+    while (this.#at < this.#stages.length) {
+      if (this.#at > 0) this.#exchange.abort.signal.throwIfAborted()
+      const result = this.#stages[this.#at++]?.run(this.#exchange)
+      if (result === 'responded') return null
+      if (result instanceof Promise) return result
+    }
+    return null
+  }
 }
 
 function endFailed(exchange: Exchange, error: unknown): void {
@@ -84,6 +99,7 @@ function finish(exchange: Exchange, ports: PipelinePorts): void {
     exchange.outcome.reason = 'kill_switch'
   }
   const record = buildRecord(exchange, ports)
-  ports.events.finished(exchange, record)
-  ports.journal.result(record)
+  const json = flat(recordJson(record))
+  ports.events.finished(exchange, record, json)
+  ports.journal.result(record, json)
 }

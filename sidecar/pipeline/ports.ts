@@ -32,10 +32,10 @@ export type KillPort = {
 export type JournalPort = {
   /** False: forwarding must stop with 503 (full or unwritable); denies go on. */
   readonly isWritable: boolean
-  /** Appends the intent before the first byte goes upstream; returns its sequence. Throws `journal_unavailable`. */
-  intent(record: TrafficRecord): void
-  /** Appends the finished record. Never throws: what cannot be written is counted as lost. */
-  result(record: TrafficRecord): void
+  /** Resolves once the intent is written, before the first byte goes upstream. Rejects with `journal_unavailable`. */
+  intent(record: TrafficRecord): Promise<undefined>
+  /** Appends the finished record, given as an object and as JSON. Never throws: what cannot be written is counted as lost. */
+  result(record: TrafficRecord, json: string): void
   nextSeq(): number
   readonly processId: string
 }
@@ -62,6 +62,6 @@ export type LivePort = {
 export type EventPort = {
   /** Counted once, at accept, whatever follows; also the active-connections gauge. */
   accepted(exchange: Exchange): void
-  /** Record, metrics and log line of one finished request, in one call. */
-  finished(exchange: Exchange, record: TrafficRecord): void
+  /** Record (as an object and as JSON), metrics and log line of one finished request, in one call. */
+  finished(exchange: Exchange, record: TrafficRecord, json: string): void
 }

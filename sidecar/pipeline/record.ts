@@ -1,3 +1,4 @@
+import type { Decision } from '../../core/decision/decision.ts'
 import { LOG_DECISION, type LogDecision } from '../../core/decision/vocabulary.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../core/request/redact.ts'
@@ -12,6 +13,7 @@ import type { PipelinePorts } from './ports.ts'
 export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRecord {
   exchange.recordId ??= ports.newId('record')
   exchange.intentSeq ??= ports.journal.nextSeq()
+  exchange.time ??= new Date(exchange.timeMs).toISOString()
   const { outcome, request, raw, decision, snapshot } = exchange
   const would = wouldDecision(exchange)
   const now = ports.clock.monotonicMs()
@@ -20,7 +22,7 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     id: exchange.recordId,
     process_id: ports.journal.processId,
     seq: exchange.intentSeq,
-    time: new Date(exchange.timeMs).toISOString(),
+    time: exchange.time,
     gateway: snapshot?.gateway.name ?? 'unknown',
     agent: exchange.agent?.name ?? null,
     connector: exchange.connector?.connector.name ?? null,
@@ -41,7 +43,7 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     bytes_in: bytesIn(exchange),
     bytes_out: bytesOut(exchange),
     permission: decision?.permission ?? null,
-    policies: decision === undefined ? [] : [...decision.policies],
+    policies: policiesOf(decision),
     snapshot_version: snapshot?.version ?? null,
     transport: exchange.transport,
   }
@@ -51,10 +53,9 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
 export function primaryType(exchange: Exchange): string | null {
   const { actions } = exchange
   if (actions === undefined) return null
-  const [first, ...rest] = actions
-  if (first === undefined) return null
-  let primary = first
-  for (const action of rest) if (RANK[action.risk] > RANK[primary.risk]) primary = action
+  let primary = actions[0]
+  if (primary === undefined) return null
+  for (const action of actions) if (RANK[action.risk] > RANK[primary.risk]) primary = action
   return primary.type
 }
 
@@ -105,6 +106,10 @@ function approvedNote(exchange: Exchange): string | null {
 function overheadMs(exchange: Exchange, now: number): number {
   const { upstreamStartedAt, heldMs } = exchange.outcome
   return rounded(Math.max(0, (upstreamStartedAt ?? now) - exchange.acceptedAt - heldMs))
+}
+
+function policiesOf(decision: Decision | undefined): string[] {
+  return decision === undefined || decision.policies.length === 0 ? [] : [...decision.policies]
 }
 
 function rounded(ms: number): number {

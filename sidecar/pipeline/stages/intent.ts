@@ -13,8 +13,7 @@ export function createIntent(ports: PipelinePorts): Stage {
           'The gateway cannot write its journal, so it forwards nothing. Free disk space or mend the volume.'
         return refuse(exchange, { code: 'journal_unavailable', reason: 'not_ready', detail })
       }
-      ports.journal.intent(buildRecord(exchange, ports))
-      return 'continue'
+      return ports.journal.intent(buildRecord(exchange, ports))
     },
   }
 }

@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -43,11 +44,33 @@ const record = (n: number, changes = {}) =>
 const idsOf = async (journal: Journal) => [...(await journal.nextBatch(10_000)).records.keys()]
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
 
+describe('an intent', () => {
+  test('is on disk when its promise resolves, together with all others of its turn', async () => {
+    const journal = journalOf('proc_1')
+    const onDisk = () => readFileSync(join(dir, 'proc_1-1.jsonl'), 'utf8')
+    const first = journal.intent(record(0))
+    const second = journal.intent(record(1))
+    expect(onDisk()).toBe('')
+    await first
+    expect(onDisk().match(/"id":"rec_[01]"/g)).toEqual(['"id":"rec_0"', '"id":"rec_1"'])
+    await second
+  })
+
+  test('that could not be written is not open: the next segment does not carry it', async () => {
+    const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
+    const refused = journal.intent(record(0, { path: 'x'.repeat(70_000) }))
+    const told = expect(refused).rejects.toMatchObject({ code: 'journal_unavailable' })
+    journal.flush()
+    await told
+    expect([...(await collect(journalOf('proc_2'))).records.keys()]).toEqual([])
+  })
+})
+
 describe('recovery', () => {
   test('an intent without a result becomes one record with the note unknown, exactly once over many restarts', async () => {
     const first = journalOf('proc_1')
-    first.intent(record(0))
-    first.intent(record(1))
+    await first.intent(record(0))
+    await first.intent(record(1))
     first.result(record(1))
     first.flush()
     // No close: the process is gone. Every later one dies as well before anything was uploaded.
@@ -92,19 +115,23 @@ describe('recovery', () => {
 describe('segments', () => {
   test('rotate, carry open intents along, and go once everything in them is acknowledged', async () => {
     const journal = journalOf('proc_1', { maxBytes: 128 * 1024 })
-    journal.intent(record(10_000))
+    await journal.intent(record(10_000))
     for (let n = 0; n < 60; n++) {
-      journal.intent(record(n))
+      await journal.intent(record(n))
       journal.result(record(n))
       journal.flush()
     }
     expect(readdirSync(dir).length).toBeGreaterThan(2)
-    for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal))
+    const acknowledged = new Set<string>()
+    for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal)) {
+      for (const id of ids) acknowledged.add(id)
       journal.acknowledge(ids, [])
+    }
+    expect(acknowledged.size).toBe(60)
     expect(readdirSync(dir)).toHaveLength(1)
-    // The open intent moved to the newest segment: a crash now still finds it.
+    // The open intent moved to the newest segment: a crash now still finds it, beside the last few in that segment.
     const after = await collect(journalOf('proc_2'))
-    expect([...after.records.keys()]).toEqual(['rec_10000'])
+    expect([...after.records.keys()].filter((id) => !acknowledged.has(id))).toEqual(['rec_10000'])
     expect(after.records.get('rec_10000')).toMatchObject({ note: 'unknown' })
   })
 
@@ -129,18 +156,19 @@ describe('a journal that cannot take more', () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     let n = 0
     while (journal.isWritable) {
-      journal.intent(record(n))
+      const isWritten = journal.intent(record(n))
       journal.result(record(n++))
       journal.flush()
+      await isWritten
     }
     expect(journal.state).toBe('full')
-    expect(() => journal.intent(record(n))).toThrow(expect.objectContaining({ code: 'journal_unavailable' }))
+    await expect(journal.intent(record(n))).rejects.toMatchObject({ code: 'journal_unavailable' })
     journal.result(record(n + 1, { decision: 'DENY' }))
     expect(journal.lost).toBe(0)
     for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal))
       journal.acknowledge(ids, [])
     expect(journal.state).toBe('ok')
-    journal.intent(record(n + 2))
+    await journal.intent(record(n + 2))
   })
 
   test('counts what it could not keep at all, and reports it as ranges until that was stored', async () => {
@@ -161,16 +189,14 @@ describe('a journal that cannot take more', () => {
     async () => {
       symlinkSync('/dev/full', join(dir, 'proc_1-1.jsonl'))
       const journal = journalOf('proc_1')
-      expect(() => journal.intent(record(0))).toThrow(
-        expect.objectContaining({ code: 'journal_unavailable' }),
-      )
+      await expect(journal.intent(record(0))).rejects.toMatchObject({ code: 'journal_unavailable' })
       expect(journal.state).toBe('unwritable')
       journal.result(record(1, { decision: 'DENY' }))
       journal.flush()
       expect(journal.lost).toBe(1)
       rmSync(join(dir, 'proc_1-1.jsonl'))
       await until('recovery', () => journal.state === 'ok')
-      journal.intent(record(2))
+      await journal.intent(record(2))
       journal.result(record(2))
       expect(await idsOf(journal)).toEqual(['rec_2'])
     },

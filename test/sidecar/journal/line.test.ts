@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { line, parseLine, recordJson } from '../../../sidecar/journal/line.ts'
+import { line, parseLine } from '../../../sidecar/journal/line.ts'
+import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { trafficRecord } from './traffic-record.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 40 })

@@ -86,9 +86,10 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
       get isWritable() {
         return state.isWritable
       },
-      intent(record) {
+      async intent(record) {
         if (state.intentError !== null) throw state.intentError
         intents.push(structuredClone(record))
+        return undefined
       },
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,
