@@ -11,7 +11,7 @@ const MAX_NAME = 256
 export const UNKNOWN = 'mcp.rpc.unknown'
 
 /** Methods that look and answer. Others (subscriptions apart) may change something, so `read_only` does not take them. */
-const READS = new Set([
+export const READS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
   'server/discover',

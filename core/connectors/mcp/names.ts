@@ -18,6 +18,18 @@ export function toolType(name: string): string {
   return `mcp.tools.${name === 'list' ? '~list' : escapeName(name)}`
 }
 
+/** The tool that a type names; null when its bytes are no name. */
+export function toolName(type: string): string | null {
+  const escaped = type.slice('mcp.tools.'.length)
+  if (escaped === '~list') return 'list'
+  const bytes: number[] = []
+  for (const [, hex, plain = ''] of escaped.matchAll(/~([0-9A-F]{2})|([\s\S])/g))
+    bytes.push(hex === undefined ? plain.charCodeAt(0) : Number.parseInt(hex, 16))
+  // What is no UTF-8 becomes a replacement character, which is no name that would give this type.
+  const name = new TextDecoder().decode(Uint8Array.from(bytes))
+  return toolType(name) === type ? name : null
+}
+
 /** Names that this gateway gives itself: a method that is called so must not pass for them. */
 const OWN = new Set(['unknown', 'stream_open', 'session_end', 'response', 'tools_call', 'tools_list'])
 
