@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { LIMITS } from '../../core/wire/limits.ts'
+import type { GatewayProcess } from '../../core/wire/operator.ts'
 import {
   type AckBody,
   type DownMessage,
@@ -11,6 +12,7 @@ import { newId } from '../crypto/ids.ts'
 import type { Db } from '../store/query.ts'
 import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
 import type { Clock } from './clock.ts'
+import { processesOf } from './gateway-processes.ts'
 import { createKillCast, type KillCast } from './kill-cast.ts'
 import type { SectionLibrary } from './library.ts'
 import { type GatewayLive, liveOf, type Sighting } from './live.ts'
@@ -29,7 +31,10 @@ export type HubDeps = {
 }
 
 /** Who asks for a stream; `syncKey` is the key of the gateway's row. */
-export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'>
+export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
+  /** The only agent that it serves, when it is the sidecar of a pod. */
+  readonly agent?: string | null
+}
 
 /** Keeps one stream per gateway process supplied with what it must know, and knows what each acknowledged. */
 export type Hub = AsyncDisposable & {
@@ -43,6 +48,8 @@ export type Hub = AsyncDisposable & {
   connected(): ReadonlySet<string>
   /** Whether the gateway has a stream here. */
   isHere(gatewayId: string): boolean
+  /** Every gateway process that is connected, to any replica. */
+  processes(): readonly GatewayProcess[]
   readonly kill: Omit<KillCast, 'greet' | 'ack' | 'look'>
   /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
@@ -107,8 +114,9 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
     connected: () =>
       new Set([...roster.peers.values(), ...census.elsewhere()].map((process) => process.gatewayId)),
     isHere: (gatewayId) => roster.of(gatewayId).length > 0,
+    processes: () => processesOf({ roster, census, library, kills: kill.effective() }),
     kill,
-    execute: (gatewayId, order) => handOver(roster.of(gatewayId).at(-1), orders, order),
+    execute: (gatewayId, order) => handOver(whoServes(roster.of(gatewayId), order), orders, order),
     settle: orders.settle,
     async [Symbol.asyncDispose]() {
       clearInterval(beats)
@@ -118,6 +126,11 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
       sendAway(roster)
     },
   }
+}
+
+/** A sidecar knows its own agent alone. */
+function whoServes(peers: readonly Peer[], { agent }: Order): Peer | undefined {
+  return peers.findLast((peer) => peer.agent === null || peer.agent === agent)
 }
 
 function handOver(peer: Peer | undefined, orders: OrderBook, order: Order): Promise<ResultBody> | null {
@@ -167,7 +180,10 @@ function seenPeer(peer: Peer | undefined, clock: Clock): Peer | undefined {
 type AckContext = { readonly kill: KillCast; readonly census: Census; readonly log: Logger }
 
 function applyAck(peer: Peer, body: AckBody, { kill, census, log }: AckContext): void {
-  if (body.version !== undefined) peer.appliedVersion = body.version
+  if (body.version !== undefined) {
+    peer.appliedVersion = body.version
+    peer.rejected = null
+  }
   if (body.kill_seq !== undefined) {
     const before = peer.killState
     kill.ack(peer, body.kill_seq)
@@ -175,6 +191,7 @@ function applyAck(peer: Peer, body: AckBody, { kill, census, log }: AckContext):
     if (peer.killState !== before) census.changed()
   }
   if (body.rejected === undefined) return
+  peer.rejected = body.rejected.error
   log.error(
     { gateway: peer.name, process: peer.processId, ...body.rejected },
     'gateway refused its configuration',
@@ -185,4 +202,5 @@ function applyStatus(peer: Peer, body: StatusBody): void {
   peer.agents = body.agents
   peer.uptimeSeconds = body.uptime_seconds
   peer.appliedVersion = body.applied_version ?? peer.appliedVersion
+  peer.conditions = body.conditions ?? []
 }

@@ -15,6 +15,8 @@ export type Peer = {
   /** `namespace/name` of its gateway. */
   readonly name: string
   readonly processId: string
+  /** The only agent that it serves, when it is the sidecar of a pod. */
+  readonly agent: string | null
   readonly connectedAtMs: number
   readonly syncKey: Uint8Array
   sentVersion: number | null
@@ -28,6 +30,10 @@ export type Peer = {
   sentKill: { readonly seq: number; readonly state: string } | null
   /** The name of the stops last acknowledged. */
   killState: string | null
+  /** Why it refused the newest configuration that it was sent; null when it did not. */
+  rejected: string | null
+  /** Error conditions that it reports of itself. */
+  conditions: readonly string[]
   send(message: DownMessage): void
   end(): void
 }
@@ -36,17 +42,20 @@ export type Peer = {
 const MAX_BUFFERED_BYTES = 512 * 1024
 
 export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
+  readonly agent?: string | null
   readonly nowMs: number
   readonly sink: StreamSink
   readonly onSlow: () => void
 }
 
-export function createPeer({ gatewayId, name, processId, syncKey, nowMs, sink, onSlow }: PeerInit): Peer {
+export function createPeer(init: PeerInit): Peer {
+  const { gatewayId, name, processId, syncKey, agent = null, nowMs, sink, onSlow } = init
   return {
     gatewayId,
     name,
     processId,
     syncKey,
+    agent,
     connectedAtMs: nowMs,
     sentVersion: null,
     sentHashes: '',
@@ -56,6 +65,8 @@ export function createPeer({ gatewayId, name, processId, syncKey, nowMs, sink, o
     uptimeSeconds: 0,
     sentKill: null,
     killState: null,
+    rejected: null,
+    conditions: [],
     send(message) {
       if (sink.destroyed) return
       sink.write(`${JSON.stringify(message)}\n`)

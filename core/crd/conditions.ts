@@ -9,6 +9,7 @@ export const CONDITIONS = {
     Invalid: 'something in it cannot be used; the message says what and what to change',
     TestsFailed: 'tests of the policy fail; the last version whose tests passed stays in force',
     Conflict: 'another object has what it asks for, such as a host',
+    RefsNotResolved: 'see ResolvedRefs: it has no effect',
     Pending: 'the control plane was not told yet; the last state that it knows stays in force',
   },
   /** Everything that it names exists and admits it. */
@@ -69,9 +70,9 @@ export const CONDITIONS = {
 } as const
 
 export type ConditionType = keyof typeof CONDITIONS
-export type ConditionReason<T extends ConditionType = ConditionType> = {
-  [K in T]: keyof (typeof CONDITIONS)[K] & string
-}[T]
+export type ConditionReason<T extends ConditionType = ConditionType> = T extends ConditionType
+  ? keyof (typeof CONDITIONS)[T] & string
+  : never
 
 /** Always in the status; the others only while they are true. */
 export const LASTING_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const

@@ -23,7 +23,7 @@ const base = {
 /** What the operator writes back; everything is for people and for `kubectl wait`, nothing is read as input. */
 export const GatewayStatus = z.object({
   ...base,
-  /** `ready/injected` governed pods. */
+  /** Governed pods: `injected/ready`. */
   pods: z.string().max(64).optional(),
   injectedPods: z.int().min(0).optional(),
   readyPods: z.int().min(0).optional(),
