@@ -33,6 +33,8 @@ export const SECRETS = {
 /** Control planes as processes on the PostgreSQL that the product itself ships: durable, and it can be restarted. */
 export type DurableInstallation = AsyncDisposable & {
   readonly databaseUrl: string
+  /** The files of the database, and beside them those with secrets that are meant to be there. */
+  readonly databaseFolder: string
   readonly adminToken: string
   readonly send: Send
   /** As an owner, with the admin token. Throws unless it is a 200. */
@@ -84,6 +86,7 @@ export async function startDurableInstallation(
   }
   return {
     databaseUrl,
+    databaseFolder: join(root, 'postgres'),
     get adminToken() {
       return adminToken()
     },
