@@ -1,13 +1,12 @@
-/** Something that must move now and then. `touch` is a plain store: it is called for every chunk. */
-export type IdleEntry = { touch(): void; end(): void }
+/** Something that must move now and then: whoever moves it sets `quiet` to 0, a plain store for every chunk. */
+export type Watched = { quiet: number; onIdle(): void }
 
 /**
  * One timer for all exchanges instead of one each: every twelfth of the limit each entry's mark is checked, so an
  * exchange ends after the limit and at most a twelfth more without a byte in either direction.
  */
-export type IdleWatch = { add(onIdle: () => void): IdleEntry; stop(): void }
+export type IdleWatch = { add(entry: Watched): void; remove(entry: Watched): void; stop(): void }
 
-type Watched = { quiet: number; readonly onIdle: () => void }
 const TICKS = 12
 
 export function createIdleWatch(limitMs: number): IdleWatch {
@@ -29,19 +28,12 @@ export function createIdleWatch(limitMs: number): IdleWatch {
     timer = undefined
   }
 
-  function add(onIdle: () => void): IdleEntry {
-    const entry: Watched = { quiet: 0, onIdle }
-    watched.add(entry)
-    timer ??= setInterval(tick, limitMs / TICKS).unref()
-    return {
-      touch: () => {
-        entry.quiet = 0
-      },
-      end: () => {
-        watched.delete(entry)
-      },
-    }
+  return {
+    add(entry) {
+      watched.add(entry)
+      timer ??= setInterval(tick, limitMs / TICKS).unref()
+    },
+    remove: (entry) => void watched.delete(entry),
+    stop,
   }
-
-  return { add, stop }
 }

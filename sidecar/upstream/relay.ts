@@ -1,37 +1,45 @@
 import type { Duplex } from 'node:stream'
 import { ChaperoneError } from '../../core/errors.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
+import { abortReason } from './abort-reason.ts'
 import { inboundHeaders } from './headers.ts'
 import type { ResponseHandler, UpstreamConnection } from './http1/connection.ts'
 import type { ResponseHead } from './http1/response-head.ts'
-import type { IdleEntry } from './idle.ts'
+import type { IdleWatch, Watched } from './idle.ts'
+import type { Outbound } from './outbound.ts'
 
-export type RelayHooks = {
+export type RelayDeps = {
   readonly monotonicMs: () => number
-  readonly onUpgrade: (head: string, socket: Duplex) => void
-  readonly idle: IdleEntry
-  readonly upstreamHost: string
+  readonly idle: IdleWatch
+  /** Hands the agent the head of an upgraded connection and joins the two until both are closed. */
+  readonly join: (exchange: Exchange, upstream: Duplex, head: string) => Promise<void>
 }
 
 /**
  * Carries one upstream answer to the agent: interim answers, head, chunks as they come, trailers, and back-pressure.
  * `done` settles once. It rejects only when the agent was not answered yet, so that somebody can still do so.
  */
-export class Relay implements ResponseHandler {
-  readonly done: Promise<void>
+export class Relay implements ResponseHandler, Watched {
+  quiet = 0
   readonly #exchange: Exchange
-  readonly #hooks: RelayHooks
-  #settle: { resolve(): void; reject(error: unknown): void }
+  readonly #outbound: Outbound
+  readonly #deps: RelayDeps
+  readonly #settled = Promise.withResolvers<undefined>()
   #connection: UpstreamConnection | null = null
   #stream: ReplyStream | null = null
   #isOver = false
 
-  constructor(exchange: Exchange, hooks: RelayHooks) {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.done = promise
-    this.#settle = { resolve, reject }
+  constructor(exchange: Exchange, outbound: Outbound, deps: RelayDeps) {
     this.#exchange = exchange
-    this.#hooks = hooks
+    this.#outbound = outbound
+    this.#deps = deps
+    exchange.abort.signal.addEventListener('abort', this.#onAbort)
+    deps.idle.add(this)
+  }
+
+  get done(): Promise<undefined> {
+    return this.#settled.promise
   }
 
   /** True once it was answered, cut or failed: nothing must be sent for it any more. */
@@ -44,31 +52,31 @@ export class Relay implements ResponseHandler {
     this.#connection = connection
   }
 
-  /** Ends it from our side: the agent left, the kill switch fired, or nothing moved for too long. */
-  cut(cause: Error): void {
-    if (this.#connection === null) this.error(cause)
-    else if (!this.#isOver) this.#connection.abort(cause)
+  /** A chunk of a streamed body is on its way up. */
+  sees(chunk: Buffer): void {
+    this.quiet = 0
+    this.#outbound.watch?.push(chunk)
   }
 
   interim(status: number, headers: readonly string[]): void {
-    this.#hooks.idle.touch()
+    this.quiet = 0
     this.#exchange.reply.interim(status, inboundHeaders(headers))
   }
 
   head(status: number, headers: readonly string[], hasBody: boolean): void {
-    this.#hooks.idle.touch()
+    this.quiet = 0
     const { reply, outcome } = this.#exchange
-    outcome.upstreamHeadAt = this.#hooks.monotonicMs()
+    outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
     outcome.errorType = errorTypeOf(status)
     this.#stream = reply.stream(status, inboundHeaders(headers), hasBody)
   }
 
   data(chunk: Buffer): boolean {
-    this.#hooks.idle.touch()
+    this.quiet = 0
     if (this.#stream === null || this.#stream.write(chunk)) return true
     this.#stream.onDrain(() => {
-      this.#hooks.idle.touch()
+      this.quiet = 0
       if (!this.#isOver) this.#connection?.resume()
     })
     return false
@@ -79,35 +87,56 @@ export class Relay implements ResponseHandler {
     if (trailers.length > 0) this.#stream?.end(trailers)
     else this.#stream?.end()
     this.#over()
-    this.#settle.resolve()
+    this.#answered()
   }
 
   upgrade({ status, headers }: ResponseHead, socket: Duplex): void {
-    this.#exchange.outcome.upstreamHeadAt = this.#hooks.monotonicMs()
-    this.#exchange.outcome.status = status
+    const { outcome } = this.#exchange
+    outcome.upstreamHeadAt = this.#deps.monotonicMs()
+    outcome.status = status
     this.#over()
-    this.#hooks.onUpgrade(headText(status, headers), socket)
-    this.#settle.resolve()
+    this.#deps.join(this.#exchange, socket, headText(status, headers)).then(
+      () => this.#answered(),
+      (error: unknown) => this.#settled.reject(error),
+    )
   }
 
   error(error: Error): void {
     if (this.#isOver) return
     this.#over()
-    const failure = asFailure(error, this.#hooks.upstreamHost)
+    const failure = asFailure(error, this.#outbound.target.host)
     if (this.#stream === null) {
-      this.#settle.reject(failure)
+      this.#settled.reject(failure)
       return
     }
     const { outcome } = this.#exchange
     outcome.errorType = failure instanceof ChaperoneError ? typeOf(failure) : 'connect'
     outcome.note = 'cut'
     this.#stream.destroy()
-    this.#settle.resolve()
+    this.#answered()
+  }
+
+  onIdle(): void {
+    this.#cut(silent(this.#outbound.target.host))
+  }
+
+  readonly #onAbort = (): void => this.#cut(abortReason(this.#exchange.abort.signal))
+
+  /** Ends it from our side: the agent left, the kill switch fired, or nothing moved for too long. */
+  #cut(cause: Error): void {
+    if (this.#connection === null) this.error(cause)
+    else if (!this.#isOver) this.#connection.abort(cause)
   }
 
   #over(): void {
     this.#isOver = true
-    this.#hooks.idle.end()
+    this.#deps.idle.remove(this)
+    this.#exchange.abort.signal.removeEventListener('abort', this.#onAbort)
+  }
+
+  #answered(): void {
+    this.#outbound.watch?.answered()
+    this.#settled.resolve(undefined)
   }
 }
 
@@ -126,6 +155,11 @@ function asFailure(error: Error, host: string): Error {
   if (error instanceof ChaperoneError || error.name === 'AbortError') return error
   const detail = `${host} closed the connection or broke the protocol before it answered (${error.message}). The request may have arrived: it is not sent again.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' }, cause: error })
+}
+
+function silent(host: string): ChaperoneError {
+  const detail = `${host} sent nothing for ${LIMITS.idleTimeoutMs / 1000} s. The request may have arrived: it is not sent again.`
+  return new ChaperoneError('upstream_timeout', { detail, extra: { error_type: 'timeout' } })
 }
 
 function headText(status: number, headers: readonly string[]): string {

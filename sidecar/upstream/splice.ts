@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { ExchangeSignal } from '../pipeline/exchange-abort.ts'
-import type { IdleWatch } from './idle.ts'
+import type { IdleWatch, Watched } from './idle.ts'
 
 export type SpliceCounts = { up: number; down: number }
 
@@ -26,22 +26,23 @@ export function splice({ client, upstream, signal, idle, counts }: SpliceOptions
       client.destroy()
       upstream.destroy()
     }
-    const watch = idle.add(() => cut('idle'))
+    const watched: Watched = { quiet: 0, onIdle: () => cut('idle') }
+    idle.add(watched)
     const onAbort = () => cut('aborted')
     const onClosed = () => {
       open -= 1
       if (open > 0) return
-      watch.end()
+      idle.remove(watched)
       signal.removeEventListener('abort', onAbort)
       resolve(how)
     }
     relay(client, upstream, (bytes) => {
       counts.up += bytes
-      watch.touch()
+      watched.quiet = 0
     })
     relay(upstream, client, (bytes) => {
       counts.down += bytes
-      watch.touch()
+      watched.quiet = 0
     })
     whenClosed(client, onClosed)
     whenClosed(upstream, onClosed)

@@ -12,7 +12,7 @@ export type TunnelDeps = {
 }
 
 export type Tunnels = {
-  open(exchange: Exchange, target: UpstreamTarget): Promise<void>
+  open(exchange: Exchange, target: UpstreamTarget): Promise<undefined>
   /** Hands the agent the upstream's 101 and joins the two raw streams until both are closed. */
   join(exchange: Exchange, upstream: Duplex, head: string): Promise<void>
 }
@@ -20,7 +20,7 @@ export type Tunnels = {
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
 export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnels {
-  async function open(exchange: Exchange, target: UpstreamTarget): Promise<void> {
+  async function open(exchange: Exchange, target: UpstreamTarget): Promise<undefined> {
     const { outcome, abort } = exchange
     outcome.upstreamStartedAt = monotonicMs()
     const upstream = await dialer.dialRaw(target)
@@ -31,6 +31,7 @@ export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnel
     }
     outcome.status = 200
     await join(exchange, upstream, ESTABLISHED)
+    return undefined
   }
 
   async function join(exchange: Exchange, upstream: Duplex, head: string): Promise<void> {

@@ -13,8 +13,8 @@ import { type Asked, type ResponseHead, readResponseHead } from './response-head
 
 export type WireRequest = RequestLine & {
   readonly body: Buffer | Readable | null
-  /** Sees every chunk of a streamed body. */
-  readonly onBodyChunk: (chunk: Buffer) => void
+  /** Sees every chunk of a streamed body; null when there is none. */
+  readonly onBodyChunk: ((chunk: Buffer) => void) | null
 }
 
 /** What becomes of one request. After `end`, `upgrade` or `error` nothing more is called. */

@@ -5,7 +5,7 @@ export type BodyOptions = {
   readonly socket: Socket
   /** Bytes that were announced, or null to send chunks. */
   readonly length: number | null
-  readonly onChunk: (chunk: Buffer) => void
+  readonly onChunk: ((chunk: Buffer) => void) | null
   readonly onFinished: () => void
   readonly onFailed: (error: Error) => void
 }
@@ -34,7 +34,7 @@ export function sendBody(source: Readable, options: BodyOptions): () => void {
       fail(new Error('the body is longer than its Content-Length'))
       return
     }
-    onChunk(chunk)
+    onChunk?.(chunk)
     if (!write(socket, chunk, length === null)) source.pause()
   }
   const onDrain = (): void => void source.resume()

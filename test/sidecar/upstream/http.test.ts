@@ -4,7 +4,8 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createDialer, type DialerOptions } from '../../../sidecar/upstream/dial.ts'
-import { createUpstream, type Outbound, type Upstream } from '../../../sidecar/upstream/http.ts'
+import { createUpstream, type Upstream } from '../../../sidecar/upstream/http.ts'
+import type { Outbound } from '../../../sidecar/upstream/outbound.ts'
 import type { UpstreamTarget } from '../../../sidecar/upstream/target.ts'
 import {
   type Recorder,
@@ -175,12 +176,12 @@ describe('forwarding', () => {
     })
     await upstream.forward(exchange, {
       ...outboundOf(exchange, targetOf(at.port)),
-      onBodyChunk: (chunk) => seenBytes.push(chunk.length),
+      watch: { push: (chunk) => seenBytes.push(chunk.length), answered: () => seenBytes.push(0) },
     })
     const [seen] = await at.received(1)
     expect(seen?.body.toString()).toBe('onetwo')
     expect(seen?.header('transfer-encoding')).toBe('chunked')
-    expect(seenBytes).toEqual([3, 3])
+    expect(seenBytes).toEqual([3, 3, 0])
   })
 
   it('answers a HEAD without a body and a 304 as it is', async () => {

@@ -1,0 +1,21 @@
+import type { Readable } from 'node:stream'
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { UpstreamTarget } from './target.ts'
+
+/** One request as it leaves, credential included. `target` bytes go out exactly as they are. */
+export type Outbound = {
+  readonly target: UpstreamTarget
+  readonly method: string
+  readonly path: string
+  readonly rawHeaders: RawHeaders
+  readonly body: Buffer | Readable | null
+  readonly watch?: BodyWatch | null
+}
+
+/** Somebody who looks at the body on its way, and may change nothing. */
+export type BodyWatch = {
+  /** Every chunk, or the whole body at once. */
+  push(chunk: Buffer): void
+  /** The agent was answered, wholly or in part; not called when nothing was answered. */
+  answered(): void
+}
