@@ -35,7 +35,7 @@ export function refuseSecurity(
 }
 
 /** As PodSecurity `baseline` has it. */
-const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']
+export const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']
 
 function seLinux(security: Shared | undefined, path: string): Refusal | null {
   const options = security?.seLinuxOptions

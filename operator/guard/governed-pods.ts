@@ -1,0 +1,141 @@
+import {
+  ANNOTATIONS,
+  CONTAINERS,
+  INJECT_LABEL,
+  LAYER_LABEL,
+  PROXY_ENV,
+  TOKEN_AUDIENCE,
+  VOLUMES,
+} from '../../core/capture/pod-contract.ts'
+import { ALLOWED_SYSCTLS, ALLOWED_VOLUMES } from '../../core/inject/refuse-pod.ts'
+import { SELINUX_TYPES } from '../../core/inject/refuse-security.ts'
+import { containerRules } from './container-rules.ts'
+import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
+import type { GuardOptions } from './options.ts'
+import { sidecarRules } from './sidecar-rules.ts'
+
+/** What the rules about new pods are written in. */
+export const POD_VARIABLES: readonly Variable[] = [
+  { name: 'named', expression: metadataOf('object', 'annotations', ANNOTATIONS.gateway) },
+  {
+    name: 'governed',
+    expression: `variables.named != '' || ${metadataOf('object', 'labels', INJECT_LABEL)} == 'injected' || namespaceObject.metadata.?labels[?${text(INJECT_LABEL)}].orValue('') == 'required'`,
+  },
+  { name: 'captured', expression: `${metadataOf('object', 'labels', LAYER_LABEL)} != 'Cooperative'` },
+  { name: 'inits', expression: 'object.spec.?initContainers.orValue([])' },
+  {
+    name: 'hasShape',
+    expression: `variables.captured ? (size(variables.inits) > 1 && variables.inits[0].name == ${text(CONTAINERS.rules)} && variables.inits[1].name == ${text(CONTAINERS.proxy)}) : (size(variables.inits) > 0 && variables.inits[0].name == ${text(CONTAINERS.proxy)})`,
+  },
+  { name: 'rules', expression: 'variables.inits[0]' },
+  { name: 'proxy', expression: 'variables.inits[variables.captured ? 1 : 0]' },
+  { name: 'uid', expression: 'variables.proxy.?securityContext.?runAsUser.orValue(-1)' },
+  {
+    name: 'gateway',
+    expression: `variables.proxy.?env.orValue([]).filter(e, e.name == ${text(PROXY_ENV.gateway)}).map(e, e.?value.orValue('')).join('')`,
+  },
+  { name: 'volumes', expression: 'object.spec.?volumes.orValue([])' },
+  { name: 'users', expression: 'object.spec.containers' },
+  {
+    name: 'userInits',
+    expression: `variables.inits.filter(c, !(c.name in ${texts(Object.values(CONTAINERS))}))`,
+  },
+]
+
+/** Every rule about a pod that is being created. The first one that does not hold is what the person reads. */
+export function podRules(options: GuardOptions): readonly Validation[] {
+  const governed = ({ expression, message }: Validation) =>
+    demand(`!variables.governed || !variables.hasShape || (${expression})`, message)
+  return [
+    ...sidecarRules(options).map((rule, at) => (at === 0 ? rule : governed(rule))),
+    ...[
+      ...hostRules(),
+      ...confinementRules(),
+      ...volumeKinds(),
+      ...containerRules('variables.users', 'spec.containers', 'variables.uid'),
+      ...containerRules('variables.userInits', 'spec.initContainers', 'variables.uid'),
+      once(CONTAINERS.proxy),
+      nonRoot(options),
+    ].map(governed),
+    foreignToken(),
+  ]
+}
+
+function hostRules(): readonly Validation[] {
+  const switches = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace']
+  return [
+    ...switches.map((name) =>
+      demand(`!object.spec.?${name}.orValue(false)`, `spec.${name}: a governed pod is by itself; remove it`),
+    ),
+    demand(`object.spec.?os.?name.orValue('linux') == 'linux'`, 'spec.os.name: only Linux can be captured'),
+  ]
+}
+
+function confinementRules(): readonly Validation[] {
+  const at = 'object.spec.?securityContext'
+  const linux = `${at}.?seLinuxOptions`
+  return [
+    demand(
+      `${at}.?runAsUser.orValue(-1) != variables.uid`,
+      'spec.securityContext.runAsUser: is the user of the proxy; choose another uid',
+    ),
+    demand(
+      `${at}.?seccompProfile.?type.orValue('') in ['RuntimeDefault', 'Localhost'] || (variables.users + variables.userInits).all(c, c.?securityContext.?seccompProfile.?type.orValue('') in ['RuntimeDefault', 'Localhost'])`,
+      'spec.securityContext.seccompProfile.type: must be RuntimeDefault or Localhost',
+    ),
+    demand(
+      `${at}.?seccompProfile.?type.orValue('') != 'Unconfined' && ${at}.?appArmorProfile.?type.orValue('') != 'Unconfined'`,
+      'spec.securityContext: no profile may be Unconfined',
+    ),
+    demand(
+      `${linux}.?type.orValue('') in ${texts(SELINUX_TYPES)} && ${linux}.?user.orValue('') == '' && ${linux}.?role.orValue('') == ''`,
+      'spec.securityContext.seLinuxOptions: must not name a type, user or role of its own',
+    ),
+    demand(
+      `!${at}.?windowsOptions.?hostProcess.orValue(false)`,
+      'spec.securityContext.windowsOptions.hostProcess: runs outside the pod; remove it',
+    ),
+    demand(
+      `${at}.?sysctls.orValue([]).all(s, s.name in ${texts(ALLOWED_SYSCTLS)})`,
+      'spec.securityContext.sysctls: only safe ones',
+    ),
+    demand(
+      `object.metadata.?annotations.orValue({}).all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/') || object.metadata.annotations[k] != 'unconfined')`,
+      'metadata.annotations: no AppArmor profile may be unconfined',
+    ),
+  ]
+}
+
+function volumeKinds(): readonly Validation[] {
+  const kinds = ALLOWED_VOLUMES.map((kind) => `has(v.${kind})`).join(' || ')
+  return [
+    demand(
+      `variables.volumes.all(v, ${kinds})`,
+      `spec.volumes: only ${ALLOWED_VOLUMES.join(', ')}; others reach out of the pod`,
+    ),
+  ]
+}
+
+/** A second one of the name elsewhere would be a way to have a proxy that is not ours. */
+function once(name: string): Validation {
+  return demand(
+    `variables.inits.filter(c, c.name == ${text(name)}).size() == 1`,
+    `spec.initContainers: ${name} must be there once`,
+  )
+}
+
+function nonRoot({ strictGateways }: GuardOptions): Validation {
+  const inherited = 'object.spec.?securityContext'
+  return demand(
+    `!(variables.gateway in ${texts(strictGateways)}) || (variables.users + variables.userInits).all(c, c.?securityContext.?runAsNonRoot.orValue(${inherited}.?runAsNonRoot.orValue(false)) && c.?securityContext.?runAsUser.orValue(${inherited}.?runAsUser.orValue(-1)) != 0)`,
+    'spec.containers[*].securityContext.runAsNonRoot: must be true, because the Gateway demands hardening: strict',
+  )
+}
+
+/** Also in pods that nobody governs: with this token one could speak as a governed pod's proxy. */
+function foreignToken(): Validation {
+  return demand(
+    `variables.volumes.all(v, (variables.governed && v.name == ${text(VOLUMES.token.name)}) || !has(v.projected) || v.projected.?sources.orValue([]).all(s, s.?serviceAccountToken.?audience.orValue('') != ${text(TOKEN_AUDIENCE)}))`,
+    `spec.volumes: a token with the audience ${TOKEN_AUDIENCE} is for the proxy of a governed pod alone`,
+  )
+}

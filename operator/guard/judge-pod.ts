@@ -1,0 +1,98 @@
+import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import type { Pod } from '../../core/inject/pod.ts'
+
+/** A pod of the cluster, with what the node says about it. */
+export type RunningPod = Pod & {
+  readonly status?: {
+    readonly phase?: string
+    readonly containerStatuses?: readonly ContainerStatus[]
+    readonly initContainerStatuses?: readonly ContainerStatus[]
+    readonly ephemeralContainerStatuses?: readonly ContainerStatus[]
+  }
+}
+
+type ContainerStatus = {
+  readonly name: string
+  /** Who the first process really is, once it runs; told by recent runtimes only. */
+  readonly user?: { readonly linux?: { readonly uid: number } }
+}
+
+export type Finding = {
+  /** `ungoverned` and `proxy-user` are ways past the gateway; `outdated` is none. */
+  readonly kind: 'ungoverned' | 'proxy-user' | 'outdated'
+  readonly message: string
+}
+
+export type Wanted = {
+  readonly namespaceLabels: Readonly<Record<string, string>>
+  readonly proxyImages: readonly string[]
+}
+
+/** What is wrong with a pod that runs: nothing, or the one thing to say about it. Ended pods are judged no more. */
+export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
+  if (hasEnded(pod)) return null
+  const isWanted =
+    wanted.namespaceLabels[INJECT_LABEL] === 'required' ||
+    Boolean(pod.metadata.annotations?.[ANNOTATIONS.gateway])
+  const proxy = pod.spec.initContainers?.find(({ name }) => name === CONTAINERS.proxy)
+  if (proxy === undefined) return isWanted ? ungoverned('it has no sidecar') : null
+  if (!startsFirst(pod)) return ungoverned('other containers start before the rules and the proxy')
+  const impostor = runningAs(pod, proxy.securityContext?.runAsUser)
+  if (impostor !== undefined) return proxyUser(impostor)
+  return judgeImage(proxy.image ?? '', wanted.proxyImages)
+}
+
+/** Another version of our image is merely old; any other image is no sidecar of ours. */
+function judgeImage(image: string, wanted: readonly string[]): Finding | null {
+  if (wanted.includes(image)) return null
+  const isOurs = wanted.some((each) => repositoryOf(each) === repositoryOf(image))
+  return isOurs ? outdated(image) : ungoverned(`its sidecar is ${image}`)
+}
+
+/** Without tag and digest; a port of a registry is no tag. */
+function repositoryOf(image: string): string {
+  return image.replace(/@.*$/, '').replace(/:[^:/]*$/, '')
+}
+
+function hasEnded({ metadata, status }: RunningPod): boolean {
+  const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed'
+  return isOver || metadata['deletionTimestamp'] !== undefined
+}
+
+function startsFirst({ metadata, spec }: Pod): boolean {
+  const [first, second] = spec.initContainers ?? []
+  if (metadata.labels?.[LAYER_LABEL] === 'Cooperative') return first?.name === CONTAINERS.proxy
+  return first?.name === CONTAINERS.rules && second?.name === CONTAINERS.proxy
+}
+
+/** An image can name any user; which one it is shows only when it runs. */
+function runningAs({ status }: RunningPod, uid: number | undefined): string | undefined {
+  const statuses = [
+    ...(status?.containerStatuses ?? []),
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ]
+  const others = statuses.filter(({ name }) => name !== CONTAINERS.proxy)
+  return others.find(({ user }) => uid !== undefined && user?.linux?.uid === uid)?.name
+}
+
+function ungoverned(why: string): Finding {
+  return {
+    kind: 'ungoverned',
+    message: `The pod should be governed and is not: ${why}. Delete it; its workload makes a governed one`,
+  }
+}
+
+function proxyUser(container: string): Finding {
+  return {
+    kind: 'proxy-user',
+    message: `Container ${container} runs as the user of the proxy, whose traffic is not captured. Set runAsUser in its securityContext`,
+  }
+}
+
+function outdated(image: string): Finding {
+  return {
+    kind: 'outdated',
+    message: `The sidecar is ${image}, which is not the installed version. Restart the workload to get the current one`,
+  }
+}

@@ -1,0 +1,193 @@
+import {
+  ANNOTATIONS,
+  CONTAINERS,
+  INJECT_LABEL,
+  LAYER_LABEL,
+  TOKEN_AUDIENCE,
+  VOLUMES,
+} from '../../core/capture/pod-contract.ts'
+import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
+import { containerRules } from './container-rules.ts'
+import { demand, text, texts, type Validation, type Variable } from './expressions.ts'
+import { POD_VARIABLES, podRules } from './governed-pods.ts'
+import type { GuardOptions } from './options.ts'
+
+export type GuardObject = {
+  readonly apiVersion: 'admissionregistration.k8s.io/v1'
+  readonly kind: 'ValidatingAdmissionPolicy' | 'ValidatingAdmissionPolicyBinding'
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> }
+  readonly spec: object
+}
+
+type Policy = {
+  readonly name: string
+  readonly rule: { readonly operations: readonly string[]; readonly resources: readonly string[] }
+  readonly conditions: ReadonlyArray<{ readonly name: string; readonly expression: string }>
+  readonly variables?: readonly Variable[]
+  readonly validations: readonly Validation[]
+}
+
+const OURS = texts(Object.values(CONTAINERS))
+const NEW_PROXY = `object.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
+const OLD_PROXY = `oldObject.spec.?initContainers.orValue([]).filter(c, c.name in ${OURS})`
+/** Labels can be taken off a running pod; its containers cannot. */
+const HAD_PROXY = {
+  name: 'is-governed',
+  expression: `oldObject.spec.?initContainers.orValue([]).exists(c, c.name == ${text(CONTAINERS.proxy)})`,
+}
+
+/**
+ * The ValidatingAdmissionPolicies and their bindings: what is true of governed pods whether the webhook is there or
+ * not, decided by the API server itself after every webhook has had its turn.
+ */
+export function guardObjects(options: GuardOptions): readonly GuardObject[] {
+  const policies = [newPods(options), changes(), debugging(), access(), tokens(), authorities(options)]
+  return policies.flatMap((policy) => [policyObject(policy), bindingObject(policy, options)])
+}
+
+function newPods(options: GuardOptions): Policy {
+  return {
+    name: 'chaperone-pods',
+    rule: { operations: ['CREATE'], resources: ['pods'] },
+    conditions: [],
+    variables: POD_VARIABLES,
+    validations: podRules(options),
+  }
+}
+
+/** Images and resources of a running pod can be changed, and its metadata. */
+function changes(): Policy {
+  const kept = [...Object.values(ANNOTATIONS)].map(
+    (key) =>
+      `object.metadata.?annotations[?${text(key)}].orValue('') == oldObject.metadata.?annotations[?${text(key)}].orValue('')`,
+  )
+  const labels = [INJECT_LABEL, LAYER_LABEL].map(
+    (key) =>
+      `object.metadata.?labels[?${text(key)}].orValue('') == oldObject.metadata.?labels[?${text(key)}].orValue('')`,
+  )
+  return {
+    name: 'chaperone-pod-changes',
+    rule: { operations: ['UPDATE'], resources: ['pods', 'pods/resize'] },
+    conditions: [HAD_PROXY],
+    validations: [
+      demand(
+        `${NEW_PROXY}.map(c, c.image) == ${OLD_PROXY}.map(c, c.image)`,
+        'spec.initContainers[*].image: the image of the sidecar cannot be changed; restart the workload to get the current one',
+      ),
+      demand(
+        `${NEW_PROXY}.map(c, c.?resources) == ${OLD_PROXY}.map(c, c.?resources)`,
+        'spec.initContainers[*].resources: of the sidecar come from spec.sidecar.resources of the Gateway',
+      ),
+      demand(
+        [...kept, ...labels].join(' && '),
+        'metadata: what the injector wrote about a pod is not changed while it runs',
+      ),
+    ],
+  }
+}
+
+function debugging(): Policy {
+  const uid = `oldObject.spec.initContainers.filter(c, c.name == ${text(CONTAINERS.proxy)})[0].?securityContext.?runAsUser.orValue(-1)`
+  return {
+    name: 'chaperone-debugging',
+    rule: { operations: ['UPDATE'], resources: ['pods/ephemeralcontainers'] },
+    conditions: [HAD_PROXY],
+    variables: [
+      { name: 'uid', expression: uid },
+      { name: 'debuggers', expression: 'object.spec.?ephemeralContainers.orValue([])' },
+    ],
+    validations: [
+      ...containerRules('variables.debuggers', 'spec.ephemeralContainers', 'variables.uid'),
+      demand(
+        `variables.debuggers.all(c, !(c.?targetContainerName.orValue('') in ${OURS}))`,
+        'spec.ephemeralContainers[*].targetContainerName: name a container of the agent, not of the sidecar',
+      ),
+    ],
+  }
+}
+
+function access(): Policy {
+  return {
+    name: 'chaperone-access',
+    rule: { operations: ['CONNECT'], resources: ['pods/exec', 'pods/attach'] },
+    conditions: [],
+    validations: [
+      demand(
+        `!(object.?container.orValue('') in ${OURS})`,
+        'container: nobody enters the sidecar, which holds credentials; name a container of the agent',
+      ),
+    ],
+  }
+}
+
+/** The kubelet asks for the tokens that it puts into pods; nobody else may have one with our audience. */
+function tokens(): Policy {
+  return {
+    name: 'chaperone-tokens',
+    rule: { operations: ['CREATE'], resources: ['serviceaccounts/token'] },
+    conditions: [
+      { name: 'our-audience', expression: `${text(TOKEN_AUDIENCE)} in object.spec.?audiences.orValue([])` },
+    ],
+    validations: [
+      demand(
+        `request.userInfo.?groups.orValue([]).exists(g, g == 'system:nodes')`,
+        `spec.audiences: tokens for ${TOKEN_AUDIENCE} are only given to the sidecars of pods, by the kubelet`,
+      ),
+    ],
+  }
+}
+
+/** Whoever could write it would choose what sidecars take for the control plane. */
+function authorities({ operatorUser }: GuardOptions): Policy {
+  return {
+    name: 'chaperone-authorities',
+    rule: { operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] },
+    conditions: [
+      {
+        name: 'our-authorities',
+        expression: `object.metadata.?name.orValue('') == ${text(VOLUMES.controlPlane.name)}`,
+      },
+    ],
+    validations: [
+      demand(
+        `request.userInfo.username == ${text(operatorUser)}`,
+        `metadata.name: ${VOLUMES.controlPlane.name} is written by the operator alone; choose another name`,
+      ),
+    ],
+  }
+}
+
+function policyObject({ name, rule, conditions, variables = [], validations }: Policy): GuardObject {
+  return {
+    ...head('ValidatingAdmissionPolicy', name),
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        matchPolicy: 'Equivalent',
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], ...rule, scope: 'Namespaced' }],
+      },
+      matchConditions: [NOT_SYSTEM, ...conditions],
+      variables,
+      validations,
+    },
+  }
+}
+
+function bindingObject({ name }: Policy, { ownNamespace }: GuardOptions): GuardObject {
+  return {
+    ...head('ValidatingAdmissionPolicyBinding', name),
+    spec: {
+      policyName: name,
+      validationActions: ['Deny', 'Audit'],
+      matchResources: { namespaceSelector: { matchExpressions: [outside(ownNamespace)] } },
+    },
+  }
+}
+
+function head<K extends GuardObject['kind']>(kind: K, name: string) {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1' as const,
+    kind,
+    metadata: { name, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+  }
+}

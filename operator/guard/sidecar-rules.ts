@@ -1,0 +1,129 @@
+import {
+  ANNOTATIONS,
+  CONTAINERS,
+  PROXY_ENV,
+  PROXY_UIDS,
+  RULE_SETTER,
+  RULE_SETTER_UID,
+  TOKEN_AUDIENCE,
+  VOLUMES,
+} from '../../core/capture/pod-contract.ts'
+import { demand, metadataOf, security, text, texts, type Validation } from './expressions.ts'
+import type { GuardOptions } from './options.ts'
+
+const { rules: RULES, proxy: PROXY } = CONTAINERS
+/** Variables that the proxy may have; nobody else's library or trust gets into it. */
+const PROXY_VARIABLES = texts([
+  ...Object.values(PROXY_ENV),
+  'DATA_DIR',
+  'JOURNAL_MAX_BYTES',
+  'LOG_LEVEL',
+  'NODE_OPTIONS',
+])
+
+/** What the injected containers must be. Uses the variables of `governed-pods.ts`. */
+export function sidecarRules(options: GuardOptions): readonly Validation[] {
+  const governed = (expression: string, message: string) =>
+    demand(`!variables.governed || (${expression})`, message)
+  return [
+    governed(
+      'variables.hasShape',
+      `spec.initContainers: a governed pod starts ${RULES}, then ${PROXY}, before everything else. The injector puts ` +
+        'them there: it was not asked, or another webhook moved them',
+    ),
+    governed(
+      `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)}`,
+      'metadata.labels[chaperone.dev/layer]: this Gateway captures; only one with interception: proxyEnv does without rules',
+    ),
+    ...ruleSetterRules(options).map((each) =>
+      governed(`!variables.captured || (${each.expression})`, each.message),
+    ),
+    ...proxyRules(options).map((each) => governed(each.expression, each.message)),
+    ...volumeRules().map((each) => governed(each.expression, each.message)),
+  ]
+}
+
+function ruleSetterRules({ ruleImages }: GuardOptions): readonly Validation[] {
+  const { program, file, uidDefine } = RULE_SETTER
+  const command = `[${text(program)}, '-D', ${text(`${uidDefine}=`)} + string(variables.uid), '-f', ${text(file)}]`
+  const at = 'variables.rules'
+  return [
+    demand(
+      `${at}.image in ${texts(ruleImages)}`,
+      `${RULES}.image: is not the installation's; let the injector set it`,
+    ),
+    demand(
+      `${at}.?command.orValue([]) == ${command} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
+      `${RULES}.command: must set the rules for the proxy's user and do nothing else`,
+    ),
+    demand(
+      `${security(at, 'runAsUser', '-1')} == ${RULE_SETTER_UID} && ${confined(at)} && ${at}.securityContext.capabilities.?add.orValue([]) == ['NET_ADMIN']`,
+      `${RULES}.securityContext: must be uid ${RULE_SETTER_UID} with NET_ADMIN and nothing else`,
+    ),
+  ]
+}
+
+function proxyRules({ proxyImages, proxyCommand, controlPlaneUrl }: GuardOptions): readonly Validation[] {
+  const at = 'variables.proxy'
+  return [
+    demand(
+      `${at}.image in ${texts(proxyImages)}`,
+      `${PROXY}.image: is not the installation's; let the injector set it`,
+    ),
+    demand(
+      `${at}.?command.orValue([]) == ${texts(proxyCommand)} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
+      `${PROXY}.command: must be the installation's`,
+    ),
+    demand(
+      `${at}.?restartPolicy.orValue('') == 'Always' && has(${at}.startupProbe)`,
+      `${PROXY}.restartPolicy: must be Always, with a startupProbe: the agent waits for it`,
+    ),
+    demand(
+      `variables.uid >= ${PROXY_UIDS.first} && variables.uid <= ${PROXY_UIDS.last} && string(variables.uid) == ${metadataOf('object', 'annotations', ANNOTATIONS.proxyUid)}`,
+      `${PROXY}.securityContext.runAsUser: must be the uid in the annotation ${ANNOTATIONS.proxyUid}`,
+    ),
+    demand(
+      `${confined(at)} && ${at}.securityContext.capabilities.?add.orValue([]) == []`,
+      `${PROXY}.securityContext: must drop ALL capabilities and gain none`,
+    ),
+    demand(
+      `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${at}.?env.orValue([]).exists_one(e, e.name == ${text(PROXY_ENV.controlPlaneUrl)} && e.?value.orValue('') == ${text(controlPlaneUrl)}) && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
+      `${PROXY}.env: must lead to the installation's control plane and to nothing else`,
+    ),
+    demand(
+      `variables.gateway != '' && (${gatewayAnnotation('/')} ? variables.gateway == variables.named : variables.gateway == request.namespace + '/' + variables.named)`,
+      `${PROXY}.env[${PROXY_ENV.gateway}]: must be the Gateway in the annotation ${ANNOTATIONS.gateway}`,
+    ),
+  ]
+}
+
+function gatewayAnnotation(part: string): string {
+  return `variables.named.contains(${text(part)})`
+}
+
+/** Read-only, unprivileged, confined, all capabilities dropped. */
+function confined(at: string): string {
+  return [
+    `!${security(at, 'privileged', 'false')}`,
+    `${security(at, 'allowPrivilegeEscalation', 'true')} == false`,
+    `${security(at, 'readOnlyRootFilesystem', 'false')}`,
+    `${at}.?securityContext.?seccompProfile.?type.orValue('') == 'RuntimeDefault'`,
+    `${at}.?securityContext.?capabilities.?drop.orValue([]) == ['ALL']`,
+  ].join(' && ')
+}
+
+function volumeRules(): readonly Validation[] {
+  const { token, admin, data, trust } = VOLUMES
+  const memory = [admin, data, trust].map(({ name }) => name)
+  const source = 'v.projected.sources'
+  return [
+    demand(
+      `variables.volumes.filter(v, v.name in ${texts(memory)} && has(v.emptyDir)).size() == ${memory.length}`,
+      `spec.volumes: ${memory.join(', ')} must be folders of their own`,
+    ),
+    demand(
+      `variables.volumes.exists(v, v.name == ${text(token.name)} && has(v.projected) && size(${source}) == 1 && ${source}[0].?serviceAccountToken.?audience.orValue('') == ${text(TOKEN_AUDIENCE)})`,
+      `spec.volumes[${token.name}]: must be the token of the proxy`,
+    ),
+  ]
+}

@@ -1,0 +1,593 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inject } from '../../../core/inject/inject.ts'
+import { type Container, type Pod, PodSchema } from '../../../core/inject/pod.ts'
+import { applyGuard } from '../../../operator/guard/apply-guard.ts'
+import { guardObjects } from '../../../operator/guard/policies.ts'
+import type { KubeCall, KubeClient } from '../../../operator/kube/client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { gateway, INJECT_OPTIONS } from '../../support/golden-pods.ts'
+import { GUARD_OPTIONS } from '../../support/guard-options.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { clientOf, createNamespace, createPod, refusalOf } from '../../support/kube-objects.ts'
+
+const UID = INJECT_OPTIONS.freshUid
+const PLAIN = { serviceAccountName: 'default', containers: [{ name: 'agent', image: 'node:24' }] }
+const OPTIONS = {
+  ...GUARD_OPTIONS,
+  cooperativeGateways: ['team/soft'],
+  strictGateways: ['team/hard'],
+}
+
+/** A pod as the injector leaves it; `change` is what somebody does to it after that. */
+function governedPod(
+  name: string,
+  change: (pod: Pod) => void = () => undefined,
+  by = gateway('team', 'main'),
+): Pod {
+  const given = PodSchema.parse({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, annotations: { 'chaperone.dev/gateway': by.name } },
+    spec: {
+      ...PLAIN,
+      initContainers: [{ name: 'prepare', image: 'busybox' }],
+      volumes: [{ name: 'own', emptyDir: {} }],
+    },
+  })
+  const result = inject(given, by, INJECT_OPTIONS)
+  if (result.kind === 'refused') throw new Error(JSON.stringify(result.refusals))
+  const pod = structuredClone(result.pod)
+  change(pod)
+  return pod
+}
+
+const first = (containers: Container[] | undefined, at = 0): Container => {
+  const container = containers?.[at]
+  if (container === undefined) throw new Error('no such container')
+  return container
+}
+const agent = (pod: Pod) => first(pod.spec.containers)
+const prepare = (pod: Pod) => first(pod.spec.initContainers, 2)
+const rules = (pod: Pod) => first(pod.spec.initContainers, 0)
+const proxy = (pod: Pod) => first(pod.spec.initContainers, 1)
+const secure = (container: Container, more: object) => {
+  container.securityContext = { ...container.securityContext, ...more }
+}
+
+/** How somebody gets around a sidecar at admission, and the field that the refusal names. */
+const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> = [
+  ['without any sidecar', (pod) => pod.spec.initContainers?.splice(0, 2), 'spec.initContainers'],
+  ['without rules', (pod) => pod.spec.initContainers?.shift(), 'spec.initContainers'],
+  ['without a proxy', (pod) => pod.spec.initContainers?.splice(1, 1), 'spec.initContainers'],
+  [
+    'with its own init container before the rules',
+    (pod) => pod.spec.initContainers?.unshift(...(pod.spec.initContainers?.splice(2, 1) ?? [])),
+    'spec.initContainers',
+  ],
+  [
+    'with its own init container before the proxy',
+    (pod) => pod.spec.initContainers?.splice(1, 0, ...(pod.spec.initContainers?.splice(2, 1) ?? [])),
+    'spec.initContainers',
+  ],
+  [
+    'with two proxies',
+    (pod) => {
+      prepare(pod).name = 'chaperone-proxy'
+      proxy(pod).name = 'prepare'
+    },
+    'spec.initContainers',
+  ],
+  [
+    'that says it needs no rules',
+    (pod) => {
+      pod.metadata.labels = { ...pod.metadata.labels, 'chaperone.dev/layer': 'Cooperative' }
+      pod.spec.initContainers?.shift()
+    },
+    'chaperone.dev/layer',
+  ],
+  [
+    'with rules for another user',
+    (pod) => {
+      rules(pod)['command'] = [
+        '/usr/local/sbin/nft-cap',
+        '-D',
+        'proxy_uid=0',
+        '-f',
+        '/etc/chaperone/rules.nft',
+      ]
+    },
+    'chaperone-rules.command',
+  ],
+  [
+    'with other rules',
+    (pod) => {
+      rules(pod)['args'] = ['flush', 'ruleset']
+    },
+    'chaperone-rules.command',
+  ],
+  [
+    'with another image for the rules',
+    (pod) => {
+      rules(pod).image = 'mine'
+    },
+    'chaperone-rules.image',
+  ],
+  [
+    'with rules that may do more',
+    (pod) => secure(rules(pod), { capabilities: { add: ['NET_ADMIN', 'SYS_ADMIN'], drop: ['ALL'] } }),
+    'chaperone-rules.securityContext',
+  ],
+  [
+    'with another proxy',
+    (pod) => {
+      proxy(pod).image = 'mine'
+    },
+    'chaperone-proxy.image',
+  ],
+  [
+    'with another command for the proxy',
+    (pod) => {
+      proxy(pod)['command'] = ['sleep', '1d']
+    },
+    'chaperone-proxy.command',
+  ],
+  [
+    'with a proxy that ends',
+    (pod) => {
+      delete proxy(pod).restartPolicy
+      delete proxy(pod).startupProbe
+      delete proxy(pod).readinessProbe
+    },
+    'chaperone-proxy.restartPolicy',
+  ],
+  [
+    'with a proxy for another control plane',
+    (pod) => {
+      for (const each of proxy(pod).env ?? [])
+        if (each.name === 'CONTROL_PLANE_URL') each.value = 'https://evil.example'
+    },
+    'chaperone-proxy.env',
+  ],
+  [
+    'with a library in the proxy',
+    (pod) => proxy(pod).env?.push({ name: 'LD_PRELOAD', value: '/evil.so' }),
+    'chaperone-proxy.env',
+  ],
+  [
+    'with options for the runtime of the proxy',
+    (pod) => {
+      for (const each of proxy(pod).env ?? []) if (each.name === 'NODE_OPTIONS') each.value = '--inspect'
+    },
+    'chaperone-proxy.env',
+  ],
+  [
+    'with the proxy of another Gateway',
+    (pod) => {
+      for (const each of proxy(pod).env ?? []) if (each.name === 'GATEWAY_NAME') each.value = 'team/other'
+    },
+    'GATEWAY_NAME',
+  ],
+  [
+    'with a proxy as another user',
+    (pod) => {
+      secure(proxy(pod), { runAsUser: 1000 })
+      const [program, define, , ...file] = rules(pod)['command'] as string[]
+      rules(pod)['command'] = [program, define, 'proxy_uid=1000', ...file]
+    },
+    'chaperone-proxy.securityContext.runAsUser',
+  ],
+  [
+    'with a proxy that may do more',
+    (pod) => secure(proxy(pod), { capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }),
+    'chaperone-proxy.securityContext',
+  ],
+  [
+    'as the user of the proxy',
+    (pod) => secure(agent(pod), { runAsUser: UID }),
+    'spec.containers[*].securityContext.runAsUser',
+  ],
+  [
+    'with an init container as the user of the proxy',
+    (pod) => secure(prepare(pod), { runAsUser: UID }),
+    'spec.initContainers[*].securityContext.runAsUser',
+  ],
+  [
+    'where everybody is the user of the proxy',
+    (pod) => {
+      pod.spec.securityContext = { ...pod.spec.securityContext, runAsUser: UID }
+    },
+    'spec.securityContext.runAsUser',
+  ],
+  [
+    'with capabilities that were kept',
+    (pod) => secure(agent(pod), { capabilities: {} }),
+    'spec.containers[*].securityContext.capabilities.drop',
+  ],
+  [
+    'with NET_ADMIN',
+    (pod) => secure(agent(pod), { capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }),
+    'spec.containers[*].securityContext.capabilities.add',
+  ],
+  [
+    'with NET_RAW in an init container',
+    (pod) => secure(prepare(pod), { capabilities: { drop: ['ALL'], add: ['NET_RAW'] } }),
+    'spec.initContainers[*].securityContext.capabilities.add',
+  ],
+  [
+    'that may gain privileges',
+    (pod) => secure(agent(pod), { allowPrivilegeEscalation: true }),
+    'spec.containers[*].securityContext.allowPrivilegeEscalation',
+  ],
+  [
+    'that does not say it may gain none',
+    (pod) => {
+      delete agent(pod).securityContext?.allowPrivilegeEscalation
+    },
+    'spec.containers[*].securityContext.allowPrivilegeEscalation',
+  ],
+  [
+    'that is privileged',
+    (pod) => secure(agent(pod), { privileged: true, allowPrivilegeEscalation: true }),
+    'spec.containers[*].securityContext.privileged',
+  ],
+  [
+    'with an open /proc',
+    (pod) => {
+      secure(agent(pod), { procMount: 'Unmasked' })
+      pod.spec['hostUsers'] = false
+    },
+    'procMount',
+  ],
+  [
+    'without seccomp',
+    (pod) => {
+      delete pod.spec.securityContext?.seccompProfile
+    },
+    'spec.securityContext.seccompProfile.type',
+  ],
+  [
+    'unconfined',
+    (pod) => {
+      pod.spec.securityContext = { seccompProfile: { type: 'Unconfined' } }
+    },
+    'seccompProfile.type',
+  ],
+  [
+    'with an unconfined container',
+    (pod) => secure(agent(pod), { seccompProfile: { type: 'Unconfined' } }),
+    'spec.containers[*].securityContext.seccompProfile.type',
+  ],
+  [
+    'in the network of the node',
+    (pod) => {
+      pod.spec.hostNetwork = true
+    },
+    'spec.hostNetwork',
+  ],
+  [
+    'among the processes of the node',
+    (pod) => {
+      pod.spec.hostPID = true
+    },
+    'spec.hostPID',
+  ],
+  [
+    'in the memory of the node',
+    (pod) => {
+      pod.spec.hostIPC = true
+    },
+    'spec.hostIPC',
+  ],
+  [
+    'that sees the processes of the proxy',
+    (pod) => {
+      pod.spec.shareProcessNamespace = true
+    },
+    'spec.shareProcessNamespace',
+  ],
+  [
+    'with a folder of the node',
+    (pod) => pod.spec.volumes?.push({ name: 'host', hostPath: { path: '/' } }),
+    'spec.volumes',
+  ],
+  [
+    'that mounts the token of the proxy',
+    (pod) => agent(pod).volumeMounts?.push({ name: 'chaperone-token', mountPath: '/t' }),
+    'spec.containers[*].volumeMounts',
+  ],
+  [
+    'that mounts the socket of the proxy in an init container',
+    (pod) => prepare(pod).volumeMounts?.push({ name: 'chaperone-admin', mountPath: '/t' }),
+    'spec.initContainers[*].volumeMounts',
+  ],
+  [
+    'that could write the certificates',
+    (pod) => {
+      agent(pod).volumeMounts = [{ name: 'chaperone-trust', mountPath: '/etc/chaperone/trust' }]
+    },
+    'spec.containers[*].volumeMounts',
+  ],
+  [
+    'that hides the certificates',
+    (pod) => agent(pod).volumeMounts?.push({ name: 'own', mountPath: '/etc/chaperone' }),
+    'spec.containers[*].volumeMounts',
+  ],
+  [
+    'with a token that could be anything',
+    (pod) => {
+      pod.spec.volumes = pod.spec.volumes?.map((each) =>
+        each.name === 'chaperone-token' ? { name: each.name, emptyDir: {} } : each,
+      )
+    },
+    'spec.volumes',
+  ],
+  [
+    'with a second token of the proxy',
+    (pod) =>
+      pod.spec.volumes?.push({
+        name: 'mine',
+        projected: { sources: [{ serviceAccountToken: { audience: 'chaperone-control-plane', path: 't' } }] },
+      }),
+    'spec.volumes',
+  ],
+  [
+    'with a port of the node',
+    (pod) => {
+      agent(pod).ports = [{ containerPort: 8080, hostPort: 8080 }]
+    },
+    'spec.containers[*].ports',
+  ],
+  [
+    'with a probe that the node sends elsewhere',
+    (pod) => {
+      agent(pod)['livenessProbe'] = { httpGet: { host: 'evil.example', port: 80, path: '/' } }
+    },
+    'spec.containers[*]: a probe',
+  ],
+  [
+    'with a hook that the node sends elsewhere',
+    (pod) => {
+      agent(pod).lifecycle = { postStart: { httpGet: { host: 'evil.example', port: 80, path: '/' } } }
+    },
+    'spec.containers[*]: a probe',
+  ],
+  [
+    'with an unsafe sysctl',
+    (pod) => {
+      pod.spec.securityContext = {
+        ...pod.spec.securityContext,
+        sysctls: [{ name: 'net.ipv4.conf.all.route_localnet', value: '1' }],
+      }
+    },
+    'spec.securityContext.sysctls',
+  ],
+]
+
+describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_ASSETS_HINT})`, () => {
+  let server: KubeApiServer
+  let client: KubeClient
+  const create = (pod: unknown, namespace = 'team') => refusalOf(client, createPod(namespace, pod))
+
+  beforeAll(async () => {
+    server = await startKubeApiServer()
+    client = clientOf(server)
+    await createNamespace(client, 'team')
+    await createNamespace(client, 'closed', { 'chaperone.dev/inject': 'required' })
+    await createNamespace(client, 'chaperone-system')
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'agent' } }
+    await client.call({ method: 'POST', path: '/api/v1/namespaces/team/serviceaccounts', body: account })
+    await applyGuard(client, guardObjects(OPTIONS))
+    await eventually(
+      'every policy is in force',
+      async () => {
+        const bare = { metadata: { name: 'probe' }, spec: PLAIN }
+        const answers = await Promise.all([
+          refusalOf(client, createPod('closed', bare, { dryRun: 'All' })),
+          refusalOf(client, { ...authorities('team'), query: { dryRun: 'All' } }),
+          refusalOf(client, token(['chaperone-control-plane'])),
+        ])
+        return answers.every((answer) => answer?.includes('ValidatingAdmissionPolicy')) ? true : null
+      },
+      30_000,
+    )
+  }, 120_000)
+
+  afterAll(async () => {
+    client?.[Symbol.dispose]()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  it('lets a pod as the injector leaves it pass', async () => {
+    expect(await create(governedPod('as-injected'))).toBeNull()
+  })
+
+  it.each(WAYS.map(([how, change, field]) => [how, change, field] as const))(
+    'refuses a governed pod %s, naming the field',
+    async (_, change, field) => {
+      const says = await create(governedPod('around', change))
+      expect(says).toContain('ValidatingAdmissionPolicy')
+      expect(says).toContain(field)
+      expect(
+        await refusalOf(client, { method: 'GET', path: '/api/v1/namespaces/team/pods/around' }),
+      ).toContain('404')
+    },
+  )
+
+  it('refuses any pod without a sidecar where the namespace requires one, whatever the pod says', async () => {
+    const metadata = { name: 'free', labels: { 'chaperone.dev/inject': 'disabled' } }
+    expect(await create({ metadata, spec: PLAIN }, 'closed')).toContain('spec.initContainers')
+  })
+
+  it('leaves pods alone that nobody governs, but for the token of a proxy', async () => {
+    const open = { ...PLAIN, hostNetwork: true }
+    expect(await create({ metadata: { name: 'open' }, spec: open })).toBeNull()
+    const source = { serviceAccountToken: { audience: 'chaperone-control-plane', path: 't' } }
+    const volumes = [{ name: 'chaperone-token', projected: { sources: [source] } }]
+    expect(await create({ metadata: { name: 'thief' }, spec: { ...PLAIN, volumes } })).toContain(
+      'spec.volumes',
+    )
+  })
+
+  it('does without rules only where the Gateway says so', async () => {
+    const soft = gateway('team', 'soft', { interception: 'proxyEnv' })
+    expect(await create(governedPod('soft', undefined, soft))).toBeNull()
+    const other = gateway('team', 'main', { interception: 'proxyEnv' })
+    expect(await create(governedPod('not-soft', undefined, other))).toContain('chaperone.dev/layer')
+  })
+
+  it('demands a user other than root where the Gateway is strict', async () => {
+    const by = gateway('team', 'hard')
+    expect(await create(governedPod('root', undefined, by))).toContain('runAsNonRoot')
+    const named = governedPod(
+      'not-root',
+      (pod) => {
+        pod.spec.securityContext = { ...pod.spec.securityContext, runAsNonRoot: true, runAsUser: 1000 }
+      },
+      by,
+    )
+    expect(await create(named)).toBeNull()
+  })
+
+  describe('of a running pod', () => {
+    const path = '/api/v1/namespaces/team/pods/running'
+    const patch = (body: object, subresource = ''): KubeCall => ({
+      method: 'PATCH',
+      path: `${path}${subresource}`,
+      contentType: 'application/strategic-merge-patch+json',
+      body,
+    })
+    beforeAll(async () => {
+      expect(await create(governedPod('running'))).toBeNull()
+    })
+
+    it.each(['chaperone-proxy', 'chaperone-rules'])('keeps the image of %s', async (name) => {
+      const says = await refusalOf(client, patch({ spec: { initContainers: [{ name, image: 'mine' }] } }))
+      expect(says).toContain('spec.initContainers[*].image')
+    })
+
+    it("lets the image of the agent's container change", async () => {
+      const body = { spec: { containers: [{ name: 'agent', image: 'node:25' }] } }
+      expect(await refusalOf(client, patch(body))).toBeNull()
+    })
+
+    it('keeps the resources of the proxy, and lets those of the agent change', async () => {
+      const resources = { limits: { memory: '8Mi' }, requests: { memory: '8Mi' } }
+      const says = await refusalOf(
+        client,
+        patch({ spec: { initContainers: [{ name: 'chaperone-proxy', resources }] } }, '/resize'),
+      )
+      expect(says).toContain('spec.initContainers[*].resources')
+    })
+
+    it.each([
+      ['labels', 'chaperone.dev/inject'],
+      ['labels', 'chaperone.dev/layer'],
+      ['annotations', 'chaperone.dev/proxy-uid'],
+      ['annotations', 'chaperone.dev/agent'],
+      ['annotations', 'chaperone.dev/gateway'],
+    ])('keeps its %s %s', async (map, key) => {
+      expect(await refusalOf(client, patch({ metadata: { [map]: { [key]: null } } }))).toContain('metadata:')
+    })
+
+    it('lets its other labels change', async () => {
+      expect(await refusalOf(client, patch({ metadata: { labels: { team: 'blue' } } }))).toBeNull()
+    })
+
+    it.each([
+      ['keeps capabilities', { securityContext: { allowPrivilegeEscalation: false } }, 'capabilities.drop'],
+      ['may gain privileges', {}, 'allowPrivilegeEscalation'],
+      ['is the user of the proxy', hardened({ runAsUser: UID }), 'runAsUser'],
+      [
+        'looks into the proxy',
+        { ...hardened({}), targetContainerName: 'chaperone-proxy' },
+        'targetContainerName',
+      ],
+      [
+        'mounts the token',
+        { ...hardened({}), volumeMounts: [{ name: 'chaperone-token', mountPath: '/t' }] },
+        'volumeMounts',
+      ],
+    ])('refuses a debug container that %s', async (_, more, field) => {
+      const container = { name: 'debug', image: 'busybox', ...more }
+      const says = await refusalOf(
+        client,
+        patch({ spec: { ephemeralContainers: [container] } }, '/ephemeralcontainers'),
+      )
+      expect(says).toContain('spec.ephemeralContainers[*]')
+      expect(says).toContain(field)
+    })
+
+    it('lets a debug container pass that has no more rights than the agent', async () => {
+      const container = { name: 'shell', image: 'busybox', targetContainerName: 'agent', ...hardened({}) }
+      expect(
+        await refusalOf(
+          client,
+          patch({ spec: { ephemeralContainers: [container] } }, '/ephemeralcontainers'),
+        ),
+      ).toBeNull()
+    })
+
+    it.each(['exec', 'attach'])('lets nobody %s into the sidecar', async (verb) => {
+      const call = (container: string): KubeCall => ({
+        method: 'POST',
+        path: `${path}/${verb}`,
+        query: { container, command: 'sh', stdout: true },
+      })
+      for (const name of ['chaperone-proxy', 'chaperone-rules'])
+        expect(await refusalOf(client, call(name))).toContain('nobody enters the sidecar')
+      // There is no node to run it on; what counts is that admission had nothing against it.
+      expect(await refusalOf(client, call('agent'))).not.toContain('ValidatingAdmissionPolicy')
+    })
+  })
+
+  it('lets no person mint the token of a proxy', async () => {
+    expect(await refusalOf(client, token(['chaperone-control-plane', 'x']))).toContain('spec.audiences')
+    expect(await refusalOf(client, token(['sts.amazonaws.com']))).toBeNull()
+  })
+
+  it('lets nobody but the operator say what sidecars take for the control plane', async () => {
+    expect(await refusalOf(client, authorities('team'))).toContain('written by the operator alone')
+    expect(await refusalOf(client, { ...authorities('team', 'other') })).toBeNull()
+  })
+
+  it('governs nothing where Chaperone itself runs', async () => {
+    expect(await create({ metadata: { name: 'control-plane' }, spec: PLAIN }, 'chaperone-system')).toBeNull()
+  })
+
+  it('changes nothing when it is applied again', async () => {
+    const list = async () => {
+      const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
+      const { items } = await client.call<{ items: PolicyStatus[] }>({ method: 'GET', path })
+      return items.map(({ metadata }) => [metadata.name, metadata.generation])
+    }
+    const before = await list()
+    await applyGuard(client, guardObjects(OPTIONS))
+    expect(await list()).toEqual(before)
+  })
+})
+
+type PolicyStatus = {
+  readonly metadata: { readonly name: string; readonly generation: number }
+}
+
+function hardened(more: object) {
+  return { securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, ...more } }
+}
+
+function token(audiences: readonly string[]): KubeCall {
+  return {
+    method: 'POST',
+    path: '/api/v1/namespaces/team/serviceaccounts/agent/token',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences } },
+  }
+}
+
+function authorities(namespace: string, name = 'chaperone-control-plane-ca'): KubeCall {
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { 'ca.crt': 'evil' } }
+  return { method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body }
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { inject } from '../../../core/inject/inject.ts'
+import { PodSchema } from '../../../core/inject/pod.ts'
+import { judgePod, type RunningPod } from '../../../operator/guard/judge-pod.ts'
+import { sweep, type WatchdogPort } from '../../../operator/guard/watchdog.ts'
+import { gateway, INJECT_OPTIONS } from '../../support/golden-pods.ts'
+
+const NONE = { namespaceLabels: {}, proxyImages: [INJECT_OPTIONS.images.proxy] }
+const REQUIRED = { ...NONE, namespaceLabels: { 'chaperone.dev/inject': 'required' } }
+const bare = (metadata: object = {}) =>
+  PodSchema.parse({
+    metadata: { name: 'p', namespace: 'team', ...metadata },
+    spec: { containers: [{ name: 'agent' }], initContainers: [{ name: 'prepare' }] },
+  })
+const annotated = { annotations: { 'chaperone.dev/gateway': 'main' } }
+
+function governed(change: (pod: RunningPod) => RunningPod = (pod) => pod): RunningPod {
+  const result = inject(bare(annotated), gateway('team', 'main'), INJECT_OPTIONS)
+  if (result.kind === 'refused') throw new Error('refused')
+  return change(result.pod)
+}
+
+describe('the watchdog', () => {
+  it('has nothing to say about pods that are governed, or that nobody wants governed', () => {
+    expect(judgePod(governed(), REQUIRED)).toBeNull()
+    expect(judgePod(bare(), NONE)).toBeNull()
+  })
+
+  it('finds pods without a sidecar where there should be one, however they came about', () => {
+    expect(judgePod(bare(annotated), NONE)?.kind).toBe('ungoverned')
+    expect(judgePod(bare(), REQUIRED)?.kind).toBe('ungoverned')
+  })
+
+  it('finds containers that start before ours', () => {
+    const moved = governed((pod) => ({
+      ...pod,
+      spec: { ...pod.spec, initContainers: pod.spec.initContainers?.toReversed() ?? [] },
+    }))
+    expect(judgePod(moved, NONE)?.message).toContain('start before')
+  })
+
+  it.each(['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'])(
+    'finds an image that runs as the user of the proxy, in %s',
+    (list) => {
+      const statuses = [
+        { name: 'chaperone-proxy', user: { linux: { uid: INJECT_OPTIONS.freshUid } } },
+        { name: 'agent', user: { linux: { uid: INJECT_OPTIONS.freshUid } } },
+      ]
+      const found = judgePod(
+        governed((pod) => ({ ...pod, status: { [list]: statuses } })),
+        NONE,
+      )
+      expect(found).toMatchObject({ kind: 'proxy-user', message: expect.stringContaining('Container agent') })
+    },
+  )
+
+  it('tells an older sidecar from one that is missing', () => {
+    expect(judgePod(governed(), { ...NONE, proxyImages: ['chaperone:2'] })?.kind).toBe('outdated')
+    expect(judgePod(governed(), { ...NONE, proxyImages: ['localhost:5000/chaperone:1'] })?.kind).toBe(
+      'ungoverned',
+    )
+  })
+
+  it('judges ended pods no more', () => {
+    for (const phase of ['Succeeded', 'Failed'])
+      expect(judgePod({ ...bare(annotated), status: { phase } }, NONE)).toBeNull()
+    expect(judgePod(bare({ ...annotated, deletionTimestamp: '2027-01-01T00:00:00Z' }), NONE)).toBeNull()
+  })
+})
+
+describe('a sweep', () => {
+  const setup = (pods: readonly RunningPod[], evict: WatchdogPort['evict'] = async () => undefined) => {
+    const reported: string[] = []
+    const port: WatchdogPort = {
+      pods: () => pods,
+      namespaceLabels: (name) => (name === 'closed' ? { 'chaperone.dev/inject': 'required' } : undefined),
+      report: ({ metadata }, { kind }) => reported.push(`${metadata.namespace}/${metadata.name} ${kind}`),
+      evict,
+    }
+    return { port, reported }
+  }
+  const options = { ownNamespace: 'chaperone-system', proxyImages: ['chaperone:1'], evicts: false }
+
+  it('counts pods by the Gateway they should use, and leaves the system and itself alone', async () => {
+    const { port, reported } = setup([
+      bare({ name: 'a', ...annotated }),
+      bare({ name: 'b', annotations: { 'chaperone.dev/gateway': 'platform/shared' } }),
+      bare({ name: 'c', namespace: 'closed' }),
+      bare({ name: 'd', namespace: 'kube-system', ...annotated }),
+      bare({ name: 'e', namespace: 'chaperone-system', ...annotated }),
+      governed(),
+    ])
+    const { bypassing, outdated } = await sweep(port, options)
+    expect(Object.fromEntries(bypassing)).toEqual({
+      'team/main': ['team/a'],
+      'platform/shared': ['team/b'],
+      '': ['closed/c'],
+    })
+    expect(outdated).toEqual([])
+    expect(reported).toEqual(['team/a ungoverned', 'team/b ungoverned', 'closed/c ungoverned'])
+  })
+
+  it('ends pods only where that is wanted, and never those that are merely old', async () => {
+    const ended: string[] = []
+    const evict = async ({ metadata }: RunningPod) => {
+      ended.push(metadata.name ?? '')
+    }
+    const pods = [bare({ name: 'a', ...annotated }), governed()]
+    await sweep(setup(pods, evict).port, options)
+    expect(ended).toEqual([])
+    await sweep(setup(pods, evict).port, { ...options, proxyImages: ['chaperone:2'], evicts: true })
+    expect(ended).toEqual(['a'])
+  })
+
+  it('tries every pod although one cannot be ended, and says so', async () => {
+    const tried: string[] = []
+    const evict = async ({ metadata }: RunningPod) => {
+      tried.push(metadata.name ?? '')
+      throw new Error('disruption budget')
+    }
+    const pods = [bare({ name: 'a', ...annotated }), bare({ name: 'b', ...annotated })]
+    await expect(sweep(setup(pods, evict).port, { ...options, evicts: true })).rejects.toThrow(
+      '2 pods could not be ended',
+    )
+    expect(tried).toEqual(['a', 'b'])
+  })
+})

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inject } from '../../../core/inject/inject.ts'
+import { jsonPatch } from '../../../core/inject/json-patch.ts'
+import { PodSchema } from '../../../core/inject/pod.ts'
+import { applyGuard } from '../../../operator/guard/apply-guard.ts'
+import { guardObjects } from '../../../operator/guard/policies.ts'
+import type { KubeClient } from '../../../operator/kube/client.ts'
+import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
+import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
+import type { RefusedOwner, ReviewDeps } from '../../../operator/webhook/review-pod.ts'
+import { openWebhookServer, type WebhookServer } from '../../../operator/webhook/server.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  type GoldenPod,
+  gateway,
+  gatewayLookup,
+  goldenPods,
+  INJECT_OPTIONS,
+} from '../../support/golden-pods.ts'
+import { GUARD_OPTIONS } from '../../support/guard-options.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { clientOf, createNamespace, createPod, refusalOf, untilAccount } from '../../support/kube-objects.ts'
+
+type CheckedPolicy = {
+  status?: { observedGeneration?: number; typeChecking?: { expressionWarnings?: unknown[] } }
+}
+type StoredPod = { metadata: { name: string; uid: string }; spec: { initContainers?: { name: string }[] } }
+
+describe.skipIf(kubeAssets() === null)(`the injector behind a real API server (${KUBE_ASSETS_HINT})`, () => {
+  let server: KubeApiServer
+  let client: KubeClient
+  let certificates: Certificates
+  let webhook: WebhookServer
+  let shape: Partial<GoldenPod> = {}
+  const refused: { owner: RefusedOwner; message: string }[] = []
+  const failures: unknown[] = []
+
+  const review: ReviewDeps = {
+    gateways: {
+      gatewayOf: (namespace, name) => gatewayLookup(shape.gateway).gatewayOf(namespace, name),
+      gatewaysIn: (namespace) => {
+        const own = gatewayLookup(shape.gateway).gatewaysIn(namespace)
+        return namespace === 'closed' ? [gateway('closed', 'main', shape.gateway)] : own
+      },
+    },
+    namespaceLabels: () => undefined,
+    settings: INJECT_OPTIONS,
+    uids: { fresh: () => 1_950_000_000, isIssued: () => shape.keepsUid === true },
+    onRefused: (owner, message) => refused.push({ owner, message }),
+  }
+
+  beforeAll(async () => {
+    server = await startKubeApiServer({ withControllers: true })
+    client = clientOf(server)
+    await createNamespace(client, 'chaperone-system')
+    await createNamespace(client, 'team')
+    await createNamespace(client, 'closed', { 'chaperone.dev/inject': 'required' })
+    await Promise.all(['team', 'closed'].map((name) => untilAccount(client, name)))
+    // The address is in the configuration, and known only once the webhook listens.
+    let url = ''
+    const ownNamespace = 'chaperone-system'
+    const target = {
+      get url() {
+        return url
+      },
+    }
+    certificates = await createCertificates({
+      port: createCertificateStore(client, { target, ownNamespace }),
+      hosts: ['127.0.0.1'],
+      nowMs: Date.now,
+      onLeaf: (leaf) => webhook.useLeaf(leaf),
+      onFailure: (error) => failures.push(error),
+    })
+    webhook = await openWebhookServer({
+      ...review,
+      host: '127.0.0.1',
+      port: 0,
+      leaf: certificates.leaf,
+      isReady: () => true,
+      onReview: () => undefined,
+      onFailure: (error) => failures.push(error),
+    })
+    url = `https://127.0.0.1:${webhook.port}`
+    await certificates.publish()
+    await applyGuard(client, guardObjects({ ...GUARD_OPTIONS, cooperativeGateways: ['team/main'] }))
+    await eventually('both the webhook and the policies are asked', async () => {
+      const pod = annotated({ hostNetwork: true })
+      const says = await refusalOf(client, createPod('team', pod, { dryRun: 'All' }))
+      const bare = { metadata: { name: 'b', labels: { 'chaperone.dev/inject': 'injected' } }, spec: SPEC }
+      const without = await refusalOf(client, createPod('team', bare, { dryRun: 'All' }))
+      return says?.includes('spec.hostNetwork') && without?.includes('chaperone-rules') ? true : null
+    })
+  }, 120_000)
+
+  afterAll(async () => {
+    certificates?.[Symbol.dispose]()
+    await webhook?.[Symbol.asyncDispose]()
+    client?.[Symbol.dispose]()
+    await server?.[Symbol.asyncDispose]()
+    expect(failures).toEqual([])
+  })
+
+  const SPEC = { containers: [{ name: 'agent', image: 'node:24' }] }
+  const annotated = (spec: object = {}, metadata: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'agent', annotations: { 'chaperone.dev/gateway': 'main' }, ...metadata },
+    spec: { ...SPEC, ...spec },
+  })
+  const post = (namespace: string, pod: unknown) => client.call<StoredPod>(createPod(namespace, pod))
+
+  describe('every shape of pod that tenants bring', () => {
+    it.each(goldenPods().map((golden) => [golden.name, golden] as const))(
+      '%s is governed or refused naming each field',
+      async (name, golden) => {
+        shape = golden
+        const given = golden.pod as { metadata: object }
+        const isRequired = golden.namespaceLabels !== undefined
+        const namespace = isRequired ? 'closed' : 'team'
+        const pod = { ...given, metadata: { ...given.metadata, namespace, name } }
+        if ('refused' in golden.expect) {
+          const says = await refusalOf(client, createPod(namespace, pod))
+          for (const field of golden.expect.refused) expect(says).toContain(field)
+          const left = await client.call<{ items: StoredPod[] }>({
+            method: 'GET',
+            path: `/api/v1/namespaces/${namespace}/pods`,
+          })
+          expect(left.items.map(({ metadata }) => metadata.name)).not.toContain(name)
+          return
+        }
+        const stored = await post(namespace, pod)
+        const names = stored.spec.initContainers?.map((container) => container.name) ?? []
+        const isCaptured = golden.gateway?.interception !== 'proxyEnv'
+        expect(names.slice(0, 2)).toEqual(
+          isCaptured ? ['chaperone-rules', 'chaperone-proxy'] : ['chaperone-proxy'],
+        )
+      },
+    )
+
+    it('is stored in a form in which a second pass finds nothing to change', async () => {
+      shape = {}
+      const stored = await post('team', annotated({}, { name: 'stored' }))
+      const again = inject(PodSchema.parse(stored), gateway('team', 'main'), {
+        ...INJECT_OPTIONS,
+        keepsUid: () => true,
+      })
+      if (again.kind === 'refused') throw new Error(JSON.stringify(again.refusals))
+      expect(jsonPatch(stored, again.pod)).toEqual([])
+    })
+  })
+
+  describe('a pod that names no Gateway', () => {
+    it('is left alone where nobody requires one', async () => {
+      const stored = await post('team', { metadata: { name: 'free' }, spec: SPEC })
+      expect(stored.spec.initContainers).toBeUndefined()
+    })
+    it('is governed where the namespace requires it, the cache knowing the label or not', async () => {
+      const stored = await post('closed', { metadata: { name: 'bound' }, spec: SPEC })
+      expect(stored.spec.initContainers?.[0]?.name).toBe('chaperone-rules')
+    })
+  })
+
+  it('tells the owner of a refused pod, but not for a dry run', async () => {
+    refused.length = 0
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'u-1', controller: true }
+    const pod = annotated({ hostPID: true }, { name: 'owned', ownerReferences: [owner] })
+    await refusalOf(client, createPod('team', pod, { dryRun: 'All' }))
+    expect(refused).toEqual([])
+    await refusalOf(client, createPod('team', pod))
+    expect(refused).toHaveLength(1)
+    expect(refused[0]?.owner).toMatchObject({ kind: 'ReplicaSet', name: 'web-1', namespace: 'team' })
+    expect(refused[0]?.message).toMatch(/spec\.hostPID: .*; remove it or set false$/)
+  })
+
+  describe('a debug container', () => {
+    const add = async (name: string, container: object) => {
+      const path = `/api/v1/namespaces/team/pods/${name}`
+      return {
+        method: 'PATCH' as const,
+        path: `${path}/ephemeralcontainers`,
+        contentType: 'application/strategic-merge-patch+json',
+        body: { spec: { ephemeralContainers: [container] } },
+      }
+    }
+    it('is given what the agent has, and no more', async () => {
+      await post('team', annotated({}, { name: 'debugged' }))
+      const stored = await client.call<{ spec: { ephemeralContainers: Record<string, unknown>[] } }>(
+        await add('debugged', { name: 'shell', image: 'busybox', targetContainerName: 'agent' }),
+      )
+      expect(stored.spec.ephemeralContainers[0]).toMatchObject({
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        volumeMounts: [{ name: 'chaperone-trust', readOnly: true }],
+      })
+    })
+    it.each([
+      ['rights', { securityContext: { capabilities: { add: ['NET_ADMIN'] } } }, 'capabilities.add[0]'],
+      ['the user of the proxy', { securityContext: { runAsUser: 1_950_000_000 } }, 'runAsUser'],
+      ['the processes of the proxy', { targetContainerName: 'chaperone-proxy' }, 'targetContainerName'],
+    ])('that wants %s is refused naming the field', async (_, more, field) => {
+      const says = await refusalOf(
+        client,
+        await add('debugged', { name: 'shell-2', image: 'busybox', ...more }),
+      )
+      expect(says).toContain('spec.ephemeralContainers[0]')
+      expect(says).toContain(field)
+    })
+  })
+
+  describe('the certificates', () => {
+    it('can be replaced while the API server calls', async () => {
+      await certificates.refresh()
+      await post('team', annotated({}, { name: 'after-refresh' }))
+    })
+  })
+
+  it('goes with a guard whose expressions fit the types of Kubernetes', async () => {
+    const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
+    const checked = await eventually(
+      'the types are checked',
+      async () => {
+        const { items } = await client.call<{ items: CheckedPolicy[] }>({ method: 'GET', path })
+        return items.every(({ status }) => status?.observedGeneration !== undefined) ? items : null
+      },
+      30_000,
+    )
+    expect(checked.length).toBeGreaterThan(5)
+    expect(checked.flatMap(({ status }) => status?.typeChecking?.expressionWarnings ?? [])).toEqual([])
+  })
+
+  it('admits no governed pod while it is away, and every other', async () => {
+    await webhook[Symbol.asyncDispose]()
+    const says = await refusalOf(client, createPod('team', annotated({}, { name: 'orphan' })))
+    expect(says).toContain('annotated.chaperone.dev')
+    expect(await refusalOf(client, createPod('closed', { metadata: { name: 'x' }, spec: SPEC }))).toContain(
+      'required.chaperone.dev',
+    )
+    expect(await refusalOf(client, createPod('team', { metadata: { name: 'other' }, spec: SPEC }))).toBeNull()
+  })
+})

@@ -1,0 +1,14 @@
+import type { GuardOptions } from '../../operator/guard/options.ts'
+import { INJECT_OPTIONS } from './golden-pods.ts'
+
+/** The guard of the installation that `INJECT_OPTIONS` injects for. */
+export const GUARD_OPTIONS: GuardOptions = {
+  ownNamespace: 'chaperone-system',
+  operatorUser: 'system:serviceaccount:chaperone-system:chaperone-operator',
+  proxyImages: [INJECT_OPTIONS.images.proxy],
+  ruleImages: [INJECT_OPTIONS.images.rules],
+  proxyCommand: INJECT_OPTIONS.images.proxyCommand,
+  controlPlaneUrl: INJECT_OPTIONS.controlPlane.url,
+  cooperativeGateways: [],
+  strictGateways: [],
+}
