@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUILT_IN } from '../core/connectors/registry.ts'
+import { editorSchema } from '../core/crd/editor-schema.ts'
 import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
-import { editorSchema } from './manifests/editor-schema.ts'
 import { readmeText } from './readme/generated-block.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -53,8 +53,28 @@ describe('the manifests folder', () => {
   it('gets the starter set when it is missing', () => {
     const dir = join(root, 'manifests')
     expect(ensureManifests(dir)).toEqual({ created: true })
-    expect(readdirSync(dir)).toEqual(readdirSync(STARTER_DIR))
+    expect(readdirSync(dir)).toEqual([...readdirSync(STARTER_DIR), 'manifest.schema.json'])
     expect(existsSync(`${dir}.new`)).toBe(false)
+  })
+
+  it('keeps the schema that editors read at the state of the program, and brings none where there is none', () => {
+    const dir = join(root, 'manifests')
+    ensureManifests(dir)
+    const schema = join(dir, 'manifest.schema.json')
+    const current = readFileSync(schema, 'utf8')
+    expect(Object.keys(JSON.parse(current).$defs)).toEqual([
+      'Gateway',
+      'Connector',
+      'Permission',
+      'Policy',
+      'Secret',
+    ])
+    writeFileSync(schema, 'older')
+    ensureManifests(dir)
+    expect(readFileSync(schema, 'utf8')).toBe(current)
+    rmSync(schema)
+    ensureManifests(dir)
+    expect(existsSync(schema)).toBe(false)
   })
 
   it('stays empty when it exists and is empty', () => {

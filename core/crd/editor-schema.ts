@@ -5,7 +5,7 @@ import {
   PermissionResource,
   PolicyResource,
   SecretResource,
-} from '../../core/crd/schemas.ts'
+} from './schemas.ts'
 
 /**
  * JSON Schema of a manifest, for editors: completion and red lines while writing. Editors that speak the YAML language
