@@ -4,14 +4,10 @@ import { POD_PORTS } from '../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { LIMITS } from '../core/wire/limits.ts'
-import { type AgentPorts, createAgentPorts } from './admin/agent-ports.ts'
-import type { ApiRoute } from './admin/api-route.ts'
+import { createAgentPorts } from './admin/agent-ports.ts'
 import { createInternalApi } from './admin/internal-api.ts'
 import { createRecent } from './admin/recent.ts'
-import { agentRoutes } from './admin/routes-agents.ts'
-import { forwardRoutes } from './admin/routes-forward.ts'
-import { killRoutes } from './admin/routes-kill.ts'
-import { stateRoutes } from './admin/routes-state.ts'
+import { internalRoutes } from './admin/routes.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
 import { createView } from './admin/view.ts'
 import { systemClock } from './clock.ts'
@@ -33,10 +29,10 @@ import { createMetrics } from './metrics.ts'
 import { createAdmit } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
-import { openPod, type Pod, podCalls, resolveAbsolute } from './pod.ts'
+import { openPod, type Pod, podCalls, resolveAbsolute, signRequest } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
-import { writeTrustFolder } from './tls/trust-folder.ts'
+import { createPodAuthority, type PodAuthority } from './tls/pod-authority.ts'
 import { createDialer } from './upstream/dial.ts'
 import { createUpstream } from './upstream/http.ts'
 
@@ -51,8 +47,6 @@ const CLOSE_GRACE_MS = 700
 const LAST_UPLOAD_MS = 600
 const MAX_LEAVES = 5_000
 const HEAD_TIMEOUT_MS = 30_000
-const CHANGE_MS = 500
-const REGISTER_MS = 2_000
 
 /**
  * The whole process. Resolves when it listens and has its first snapshot, or 5 s later without one: it then answers
@@ -63,23 +57,36 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
   // Read at once, so that a file that is missing is said before anything starts.
   const first = await readGatewayToken()
   const token = config.pod === null ? first : readGatewayToken
-  const authority = await loadAuthority(config.ca)
+  const issuer =
+    config.pod === null
+      ? null
+      : createPodAuthority({
+          ...{ name: config.pod.agent, own: config.ca, log },
+          sign: (request) => signRequest(core.control.client, request),
+        })
+  const authority = issuer?.authority ?? (await loadAuthority(config.ca))
   const leaf = createLeafCache(authority, { max: MAX_LEAVES })
-  const core = createCore(config, { log, token, leaf })
+  const core = createCore(config, { log, token, leaf, canMint: () => issuer?.isReady ?? true })
   try {
-    return await serve(config, { log, authority, leaf, core })
+    return await serve(config, { log, authority, issuer, leaf, core })
   } catch (error) {
+    issuer?.close()
     await shutDown({ ...core, front: null, pod: null, log })
     throw error
   }
 }
 
 type Core = ReturnType<typeof createCore>
-type Made = { readonly log: Logger; readonly token: ClientDeps['token']; readonly leaf: LeafCache }
+type Made = {
+  readonly log: Logger
+  readonly token: ClientDeps['token']
+  readonly leaf: LeafCache
+  readonly canMint: () => boolean
+}
 
 /** Everything but sockets that agents reach: state, control plane, pipeline. */
 function createCore(config: GatewayConfig, given: Made) {
-  const { log, token, leaf } = given
+  const { log, token, leaf, canMint } = given
   const lock = lockDataDir(config.dataDir)
   const clock = systemClock
   const newId = createIds()
@@ -105,7 +112,9 @@ function createCore(config: GatewayConfig, given: Made) {
     ...(config.pod === null ? {} : podCalls(config.pod)),
     random: Math.random,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
-    onSnapshot: (snapshot) => preMint(leaf, snapshot),
+    onSnapshot: (snapshot) => {
+      if (canMint()) preMint(leaf, snapshot)
+    },
     execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
@@ -134,6 +143,8 @@ function createCore(config: GatewayConfig, given: Made) {
 type Served = {
   readonly log: Logger
   readonly authority: Authority
+  /** In a pod: has the authority signed. */
+  readonly issuer: PodAuthority | null
   readonly leaf: LeafCache
   readonly core: Core
 }
@@ -141,7 +152,8 @@ type Served = {
 /** What is known only once the gateway listens. */
 type Address = { url: string; conditions: Pod['conditions'] }
 
-async function serve(config: GatewayConfig, { log, authority, leaf, core }: Served): Promise<Gateway> {
+async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
+  const { log, authority, issuer, leaf, core } = given
   const { control, uploader, ports } = core
   const internalToken = await loadOrCreateToken(config.internalTokenFile)
   const listener: FrontDeps = {
@@ -161,14 +173,12 @@ async function serve(config: GatewayConfig, { log, authority, leaf, core }: Serv
   const api = createInternalApi({
     token: internalToken,
     isLoopbackOnly: config.pod !== null || isLoopback(config.host),
-    routes: routesOf(core, { agentPorts, caPem: authority.caPem }),
+    routes: internalRoutes({ ...core, agentPorts, caPem: () => authority.caPem }),
     log,
   })
   const closeAll = (pod: Pod | null): Promise<void> => shutDown({ ...core, front, pod, log })
-  if (config.pod !== null) {
-    const { trustDir, extraCaFile } = config.pod
-    await writeTrustFolder({ dir: trustDir, caPem: authority.caPem, extraFile: extraCaFile })
-    return serveInPod(config.pod, { core, front, listener, log, closeAll })
+  if (config.pod !== null && issuer !== null) {
+    return serveInPod(config.pod, { core, front, listener, issuer, log, closeAll })
   }
   const port = await front.listen(config.port, config.host)
   core.address.url = `http://${config.host}:${port}`
@@ -184,18 +194,19 @@ type InPod = {
   readonly core: Core
   readonly front: Front
   readonly listener: FrontDeps
+  readonly issuer: PodAuthority
   readonly log: Logger
   readonly closeAll: (pod: Pod | null) => Promise<void>
 }
 
 /** The kubelet asks when the agent may start, so nothing is waited for here. */
 async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
-  const { core, front, listener, log, closeAll } = given
+  const { core, front, listener, issuer, log, closeAll } = given
   const { control, uploader, view, metrics, ports, address } = core
   control.start()
   uploader.start()
   const pod = await openPod({
-    ...{ config, front, listener, log },
+    ...{ config, front, listener, issuer, log },
     snapshot: control.snapshots.current,
     health: view.health,
     scrape: () => metrics.scrape(view.gauges()),
@@ -216,31 +227,6 @@ function once(close: () => Promise<void>): () => Promise<void> {
     closing ??= close()
     return closing
   }
-}
-
-/** Spec 4.2, all of it. */
-function routesOf(core: Core, given: { agentPorts: AgentPorts; caPem: string }): readonly ApiRoute[] {
-  const { control, view, metrics, recent, events, kill } = core
-  const { commands, waits, snapshots } = control
-  const version = () => snapshots.current()?.version ?? null
-  return [
-    ...forwardRoutes({
-      ...{ commands, version },
-      untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
-    }),
-    ...killRoutes({ commands, kill }),
-    ...agentRoutes({
-      ...{ commands, ports: given.agentPorts, caPem: given.caPem, snapshot: snapshots.current },
-      activeByAgent: events.activeByAgent,
-      untilKnown: (name) =>
-        waits.until(() => snapshots.current()?.agentsByName.has(name) === true, REGISTER_MS),
-    }),
-    ...stateRoutes({
-      ...{ health: view.health, status: view.status, recent },
-      scrape: () => metrics.scrape(view.gauges()),
-      internalMetrics: () => metrics.internal(view.gauges()),
-    }),
-  ]
 }
 
 /** The identities of all hosts that are intercepted, before their first request. */

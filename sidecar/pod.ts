@@ -4,9 +4,11 @@ import { isOpaque, type NameOwner, ownerOfName } from '../core/capture/host-name
 import { POD_HEADERS, POD_PORTS } from '../core/capture/pod-contract.ts'
 import { normaliseHost } from '../core/request/authority.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
+import { CertificateReply, SYNC_PATHS } from '../core/wire/sync.ts'
 import { openHealthServer } from './admin/health-server.ts'
 import type { Health } from './admin/routes-state.ts'
 import type { PodConfig } from './config.ts'
+import { type ControlClient, jsonOf } from './control/client.ts'
 import { type AddressPool, createAddressPool } from './listener/address-pool.ts'
 import { serveApi } from './listener/api.ts'
 import type { FrontDeps } from './listener/deps.ts'
@@ -16,12 +18,15 @@ import { Http1Connection } from './listener/http1/connection.ts'
 import { originalDestination } from './listener/original-destination.ts'
 import { type CapturedKind, createTransparent } from './listener/transparent.ts'
 import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './probe.ts'
+import type { PodAuthority } from './tls/pod-authority.ts'
+import { writeTrustFolder } from './tls/trust-folder.ts'
 import { type Resolve, resolveByDns } from './upstream/dial.ts'
 
 export type PodDeps = {
   readonly config: PodConfig
   readonly front: Front
   readonly listener: FrontDeps
+  readonly issuer: PodAuthority
   readonly snapshot: () => Snapshot | null
   readonly health: () => Health
   readonly scrape: () => string
@@ -40,6 +45,8 @@ export type PodCondition = 'BypassDetected'
 
 /** How long the agent waits for the first rules; after that it starts and is answered 503. */
 const FIRST_RULES_MS = 30_000
+/** How long the control plane may take to sign our key before the agent is given a root of our own. */
+const FIRST_CERTIFICATE_MS = 25_000
 
 /**
  * Opens what a sidecar listens on: redirected traffic and DNS, or the proxy that variables name; the probes of the
@@ -53,6 +60,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
   const undo = async (): Promise<void> => {
     probe.close()
+    deps.issuer.close()
     await Promise.all(closing.map((close) => close()))
   }
   try {
@@ -61,6 +69,8 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     if (isTransparent) closing.push(await openCapture(deps, probe))
     else await front.openAgentPort(config.agent, POD_PORTS.proxy)
     gate.opened()
+    await writeTrust(deps)
+    gate.trusted()
   } catch (error) {
     await undo()
     throw error
@@ -78,21 +88,38 @@ export function podCalls({ gateway, agent, pod, controlPlaneCaFile }: PodConfig)
   return { headers, caFile: controlPlaneCaFile }
 }
 
+/** Has our key signed by the control plane. Rejects with what it answered. */
+export async function signRequest(client: ControlClient, request: string): Promise<string> {
+  const reply = await client.post(SYNC_PATHS.certificate, { request })
+  const parsed = CertificateReply.safeParse(jsonOf(reply))
+  if (reply.status === 200 && parsed.success) return parsed.data.chain
+  throw new Error(`the control plane answered ${reply.status}: ${reply.bytes.toString('utf8', 0, 300)}`)
+}
+
+async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
+  const caPem = await issuer.ready(FIRST_CERTIFICATE_MS)
+  await writeTrustFolder({ dir: config.trustDir, caPem, extraFile: config.extraCaFile })
+}
+
 /** When the agent may start, and when the pod counts as ready. */
 function createGate({ snapshot, monotonicMs }: PodDeps, isHeld: () => boolean) {
   let openedAt: number | null = null
+  let isTrusted = false
   let hasStarted = false
   return {
     opened(): void {
       openedAt = monotonicMs()
     },
+    trusted(): void {
+      isTrusted = true
+    },
     isStarted(): boolean {
       const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
       // Once the agent runs nothing takes that back; whether it is served is said by `isReady`.
-      hasStarted ||= openedAt !== null && isHeld() && (snapshot() !== null || isLate)
+      hasStarted ||= openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
       return hasStarted
     },
-    isReady: () => openedAt !== null && isHeld() && snapshot() !== null,
+    isReady: () => isTrusted && isHeld() && snapshot() !== null,
   }
 }
 

@@ -26,6 +26,8 @@ export const SYNC_PATHS = {
   results: '/api/gateway/results',
   status: '/api/gateway/status',
   commands: '/api/gateway/commands',
+  /** A sidecar's own key, signed for a day. */
+  certificate: '/api/gateway/certificate',
 } as const
 
 export const PROCESS_HEADER = 'x-process-id'
@@ -230,8 +232,16 @@ export const StatusBody = z.object({
   uptime_seconds: z.number(),
   journal: z.object({ state: z.string(), pending: z.number().int(), bytes: z.number().int() }),
   /** Error conditions of this process that are true now, in the words of a Gateway's status. */
-  conditions: z.array(z.enum(['BypassDetected'])).max(8).optional(),
+  conditions: z
+    .array(z.enum(['BypassDetected']))
+    .max(8)
+    .optional(),
 })
+
+/** `request`: PKCS#10 for a P-256 key, PEM. */
+export const CertificateBody = z.object({ request: z.string().max(4_000) })
+/** `chain`: the certificate of the key, then the root that clients trust, PEM. */
+export const CertificateReply = z.object({ chain: z.string(), not_after: z.iso.datetime() })
 
 /**
  * What the internal API of a gateway asks its control plane to do on its behalf (spec 4.2). The reply is
@@ -269,6 +279,7 @@ export type SpendReply = z.infer<typeof SpendReply>
 export type RecordsBody = z.infer<typeof RecordsBody>
 export type ResultBody = z.infer<typeof ResultBody>
 export type StatusBody = z.infer<typeof StatusBody>
+export type CertificateReply = z.infer<typeof CertificateReply>
 export type CommandBody = z.infer<typeof CommandBody>
 export type CommandReply = z.infer<typeof CommandReply>
 

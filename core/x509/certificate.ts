@@ -36,21 +36,51 @@ export type PublicKey = { readonly spki: Uint8Array; readonly keyId: Uint8Array 
 /** Epoch ms. A certificate is valid from a day before `nowMs`, because clocks differ. */
 export type Validity = { readonly nowMs: number; readonly notAfterMs: number }
 
-/** A self-signed P-256 root. Returns DER. */
+/** A self-signed P-256 root. `pathLength`: how many authorities may stand below it, 0 when not given. Returns DER. */
 export function rootCertificate(
   signer: Signer,
   { spki, keyId }: PublicKey,
+  {
+    commonName,
+    pathLength = 0,
+    ...period
+  }: Validity & { readonly commonName: string; readonly pathLength?: number },
+): Uint8Array {
+  const name = authorityName(commonName)
+  const extensions = authorityExtensions({ pathLength, keyId, issuerKeyId: keyId })
+  return signed({ ...signer, name, keyId }, [validity(period), name, spki], extensions)
+}
+
+/** An authority below another, for a key that somebody else holds. It may sign leaves only. Returns DER. */
+export function intermediateCertificate(
+  issuer: Issuer,
+  { spki, keyId }: PublicKey,
   { commonName, ...period }: Validity & { readonly commonName: string },
 ): Uint8Array {
-  const name = der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, commonName))
-  const extensions = [
-    extension(OIDS.basicConstraints, der.sequence(der.boolean(true), der.unsigned(Uint8Array.of(0))), true),
+  const extensions = authorityExtensions({ pathLength: 0, keyId, issuerKeyId: issuer.keyId })
+  return signed(issuer, [validity(period), authorityName(commonName), spki], extensions)
+}
+
+/** The DER name of an authority. */
+export function authorityName(commonName: string): Uint8Array {
+  return der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, commonName))
+}
+
+type AuthorityIdentity = {
+  readonly pathLength: number
+  readonly keyId: Uint8Array
+  readonly issuerKeyId: Uint8Array
+}
+
+function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdentity): readonly Uint8Array[] {
+  const limits = der.sequence(der.boolean(true), der.unsigned(Uint8Array.of(pathLength)))
+  return [
+    extension(OIDS.basicConstraints, limits, true),
     // keyCertSign and cRLSign
     extension(OIDS.keyUsage, der.bitString(Uint8Array.of(0x06), 1), true),
     extension(OIDS.subjectKeyIdentifier, der.octetString(keyId)),
-    extension(OIDS.authorityKeyIdentifier, der.sequence(der.implicit(0, keyId))),
+    extension(OIDS.authorityKeyIdentifier, der.sequence(der.implicit(0, issuerKeyId))),
   ]
-  return signed({ ...signer, name, keyId }, [validity(period), name, spki], extensions)
 }
 
 /**

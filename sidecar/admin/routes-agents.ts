@@ -9,7 +9,7 @@ export type AgentRoutesDeps = {
   readonly commands: Commands
   readonly ports: AgentPorts
   /** PEM of the authority that clients have to trust. */
-  readonly caPem: string
+  readonly caPem: () => string
   readonly snapshot: () => Snapshot | null
   readonly activeByAgent: () => ReadonlyMap<string | null, number>
   /** Resolves once the snapshot names the agent, or soon without. */
@@ -31,7 +31,7 @@ async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<Ap
   const port = await deps.ports.open(input.name)
   await deps.untilKnown(input.name)
   const agent = reply.body['agent'] ?? { name: input.name }
-  return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(port), ca_pem: deps.caPem })
+  return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(port), ca_pem: deps.caPem() })
 }
 
 /** An agent that the control plane does not know any more still loses its port. */

@@ -22,6 +22,8 @@ export type Leaf = {
   readonly cert: string
   /** Epoch ms. */
   readonly notAfterMs: number
+  /** Epoch ms: from then on another one is made. Clients' clocks differ, and connections live on. */
+  readonly freshUntilMs: number
 }
 
 export type Authority = {
@@ -54,9 +56,10 @@ export async function loadAuthority(
   return createAuthority(key, chain, nowMs)
 }
 
-type Chain = readonly [X509Certificate, ...X509Certificate[]]
+/** The certificate that signs, and those above it, the root last. */
+export type Chain = readonly [X509Certificate, ...X509Certificate[]]
 
-function createAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Authority {
+export function createAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Authority {
   const [issuer, ...above] = chain
   const isRoot = above.length === 0
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -70,9 +73,15 @@ function createAuthority(key: KeyObject, chain: Chain, nowMs: () => number): Aut
       const now = nowMs()
       // A leaf that outlives its issuer is refused by some clients and accepted by none for longer.
       const notAfterMs = Math.min(now + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))
-      return { key: leafKey, cert: pem('CERTIFICATE', template(host, now, notAfterMs)) + suffix, notAfterMs }
+      const cert = pem('CERTIFICATE', template(host, now, notAfterMs)) + suffix
+      return { key: leafKey, cert, notAfterMs, freshUntilMs: freshUntil(now, notAfterMs) }
     },
   }
+}
+
+/** A day before its end; a leaf that lives shorter than three days lasts for two thirds of its life. */
+function freshUntil(now: number, notAfterMs: number): number {
+  return Math.max(notAfterMs - DAY_MS, now + ((notAfterMs - now) * 2) / 3)
 }
 
 async function loadKey({ certFile, keyFile }: AuthorityFiles): Promise<KeyObject> {

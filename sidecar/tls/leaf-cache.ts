@@ -4,8 +4,6 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Authority, Leaf } from './authority.ts'
 import { createLru } from './lru.ts'
 
-/** A leaf is replaced while it still has a day: clients' clocks differ, and connections live on. */
-const RENEW_BEFORE_MS = 86_400_000
 /** A context is tens of KiB of OpenSSL state, a leaf under one: only the busiest names keep a context. */
 const MAX_CONTEXTS = 200
 const HOST_NAME =
@@ -69,7 +67,7 @@ export function createLeafCache(
   }
 
   function isFresh(leaf: Leaf): boolean {
-    return leaf.notAfterMs - nowMs() > RENEW_BEFORE_MS
+    return nowMs() < leaf.freshUntilMs
   }
 
   return {

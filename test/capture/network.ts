@@ -53,8 +53,9 @@ function problem(): string | null {
   try {
     execFileSync('nft', ['--version'])
     execFileSync('setpriv', ['--version'])
-    execFileSync('ip', ['netns', 'add', 'chaperone-check'])
-    execFileSync('ip', ['netns', 'del', 'chaperone-check'])
+    const name = `chaperone-check-${process.pid}`
+    execFileSync('ip', ['netns', 'add', name])
+    execFileSync('ip', ['netns', 'del', name])
     return null
   } catch (error) {
     return `install nftables, iproute2 and util-linux (${error instanceof Error ? error.message : error})`

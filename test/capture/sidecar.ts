@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createGatewayAuthority } from '../../controlplane/crypto/gateway-authority.ts'
+import { createKeyring } from '../../controlplane/crypto/keyring.ts'
 import { POD_PORTS } from '../../core/capture/pod-contract.ts'
 import { FakeControlPlane, TOKEN } from '../sidecar/control/fake-control-plane.ts'
 import { eventually } from '../support/eventually.ts'
@@ -34,6 +37,8 @@ export type PodOptions = {
   readonly hasIpv6?: boolean
   readonly hasRules?: boolean
   readonly isStarted?: boolean
+  /** False: the control plane signs no certificate. */
+  readonly isSigned?: boolean
   readonly env?: Readonly<Record<string, string>>
   /** `upstream`: where the recorder is reached from the pod, and who vouches for it. */
   readonly sections?: (upstream: UpstreamAt) => Record<string, unknown>
@@ -55,6 +60,8 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const ca = createTestCa()
   const upstream = await startRecorder({ tls: ca.issue(HOST), h2: true })
   const fake = await FakeControlPlane.start()
+  const authority = createGatewayAuthority(createKeyring(randomBytes(32)), Date.now())
+  if (options.isSigned ?? true) fake.sign = (request) => authority.issue(request, AGENT, Date.now()).chain
   const exposed = await network.expose(upstream.port)
   const at = { url: `https://${network.host.v4}:${exposed}`, caBundle: ca.cert }
   const controlPort = await network.expose(fake.port)

@@ -7,6 +7,7 @@ import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.t
 import {
   AckBody,
   beatMacText,
+  CertificateBody,
   CommandBody,
   type CommandReply,
   type DownMessage,
@@ -55,6 +56,8 @@ export class FakeControlPlane implements AsyncDisposable {
   /** Called before a section is answered: may take its time. */
   beforeSection: (name: string) => Promise<void> = async () => undefined
   isBeating = true
+  /** Signs the key of a sidecar: PKCS#10 in, chain out. Null = it does not. */
+  sign: ((request: string) => string) | null = null
 
   private constructor(options: FakeOptions) {
     this.#options = options
@@ -162,6 +165,7 @@ export class FakeControlPlane implements AsyncDisposable {
     if (path.startsWith(SYNC_PATHS.sections)) return this.#section(path.split('/').pop() ?? '', response)
     if (path === SYNC_PATHS.ack) this.acks.push(AckBody.parse(body))
     else if (path === SYNC_PATHS.status) this.statuses.push(StatusBody.parse(body))
+    else if (path === SYNC_PATHS.certificate) return this.#certificate(body, response)
     else if (path === SYNC_PATHS.records) return this.#records(body, response)
     else if (path === SYNC_PATHS.holds) return this.#hold(HoldBody.parse(body), response)
     else if (path.startsWith(SYNC_PATHS.holds)) return this.#spend(path.split('/').at(-2) ?? '', response)
@@ -171,6 +175,13 @@ export class FakeControlPlane implements AsyncDisposable {
       return reply(response, 200, this.reply(command))
     }
     return reply(response, 200, { ok: true })
+  }
+
+  #certificate(body: unknown, response: ServerResponse): unknown {
+    if (this.sign === null) return reply(response, 404, { error: 'Not found' })
+    const { request } = CertificateBody.parse(body)
+    const not_after = new Date(Date.now() + 86_400_000).toISOString()
+    return reply(response, 200, { chain: this.sign(request), not_after })
   }
 
   #stream(response: ServerResponse): void {

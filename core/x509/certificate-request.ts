@@ -1,0 +1,76 @@
+import { authorityName } from './certificate.ts'
+import * as der from './der.ts'
+
+const ES256 = der.sequence(der.oid('1.2.840.10045.4.3.2'))
+const VERSION_1 = der.unsigned(Uint8Array.of(0))
+/** SubjectPublicKeyInfo of every uncompressed P-256 key, up to its point. */
+const P256_PREFIX = Uint8Array.from([
+  ...[0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01],
+  ...[0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04],
+])
+const POINT_BYTES = 64
+
+/** What is signed, by whom, and the signature: whoever verifies it knows that the key's owner asked. */
+export type CertificateRequest = {
+  readonly info: Uint8Array
+  readonly spki: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** A PKCS#10 request for a P-256 key. `sign`: ECDSA with SHA-256 over the bytes, as DER. Returns DER. */
+export function certificateRequest(
+  spki: Uint8Array,
+  commonName: string,
+  sign: (body: Uint8Array) => Uint8Array,
+): Uint8Array {
+  const info = der.sequence(VERSION_1, authorityName(commonName), spki, der.element(0xa0))
+  return der.sequence(info, ES256, der.bitString(sign(info)))
+}
+
+/**
+ * Takes a PKCS#10 request apart; null for anything but a P-256 key with an ECDSA signature. Its subject and its
+ * attributes are not read: whoever issues decides what the certificate says. The signature is not checked here.
+ */
+export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | null {
+  const whole = elementAt(bytes, 0)
+  if (whole?.tag !== 0x30 || whole.end !== bytes.length) return null
+  const info = elementAt(bytes, whole.start)
+  const algorithm = info && elementAt(bytes, info.end)
+  const signature = algorithm && elementAt(bytes, algorithm.end)
+  if (!info || !algorithm || signature?.tag !== 0x03 || signature.end !== bytes.length) return null
+  const spki = publicKeyOf(bytes, info.start)
+  if (spki === null || !isSame(bytes.subarray(info.end, algorithm.end), ES256)) return null
+  return {
+    info: bytes.subarray(whole.start, info.end),
+    spki,
+    signature: bytes.subarray(signature.start + 1, signature.end),
+  }
+}
+
+/** CertificationRequestInfo: version, subject, subjectPKInfo, attributes. */
+function publicKeyOf(bytes: Uint8Array, start: number): Uint8Array | null {
+  const version = elementAt(bytes, start)
+  const subject = version && elementAt(bytes, version.end)
+  const key = subject && elementAt(bytes, subject.end)
+  if (!subject || !key) return null
+  const spki = bytes.subarray(subject.end, key.end)
+  const isP256 = spki.length === P256_PREFIX.length + POINT_BYTES
+  return isP256 && isSame(spki.subarray(0, P256_PREFIX.length), P256_PREFIX) ? spki : null
+}
+
+type Element = { readonly tag: number; readonly start: number; readonly end: number }
+
+/** Content of the element at `at`; null when it does not lie within the bytes. */
+function elementAt(bytes: Uint8Array, at: number): Element | null {
+  const tag = bytes[at]
+  const first = bytes[at + 1]
+  if (tag === undefined || first === undefined || first === 0x80 || first > 0x83) return null
+  const start = at + 2 + (first < 0x80 ? 0 : first & 0x7f)
+  const length =
+    first < 0x80 ? first : bytes.subarray(at + 2, start).reduce((sum, byte) => sum * 256 + byte, 0)
+  return start + length <= bytes.length ? { tag, start, end: start + length } : null
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index])
+}

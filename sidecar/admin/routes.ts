@@ -1,0 +1,51 @@
+import type { ControlPlane } from '../control/control-plane.ts'
+import type { KillState } from '../control/kill-state.ts'
+import type { Events } from '../events.ts'
+import type { Metrics } from '../metrics.ts'
+import type { AgentPorts } from './agent-ports.ts'
+import type { ApiRoute } from './api-route.ts'
+import type { Recent } from './recent.ts'
+import { agentRoutes } from './routes-agents.ts'
+import { forwardRoutes } from './routes-forward.ts'
+import { killRoutes } from './routes-kill.ts'
+import { stateRoutes } from './routes-state.ts'
+import type { View } from './view.ts'
+
+export type InternalRoutesDeps = {
+  readonly control: ControlPlane
+  readonly view: View
+  readonly metrics: Metrics
+  readonly recent: Recent
+  readonly events: Events
+  readonly kill: KillState
+  readonly agentPorts: AgentPorts
+  readonly caPem: () => string
+}
+
+const CHANGE_MS = 500
+const REGISTER_MS = 2_000
+
+/** Spec 4.2, all of it. */
+export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
+  const { control, view, metrics, recent, events, kill } = deps
+  const { commands, waits, snapshots } = control
+  const version = () => snapshots.current()?.version ?? null
+  return [
+    ...forwardRoutes({
+      ...{ commands, version },
+      untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
+    }),
+    ...killRoutes({ commands, kill }),
+    ...agentRoutes({
+      ...{ commands, ports: deps.agentPorts, caPem: deps.caPem, snapshot: snapshots.current },
+      activeByAgent: events.activeByAgent,
+      untilKnown: (name) =>
+        waits.until(() => snapshots.current()?.agentsByName.has(name) === true, REGISTER_MS),
+    }),
+    ...stateRoutes({
+      ...{ health: view.health, status: view.status, recent },
+      scrape: () => metrics.scrape(view.gauges()),
+      internalMetrics: () => metrics.internal(view.gauges()),
+    }),
+  ]
+}
