@@ -43,6 +43,20 @@ export const CONFIG_VARIABLES = {
     fallback: 'no operator',
     meaning: 'Token of the operator or of the manifests watcher',
   },
+  KUBE_API_URL: {
+    fallback: "the cluster's own in a pod, else none",
+    meaning: "The cluster's API, asked whose ServiceAccount token a sidecar shows",
+  },
+  KUBE_CA_FILE: {
+    fallback: '`/var/run/secrets/kubernetes.io/serviceaccount/ca.crt`',
+    meaning: 'Authority of that API',
+  },
+  KUBE_TOKEN_FILE: {
+    fallback: '`/var/run/secrets/kubernetes.io/serviceaccount/token`',
+    meaning: 'Token for that API; needs the right to create `tokenreviews`',
+  },
+  KUBERNETES_SERVICE_HOST: { fallback: 'set by the kubelet', meaning: 'With the next one: where the API is' },
+  KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'See above' },
   NOTIFY_ALLOW_CIDRS: {
     fallback: 'none',
     meaning: 'Private ranges that notifications may be sent to, separated by commas',

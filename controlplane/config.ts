@@ -17,6 +17,8 @@ export type ControlPlaneConfig = {
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
+  /** The cluster's API; null outside of one. */
+  readonly kubeApi: { readonly url: string; readonly caFile: string; readonly tokenFile: string } | null
   readonly logLevel: string
 }
 
@@ -39,6 +41,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     auditRetentionDays: auditRetentionDays(env),
     maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
     notifyAllowCidrs: cidrs(env),
+    kubeApi: kubeApi(env),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }
@@ -89,6 +92,28 @@ function publicUrl(env: Env): string | null {
     )
   }
   return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+function kubeApi(env: Env): ControlPlaneConfig['kubeApi'] {
+  const url = text(env, 'KUBE_API_URL') ?? ownCluster(env)
+  if (url === null) return null
+  if (!URL.canParse(url) || new URL(url).protocol !== 'https:') {
+    throw new Error(`KUBE_API_URL is "${url}": set it to an address such as https://kubernetes.default.svc`)
+  }
+  return {
+    url: url.replace(/\/+$/, ''),
+    caFile: text(env, 'KUBE_CA_FILE') ?? `${SERVICE_ACCOUNT}/ca.crt`,
+    tokenFile: text(env, 'KUBE_TOKEN_FILE') ?? `${SERVICE_ACCOUNT}/token`,
+  }
+}
+
+/** Every container of a cluster is told where its API is. */
+function ownCluster(env: Env): string | null {
+  const host = text(env, 'KUBERNETES_SERVICE_HOST')
+  if (host === null) return null
+  return `https://${isIP(host) === 6 ? `[${host}]` : host}:${text(env, 'KUBERNETES_SERVICE_PORT') ?? '443'}`
 }
 
 /** Open only where nobody but this machine can reach it, unless asked for. */

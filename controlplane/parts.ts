@@ -4,6 +4,7 @@ import { createActionParts } from './action-parts.ts'
 import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords } from './crypto/password.ts'
+import { createGatewayParts } from './gateway-parts.ts'
 import { createNotify } from './notify/notify.ts'
 import { createPageParts } from './page-parts.ts'
 import { createAgents } from './services/agents.ts'
@@ -20,7 +21,6 @@ import { createDesired, type DesiredDeps } from './services/desired.ts'
 import { createExplain } from './services/explain.ts'
 import { createGatewayProbe } from './services/gateway-probe.ts'
 import { createHealth } from './services/health.ts'
-import { createIdentities } from './services/identities.ts'
 import { prepareInstallation } from './services/installation.ts'
 import { createKillRelay } from './services/kill-relay.ts'
 import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
@@ -70,6 +70,7 @@ export async function createParts(deps: PartsDeps) {
     enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
   })
   const sweeper = createExpirySweeper({ ...base, onEnded })
+  const gateways = createGatewayParts({ ...base, config, nowMs: clock.nowMs() })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, onOpened, onEnded })
@@ -90,7 +91,7 @@ export async function createParts(deps: PartsDeps) {
     commands: createCommands({ ...base, approvals, killSwitch }),
     ...operatorParts({ ...base, killSwitch, hub, library }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
-    identify: createIdentities(base),
+    ...{ identify: gateways.identify, authority: gateways.authority },
     registration: createRegistration({
       ...base,
       registration: config.registration,
@@ -112,7 +113,7 @@ export async function createParts(deps: PartsDeps) {
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     async stop() {
       for (const part of [daily, sweeper, pages.changes]) part[Symbol.dispose]()
-      for (const part of [notify, v1.relay, hub]) await part[Symbol.asyncDispose]()
+      for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
   }
 }

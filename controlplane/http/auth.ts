@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
-import { PROCESS_HEADER } from '../../core/wire/sync.ts'
 import { matchesHash } from '../crypto/tokens.ts'
+import { authenticateGateway, type IdentifyGateway } from './auth-gateway.ts'
 import { refuseForeignOrigin } from './origin.ts'
 import type { Principal, Role, RouteAuth } from './route.ts'
 import { sessionCookie } from './session-cookie.ts'
@@ -15,8 +15,7 @@ export type Identify = {
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string): Promise<AgentPrincipal | undefined>
-  gatewayToken(token: string): Promise<{ readonly id: string; readonly name: string } | undefined>
-}
+} & IdentifyGateway
 
 export type AuthDeps = {
   readonly identify: Identify
@@ -53,7 +52,7 @@ export async function authenticate(
     case 'agent':
       return agent(request, deps)
     case 'gateway':
-      return gateway(request, deps)
+      return authenticateGateway(request, bearer(request), deps.identify)
     case 'operator':
       if (matchesHash(bearer(request) ?? '', deps.operatorTokenHash)) return { kind: 'operator' }
       throw unauthorized('the operator token (`Authorization: Bearer …`)')
@@ -113,17 +112,6 @@ async function agent(request: FastifyRequest, deps: AuthDeps): Promise<AgentPrin
   const found = key !== undefined && isAgentKey(key) ? await deps.identify.agentKey(key) : undefined
   if (found === undefined) throw unauthorized('the key of an active agent (`Authorization: Bearer svc_…`)')
   return found
-}
-
-async function gateway(request: FastifyRequest, deps: AuthDeps): Promise<Principal> {
-  const token = bearer(request)
-  const found = token === undefined ? undefined : await deps.identify.gatewayToken(token)
-  if (found === undefined) throw unauthorized("a gateway's enrolment token (`Authorization: Bearer …`)")
-  const processId = request.headers[PROCESS_HEADER]
-  if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
-    throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
-  }
-  return { kind: 'gateway', gatewayId: found.id, name: found.name, processId }
 }
 
 function isAgentKey(token: string | undefined): boolean {

@@ -40,6 +40,11 @@ export type Principal =
       readonly gatewayId: string
       readonly name: string
       readonly processId: string
+      /** Set for the sidecar of a pod: it speaks for one agent. `syncKey` signs what it is sent. */
+      readonly sidecar: {
+        readonly agent: { readonly id: string; readonly name: string }
+        readonly syncKey: Uint8Array
+      } | null
     }
   | { readonly kind: 'operator' }
   | { readonly kind: 'maintenance' }

@@ -3,6 +3,8 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import {
   AckBody,
+  CertificateBody,
+  CertificateReply,
   CommandBody,
   CommandReply,
   HoldBody,
@@ -15,6 +17,7 @@ import {
   StatusBody,
   SYNC_PATHS,
 } from '../../core/wire/sync.ts'
+import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals } from '../services/approvals.ts'
 import type { Commands } from '../services/commands.ts'
@@ -28,6 +31,7 @@ export type GatewayRoutesDeps = {
   readonly approvals: Approvals
   readonly records: Records
   readonly commands: Commands
+  readonly authority: GatewayAuthority
   /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
@@ -40,7 +44,10 @@ const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 
 /** The gateways' own side of the control plane, after `core/wire/sync.ts`. */
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
-  return [stream(deps), section(deps), ...reports(deps), ...holds(deps), records(deps), commands(deps)]
+  return [
+    ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
+    ...[records(deps), commands(deps), certificate(deps)],
+  ]
 }
 
 function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
@@ -52,10 +59,11 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
     produces: 'application/x-ndjson',
     handler: async ({ principal, raw }) => {
       const owner = gatewayOf(principal)
-      const syncKey = await syncKeyOf(owner.gatewayId)
+      const { sidecar } = owner
+      const syncKey = sidecar === null ? await syncKeyOf(owner.gatewayId) : sidecar.syncKey
       if (syncKey === undefined) throw gone(owner)
       const sink = takeOver(raw.reply)
-      const closed = hub.open({ ...owner, syncKey }, sink)
+      const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey }, sink)
       // A gateway that went away meanwhile has no close event left to send.
       if (sink.destroyed) closed()
       else sink.once('close', closed)
@@ -85,7 +93,8 @@ function section({ library }: GatewayRoutesDeps): Route {
     params: z.object({ name: z.string().max(64) }),
     query: z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex') }),
     handler: async ({ principal, params, query, raw }) => {
-      const set = library.of(gatewayOf(principal).gatewayId)
+      const { gatewayId, sidecar } = gatewayOf(principal)
+      const set = library.of(gatewayId, sidecar?.agent.name ?? null)
       const text = set?.texts.get(params.name)
       if (text === undefined || set?.hashes[params.name] !== query.hash) {
         throw new ChaperoneError('not_found', {
@@ -152,7 +161,8 @@ function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
       bodyLimit: HOLD_LIMIT_BYTES,
       response: HoldReply,
       handler: async ({ principal, body }) => {
-        const { gatewayId, name } = gatewayOf(principal)
+        const { gatewayId, name, sidecar } = gatewayOf(principal)
+        assertOwn(sidecar, [body.agent])
         return approvals.hold({ gatewayId, gatewayName: name }, body)
       },
     }),
@@ -179,7 +189,12 @@ function records({ records: service }: GatewayRoutesDeps): Route {
     body: RecordsBody,
     bodyLimit: RECORDS_LIMIT_BYTES,
     response: RecordsReply,
-    handler: async ({ principal, body }) => ({ accepted: await service.ingest(gatewayOf(principal), body) }),
+    handler: async ({ principal, body }) => {
+      const owner = gatewayOf(principal)
+      const agents = body.records.map(({ agent }) => agent)
+      assertOwn(owner.sidecar, agents)
+      return { accepted: await service.ingest(owner, body) }
+    },
   })
 }
 
@@ -192,9 +207,46 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
     body: CommandBody,
     response: CommandReply,
     handler: async ({ principal, body }) => {
+      const owner = gatewayOf(principal)
+      if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
       // The reply has the very shape of a route's result: as JSON it must be the body.
-      return { status: 200, body: await run(gatewayOf(principal), body) }
+      return { status: 200, body: await run(owner, body) }
     },
+  })
+}
+
+/** A sidecar stands in a tenant's pod: what its Gateway is told to do is said to the control plane instead. */
+const NOT_IN_A_POD = {
+  status: 403,
+  body: {
+    error: 'Forbidden',
+    message:
+      'A sidecar gives no commands: use kubectl, the dashboard or the command line of the control plane',
+  },
+} satisfies CommandReply
+
+function certificate({ authority }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.certificate,
+    auth: 'gateway',
+    summary: "Signs a sidecar's own key for a day; the key itself never leaves the pod",
+    body: CertificateBody,
+    response: CertificateReply,
+    handler: async ({ principal, body }) => {
+      const { name, sidecar } = gatewayOf(principal)
+      const issued = authority.issue(body.request, sidecar?.agent.name ?? name, Date.now())
+      return { chain: issued.chain, not_after: new Date(issued.notAfterMs).toISOString() }
+    },
+  })
+}
+
+/** A sidecar speaks for one agent. 403 when it names another. */
+function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
+  const foreign = sidecar && agents.find((agent) => agent !== null && agent !== sidecar.agent.name)
+  if (!foreign) return
+  throw new ChaperoneError('forbidden', {
+    detail: `This sidecar speaks for ${sidecar.agent.name}, not for ${foreign}`,
   })
 }
 

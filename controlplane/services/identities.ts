@@ -8,7 +8,10 @@ import { findUserKeys } from '../store/user-keys.ts'
 import { createAgentKeyUse } from './agent-key-use.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
-export function createIdentities({ db }: { readonly db: Db }): Identify {
+export function createIdentities({
+  db,
+  podToken,
+}: { readonly db: Db } & Required<Pick<Identify, 'podToken'>>): Identify {
   const useAgentKey = createAgentKeyUse(db)
   return {
     async session(id) {
@@ -31,6 +34,7 @@ export function createIdentities({ db }: { readonly db: Db }): Identify {
         capabilities: use.agent.capabilities,
       }
     },
+    podToken,
     gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
   }
 }

@@ -54,6 +54,15 @@ export async function findAgentByName(q: Query, name: string): Promise<AgentRow 
   return rows[0]
 }
 
+/** Everybody who bears or bore the name, oldest first. */
+export async function listAgentsNamed(q: Query, name: string): Promise<readonly AgentRow[]> {
+  const { rows } = await q.query<AgentRow>(
+    `select ${COLUMNS} from agents where name = $1 order by created_at, id`,
+    [name],
+  )
+  return rows
+}
+
 export async function insertAgent(q: Query, row: AgentInput): Promise<AgentRow> {
   const { rows } = await q.query<AgentRow>(
     `insert into agents (id, org_id, ${WRITABLE.map((field) => field.column).join(', ')})

@@ -12,7 +12,8 @@ export type SectionLibrary = {
   readonly configuration: Configuration | null
   /** Reads the configuration again. Rejects when the database cannot be read; what was read before stays. */
   reload(): Promise<void>
-  of(gatewayId: string): SectionSet | null
+  /** What a gateway is sent; what the sidecar of one agent is sent when `agent` names it. Null for no such gateway. */
+  of(gatewayId: string, agent?: string | null): SectionSet | null
 }
 
 export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
@@ -32,12 +33,14 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
       return configuration
     },
     reload,
-    of(gatewayId) {
+    of(gatewayId, agent = null) {
       if (configuration === null) return null
-      const known = built.get(gatewayId)
+      const key = agent === null ? gatewayId : `${gatewayId} ${agent}`
+      const known = built.get(key)
       if (known !== undefined) return known
-      const set = unlessSame(before.get(gatewayId) ?? null, buildSections(configuration, gatewayId))
-      built.set(gatewayId, set)
+      const fresh = buildSections(configuration, gatewayId, agent)
+      const set = unlessSame(before.get(key) ?? null, fresh)
+      built.set(key, set)
       return set
     },
   }

@@ -26,7 +26,7 @@ export type ManifestCastDeps = {
 
 export function createManifestCast({ db, roster, library, clock }: ManifestCastDeps): ManifestCast {
   function send(peer: Peer): void {
-    const set = library.of(peer.gatewayId)
+    const set = library.of(peer.gatewayId, peer.agent)
     if (set === null) {
       // Its row is gone: there is nothing to tell this gateway any more.
       peer.send({ type: 'goaway', after_ms: LIMITS.beatMs })

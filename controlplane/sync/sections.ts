@@ -4,6 +4,7 @@ import type { AgentRow } from '../store/agents.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 import type { Configuration } from './configuration.ts'
+import { connectorsOf, permissionsOf } from './sidecar-share.ts'
 import { sha256Hex } from './signature.ts'
 
 /** What one gateway is to know at one version: per section the exact JSON text that is sent, and its SHA-256 in hex. */
@@ -13,17 +14,28 @@ export type SectionSet = {
   readonly texts: ReadonlyMap<string, string>
 }
 
-/** Null when the configuration has no such gateway. Pure: the same configuration gives the same bytes. */
-export function buildSections(configuration: Configuration, gatewayId: string): SectionSet | null {
+/**
+ * `agent`: what the sidecar of this one agent needs and no more. Null when the configuration has no such gateway.
+ * Pure: the same configuration gives the same bytes.
+ */
+export function buildSections(
+  configuration: Configuration,
+  gatewayId: string,
+  agent: string | null = null,
+): SectionSet | null {
   const gateway = configuration.gateways.get(gatewayId)
   if (gateway === undefined) return null
+  const agents = agentEntries(configuration.agents, gatewayId)
+  const all = configuration.permissions.get(gatewayId) ?? []
+  const permissions = agent === null ? all : permissionsOf(all, agent)
+  const connectors = forGateway(configuration.connectors, gatewayId)
   const contents: ReadonlyArray<readonly [string, unknown]> = [
     ['gateway', gatewaySection(gateway)],
-    ['agents', agentEntries(configuration.agents, gatewayId)],
-    ['connectors', forGateway(configuration.connectors, gatewayId)],
+    ['agents', agent === null ? agents : agents.filter(({ name }) => name === agent)],
+    ['connectors', agent === null ? connectors : connectorsOf(connectors, permissions, gateway)],
     ['policies', forGateway(configuration.policies, gatewayId)],
     ['keys', configuration.keys],
-    ...permissionShards(configuration.permissions.get(gatewayId) ?? []),
+    ...permissionShards(permissions),
   ]
   const texts = new Map(contents.map(([name, content]) => [name, JSON.stringify(content)]))
   const hashes = Object.fromEntries([...texts].map(([name, text]) => [name, sha256Hex(text)]))
@@ -55,7 +67,7 @@ function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[
   }))
 }
 
-/** An entry without gateways serves all of them. A process that fronts one agent only may be sent fewer later. */
+/** An entry without gateways serves all of them. */
 function forGateway<E>(
   entries: ReadonlyArray<{ readonly gatewayIds: readonly string[]; readonly entry: E }>,
   gatewayId: string,

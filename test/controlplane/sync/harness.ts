@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { createGatewayAuthority } from '../../../controlplane/crypto/gateway-authority.ts'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
 import { randomToken, sha256, syncKeyOf } from '../../../controlplane/crypto/tokens.ts'
@@ -98,6 +99,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
       library,
       approvals,
       records: createRecords({ db, orgId, log }),
+      authority: createGatewayAuthority(KEYRING, Date.now()),
       commands: createCommands({ db, keyring: KEYRING, orgId, approvals, killSwitch }),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),

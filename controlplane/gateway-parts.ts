@@ -1,0 +1,30 @@
+import type { ControlPlaneConfig } from './config.ts'
+import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-authority.ts'
+import type { Keyring } from './crypto/keyring.ts'
+import type { Identify } from './http/auth.ts'
+import { createIdentities } from './services/identities.ts'
+import { createPodIdentities } from './services/pod-identities.ts'
+import { createTokenReview } from './services/token-review.ts'
+import type { Db } from './store/query.ts'
+
+export type GatewayParts = AsyncDisposable & {
+  readonly identify: Identify
+  readonly authority: GatewayAuthority
+}
+
+/** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
+export function createGatewayParts(given: {
+  readonly db: Db
+  readonly orgId: string
+  readonly keyring: Keyring
+  readonly config: ControlPlaneConfig
+  readonly nowMs: number
+}): GatewayParts {
+  const { kubeApi } = given.config
+  const pods = kubeApi === null ? null : createPodIdentities({ ...given, review: createTokenReview(kubeApi) })
+  return {
+    identify: createIdentities({ ...given, podToken: pods?.identify ?? null }),
+    authority: createGatewayAuthority(given.keyring, given.nowMs),
+    [Symbol.asyncDispose]: async () => pods?.[Symbol.asyncDispose](),
+  }
+}

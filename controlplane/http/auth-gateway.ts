@@ -1,0 +1,95 @@
+import type { FastifyRequest } from 'fastify'
+import { POD_HEADERS, TOKEN_AUDIENCE } from '../../core/capture/pod-contract.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/sync.ts'
+import type { Principal } from './route.ts'
+
+export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
+
+/** Who a gateway's token belongs to; undefined = nobody. */
+export type IdentifyGateway = {
+  gatewayToken(token: string): Promise<{ readonly id: string; readonly name: string } | undefined>
+  /** The sidecar of a pod, by its projected ServiceAccount token. Null where there is no cluster to ask. */
+  readonly podToken?: IdentifyPod | null
+}
+type Claims = { readonly gateway: string; readonly agent: string; readonly pod: string }
+export type IdentifyPod = (
+  token: string,
+  claims: Claims,
+  isFresh: boolean,
+) => Promise<
+  | {
+      readonly gatewayId: string
+      readonly gatewayName: string
+      readonly agent: { readonly id: string; readonly name: string }
+      readonly syncKey: Uint8Array
+    }
+  | undefined
+>
+
+const MAX_HEADER = 300
+
+/** A gateway with an enrolment token, or the sidecar of a pod. Throws 401 for neither, 403 for a pod that may not be what it says. */
+export async function authenticateGateway(
+  request: FastifyRequest,
+  token: string | undefined,
+  identify: IdentifyGateway,
+): Promise<GatewayPrincipal> {
+  const found = token === undefined ? undefined : await find(request, token, identify)
+  if (found === undefined) {
+    const what = identify.podToken == null ? '' : ", or a pod's projected ServiceAccount token"
+    const detail = `This needs a gateway's enrolment token${what} (\`Authorization: Bearer …\`)`
+    throw new ChaperoneError('unauthorized', { detail })
+  }
+  const processId = request.headers[PROCESS_HEADER]
+  if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
+    throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
+  }
+  return { kind: 'gateway', ...found, processId }
+}
+
+async function find(
+  request: FastifyRequest,
+  token: string,
+  { gatewayToken, podToken = null }: IdentifyGateway,
+): Promise<Omit<GatewayPrincipal, 'kind' | 'processId'> | undefined> {
+  if (podToken === null || !isForUs(token)) {
+    const gateway = await gatewayToken(token)
+    return gateway && { gatewayId: gateway.id, name: gateway.name, sidecar: null }
+  }
+  const claims = claimsOf(request)
+  // Each stream is vouched for by the cluster anew; the calls beside it live on that.
+  const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
+  const pod = await podToken(token, claims, isFresh)
+  return (
+    pod && {
+      gatewayId: pod.gatewayId,
+      name: pod.gatewayName,
+      sidecar: { agent: pod.agent, syncKey: pod.syncKey },
+    }
+  )
+}
+
+function claimsOf(request: FastifyRequest): Claims {
+  const read = (name: string): string => {
+    const value = request.headers[name]
+    if (typeof value === 'string' && value !== '' && value.length <= MAX_HEADER) return value
+    throw new ChaperoneError('malformed_request', { detail: `${name} must say which pod speaks` })
+  }
+  return { gateway: read(POD_HEADERS.gateway), agent: read(POD_HEADERS.agent), pod: read(POD_HEADERS.pod) }
+}
+
+/** A look at a token before the cluster is asked about it: noise costs nothing, and proves nothing either. */
+function isForUs(token: string): boolean {
+  const parts = token.split('.')
+  if (parts.length !== 3 || token.length > 8_192) return false
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'))
+    const audience: unknown =
+      typeof claims === 'object' && claims !== null ? Reflect.get(claims, 'aud') : null
+    return audience === TOKEN_AUDIENCE || (Array.isArray(audience) && audience.includes(TOKEN_AUDIENCE))
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
+}

@@ -1,0 +1,126 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import { newId } from '../crypto/ids.ts'
+import { recordEvent } from '../events.ts'
+import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../store/agents.ts'
+import { bumpVersion } from '../store/config-version.ts'
+import { findGatewayByName, type GatewayRow } from '../store/gateways.ts'
+import type { Query } from '../store/query.ts'
+import type { ReviewedPod } from './token-review.ts'
+
+/** What a sidecar says of itself. */
+export type PodClaims = {
+  /** `namespace/name` of its Gateway. */
+  readonly gateway: string
+  /** `namespace/name` of its agent. */
+  readonly agent: string
+  /** The pod's uid. */
+  readonly pod: string
+}
+
+/** The Gateway and the agent that a pod speaks for. */
+export type PodBinding = {
+  readonly gatewayId: string
+  /** `namespace/name`. */
+  readonly gatewayName: string
+  readonly agent: { readonly id: string; readonly name: string }
+}
+
+type Asking = { readonly orgId: string; readonly pod: ReviewedPod; readonly claims: PodClaims }
+
+/**
+ * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The agent is registered when it is seen for the
+ * first time and belongs to that ServiceAccount from then on. Throws `forbidden` naming what does not fit.
+ */
+export async function bindPod(q: Query, { orgId, pod, claims }: Asking): Promise<PodBinding> {
+  const gateway = await gatewayFor(q, pod, claims.gateway)
+  if (namespaceOf(claims.agent) !== pod.namespace) {
+    throw forbidden(`Agent ${claims.agent} is not of namespace ${pod.namespace}, which the pod is of`)
+  }
+  const agent = await agentFor(q, { orgId, pod, name: claims.agent, gateway })
+  return { gatewayId: gateway.id, gatewayName: gateway.name, agent: { id: agent.id, name: agent.name } }
+}
+
+async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): Promise<GatewayRow> {
+  const gateway = await findGatewayByName(q, name)
+  if (gateway === undefined) {
+    throw forbidden(`There is no Gateway ${name}; create it, or correct the annotation chaperone.dev/gateway`)
+  }
+  const admitted = gateway.spec.allowedNamespaces?.agents ?? []
+  if (namespaceOf(name) === namespace || admitted.includes(namespace)) return gateway
+  throw forbidden(
+    `Gateway ${name} does not admit agents of namespace ${namespace}; add ${namespace} to its spec.allowedNamespaces.agents`,
+  )
+}
+
+type Wanted = Omit<Asking, 'claims'> & { readonly name: string; readonly gateway: GatewayRow }
+
+async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
+  // Pods of one workload start together: the first one registers, the others find it.
+  await q.query('select pg_advisory_xact_lock(hashtext($1))', [`agent ${wanted.name}`])
+  const all = await listAgentsNamed(q, wanted.name)
+  const current = all.find(({ status }) => status !== 'revoked') ?? all.at(-1)
+  if (current === undefined) return register(q, wanted)
+  const owner = current.metadata['service_account']
+  if (owner !== undefined && owner !== wanted.pod.serviceAccount) {
+    throw forbidden(
+      `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}; give one of them another name with the annotation chaperone.dev/agent`,
+    )
+  }
+  // A revoked agent stays what it is: its pods are told so, and nothing brings it back.
+  const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
+  return isAtHome && owner !== undefined ? current : adopt(q, current, wanted)
+}
+
+async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promise<AgentRow> {
+  const agent = await insertAgent(q, {
+    ...{
+      id: newId('agent'),
+      orgId,
+      name,
+      runtime: 'kubernetes',
+      environment: 'production',
+      status: 'active',
+    },
+    capabilities: [],
+    metadata: { namespace: pod.namespace, service_account: pod.serviceAccount },
+    ...{ apiKeyPrefix: null, apiKeySha256: null, gatewayId: gateway.id, source: 'kubernetes' },
+    managedBy: `ServiceAccount ${pod.namespace}/${pod.serviceAccount}`,
+  })
+  const details = {
+    name,
+    ...placeOf(pod),
+    gateway: gateway.name,
+    runtime: agent.runtime,
+    environment: agent.environment,
+  }
+  await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.registered', details })
+  await bumpVersion(q)
+  return agent
+}
+
+/** An agent that somebody made by hand, or that was another Gateway's until now. */
+async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
+  if (agent.status === 'revoked') return agent
+  const metadata = { ...agent.metadata, namespace: pod.namespace, service_account: pod.serviceAccount }
+  const saved = await updateAgent(q, agent.id, { gatewayId: gateway.id, metadata })
+  const details = { name: agent.name, change: 'bound', ...placeOf(pod), gateway: gateway.name }
+  await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.updated', details })
+  await bumpVersion(q)
+  return saved ?? agent
+}
+
+function placeOf({ namespace, serviceAccount, name, uid }: ReviewedPod) {
+  return { namespace, service_account: serviceAccount, pod: name, pod_uid: uid }
+}
+
+function actorOf({ namespace, serviceAccount }: ReviewedPod) {
+  return { label: `serviceaccount:${namespace}/${serviceAccount}` }
+}
+
+function namespaceOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('/')))
+}
+
+function forbidden(detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail })
+}

@@ -1,0 +1,32 @@
+import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { GatewayRow } from '../store/gateways.ts'
+import type { PermissionRow } from '../store/permissions.ts'
+
+/** The permissions that can decide about an agent: its own and everybody's. */
+export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
+  return rows.filter((row) => row.agent === '*' || row.agent === agent)
+}
+
+/**
+ * The connectors that the sidecar of one agent has a use for: those of which something is allowed to it or held for
+ * it. A tenant's pod holds no credential that its agent can never use. Where hosts that nobody owns are let through,
+ * the others come without their credential: left out, their hosts would be nobody's and pass.
+ */
+export function connectorsOf(
+  entries: readonly ConnectorEntry[],
+  rows: readonly PermissionRow[],
+  { spec }: GatewayRow,
+): readonly ConnectorEntry[] {
+  if (isLenient(spec)) return entries
+  const usable = new Set(rows.filter((row) => row.decision !== 'deny').map((row) => row.connectorType))
+  const isOpen = spec.egress.unmatchedHosts === 'tunnel' || spec.egress.allowedHosts.length > 0
+  return entries.flatMap((entry) => {
+    if (usable.has(entry.type)) return [entry]
+    return isOpen ? [{ ...entry, secret: null }] : []
+  })
+}
+
+/** What no permission names may happen all the same. */
+function isLenient({ enforcementLevel, defaultDecision }: GatewayRow['spec']): boolean {
+  return enforcementLevel !== 'full_enforce' || defaultDecision !== 'deny'
+}
