@@ -12,6 +12,8 @@ const FORGET_S = 300
 export type ProcessFacts = {
   /** `namespace/name` of its gateway. */
   readonly name: string
+  /** The only agent that it serves; null or missing = all of its gateway. */
+  readonly agent?: string | null
   readonly applied_version: number | null
   readonly sent_version: number | null
   readonly agents: number

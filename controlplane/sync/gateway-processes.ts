@@ -8,8 +8,8 @@ import type { Roster } from './roster.ts'
 /** The configuration that this replica has read. */
 export type KnownVersions = {
   readonly version: number | null
-  /** With the version at which what this gateway is sent changed last; null for a gateway that is gone. */
-  readonly of: (gatewayId: string) => { readonly version: number } | null
+  /** With the version at which what this gateway (for this agent) is sent changed last; null for a gateway that is gone. */
+  readonly of: (gatewayId: string, agent: string | null) => { readonly version: number } | null
 }
 
 export type ProcessSources = {
@@ -32,20 +32,21 @@ export function processesOf({ roster, census, library, kills }: ProcessSources):
   const others = census.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
     ...{ processId, gatewayId, killState },
     name: facts.name,
+    agent: facts.agent ?? null,
     appliedVersion: facts.applied_version,
   }))
   return [...roster.peers.values(), ...others].map(view)
 }
 
-type Known = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'appliedVersion' | 'killState'> &
+type Known = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'agent' | 'appliedVersion' | 'killState'> &
   Partial<Pick<Peer, 'rejected' | 'conditions'>>
 
 /**
  * A gateway keeps the version at which its own content changed last. Once it has applied that one, everything up to the
  * newest version that was read is in force there, whether it concerned this gateway or not.
  */
-function coveredVersion({ gatewayId, appliedVersion }: Known, versions: KnownVersions): number | null {
-  const newest = versions.of(gatewayId)
+function coveredVersion({ gatewayId, agent, appliedVersion }: Known, versions: KnownVersions): number | null {
+  const newest = versions.of(gatewayId, agent)
   if (appliedVersion === null || newest === null || versions.version === null) return appliedVersion
   return appliedVersion >= newest.version ? Math.max(versions.version, appliedVersion) : appliedVersion
 }

@@ -49,6 +49,7 @@ function reportOf(peer: Peer, nowMs: number): ProcessReport {
     age_s: (nowMs - peer.connectedAtMs) / 1_000,
     facts: {
       name: peer.name,
+      agent: peer.agent,
       applied_version: peer.appliedVersion,
       sent_version: peer.sentVersion,
       agents: peer.agents,
