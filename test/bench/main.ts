@@ -11,6 +11,8 @@ import { decision } from './benches/b8-decision.ts'
 import { actions } from './benches/b9-actions.ts'
 import { tokens } from './benches/b10-tokens.ts'
 import { stops } from './benches/b11-stops.ts'
+import { audit } from './benches/b12-audit.ts'
+import { sidecar } from './benches/b12-sidecar.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -38,6 +40,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B9: actions,
   B10: tokens,
   B11: stops,
+  B12: async (context) => [...(await audit(context)), ...(await sidecar(context))],
 }
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
