@@ -1,35 +1,106 @@
 import { ChaperoneError } from '../core/errors.ts'
 
-export type OperatorConfig = {
-  readonly manifestsDir: string
-  /** Without a trailing slash. */
+type Common = {
+  /** `CONTROL_PLANE_URL`, without a trailing slash. */
   readonly controlPlaneUrl: string
+  /** `OPERATOR_TOKEN_FILE`: read on every call, so that a projected token may be renewed. */
   readonly operatorTokenFile: string
+  /** `CONTROL_PLANE_CA_FILE`: PEM of the authority of an https control plane; null = the public ones. */
+  readonly controlPlaneCaFile: string | null
+  /** `LOG_LEVEL`, default info. */
   readonly logLevel: string
 }
 
-/** The watcher's settings from its environment. Throws `validation` naming the variable. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): OperatorConfig {
-  return {
-    manifestsDir: required(env, 'MANIFESTS_DIR', 'the folder that holds the YAML manifests'),
-    controlPlaneUrl: httpUrl(required(env, 'CONTROL_PLANE_URL', 'the address of the control plane')),
+/** One machine: the manifests are files in a folder. Chosen by setting `MANIFESTS_DIR`. */
+export type FolderConfig = Common & { readonly mode: 'folder'; readonly manifestsDir: string }
+
+/** Kubernetes: the manifests are custom resources. Chosen by not setting `MANIFESTS_DIR`. */
+export type ClusterConfig = Common & {
+  readonly mode: 'cluster'
+  /** `KUBECONFIG`; null = the ServiceAccount of the pod. */
+  readonly kubeconfig: string | null
+  /** `POD_NAMESPACE`: where the Lease and the emergency ConfigMap are. */
+  readonly namespace: string
+  /** `POD_NAME`: who holds the Lease and who writes Events; a random part is added. */
+  readonly podName: string
+  /** `CONTROL_PLANE_PEERS_HOST`: a headless Service with every replica of the control plane; null = none. */
+  readonly peersHost: string | null
+  /** `CONTROL_PLANE_PEERS`: addresses of the replicas, separated by commas, where there is no such Service. */
+  readonly peers: readonly string[]
+  /** `LEASE_NAME`, default `chaperone-operator`. */
+  readonly leaseName: string
+  /** `EMERGENCY_CONFIGMAP`, default `chaperone-emergency`. */
+  readonly emergencyName: string
+  /** `HEALTH_HOST` and `HEALTH_PORT` (default 0.0.0.0 and 8081): `/livez`, `/readyz`, `/metrics`. */
+  readonly healthHost: string
+  readonly healthPort: number
+}
+
+export type OperatorConfig = FolderConfig | ClusterConfig
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** The operator's settings from its environment. Throws `validation` naming the variable. */
+export function readConfig(env: Env): OperatorConfig {
+  const common: Common = {
+    controlPlaneUrl: httpUrl(
+      required(env, 'CONTROL_PLANE_URL', 'the address of the control plane'),
+      'CONTROL_PLANE_URL',
+    ),
     operatorTokenFile: required(env, 'OPERATOR_TOKEN_FILE', 'the file that holds the operator token'),
-    logLevel: env.LOG_LEVEL ?? 'info',
+    controlPlaneCaFile: optional(env, 'CONTROL_PLANE_CA_FILE'),
+    logLevel: optional(env, 'LOG_LEVEL') ?? 'info',
+  }
+  const manifestsDir = optional(env, 'MANIFESTS_DIR')
+  return manifestsDir === null
+    ? { ...common, ...clusterConfig(env) }
+    : { ...common, mode: 'folder', manifestsDir }
+}
+
+function clusterConfig(env: Env): Omit<ClusterConfig, keyof Common> {
+  const meaning = 'the namespace of the operator (or set MANIFESTS_DIR to watch a folder)'
+  return {
+    mode: 'cluster',
+    kubeconfig: optional(env, 'KUBECONFIG'),
+    namespace: required(env, 'POD_NAMESPACE', meaning),
+    podName: optional(env, 'POD_NAME') ?? 'operator',
+    peersHost: optional(env, 'CONTROL_PLANE_PEERS_HOST'),
+    peers: (optional(env, 'CONTROL_PLANE_PEERS') ?? '')
+      .split(',')
+      .map((url) => url.trim())
+      .filter((url) => url !== '')
+      .map((url) => httpUrl(url, 'CONTROL_PLANE_PEERS')),
+    leaseName: optional(env, 'LEASE_NAME') ?? 'chaperone-operator',
+    emergencyName: optional(env, 'EMERGENCY_CONFIGMAP') ?? 'chaperone-emergency',
+    healthHost: optional(env, 'HEALTH_HOST') ?? '0.0.0.0',
+    healthPort: port(env, 'HEALTH_PORT', 8081),
   }
 }
 
-function required(env: Readonly<Record<string, string | undefined>>, name: string, meaning: string): string {
-  const value = env[name]
-  if (value === undefined || value === '') {
-    throw new ChaperoneError('validation', { detail: `${name} is not set; give ${meaning}` })
-  }
-  return value
+function required(env: Env, name: string, meaning: string): string {
+  const value = optional(env, name)
+  if (value !== null) return value
+  throw new ChaperoneError('validation', { detail: `${name} is not set; give ${meaning}` })
 }
 
-function httpUrl(value: string): string {
+function optional(env: Env, name: string): string | null {
+  const value = env[name]?.trim()
+  return value === undefined || value === '' ? null : value
+}
+
+function port(env: Env, name: string, otherwise: number): number {
+  const value = optional(env, name)
+  if (value === null) return otherwise
+  if (/^\d+$/.test(value) && Number(value) <= 65_535) return Number(value)
+  throw new ChaperoneError('validation', {
+    detail: `${name} is ${JSON.stringify(value)}; give a port from 0 (any free one) to 65535`,
+  })
+}
+
+function httpUrl(value: string, name: string): string {
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
     throw new ChaperoneError('validation', {
-      detail: `CONTROL_PLANE_URL is ${JSON.stringify(value)}; give an address such as http://127.0.0.1:3000`,
+      detail: `${name} is ${JSON.stringify(value)}; give an address such as http://127.0.0.1:3000`,
     })
   }
   return value.replace(/\/+$/, '')

@@ -1,83 +1,82 @@
-import { readFile } from 'node:fs/promises'
-import { ChaperoneError } from '../core/errors.ts'
 import {
   type DesiredBody,
   DesiredReply,
+  type KillRelayBody,
+  KillRelayReply,
   type ManifestProblem,
   OPERATOR_PATHS,
+  OperatorState,
   type SweepBody,
   SweepReply,
 } from '../core/wire/operator.ts'
+import type { ControlPlaneHttp, Replica } from './control/control-plane-http.ts'
 
 /**
- * What the watcher tells the control plane. Every call rejects with `not_ready` while the control plane cannot be
+ * What the operator tells the control plane. Every call rejects with `not_ready` while the control plane cannot be
  * reached or answers 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
  */
 export type DesiredClient = {
-  put(body: DesiredBody): Promise<DesiredReply>
-  /** Also the only way that objects are removed: what is not named as present goes. */
-  sweep(body: SweepBody): Promise<SweepReply>
+  put(body: DesiredBody, signal?: AbortSignal): Promise<DesiredReply>
+  /** Nothing happens when there is no such object. */
+  remove(object: ObjectName, signal?: AbortSignal): Promise<void>
+  /** What is not named as present goes. */
+  sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
   problems(problems: readonly ManifestProblem[]): Promise<void>
+  /** Of one replica. */
+  state(replica: Replica, signal?: AbortSignal): Promise<OperatorState>
+  /** To one replica. */
+  kill(replica: Replica, body: KillRelayBody, signal?: AbortSignal): Promise<KillRelayReply>
 }
 
-export type DesiredClientDeps = {
-  readonly controlPlaneUrl: string
-  readonly operatorTokenFile: string
-}
+export type ObjectName = { readonly kind: string; readonly namespace: string; readonly name: string }
 
-const CALL_TIMEOUT_MS = 15_000
+/** A stop is waited for up to 2 s by the control plane; whoever needs longer is asked again. */
+const KILL_TIMEOUT_MS = 5_000
+const STATE_TIMEOUT_MS = 5_000
 
-export function createDesiredClient(deps: DesiredClientDeps): DesiredClient {
-  const call = (method: string, path: string, body: unknown) => request(deps, { method, path, body })
+export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): DesiredClient {
   return {
-    async put(body) {
+    async put(body, signal) {
       const { kind, metadata } = body.resource
-      const name = `${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`
-      return DesiredReply.parse(await call('PUT', `${OPERATOR_PATHS.desired}/${name}`, body))
+      const { namespace = 'default', name } = metadata
+      const path = pathOf({ kind, namespace, name })
+      return DesiredReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
     },
-    async sweep(body) {
-      return SweepReply.parse(await call('POST', OPERATOR_PATHS.sweep, body))
+    async remove(object, signal) {
+      await call({ method: 'DELETE', path: pathOf(object), ...given(signal) })
+    },
+    async sweep(body, signal) {
+      const reply = await call({ method: 'POST', path: OPERATOR_PATHS.sweep, body, ...given(signal) })
+      return SweepReply.parse(reply)
     },
     async problems(problems) {
-      await call('POST', '/api/operator/problems', { source: 'file', problems })
+      await call({ method: 'POST', path: '/api/operator/problems', body: { source: 'file', problems } })
+    },
+    async state(replica, signal) {
+      const { state: path } = OPERATOR_PATHS
+      return OperatorState.parse(
+        await call({ method: 'GET', path, replica, timeoutMs: STATE_TIMEOUT_MS, ...given(signal) }),
+      )
+    },
+    async kill(replica, body, signal) {
+      const { kill: path } = OPERATOR_PATHS
+      const reply = call({
+        method: 'POST',
+        path,
+        body,
+        replica,
+        timeoutMs: KILL_TIMEOUT_MS,
+        ...given(signal),
+      })
+      return KillRelayReply.parse(await reply)
     },
   }
 }
 
-type Call = { readonly method: string; readonly path: string; readonly body: unknown }
-
-async function request(deps: DesiredClientDeps, { method, path, body }: Call): Promise<unknown> {
-  // Read on every call: the control plane may write the token after the watcher has started.
-  const token = await readToken(deps.operatorTokenFile)
-  const response = await reach(`${deps.controlPlaneUrl}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    redirect: 'manual',
-    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
-  })
-  const text = await response.text()
-  if (response.ok) return JSON.parse(text)
-  const detail = `the control plane answered ${response.status} to ${method} ${path}: ${text.slice(0, 500)}`
-  throw new ChaperoneError(isTemporary(response.status) ? 'not_ready' : 'validation', { detail })
+function pathOf({ kind, namespace, name }: ObjectName): string {
+  return `${OPERATOR_PATHS.desired}/${kind}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
 }
 
-function isTemporary(status: number): boolean {
-  return status >= 500 || status === 429 || status === 401
-}
-
-async function reach(url: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, init)
-  } catch (cause) {
-    throw new ChaperoneError('not_ready', { detail: `the control plane at ${url} cannot be reached`, cause })
-  }
-}
-
-async function readToken(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')).trim()
-  } catch (cause) {
-    throw new ChaperoneError('not_ready', { detail: `the operator token file ${file} cannot be read`, cause })
-  }
+function given(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
 }

@@ -6,7 +6,7 @@ import { type KubeObject, pathOf, type ResourcePath } from './objects.ts'
 export const FIELD_MANAGER = 'chaperone-operator'
 
 export type Applying = {
-  readonly client: KubeClient
+  readonly client: Pick<KubeClient, 'call'>
   readonly resource: ResourcePath
   readonly apiVersion: string
   readonly kind: string

@@ -19,7 +19,7 @@ export type EventRecorder = {
 }
 
 export type EventRecorderDeps = {
-  readonly client: KubeClient
+  readonly client: Pick<KubeClient, 'call'>
   readonly log: Logger
   /** The process that says so. */
   readonly instance: string

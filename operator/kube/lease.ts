@@ -15,7 +15,7 @@ export type LeaseTiming = {
 export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
 
 export type ElectionDeps = {
-  readonly client: KubeClient
+  readonly client: Pick<KubeClient, 'call'>
   readonly namespace: string
   readonly name: string
   /** Different for every process. */

@@ -18,7 +18,7 @@ const PAGE_TIMEOUT_MS = 60_000
 
 /** All objects, in pages of 500. Rejects when any page fails: half a list is none. */
 export async function listPages<T extends KubeObject>(
-  client: KubeClient,
+  client: Pick<KubeClient, 'call'>,
   { path, labelSelector, fieldSelector }: Selection,
   signal: AbortSignal,
 ): Promise<Listed<T>> {

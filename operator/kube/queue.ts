@@ -22,6 +22,8 @@ export type WorkQueueDeps = {
   readonly log: Logger
   readonly onFailure?: (key: string) => void
   readonly random?: () => number
+  /** The longest wait after failures; default 5 min. */
+  readonly maxMs?: number
 }
 
 const MIN_MS = 5
@@ -29,7 +31,7 @@ const MAX_MS = 5 * 60_000
 const CONCURRENCY = 4
 
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
-  const { work, log, concurrency = CONCURRENCY, onFailure, random = Math.random } = deps
+  const { work, log, concurrency = CONCURRENCY, onFailure, random = Math.random, maxMs = MAX_MS } = deps
   const waiting = new Set<string>()
   const again = new Set<string>()
   const running = new Map<string, Promise<void>>()
@@ -79,7 +81,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
 
   function fail(key: string, error: unknown): void {
     if (isStopped) return
-    const backOff = backOffs.get(key) ?? createBackOff({ minMs: MIN_MS, maxMs: MAX_MS, random })
+    const backOff = backOffs.get(key) ?? createBackOff({ minMs: MIN_MS, maxMs, random })
     backOffs.set(key, backOff)
     const retryMs = Math.max(backOff.next(), retryAfterMs(error) ?? 0)
     log.warn({ key, err: error, retry_ms: Math.round(retryMs) }, 'reconcile failed, trying again')

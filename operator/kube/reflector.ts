@@ -38,7 +38,7 @@ export type ReflectorTiming = {
   readonly maxMs: number
 }
 
-export type ReflectorDeps = {
+export type ReflectorDeps<T extends KubeObject> = {
   readonly client: KubeClient
   /** Name in logs and metrics. */
   readonly resource: string
@@ -49,13 +49,15 @@ export type ReflectorDeps = {
   readonly metrics: ReflectorMetrics
   readonly timing?: ReflectorTiming
   readonly random?: () => number
+  /** Keeps less of each object than the API server sends. */
+  readonly trim?: (object: KubeObject) => T
 }
 
 export const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
 /** A watch that lived so long was healthy: the next failure waits from the beginning again. */
 const HEALTHY_MS = 10_000
 
-export function createReflector<T extends KubeObject>(deps: ReflectorDeps): Reflector<T> {
+export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): Reflector<T> {
   const stopped = new AbortController()
   const synced = Promise.withResolvers<void>()
   const cache = createObjectCache<T>(deps.onChange)
@@ -84,7 +86,7 @@ type State<T extends KubeObject> = {
 type Control = { readonly signal: AbortSignal; readonly synced: () => void }
 
 async function run<T extends KubeObject>(
-  deps: ReflectorDeps,
+  deps: ReflectorDeps<T>,
   state: State<T>,
   control: Control,
 ): Promise<void> {
@@ -101,7 +103,7 @@ async function run<T extends KubeObject>(
 
 /** One list where it is needed, one watch; answers why it ended, null when the API server ended it in order. */
 async function follow<T extends KubeObject>(
-  deps: ReflectorDeps,
+  deps: ReflectorDeps<T>,
   state: State<T>,
   { signal, synced, onEvent }: Control & Watching,
 ): Promise<unknown> {
@@ -121,26 +123,34 @@ async function follow<T extends KubeObject>(
 }
 
 async function relist<T extends KubeObject>(
-  { client, selection, metrics, resource }: ReflectorDeps,
+  { client, selection, metrics, resource, trim = whole }: ReflectorDeps<T>,
   state: State<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { items, resourceVersion } = await listPages<T>(client, selection, signal)
+  const { items, resourceVersion } = await listPages<KubeObject>(client, selection, signal)
   state.version = resourceVersion
   state.heardAt = performance.now()
   state.isSynced = true
   metrics.relisted(resource)
-  state.cache.replace(items)
+  state.cache.replace(items.map(trim))
 }
 
 type Watching = { readonly signal: AbortSignal; readonly onEvent: () => void }
 
 async function watch<T extends KubeObject>(
-  deps: ReflectorDeps,
+  deps: ReflectorDeps<T>,
   state: State<T>,
   { signal, onEvent }: Watching,
 ): Promise<void> {
-  const { client, selection, timing = WATCH_TIMING, random = Math.random, metrics, resource } = deps
+  const {
+    client,
+    selection,
+    timing = WATCH_TIMING,
+    random = Math.random,
+    metrics,
+    resource,
+    trim = whole,
+  } = deps
   metrics.restarted(resource)
   const idle = watchdog(timing.idleMs, signal)
   try {
@@ -152,17 +162,22 @@ async function watch<T extends KubeObject>(
       state.heardAt = performance.now()
       state.version = event.object.metadata.resourceVersion
       onEvent()
-      take(state.cache, event)
+      take(state.cache, event.type, () => trim(event.object as KubeObject))
     }
   } finally {
     idle.stop()
   }
 }
 
-function take<T extends KubeObject>(cache: ObjectCache<T>, { type, object }: WatchEvent): void {
+function take<T extends KubeObject>(cache: ObjectCache<T>, type: WatchEvent['type'], object: () => T): void {
   if (type === 'BOOKMARK') return
-  if (type === 'DELETED') cache.remove(object as unknown as T)
-  else cache.put(object as unknown as T)
+  if (type === 'DELETED') cache.remove(object())
+  else cache.put(object())
+}
+
+/** The API server checked it against the schema of its kind. */
+function whole<T extends KubeObject>(object: KubeObject): T {
+  return object as T
 }
 
 function watchQuery(

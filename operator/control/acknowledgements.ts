@@ -1,0 +1,107 @@
+import type { Logger } from 'pino'
+import type { GatewayProcess, OperatorState } from '../../core/wire/operator.ts'
+import type { DesiredClient } from '../desired-client.ts'
+import { sleep } from '../kube/sleep.ts'
+import type { Replica } from './control-plane-http.ts'
+import { type Replicas, replicaName } from './replicas.ts'
+
+/** What gateways have acknowledged, asked of all replicas of the control plane again and again. */
+export type Acknowledgements = {
+  /** Null before the first answer. */
+  state(): OperatorState | null
+  /** Milliseconds since any replica answered. */
+  staleMs(): number
+  /** Asks once. */
+  look(): Promise<void>
+  /** Asks again and again until the signal is aborted. */
+  follow(): Promise<void>
+}
+
+export type AcknowledgementsDeps = {
+  readonly client: Pick<DesiredClient, 'state'>
+  readonly replicas: Replicas
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** The state reads differently, or replicas answer again after a silence. */
+  readonly onChange: () => void
+  readonly pollMs?: number
+}
+
+const POLL_MS = 1_000
+
+export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgements {
+  const { client, replicas, signal, log, onChange, pollMs = POLL_MS } = deps
+  let state: OperatorState | null = null
+  let answeredAt = performance.now()
+  let text = ''
+
+  async function ask(replica: Replica): Promise<OperatorState | null> {
+    try {
+      return await client.state(replica, signal)
+    } catch (error) {
+      if (!signal.aborted)
+        log.warn({ err: error, replica: replicaName(replica) }, 'gateways of a replica not known')
+      return null
+    }
+  }
+
+  async function look(): Promise<void> {
+    const answers = await Promise.all((await replicas.find()).map(ask))
+    const merged = mergeStates(answers.filter((answer) => answer !== null))
+    if (merged !== null) {
+      state = merged
+      answeredAt = performance.now()
+    }
+    // What only counts on, such as the version, concerns nobody; a silence that begins or ends does.
+    const now = JSON.stringify([state?.kills, state?.processes, merged === null])
+    if (now === text) return
+    text = now
+    onChange()
+  }
+
+  return {
+    state: () => state,
+    staleMs: () => performance.now() - answeredAt,
+    look,
+    async follow() {
+      while (!signal.aborted) {
+        await look()
+        await sleep(pollMs, signal)
+      }
+    },
+  }
+}
+
+/** Replicas know of each other's processes, each a little later; null when none answered. */
+export function mergeStates(states: readonly OperatorState[]): OperatorState | null {
+  const [first] = states
+  if (first === undefined) return null
+  const processes = new Map<string, GatewayProcess>()
+  for (const process of states.flatMap((state) => state.processes)) {
+    const known = processes.get(process.process_id)
+    processes.set(process.process_id, known === undefined ? process : mergeProcess(known, process))
+  }
+  const kills = new Map(
+    states.flatMap((state) => state.kills).map((kill) => [`${kill.source}\n${kill.scope}`, kill]),
+  )
+  return {
+    version: Math.max(...states.map((state) => state.version)),
+    kills: sorted(kills),
+    processes: sorted(processes),
+  }
+}
+
+function mergeProcess(a: GatewayProcess, b: GatewayProcess): GatewayProcess {
+  const covered = Math.max(a.covered_version ?? -1, b.covered_version ?? -1)
+  return {
+    ...a,
+    covered_version: covered < 0 ? null : covered,
+    has_kill_state: a.has_kill_state || b.has_kill_state,
+    rejected: a.rejected ?? b.rejected,
+    conditions: [...new Set([...a.conditions, ...b.conditions])].sort(),
+  }
+}
+
+function sorted<T>(byKey: ReadonlyMap<string, T>): T[] {
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value)
+}

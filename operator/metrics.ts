@@ -1,0 +1,69 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import type { ReflectorMetrics } from './kube/reflector.ts'
+
+/** Read at every scrape. */
+export type OperatorGauges = {
+  /** Resource -> seconds since the API server was heard of about it. */
+  readonly staleness: () => ReadonlyMap<string, number>
+  readonly queueDepth: () => number
+  readonly isLeader: () => boolean
+  /** Seconds since every replica of the control plane was found to hold all stops. */
+  readonly stopsBehindS: () => number
+}
+
+export type OperatorMetrics = ReflectorMetrics & {
+  reconciled(kind: string, result: 'ok' | 'failed'): void
+  statusWritten(kind: string): void
+  leading(): void
+  observe(gauges: OperatorGauges): void
+  scrape(): Promise<string>
+}
+
+/** A registry of its own; labels are kinds and resources, of which there are few. */
+export function createOperatorMetrics(): OperatorMetrics {
+  const registers = [new Registry()] as [Registry]
+  const [registry] = registers
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name: `svc_operator_${name}`, help, labelNames: [...labelNames], registers })
+  const restarts = counter('watch_restarts_total', 'Watches opened', ['resource'])
+  const relists = counter('relists_total', 'Complete lists', ['resource'])
+  const reconciles = counter('reconciles_total', 'Objects looked at', ['kind', 'result'])
+  const writes = counter('status_writes_total', 'Status written', ['kind'])
+  const terms = counter('leader_terms_total', 'Times that this process began to lead', [])
+  return {
+    restarted: (resource) => restarts.inc({ resource }),
+    relisted: (resource) => relists.inc({ resource }),
+    reconciled: (kind, result) => reconciles.inc({ kind, result }),
+    statusWritten: (kind) => writes.inc({ kind }),
+    leading: () => terms.inc(),
+    observe: (gauges) => observe(registry, gauges),
+    scrape: () => registry.metrics(),
+  }
+}
+
+function observe(registry: Registry, gauges: OperatorGauges): void {
+  const registers = [registry]
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      ...{ name: `svc_operator_${name}`, help, registers },
+      collect() {
+        this.set(read())
+      },
+    })
+  new Gauge({
+    name: 'svc_operator_staleness_seconds',
+    help: 'Since the API server was last heard of about a resource',
+    labelNames: ['resource'],
+    registers,
+    collect() {
+      for (const [resource, seconds] of gauges.staleness()) this.set({ resource }, seconds)
+    },
+  })
+  gauge('queue_depth', 'Objects that wait or are worked on', gauges.queueDepth)
+  gauge('is_leader', '1 while this process leads', () => (gauges.isLeader() ? 1 : 0))
+  gauge(
+    'stops_behind_seconds',
+    'Since every replica of the control plane was found to hold all stops',
+    gauges.stopsBehindS,
+  )
+}

@@ -1,0 +1,125 @@
+import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
+import type { DesiredReply } from '../../core/wire/operator.ts'
+import type { Acknowledgements } from '../control/acknowledgements.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import { keyOf } from '../kube/objects.ts'
+import type { Reflector } from '../kube/reflector.ts'
+import { type Credential, resolveCredential } from './credentials.ts'
+import { desiredBody } from './desired-body.ts'
+import type { Finalizer } from './finalizer.ts'
+import type { HandOver } from './hand-over.ts'
+import { type Caches, type OurObject, queueKey, splitQueueKey } from './our-objects.ts'
+import { planStatus } from './plan-status.ts'
+import { countPods, type GovernedPod } from './pods.ts'
+import type { Secrets } from './secrets.ts'
+import type { StatusFacts } from './status-facts.ts'
+import type { StatusWriter } from './status-writer.ts'
+
+export type ControllerDeps = {
+  readonly caches: Caches
+  readonly pods: Pick<Reflector<GovernedPod>, 'list'>
+  readonly handOver: HandOver
+  readonly secrets: Pick<Secrets, 'read'>
+  readonly acknowledgements: Pick<Acknowledgements, 'state' | 'staleMs'>
+  readonly statuses: StatusWriter
+  readonly finalizer: Finalizer
+  readonly events: EventRecorder
+  /** Looks at a key again, now or later. */
+  readonly enqueue: (key: string, afterMs?: number) => void
+}
+
+/** While the control plane is away an object is looked at again so often; it is also when somebody answers again. */
+const RETRY_MS = 5_000
+
+/**
+ * One object: observe it, hand it over, write back what became of it. Looks only at how things are, never at what
+ * happened; doing it again changes nothing.
+ */
+export function createController(deps: ControllerDeps): (key: string) => Promise<void> {
+  return async (key) => {
+    const { kind, namespace, name } = splitQueueKey(key)
+    const object = deps.caches[kind].get(`${namespace}/${name}`) as OurObject | undefined
+    if (object === undefined) return removed(deps, key)
+    if (object.metadata.deletionTimestamp === undefined) return present(deps, kind, object)
+    if (kind !== 'Gateway') return removed(deps, key)
+    const againMs = await deps.finalizer.release(object as OurObject<'Gateway'>, () => removed(deps, key))
+    if (againMs !== null) deps.enqueue(key, againMs)
+  }
+}
+
+async function removed(deps: ControllerDeps, key: string): Promise<void> {
+  await deps.handOver.remove(key)
+  lookAtOthers(deps, key)
+}
+
+async function present(deps: ControllerDeps, kind: ResourceKind, object: OurObject): Promise<void> {
+  const { handOver, statuses, enqueue } = deps
+  const key = queueKey(kind, keyOf(object))
+  if (kind === 'Gateway') await deps.finalizer.ensure(object as OurObject<'Gateway'>)
+  const credential = kind === 'Connector' ? await credentialOf(deps, object as OurObject<'Connector'>) : null
+  const told = await handOver.put(key, desiredBody(kind, object, credential))
+  if (told.failure !== null) enqueue(key, RETRY_MS)
+  if (told.isNew) lookAtOthers(deps, key)
+  const status = statuses.current(kind, object)
+  const shown = status === undefined ? object : { ...object, status }
+  const facts = factsOf(deps, shown, { ...told, credential })
+  await statuses.write(kind, shown, planStatus(kind, shown, facts))
+  if (told.isNew && told.reply?.accepted === false) await tellRefusal(deps, kind, object, told.reply.reasons)
+}
+
+async function tellRefusal(
+  { events }: ControllerDeps,
+  kind: ResourceKind,
+  object: OurObject,
+  reasons: readonly string[],
+): Promise<void> {
+  const target = { ...object, apiVersion: API_VERSION, kind }
+  const note = reasons.join('; ')
+  await events.record(target, { type: 'Warning', reason: 'Refused', action: 'Reconcile', note })
+}
+
+async function credentialOf(
+  { secrets }: ControllerDeps,
+  { spec, metadata: { namespace = '' } }: OurObject<'Connector'>,
+): Promise<Credential> {
+  const ref = spec.credential?.secretRef
+  const reading = ref === undefined ? null : await secrets.read(`${namespace}/${ref.name}`)
+  return resolveCredential(spec, namespace, reading)
+}
+
+function factsOf(
+  { acknowledgements, pods }: ControllerDeps,
+  object: OurObject,
+  told: Pick<StatusFacts, 'reply' | 'failure' | 'credential'>,
+): StatusFacts {
+  return {
+    ...told,
+    state: acknowledgements.state(),
+    staleMs: acknowledgements.staleMs(),
+    pods: countPods(pods.list()).get(keyOf(object)) ?? null,
+    now: `${new Date().toISOString().slice(0, 19)}Z`,
+  }
+}
+
+/**
+ * What names a Gateway, or takes all of its namespace, may be bound differently now; a refused Connector may have waited
+ * for a host. Only what the control plane was told already needs to be asked again.
+ */
+function lookAtOthers({ handOver, enqueue }: ControllerDeps, changed: string): void {
+  const { kind } = splitQueueKey(changed)
+  if (kind !== 'Gateway' && kind !== 'Connector') return
+  for (const [key, { reply }] of handOver.held()) {
+    if (!concerns(changed, key, reply)) continue
+    handOver.forget(key)
+    enqueue(key)
+  }
+}
+
+function concerns(changed: string, key: string, reply: DesiredReply): boolean {
+  const cause = splitQueueKey(changed)
+  const other = splitQueueKey(key)
+  if (key === changed || other.kind === 'Gateway') return false
+  if (cause.kind === 'Connector') return other.kind === 'Connector' && !reply.accepted
+  const isBound = reply.gateways === null || reply.gateways.includes(`${cause.namespace}/${cause.name}`)
+  return isBound || !reply.accepted || other.namespace === cause.namespace
+}

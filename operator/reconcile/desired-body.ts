@@ -1,0 +1,24 @@
+import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
+import type { DesiredBody } from '../../core/wire/operator.ts'
+import { keyOf } from '../kube/objects.ts'
+import type { Credential } from './credentials.ts'
+import type { OurObject } from './our-objects.ts'
+
+/** What the control plane is to hold for one object. Metadata is its name alone: labels change without effect. */
+export function desiredBody(
+  kind: ResourceKind,
+  object: OurObject,
+  credential: Credential | null,
+): DesiredBody {
+  const { metadata, spec } = object
+  const { namespace = '', name, uid, generation = 1 } = metadata
+  const resource = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec }
+  return {
+    uid,
+    generation,
+    source: 'kubernetes',
+    managed_by: `kubernetes ${kind} ${keyOf(object)}`,
+    resource: resource as DesiredBody['resource'],
+    ...(credential === null || credential.value === undefined ? {} : { credential: credential.value }),
+  }
+}

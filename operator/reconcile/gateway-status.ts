@@ -1,0 +1,87 @@
+import type { ConditionReason } from '../../core/crd/conditions.ts'
+import { matchKill } from '../../core/decision/kill-switch.ts'
+import type { GatewayProcess } from '../../core/wire/operator.ts'
+import type { KillEntry } from '../../core/wire/sync.ts'
+import { keyOf } from '../kube/objects.ts'
+import { type Verdict, verdict } from './conditions.ts'
+import type { OurObject } from './our-objects.ts'
+import type { StatusFacts } from './status-facts.ts'
+
+export type GatewayParts = {
+  readonly verdicts: readonly Verdict[]
+  /** `n of m` processes stopped; null while nothing stops this Gateway. */
+  readonly killed: string | null
+}
+
+/** What only the status of a Gateway says. */
+export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts): GatewayParts {
+  const name = keyOf(gateway)
+  const processes = facts.state?.processes.filter((process) => process.gateway === name) ?? []
+  const stop = stopOf(gateway, name, facts.state?.kills ?? [])
+  const stopped = processes.filter((process) => process.has_kill_state).length
+  const killed = stop === null ? null : `${stopped} of ${processes.length}`
+  return {
+    killed,
+    verdicts: [
+      ...(stop === null || killed === null ? [] : [killVerdict(stop, name, killed)]),
+      ...bypassVerdicts(gateway, facts, processes),
+      ...podVerdicts(facts),
+    ],
+  }
+}
+
+/** In force, or demanded by this very object and not heard back yet. */
+function stopOf({ spec }: OurObject<'Gateway'>, name: string, kills: readonly KillEntry[]): KillEntry | null {
+  const own = `manifest:${name}`
+  const concerning = kills.filter(({ source }) => !source.startsWith('manifest:') || source === own)
+  const found = matchKill(concerning, { gateway: name, agent: null, agentId: null, connectors: [] })
+  if (found !== null) return found
+  const narrow = concerning.find(({ source }) => source === own)
+  if (narrow !== undefined) return narrow
+  if (spec.killSwitch?.active !== true) return null
+  const { scopes, reason = '' } = spec.killSwitch
+  return { scope: scopes.join(', '), source: own, reason, since: '' }
+}
+
+function killVerdict({ source, scope, reason }: KillEntry, name: string, killed: string): Verdict {
+  const text = `${killed} gateway processes stopped (${scope}, by ${source}): ${reason}`
+  return verdict('KillSwitchActive', 'True', [killReasonOf(source, name), text])
+}
+
+function killReasonOf(source: string, name: string): ConditionReason<'KillSwitchActive'> {
+  if (source === `manifest:${name}`) return 'Gateway'
+  return source === 'configmap' ? 'Emergency' : 'Elsewhere'
+}
+
+function bypassVerdicts(
+  { spec }: OurObject<'Gateway'>,
+  { pods }: StatusFacts,
+  processes: readonly GatewayProcess[],
+): readonly Verdict[] {
+  const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected'))
+  const detected = `the capture of ${broken.length} of ${processes.length} sidecars does not hold: ${broken
+    .slice(0, 5)
+    .map((process) => process.process_id)
+    .join(', ')}`
+  return [
+    ...possible(spec.interception === 'proxyEnv', pods?.cooperative ?? 0),
+    ...(broken.length === 0 ? [] : [verdict('BypassDetected', 'True', ['CaptureBroken', detected])]),
+  ]
+}
+
+function possible(isProxyEnv: boolean, cooperative: number): readonly Verdict[] {
+  if (isProxyEnv) {
+    const text =
+      'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
+    return [verdict('BypassPossible', 'True', ['Cooperative', text])]
+  }
+  if (cooperative === 0) return []
+  const text = `${cooperative} pods were injected while spec.interception was proxyEnv; restart them`
+  return [verdict('BypassPossible', 'True', ['PodsCooperative', text])]
+}
+
+function podVerdicts({ pods }: StatusFacts): readonly Verdict[] {
+  if (pods === null || pods.ready === pods.injected) return []
+  const text = `the sidecars of ${pods.injected - pods.ready} of ${pods.injected} governed pods are not ready`
+  return [verdict('Degraded', 'True', ['PodsNotReady', text])]
+}

@@ -1,0 +1,166 @@
+import type { Logger } from 'pino'
+import { createAcknowledgements } from '../control/acknowledgements.ts'
+import type { Replicas } from '../control/replicas.ts'
+import type { DesiredClient } from '../desired-client.ts'
+import { boundTo } from '../kube/bound-client.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { createEventRecorder } from '../kube/events.ts'
+import { keyOf } from '../kube/objects.ts'
+import { createWorkQueue, type WorkQueue } from '../kube/queue.ts'
+import type { Reflector } from '../kube/reflector.ts'
+import { sleep } from '../kube/sleep.ts'
+import type { OperatorMetrics } from '../metrics.ts'
+import { createController } from './controller.ts'
+import { createFinalizer } from './finalizer.ts'
+import { createHandOver } from './hand-over.ts'
+import { type Caches, KINDS, queueKey, splitQueueKey } from './our-objects.ts'
+import type { GovernedPod } from './pods.ts'
+import { createSecrets } from './secrets.ts'
+import { createStatusWriter } from './status-writer.ts'
+import { sweep } from './sweep.ts'
+
+export type LeaderDeps = {
+  readonly client: KubeClient
+  readonly desired: DesiredClient
+  readonly replicas: Replicas
+  readonly caches: Caches
+  readonly pods: Reflector<GovernedPod>
+  readonly metrics: OperatorMetrics
+  readonly log: Logger
+  readonly instance: string
+  readonly namespace: string
+  readonly timing?: LeaderTiming
+}
+
+export type LeaderTiming = { readonly sweepMs: number; readonly secretsMs: number; readonly stateMs: number }
+
+const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 }
+const CONCURRENCY = 8
+
+/** What one of the replicas does at a time: everything that writes to the cluster. */
+export type Leader = {
+  /** Works until the signal is aborted; then nothing of it is under way any more. */
+  lead(signal: AbortSignal): Promise<void>
+  /** The copy of one kind changed; heard only while leading. */
+  changed(key: string): void
+  /** Governed pods came, went, or became ready. */
+  podsChanged(): void
+  depth(): number
+}
+
+export function createLeader(deps: LeaderDeps): Leader {
+  const { caches, log } = deps
+  let queue: WorkQueue | null = null
+
+  function lookAtAll(): void {
+    for (const kind of KINDS)
+      for (const object of caches[kind].list()) queue?.add(queueKey(kind, keyOf(object)))
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    deps.metrics.leading()
+    const synced = Promise.all([...KINDS.map((kind) => caches[kind].synced), deps.pods.synced])
+    if (!(await untilAborted(synced, signal))) return
+    const term = createTerm(deps, signal, { enqueue, lookAtAll })
+    // What gateways hold already must not look like news.
+    await term.acknowledgements.look()
+    queue = createWorkQueue({ work: term.work, log, concurrency: CONCURRENCY })
+    lookAtAll()
+    await Promise.all([term.acknowledgements.follow(), term.secrets.follow(), term.sweepAgain()])
+    const ended = queue
+    queue = null
+    await ended.stop()
+  }
+
+  function enqueue(key: string, afterMs = 0): void {
+    if (afterMs === 0) queue?.add(key)
+    else queue?.addAfter(key, afterMs)
+  }
+
+  return {
+    lead,
+    changed: (key) => queue?.add(key),
+    podsChanged() {
+      for (const gateway of caches.Gateway.list()) queue?.add(queueKey('Gateway', keyOf(gateway)))
+    },
+    depth: () => queue?.depth() ?? 0,
+  }
+}
+
+type Looking = { readonly enqueue: (key: string, afterMs?: number) => void; readonly lookAtAll: () => void }
+
+/** Everything that lives as long as one term. */
+function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll }: Looking) {
+  const { desired, replicas, caches, pods, metrics, log, instance, namespace, timing = TIMING } = deps
+  const client = boundTo(deps.client, signal)
+  const handOver = createHandOver(desired, signal)
+  const events = createEventRecorder({ client, log, instance, fallbackNamespace: namespace })
+  const acknowledgements = createAcknowledgements({
+    ...{ client: desired, replicas, signal, log, onChange: lookAtAll },
+    pollMs: timing.stateMs,
+  })
+  const secrets = createSecrets({
+    ...{ client, signal, log, pollMs: timing.secretsMs },
+    named: () => secretsOf(caches),
+    onChange: (secret) => connectorsOf(caches, secret).map((key) => enqueue(key)),
+  })
+  const finalizer = createFinalizer({
+    client,
+    onGivenUp: (gateway) => {
+      log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was away')
+    },
+  })
+  const statuses = createStatusWriter({ client, onWrite: metrics.statusWritten })
+  const controller = createController({
+    ...{ caches, pods, handOver, secrets, acknowledgements, statuses, finalizer, events, enqueue },
+  })
+  return {
+    acknowledgements,
+    secrets,
+    async work(key: string): Promise<void> {
+      const { kind } = splitQueueKey(key)
+      try {
+        await controller(key)
+        metrics.reconciled(kind, 'ok')
+      } catch (error) {
+        // Its successor does it.
+        if (signal.aborted) return
+        metrics.reconciled(kind, 'failed')
+        throw error
+      }
+    },
+    async sweepAgain(): Promise<void> {
+      while (!signal.aborted) {
+        await sweep({ client, desired, caches, handOver, enqueue, signal, log }).catch((error: unknown) => {
+          if (!signal.aborted) log.warn({ err: error }, 'control plane not swept, trying again')
+        })
+        await sleep(timing.sweepMs, signal)
+      }
+    },
+  }
+}
+
+function secretsOf(caches: Caches): ReadonlySet<string> {
+  return new Set(
+    caches.Connector.list().flatMap(({ metadata, spec }) =>
+      spec.credential === undefined ? [] : [`${metadata.namespace}/${spec.credential.secretRef.name}`],
+    ),
+  )
+}
+
+function connectorsOf(caches: Caches, secret: string): readonly string[] {
+  return caches.Connector.list()
+    .filter(({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret)
+    .map((connector) => queueKey('Connector', keyOf(connector)))
+}
+
+/** False when the signal was aborted first. */
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const aborted = Promise.withResolvers<void>()
+  const stop = () => aborted.resolve()
+  if (signal.aborted) return false
+  signal.addEventListener('abort', stop, { once: true })
+  await Promise.race([work, aborted.promise])
+  signal.removeEventListener('abort', stop)
+  return !signal.aborted
+}
