@@ -58,6 +58,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./policy.ts')).policy,
   },
   {
+    name: 'inject',
+    summary: 'pods as the injector of a cluster would make them',
+    load: async () => (await import('./inject.ts')).inject,
+  },
+  {
     name: 'catalogue',
     summary: 'the actions that are known by name',
     load: async () => (await import('./catalogue.ts')).catalogue,

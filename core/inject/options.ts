@@ -19,6 +19,9 @@ export type SidecarImages = {
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
 }
 
+/** Where the released image has it. Signal 1 would open the runtime's inspector on the agent's own loopback. */
+export const DEFAULT_PROXY_COMMAND: readonly string[] = ['node', '--disable-sigusr1', '/app/bin/sidecar.js']
+
 export type InjectOptions = {
   /** The pod's namespace: its own metadata may not say it yet. */
   readonly namespace: string

@@ -113,7 +113,12 @@ const Metadata = z.looseObject({
   ownerReferences: z.array(Owner).optional(),
 })
 
-export const PodSchema = z.looseObject({ metadata: Metadata.default({}), spec: Spec })
+export const PodSchema = z.looseObject({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  metadata: Metadata.default({}),
+  spec: Spec,
+})
 
 export type Pod = z.infer<typeof PodSchema>
 export type Container = z.infer<typeof Container>
