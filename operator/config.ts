@@ -42,19 +42,16 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** The operator's settings from its environment. Throws `validation` naming the variable. */
 export function readConfig(env: Env): OperatorConfig {
-  const common: Common = {
-    controlPlaneUrl: httpUrl(
-      required(env, 'CONTROL_PLANE_URL', 'the address of the control plane'),
-      'CONTROL_PLANE_URL',
-    ),
+  const manifestsDir = optional(env, 'MANIFESTS_DIR')
+  const place = manifestsDir === null ? clusterConfig(env) : ({ mode: 'folder', manifestsDir } as const)
+  const url = required(env, 'CONTROL_PLANE_URL', 'the address of the control plane')
+  return {
+    ...place,
+    controlPlaneUrl: httpUrl(url, 'CONTROL_PLANE_URL'),
     operatorTokenFile: required(env, 'OPERATOR_TOKEN_FILE', 'the file that holds the operator token'),
     controlPlaneCaFile: optional(env, 'CONTROL_PLANE_CA_FILE'),
     logLevel: optional(env, 'LOG_LEVEL') ?? 'info',
   }
-  const manifestsDir = optional(env, 'MANIFESTS_DIR')
-  return manifestsDir === null
-    ? { ...common, ...clusterConfig(env) }
-    : { ...common, mode: 'folder', manifestsDir }
 }
 
 function clusterConfig(env: Env): Omit<ClusterConfig, keyof Common> {

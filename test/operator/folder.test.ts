@@ -228,5 +228,8 @@ test('ends when its parent goes, and says what is missing when it cannot start',
   expect(await watcher.stop()).toBe(0)
   const child = fork(MAIN, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const message = await new Promise((resolve) => child.once('message', resolve))
-  expect(message).toMatchObject({ type: 'fatal', message: expect.stringMatching(/MANIFESTS_DIR is not set/) })
+  expect(message).toMatchObject({
+    type: 'fatal',
+    message: expect.stringMatching(/POD_NAMESPACE is not set.*MANIFESTS_DIR/),
+  })
 })

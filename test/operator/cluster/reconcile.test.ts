@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ClusterOperator } from '../../../operator/cluster-operator.ts'
+import { eventually } from '../../support/eventually.ts'
+import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
+import {
+  type ClusterWorld,
+  conditions,
+  runGateway,
+  startClusterWorld,
+  statusOf,
+  untilConditions,
+} from './world.ts'
+
+const RULE = { connectorType: 'codehost', actionPattern: 'codehost.pr.*', decision: 'allow' }
+const SECRETS = { base: '/api/v1', plural: 'secrets' }
+
+describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUBE_ASSETS_HINT})`, () => {
+  let world: ClusterWorld
+  let operator: ClusterOperator
+  beforeAll(async () => {
+    world = await startClusterWorld()
+    for (const name of ['team', 'tenant']) await world.cluster.namespace(name)
+    operator = await world.operator()
+  })
+  afterAll(async () => world?.[Symbol.asyncDispose]())
+
+  const secret = (name: string, token: string) => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name } },
+    data: { token: Buffer.from(token).toString('base64') },
+  })
+  const credentials = async (): Promise<unknown[]> => {
+    const { rows } = await world.replica.db.query<{ name: string; credential: unknown }>(
+      'select name, credential from connectors order by name',
+    )
+    return rows
+  }
+  const desired = async (path: string) =>
+    (await world.replica.operator('GET', `/api/operator/desired/${path}`)).body
+
+  test('hands all four kinds over and says in their status what became of them', async () => {
+    const { cluster } = world
+    await cluster.createRaw(SECRETS, 'team', secret('codehost', 'ghp_one'))
+    await cluster.create('Gateway', 'team', 'prod', {})
+    await cluster.create('Connector', 'team', 'codehost', {
+      type: 'codehost',
+      credential: { secretRef: { name: 'codehost' } },
+    })
+    await cluster.create('Permission', 'team', 'prs', { gateway: 'prod', rules: [RULE] })
+    await cluster.create('Policy', 'team', 'careful', {
+      rules: [
+        { name: 'no-deletes', conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' },
+      ],
+      tests: [
+        {
+          name: 'deleting is denied',
+          action: { type: 'codehost.repo.delete', resource: { provider: 'codehost' } },
+          expect: { outcome: 'deny' },
+        },
+      ],
+    })
+    const all = [
+      'Accepted=True/Accepted',
+      'Programmed=True/NoGateways',
+      'Ready=True/Ready',
+      'ResolvedRefs=True/ResolvedRefs',
+    ]
+    const gateway = await untilConditions(cluster, ['Gateway', 'team', 'prod'], all)
+    expect(statusOf(gateway)).toMatchObject({ observedGeneration: 1, pods: '0/0', programmed: '0 of 0' })
+    const connector = await untilConditions(cluster, ['Connector', 'team', 'codehost'], all)
+    expect(statusOf(connector)['domains']).toContain('api.github.com')
+    const permission = await untilConditions(cluster, ['Permission', 'team', 'prs'], all)
+    expect(statusOf(permission)['rules']).toBe(1)
+    const policy = await untilConditions(cluster, ['Policy', 'team', 'careful'], all)
+    expect(statusOf(policy)['tests']).toBe('1 of 1')
+    expect(await desired('Permission/team/prs')).toMatchObject({ accepted: true, gateways: ['team/prod'] })
+  })
+
+  test('counts the gateway processes that acknowledged: n of n, and fewer while one has not', async () => {
+    const { cluster, replica } = world
+    const enrolled = await replica.enrol('team/prod')
+    const first = await runGateway(replica, enrolled, 'proc_first')
+    const acknowledged = ['Programmed=True/Programmed', 'Ready=True/Ready']
+    const gateway = await untilConditions(cluster, ['Gateway', 'team', 'prod'], acknowledged)
+    expect(statusOf(gateway)).toMatchObject({ programmed: '1 of 1', processes: 1 })
+    const { openStream } = await import('../../controlplane/sync/harness.ts')
+    const silent = await openStream(replica, enrolled, { processId: 'proc_silent' })
+    const pending = ['Programmed=False/Pending', 'Ready=False/NotProgrammed']
+    expect(
+      statusOf(await untilConditions(cluster, ['Permission', 'team', 'prs'], pending))['programmed'],
+    ).toBe('1 of 2')
+    silent.close()
+    await untilConditions(cluster, ['Permission', 'team', 'prs'], acknowledged)
+    await first.close()
+  })
+
+  test('has nothing to write once everything is said', async () => {
+    await eventually('the status of all settles', async () => {
+      const before = await world.writes()
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      return (await world.writes()).length === before.length ? true : null
+    })
+    const before = await world.writes()
+    expect(before.length).toBeGreaterThan(3)
+    // Several sweeps, polls and a second operator that takes over and looks at everything anew.
+    await operator[Symbol.asyncDispose]()
+    operator = await world.operator()
+    await eventually('the second one leads', () => (operator.isLeader() ? true : null))
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect((await world.writes()).slice(before.length)).toEqual([])
+  })
+
+  test('brings a changed Secret to the control plane within five seconds', async () => {
+    const before = JSON.stringify(await credentials())
+    const startedAt = performance.now()
+    await world.cluster.patch('Secret', 'team', 'codehost', { data: secret('x', 'ghp_two').data })
+    await eventually('the credential changed', async () =>
+      JSON.stringify(await credentials()) === before ? null : true,
+    )
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+
+  test('says which Secret or key is missing, and that requests are refused until it is there', async () => {
+    const { cluster } = world
+    await cluster.create('Connector', 'team', 'payments', {
+      type: 'payments',
+      credential: { secretRef: { name: 'pay', key: 'api' } },
+    })
+    const place = ['Connector', 'team', 'payments'] as const
+    await untilConditions(cluster, place, [
+      'ResolvedRefs=False/SecretNotFound',
+      'Ready=False/RefsNotResolved',
+    ])
+    await cluster.createRaw(SECRETS, 'team', secret('pay', 'x'))
+    await untilConditions(cluster, place, ['ResolvedRefs=False/SecretKeyNotFound'])
+    await cluster.patch('Secret', 'team', 'pay', { data: { api: Buffer.from('sk').toString('base64') } })
+    await untilConditions(cluster, place, ['ResolvedRefs=True/ResolvedRefs', 'Ready=True/Ready'])
+  })
+
+  test('never looks for a Secret in another namespace', async () => {
+    const { cluster } = world
+    await cluster.createRaw(SECRETS, 'tenant', secret('theirs', 'stolen'))
+    const named = cluster.create('Connector', 'team', 'thief', {
+      type: 'chat',
+      credential: { secretRef: { name: 'tenant/theirs' } },
+    })
+    await expect(named).rejects.toThrow('spec.credential.secretRef.name')
+    await cluster.create('Connector', 'team', 'thief', {
+      type: 'chat',
+      credential: { secretRef: { name: 'theirs' } },
+    })
+    await untilConditions(cluster, ['Connector', 'team', 'thief'], ['ResolvedRefs=False/SecretNotFound'])
+    expect(await credentials()).toContainEqual({ name: 'team/thief', credential: null })
+  })
+
+  test("gives a tenant's Permission no effect on a foreign Gateway until that admits its namespace", async () => {
+    const { cluster, replica } = world
+    await cluster.create('Permission', 'tenant', 'grab', { gateway: 'prod', rules: [RULE] })
+    const place = ['Permission', 'tenant', 'grab'] as const
+    const refused = await untilConditions(cluster, place, [
+      'ResolvedRefs=False/NamespaceNotAllowed',
+      'Accepted=False/RefsNotResolved',
+      'Ready=False/RefsNotResolved',
+    ])
+    expect(statusOf(refused).conditions?.[0]?.message).toContain('spec.allowedNamespaces.permissions')
+    const rows = async () =>
+      (await replica.db.query("select id from permissions where owner = 'Permission/tenant/grab'")).rowCount
+    expect(await rows()).toBe(0)
+    await cluster.patch('Gateway', 'team', 'prod', {
+      spec: { allowedNamespaces: { permissions: ['tenant'] } },
+    })
+    await untilConditions(cluster, place, ['ResolvedRefs=True/ResolvedRefs', 'Accepted=True/Accepted'])
+    expect(await rows()).toBe(1)
+    await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
+    await untilConditions(cluster, place, ['ResolvedRefs=False/NamespaceNotAllowed'])
+    expect(await rows()).toBe(0)
+  })
+
+  test('says which tests of a Policy fail, and keeps the version in force whose tests passed', async () => {
+    const { cluster } = world
+    const place = ['Policy', 'team', 'careful'] as const
+    await cluster.patch('Policy', 'team', 'careful', {
+      spec: { rules: [{ name: 'no-deletes', conditions: ['false'], decision: 'deny' }] },
+    })
+    const failing = await untilConditions(cluster, place, [
+      'Accepted=False/TestsFailed',
+      'Ready=False/NotAccepted',
+    ])
+    expect(statusOf(failing)).toMatchObject({ tests: '0 of 1', observedGeneration: 2 })
+  })
+
+  test('removes what is deleted, also while nobody was leading', async () => {
+    const { cluster, replica } = world
+    await cluster.remove('Permission', 'team', 'prs')
+    await eventually('the Permission is gone', async () =>
+      (await replica.operator('GET', '/api/operator/desired/Permission/team/prs')).status === 404
+        ? true
+        : null,
+    )
+    await operator[Symbol.asyncDispose]()
+    await cluster.remove('Policy', 'team', 'careful')
+    operator = await world.operator()
+    await eventually('the Policy is gone', async () =>
+      (await replica.operator('GET', '/api/operator/desired/Policy/team/careful')).status === 404
+        ? true
+        : null,
+    )
+    expect(conditions(await cluster.get('Gateway', 'team', 'prod'))).toContain('Accepted=True/Accepted')
+  })
+})

@@ -1,0 +1,164 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import {
+  type ClusterOperator,
+  type ClusterTiming,
+  createClusterOperator,
+} from '../../../operator/cluster-operator.ts'
+import type { ClusterConfig } from '../../../operator/config.ts'
+import {
+  type World as ControlPlaneWorld,
+  type Enrolled,
+  OPERATOR_TOKEN,
+  openStream,
+  type Replica,
+  startWorld,
+} from '../../controlplane/sync/harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type KubeApiServer, startKubeApiServer } from '../../support/kube-api-server.ts'
+import { type Any, type Cluster, openCluster } from '../kube/cluster.ts'
+
+export const SYSTEM = 'chaperone-system'
+
+/** A real API server, a real control plane on a real database, and operators between them. */
+export type ClusterWorld = AsyncDisposable & {
+  readonly server: KubeApiServer
+  readonly cluster: Cluster
+  readonly control: ControlPlaneWorld
+  readonly replica: Replica
+  operator(options?: OperatorOptions): Promise<ClusterOperator>
+  /** Writes of the operator that the API server has seen, as `verb resource/subresource namespace/name`. */
+  writes(): Promise<string[]>
+}
+
+export type OperatorOptions = {
+  readonly timing?: ClusterTiming
+  readonly controlPlaneUrl?: string
+  readonly peers?: readonly string[]
+  readonly kubeconfig?: string
+}
+
+/** As quick as a test wants it; nothing else is different. */
+const QUICK: ClusterTiming = {
+  lease: { durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 },
+  leader: { sweepMs: 1_000, secretsMs: 300, stateMs: 100 },
+}
+
+export async function startClusterWorld(options: { withControllers?: boolean } = {}): Promise<ClusterWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'chaperone-operator-'))
+  const [server, control] = await Promise.all([startKubeApiServer(options), startWorld()])
+  const replica = await control.replica()
+  const cluster = openCluster(server)
+  await cluster.installCrds()
+  await cluster.namespace(SYSTEM)
+  await writeFile(join(folder, 'token'), OPERATOR_TOKEN)
+  const operators: ClusterOperator[] = []
+  return {
+    server,
+    cluster,
+    control,
+    replica,
+    async operator({ timing = QUICK, controlPlaneUrl = replica.url, peers = [], kubeconfig } = {}) {
+      const config: ClusterConfig = {
+        ...{ mode: 'cluster', namespace: SYSTEM, podName: 'operator', leaseName: 'chaperone-operator' },
+        ...{ controlPlaneUrl, peers, peersHost: null, controlPlaneCaFile: null, logLevel: 'silent' },
+        ...{ operatorTokenFile: join(folder, 'token'), emergencyName: 'chaperone-emergency' },
+        ...{ healthHost: '127.0.0.1', healthPort: 0, kubeconfig: kubeconfig ?? server.kubeconfigPath },
+      }
+      const log = pino({ level: process.env.TEST_LOG ?? 'silent' }, pino.destination({ dest: 2, sync: true }))
+      const operator = await createClusterOperator({ config, log, timing })
+      operators.push(operator)
+      await operator.synced
+      return operator
+    },
+    async writes() {
+      const lines = (await readFile(server.auditLogPath, 'utf8')).split('\n').filter((line) => line !== '')
+      return lines
+        .map((line) => JSON.parse(line) as AuditEvent)
+        .filter((event) => event.requestURI.includes('fieldManager=chaperone-operator'))
+        .map(
+          ({ verb, objectRef: { resource, subresource, namespace, name } }) =>
+            `${verb} ${[resource, subresource].filter(Boolean).join('/')} ${namespace}/${name}`,
+        )
+    },
+    async [Symbol.asyncDispose]() {
+      for (const operator of operators) await operator[Symbol.asyncDispose]()
+      cluster[Symbol.dispose]()
+      await control.stop()
+      await server[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type AuditEvent = {
+  readonly verb: string
+  readonly requestURI: string
+  readonly objectRef: { resource: string; subresource?: string; namespace?: string; name?: string }
+}
+
+type Status = {
+  readonly observedGeneration?: number
+  readonly conditions?: ReadonlyArray<{ type: string; status: string; reason: string; message: string }>
+  readonly [key: string]: unknown
+}
+
+export function statusOf(object: Any): Status {
+  return (object['status'] ?? {}) as Status
+}
+
+/** `Type=Status/Reason` of every condition. */
+export function conditions(object: Any): string[] {
+  return (statusOf(object).conditions ?? [])
+    .map((each) => `${each.type}=${each.status}/${each.reason}`)
+    .sort()
+}
+
+/** Waits until the object's conditions contain all of `wanted`; the failure shows what they were last. */
+export async function untilConditions(
+  cluster: Cluster,
+  [kind, namespace, name]: readonly ['Gateway' | 'Connector' | 'Permission' | 'Policy', string, string],
+  wanted: readonly string[],
+  timeoutMs = 15_000,
+): Promise<Any> {
+  let last: Any | null = null
+  const probe = async () => {
+    last = await cluster.get(kind, namespace, name)
+    const are = conditions(last)
+    return wanted.every((each) => are.includes(each)) ? last : null
+  }
+  return eventually(`${kind} ${namespace}/${name} is ${wanted.join(', ')}`, probe, timeoutMs).catch(
+    (error: unknown) => {
+      throw new Error(`${String(error)}; was ${JSON.stringify(last?.['status'])}`)
+    },
+  )
+}
+
+/** A gateway process that takes whatever it is sent. */
+export async function runGateway(replica: Replica, of: Enrolled, processId: string) {
+  const stream = await openStream(replica, of, { processId, acks: true })
+  let isOpen = true
+  const ack = async () => {
+    let applied = -1
+    while (isOpen) {
+      const newest = stream.messages.filter((message) => message.type === 'manifest').at(-1)
+      if (newest !== undefined && newest.version > applied) {
+        applied = newest.version
+        const body = { version: applied, applied_at: new Date().toISOString() }
+        await replica.gateway(of, 'POST', '/api/gateway/ack', body, processId)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const acking = ack()
+  return {
+    stream,
+    async close() {
+      isOpen = false
+      await acking
+      stream.close()
+    },
+  }
+}
