@@ -8,8 +8,8 @@ export const AdmissionRequest = z.looseObject({
   operation: z.enum(['CREATE', 'UPDATE', 'DELETE', 'CONNECT']),
   namespace: z.string().default(''),
   name: z.string().optional(),
-  object: z.unknown(),
-  oldObject: z.unknown(),
+  object: z.unknown().optional(),
+  oldObject: z.unknown().optional(),
   dryRun: z.boolean().default(false),
 })
 export type AdmissionRequest = z.infer<typeof AdmissionRequest>

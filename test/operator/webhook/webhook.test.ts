@@ -1,12 +1,18 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inject } from '../../../core/inject/inject.ts'
 import { jsonPatch } from '../../../core/inject/json-patch.ts'
 import { PodSchema } from '../../../core/inject/pod.ts'
 import { applyGuard } from '../../../operator/guard/apply-guard.ts'
 import { guardObjects } from '../../../operator/guard/policies.ts'
+import { publishControlPlaneTrust } from '../../../operator/inject/control-plane-trust.ts'
 import type { KubeClient } from '../../../operator/kube/client.ts'
 import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
 import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
+import { issueLeaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
 import type { RefusedOwner, ReviewDeps } from '../../../operator/webhook/review-pod.ts'
 import { openWebhookServer, type WebhookServer } from '../../../operator/webhook/server.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -106,6 +112,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
   })
 
   const SPEC = { containers: [{ name: 'agent', image: 'node:24' }] }
+  const WITH_INIT = { ...SPEC, initContainers: [{ name: 'own', image: 'busybox' }] }
   const annotated = (spec: object = {}, metadata: object = {}) => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -211,11 +218,105 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     })
   })
 
+  describe('another webhook that puts its container before ours', () => {
+    const meddle = async (reinvocationPolicy: string, isStubborn: boolean) => {
+      const authority = makeAuthority(Date.now())
+      const leaf = issueLeaf(authority, ['127.0.0.1'], Date.now())
+      const meddler = createServer({ cert: leaf.certPem, key: leaf.keyPem }, async (question, answer) => {
+        const { request } = JSON.parse(await text(question)) as {
+          request: { uid: string; object: StoredPod }
+        }
+        const inits = request.object.spec.initContainers ?? []
+        const at = inits.findIndex(({ name }) => name === 'meddler')
+        const value = { name: 'meddler', image: 'mesh' }
+        const add = { op: 'add', path: '/spec/initContainers/0', value }
+        const remove = { op: 'remove', path: `/spec/initContainers/${at}` }
+        const patch = at === -1 ? [add] : isStubborn && at > 0 ? [remove, add] : []
+        const response = {
+          uid: request.uid,
+          allowed: true,
+          patchType: 'JSONPatch',
+          patch: Buffer.from(JSON.stringify(patch)).toString('base64'),
+        }
+        answer.setHeader('content-type', 'application/json')
+        answer.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }))
+      }).listen(0, '127.0.0.1')
+      await once(meddler, 'listening')
+      const { port } = meddler.address() as AddressInfo
+      const path = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+      const webhook = {
+        name: 'zz.meddler.example',
+        clientConfig: {
+          url: `https://127.0.0.1:${port}/`,
+          caBundle: Buffer.from(authority.certPem).toString('base64'),
+        },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        reinvocationPolicy,
+        objectSelector: { matchLabels: { meddle: 'yes' } },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+      }
+      const metadata = { name: 'zz-meddler' }
+      const body = {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingWebhookConfiguration',
+        metadata,
+        webhooks: [webhook],
+      }
+      await client.call({ method: 'POST', path, body })
+      return {
+        async [Symbol.asyncDispose]() {
+          await client.call({ method: 'DELETE', path: `${path}/zz-meddler` })
+          meddler.closeAllConnections()
+          await once(meddler.close(), 'close')
+        },
+      }
+    }
+    const labelled = (name: string) => annotated({}, { name, labels: { meddle: 'yes' } })
+    /** Until the API server asks it: pods that nobody governs show that. */
+    const untilMeddling = () =>
+      eventually('the other webhook is asked', async () => {
+        const free = { metadata: { generateName: 'm-', labels: { meddle: 'yes' } }, spec: WITH_INIT }
+        const stored = await client.call<StoredPod>(createPod('team', free, { dryRun: 'All' }))
+        return stored.spec.initContainers?.[0]?.name === 'meddler' ? true : null
+      })
+
+    it('finds it behind ours in the end, because we are asked again', async () => {
+      await using _ = await meddle('Never', false)
+      await untilMeddling()
+      const stored = await post('team', labelled('meddled'))
+      expect(stored.spec.initContainers?.map(({ name }) => name)).toEqual([
+        'chaperone-rules',
+        'chaperone-proxy',
+        'meddler',
+      ])
+    })
+
+    it('gets no pod at all when it insists', async () => {
+      await using _ = await meddle('IfNeeded', true)
+      await untilMeddling()
+      const says = await refusalOf(client, createPod('team', labelled('insisted')))
+      expect(says).toContain('ValidatingAdmissionPolicy')
+      expect(says).toContain('spec.initContainers')
+    })
+  })
+
   describe('the certificates', () => {
     it('can be replaced while the API server calls', async () => {
       await certificates.refresh()
       await post('team', annotated({}, { name: 'after-refresh' }))
     })
+  })
+
+  it('puts the authorities of the control plane where pods find them, and forgives a namespace that is not there', async () => {
+    const path = '/api/v1/namespaces/chaperone-system/configmaps/chaperone-control-plane-ca'
+    await publishControlPlaneTrust(client, 'chaperone-system', 'PEM')
+    await publishControlPlaneTrust(client, 'nowhere', 'PEM')
+    const first = await client.call<{ data: object; metadata: object }>({ method: 'GET', path })
+    expect(first.data).toEqual({ 'ca.crt': 'PEM' })
+    await publishControlPlaneTrust(client, 'chaperone-system', 'PEM')
+    expect(await client.call({ method: 'GET', path })).toEqual(first)
   })
 
   it('goes with a guard whose expressions fit the types of Kubernetes', async () => {

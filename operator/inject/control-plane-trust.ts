@@ -1,0 +1,42 @@
+import { VOLUMES } from '../../core/capture/pod-contract.ts'
+import type { InjectGateway } from '../../core/inject/options.ts'
+import { FIELD_MANAGER } from '../kube/apply.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { hasCode } from '../kube/kube-failure.ts'
+import { pathOf, RESOURCES } from '../kube/objects.ts'
+
+/** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they invite. */
+export function governedNamespaces(gateways: readonly InjectGateway[]): ReadonlySet<string> {
+  return new Set(
+    gateways.flatMap(({ namespace, spec }) => [namespace, ...(spec.allowedNamespaces?.agents ?? [])]),
+  )
+}
+
+/**
+ * Puts the authorities (PEM) that sidecars trust for the control plane into a namespace, where their volume finds them.
+ * The same again changes nothing; a namespace that is not there, or is going, is left alone.
+ */
+export async function publishControlPlaneTrust(
+  client: KubeClient,
+  namespace: string,
+  authoritiesPem: string,
+): Promise<void> {
+  const { name, file } = VOLUMES.controlPlane
+  try {
+    await client.call({
+      method: 'PATCH',
+      path: pathOf(RESOURCES.ConfigMap, namespace, name),
+      query: { fieldManager: FIELD_MANAGER, force: true },
+      contentType: 'application/apply-patch+yaml',
+      body: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name, namespace, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+        data: { [file]: authoritiesPem },
+      },
+    })
+  } catch (error) {
+    // An invitation may come before the namespace; one that ends takes its ConfigMaps along.
+    if (!hasCode(error, 'not_found') && !hasCode(error, 'forbidden')) throw error
+  }
+}

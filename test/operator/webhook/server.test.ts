@@ -1,0 +1,140 @@
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { issueLeaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
+import { openWebhookServer, type WebhookDeps } from '../../../operator/webhook/server.ts'
+import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
+
+const AUTHORITY = makeAuthority(Date.now())
+const leaf = () => issueLeaf(AUTHORITY, ['127.0.0.1'], Date.now())
+const POD = {
+  metadata: { name: 'agent', annotations: { 'chaperone.dev/gateway': 'main' } },
+  spec: { containers: [{ name: 'agent', image: 'node:24' }] },
+}
+
+async function open(more: Partial<WebhookDeps> = {}) {
+  const outcomes: string[] = []
+  const failures: unknown[] = []
+  const server = await openWebhookServer({
+    gateways: gatewayLookup(),
+    namespaceLabels: () => ({}),
+    settings: INJECT_OPTIONS,
+    uids: { fresh: () => 1_950_000_000, isIssued: () => false },
+    onRefused: () => undefined,
+    host: '127.0.0.1',
+    port: 0,
+    leaf: leaf(),
+    isReady: () => true,
+    onReview: (outcome) => outcomes.push(outcome),
+    onFailure: (error) => failures.push(error),
+    ...more,
+  })
+  const ask = (path: string, body: unknown, method = 'POST') =>
+    new Promise<{ status: number; body: Answer; peer: string }>((resolve, reject) => {
+      const asked = request(
+        { port: server.port, host: '127.0.0.1', path, method, ca: AUTHORITY.certPem, agent: false },
+        async (response) => {
+          const { serialNumber } = (response.socket as import('node:tls').TLSSocket).getPeerCertificate()
+          resolve({
+            status: response.statusCode ?? 0,
+            body: JSON.parse(await text(response)) as Answer,
+            peer: serialNumber,
+          })
+        },
+      )
+      asked.on('error', reject)
+      asked.end(typeof body === 'string' ? body : JSON.stringify(body))
+    })
+  return { server, ask, outcomes, failures, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+type Answer = {
+  response?: { uid: string; allowed: boolean; patch?: string; status?: { code: number; message: string } }
+  error?: string
+}
+
+function review(object: unknown, more: object = {}) {
+  const resource = { group: '', version: 'v1', resource: 'pods' }
+  const asked = { uid: 'r-1', resource, operation: 'CREATE', namespace: 'team', object, ...more }
+  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: asked }
+}
+
+describe('the webhook', () => {
+  it('answers the question it was asked, with a patch', async () => {
+    await using it = await open()
+    const { status, body } = await it.ask('/pods/annotated', review(POD))
+    expect(status).toBe(200)
+    expect(body.response).toMatchObject({ uid: 'r-1', allowed: true, patchType: 'JSONPatch' })
+    const patch = JSON.parse(Buffer.from(body.response?.patch ?? '', 'base64').toString()) as {
+      path: string
+    }[]
+    expect(patch.map(({ path }) => path)).toContain('/spec/initContainers')
+    expect(it.outcomes).toEqual(['injected'])
+  })
+
+  it('admits nobody while its caches are not filled', async () => {
+    await using it = await open({ isReady: () => false })
+    const { status, body } = await it.ask('/pods/annotated', review(POD))
+    expect([status, body.response]).toEqual([503, undefined])
+  })
+
+  it('admits nobody when it fails itself, and says nothing of why', async () => {
+    const broken = {
+      gatewayOf: () => {
+        throw new Error('secret detail')
+      },
+      gatewaysIn: () => [],
+    }
+    await using it = await open({ gateways: broken })
+    const { body } = await it.ask('/pods/annotated', review(POD))
+    expect(body.response).toMatchObject({ allowed: false, status: { code: 500 } })
+    expect(JSON.stringify(body)).not.toContain('secret detail')
+    expect(it.failures).toHaveLength(1)
+    expect(it.outcomes).toEqual(['failed'])
+  })
+
+  it.each([
+    ['no review', '/pods/annotated', 'hello', 'POST', 400],
+    [
+      'another version',
+      '/pods/annotated',
+      { ...review(POD), apiVersion: 'admission.k8s.io/v1beta1' },
+      'POST',
+      400,
+    ],
+    ['another path', '/elsewhere', review(POD), 'POST', 404],
+    ['another method', '/pods/required', '', 'GET', 405],
+    ['too much', '/pods/required', 'x'.repeat(9 * 1024 * 1024), 'POST', 413],
+  ])('admits nobody on %s', async (_, path, body, method, status) => {
+    await using it = await open()
+    const answer = await it.ask(path, body, method).catch((error: NodeJS.ErrnoException) => error)
+    // Who sends on and on may see the end of the connection before the answer.
+    if (answer instanceof Error)
+      expect([status, answer.code]).toEqual([413, expect.stringMatching(/ECONNRESET|EPIPE/)])
+    else expect([answer.status, answer.body.response]).toEqual([status, undefined])
+  })
+
+  it('refuses a pod that it cannot read, and names the field', async () => {
+    await using it = await open()
+    const { body } = await it.ask('/pods/required', review({ spec: { containers: 'many' } }))
+    expect(body.response).toMatchObject({ allowed: false, status: { code: 400 } })
+    expect(body.response?.status?.message).toContain('spec.containers')
+  })
+
+  it('leaves other kinds and other operations alone', async () => {
+    await using it = await open()
+    const services = { resource: { group: '', version: 'v1', resource: 'services' } }
+    for (const more of [services, { operation: 'DELETE' }, { subResource: 'status', operation: 'UPDATE' }]) {
+      const { body } = await it.ask('/pods/annotated', review(POD, more))
+      expect(body.response).toEqual({ uid: 'r-1', allowed: true })
+    }
+  })
+
+  it('shows a new certificate to new connections', async () => {
+    await using it = await open()
+    const before = (await it.ask('/pods/annotated', review(POD))).peer
+    it.server.useLeaf(leaf())
+    const after = await it.ask('/pods/annotated', review(POD))
+    expect(after.status).toBe(200)
+    expect(after.peer).not.toBe(before)
+  })
+})
