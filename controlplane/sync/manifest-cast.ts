@@ -33,6 +33,8 @@ export function createManifestCast({ db, roster, library, clock }: ManifestCastD
       peer.end()
       return
     }
+    // Read before its agent was registered: the first rules of a sidecar must not say that nobody knows it.
+    if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
     const hashes = JSON.stringify(set.hashes)
     if (hashes === peer.sentHashes) return
     peer.sentHashes = hashes
@@ -49,8 +51,8 @@ export function createManifestCast({ db, roster, library, clock }: ManifestCastD
   return {
     refresh,
     async greet(peer) {
-      // A gateway that enrolled a moment ago may be faster than the word of it.
-      if (library.of(peer.gatewayId) === null) await refresh()
+      // A gateway that enrolled a moment ago, or the agent of a sidecar, may be faster than the word of it.
+      if (peer.agent !== null || library.of(peer.gatewayId) === null) await refresh()
       send(peer)
     },
     beat() {

@@ -1,0 +1,232 @@
+import { randomUUID, X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SYNC_PATHS } from '../../../core/wire/sync.ts'
+import { issueAuthority } from '../../../sidecar/tls/issued-authority.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type PodWorld, type Sidecar, startPodWorld } from './pod-world.ts'
+
+let world: PodWorld
+beforeAll(async () => {
+  world = await startPodWorld()
+  await world.apply('Gateway', 'team', 'gateway', {})
+  await world.apply('Gateway', 'other', 'gateway', { allowedNamespaces: { agents: ['friend'] } })
+  await world.apply('Connector', 'team', 'code', { type: 'codehost' }, 'secret-of-code')
+  await world.apply('Connector', 'team', 'pay', { type: 'payments' }, 'secret-of-payments')
+  await world.apply('Permission', 'team', 'code', {
+    gateway: 'gateway',
+    agents: ['bot'],
+    rules: [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }],
+  })
+  await world.apply('Permission', 'team', 'pay', {
+    gateway: 'gateway',
+    agents: ['cashier'],
+    rules: [{ connectorType: 'payments', actionPattern: 'payments.*', decision: 'require_approval' }],
+  })
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+const hasSnapshot = (sidecar: Sidecar) =>
+  eventually('snapshot', () => sidecar.snapshot(), 5_000).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${sidecar.log.text()}`)
+  })
+const status = async (sidecar: Sidecar): Promise<{ status: number; text: string }> => {
+  const reply = await sidecar.control.client.post(SYNC_PATHS.records, { records: [] })
+  return { status: reply.status, text: reply.bytes.toString() }
+}
+
+describe('a sidecar', () => {
+  test('is known by its token, gets its first rules, and its agent is registered once with an audit event', async () => {
+    const pod = world.pod()
+    await using one = world.sidecar(pod)
+    await using two = world.sidecar(world.pod({ name: 'bot-2' }))
+    const snapshot = await hasSnapshot(one)
+    await hasSnapshot(two)
+    expect(snapshot.gateway.name).toBe('team/gateway')
+    expect([...snapshot.agentsByName.keys()]).toEqual(['team/bot'])
+    const events = (await world.audit('agent.registered')).filter(
+      ({ details }) => (details as { name?: string }).name === 'team/bot',
+    )
+    expect(events).toHaveLength(1)
+    expect(events[0]?.['details']).toMatchObject({
+      namespace: 'team',
+      service_account: 'bot',
+      gateway: 'team/gateway',
+    })
+  })
+
+  test('gets only the connectors of which something is allowed to its agent, and no other credential', async () => {
+    await using bot = world.sidecar(world.pod())
+    await using cashier = world.sidecar(world.pod({ serviceAccount: 'cashier' }), { agent: 'team/cashier' })
+    await using idle = world.sidecar(world.pod({ serviceAccount: 'idle' }), { agent: 'team/idle' })
+    const secrets = async (sidecar: Sidecar): Promise<string[]> =>
+      [...(await hasSnapshot(sidecar)).hosts.exact.values()]
+        .flat()
+        .map(({ bound }) => bound.entry.secret ?? '')
+    expect(new Set(await secrets(bot))).toEqual(new Set(['secret-of-code']))
+    expect(new Set(await secrets(cashier))).toEqual(new Set(['secret-of-payments']))
+    expect(await secrets(idle)).toEqual([])
+    expect((await hasSnapshot(cashier)).permissions.size).toBe(1)
+  })
+
+  test('goes on with a token that the kubelet renewed, also on a new stream', async () => {
+    const pod = world.pod()
+    await using sidecar = world.sidecar(pod)
+    const version = (await hasSnapshot(sidecar)).version
+    world.kube.forget(sidecar.token)
+    sidecar.token = world.kube.tokenOf(pod)
+    expect((await status(sidecar)).status).toBe(200)
+    await world.apply('Gateway', 'team', 'gateway', { rateLimit: { requestsPerMinute: 77 } })
+    await eventually('newer snapshot', () => (sidecar.snapshot()?.version ?? 0) > version || null)
+    expect(sidecar.snapshot()?.gateway.rateLimit.requestsPerMinute).toBe(77)
+  })
+
+  test('is asked about once for its stream and its calls together', async () => {
+    await using sidecar = world.sidecar(world.pod())
+    await hasSnapshot(sidecar)
+    for (let call = 0; call < 5; call++) expect((await status(sidecar)).status).toBe(200)
+    expect(world.kube.asked.filter((token) => token === sidecar.token)).toHaveLength(1)
+  })
+
+  test('counts as one of the processes of its gateway', async () => {
+    await using one = world.sidecar(world.pod())
+    await using two = world.sidecar(world.pod({ name: 'bot-2' }))
+    await hasSnapshot(one)
+    await hasSnapshot(two)
+    const state = await world.plane.call('GET', '/api/operator/state', undefined, {
+      authorization: 'Bearer the-operator-token',
+    })
+    const processes = state.body['processes'] as Array<{ process_id: string; gateway: string }>
+    for (const { processId } of [one, two])
+      expect(processes).toContainEqual(
+        expect.objectContaining({ process_id: processId, gateway: 'team/gateway' }),
+      )
+  })
+})
+
+describe('a sidecar is refused', () => {
+  test.each([
+    ['with a token for another audience', { audience: 'kubernetes' }, 401],
+    ['with another pod’s token', { uid: randomUUID() }, 403],
+    ['for an agent of another namespace', { agent: 'other/bot' }, 403],
+    ['at a Gateway that does not admit agents of its namespace', { gateway: 'other/gateway' }, 403],
+    ['at a Gateway that is not there', { gateway: 'team/none' }, 403],
+  ])('%s', async (_what, { audience, ...claims }: Record<string, string>, expected) => {
+    const pod = world.pod()
+    const token = audience === undefined ? world.kube.tokenOf(pod) : world.kube.tokenOf(pod, audience)
+    await using sidecar = world.sidecar(pod, { ...claims, token })
+    expect(await status(sidecar)).toMatchObject({ status: expected })
+    expect(sidecar.snapshot()).toBeNull()
+  })
+
+  test('when its pod is deleted', async () => {
+    const pod = world.pod()
+    const token = world.kube.tokenOf(pod)
+    world.kube.forget(token)
+    await using sidecar = world.sidecar(pod, { token })
+    expect((await status(sidecar)).status).toBe(401)
+  })
+
+  test('when its agent belongs to another ServiceAccount', async () => {
+    await using first = world.sidecar(world.pod({ serviceAccount: 'one' }), { agent: 'team/taken' })
+    await hasSnapshot(first)
+    await using second = world.sidecar(world.pod({ serviceAccount: 'two' }), { agent: 'team/taken' })
+    const answer = await status(second)
+    expect(answer.status).toBe(403)
+    expect(answer.text).toContain('belongs to ServiceAccount one')
+  })
+
+  test('with 503 while the cluster does not answer, and let in when it does', async () => {
+    world.kube.status = 500
+    await using sidecar = world.sidecar(world.pod())
+    expect((await status(sidecar)).status).toBe(503)
+    world.kube.status = null
+    await hasSnapshot(sidecar)
+  })
+
+  test('with 403 when it speaks for another agent, or gives commands', async () => {
+    await using sidecar = world.sidecar(world.pod())
+    await hasSnapshot(sidecar)
+    const hold = await sidecar.control.client.post(SYNC_PATHS.holds, { ...HOLD, agent: 'team/cashier' })
+    expect(hold.status).toBe(403)
+    const command = await sidecar.control.client.post(SYNC_PATHS.commands, { command: 'connectors.list' })
+    expect(JSON.parse(command.bytes.toString())).toMatchObject({ status: 403 })
+  })
+
+  test('a revoked agent stays revoked: its pods are told so and no new agent takes its name', async () => {
+    await using before = world.sidecar(world.pod({ serviceAccount: 'gone' }), { agent: 'team/gone' })
+    await hasSnapshot(before)
+    await world.sql(`update agents set status = 'revoked' where name = 'team/gone'`)
+    await world.apply('Gateway', 'team', 'gateway', { rateLimit: { requestsPerMinute: 78 } })
+    await using after = world.sidecar(world.pod({ serviceAccount: 'gone' }), { agent: 'team/gone' })
+    const snapshot = await hasSnapshot(after)
+    expect(snapshot.agentsByName.get('team/gone')?.status).toBe('revoked')
+    const rows = await world.sql(`select status from agents where name = 'team/gone'`)
+    expect(rows).toEqual([{ status: 'revoked' }])
+  })
+})
+
+describe('across namespaces', () => {
+  test('a Gateway that admits agents of a namespace has them', async () => {
+    const pod = world.pod({ namespace: 'friend' })
+    await using sidecar = world.sidecar(pod, { gateway: 'other/gateway', agent: 'friend/bot' })
+    expect((await hasSnapshot(sidecar)).gateway.name).toBe('other/gateway')
+  })
+})
+
+describe("a sidecar's certificate", () => {
+  test('is signed for its own key, for a day, by a root that stays the same', async () => {
+    await using sidecar = world.sidecar(world.pod())
+    await hasSnapshot(sidecar)
+    const sign = async (request: string): Promise<string> => {
+      const reply = await sidecar.control.client.post(SYNC_PATHS.certificate, { request })
+      expect(reply.status, reply.bytes.toString()).toBe(200)
+      return (JSON.parse(reply.bytes.toString()) as { chain: string }).chain
+    }
+    const first = await issueAuthority('anything', sign)
+    const second = await issueAuthority('anything', sign)
+    const [one, two] = [first, second].map(({ authority }) => new X509Certificate(authority.caPem))
+    expect(one?.subject).toBe(two?.subject)
+    const intermediate = new X509Certificate(first.authority.certPem)
+    expect(intermediate.subject).toContain('CN=Chaperone team/bot')
+    expect(intermediate.verify(two?.publicKey as NonNullable<typeof two>['publicKey'])).toBe(true)
+    expect(first.notAfterMs - Date.now()).toBeLessThanOrEqual(86_400_000)
+    expect(first.notAfterMs - Date.now()).toBeGreaterThan(86_000_000)
+  })
+
+  test('is not given for a request that is none, or that somebody else signed', async () => {
+    await using sidecar = world.sidecar(world.pod())
+    for (const request of [
+      '',
+      '-----BEGIN CERTIFICATE REQUEST-----\nMAAA\n-----END CERTIFICATE REQUEST-----',
+    ]) {
+      const reply = await sidecar.control.client.post(SYNC_PATHS.certificate, { request })
+      expect(reply.status).toBe(400)
+    }
+    const forged = issueAuthority('x', async (request) => {
+      const bytes = Buffer.from(request.split('-----')[2] ?? '', 'base64')
+      bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+      const text = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----`
+      const reply = await sidecar.control.client.post(SYNC_PATHS.certificate, { request: text })
+      throw new Error(`answered ${reply.status}`)
+    })
+    await expect(forged).rejects.toThrow('answered 400')
+  })
+
+  test('is not given to anybody without a token', async () => {
+    const answer = await world.plane.call('POST', SYNC_PATHS.certificate, { request: '' })
+    expect(answer.status).toBe(401)
+  })
+})
+
+const HOLD = {
+  ...{
+    binding: 'a'.repeat(64),
+    agent: '',
+    act_id: 'act_1',
+    connector: 'code',
+    action_type: 'codehost.pr.merge',
+  },
+  ...{ target: null, method: 'PUT', host: 'api.github.com', path: '/x', parameters: {}, risk_score: 0.5 },
+  ...{ risk_factors: [], matched_rule: null, required_approver_groups: [], requested_by_agent_text: null },
+  body_sha256: null,
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect } from 'vitest'
+import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import { type ControlPlane as Control, createControlPlane } from '../../../sidecar/control/control-plane.ts'
+import { createKillState } from '../../../sidecar/control/kill-state.ts'
+import { createLive } from '../../../sidecar/control/live.ts'
+import { createTestClock } from '../../sidecar/control/control-world.ts'
+import { createTestLog, type TestLog } from '../../sidecar/control/test-log.ts'
+import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
+import { startControlPlane, type TestControlPlane } from '../routes/start.ts'
+import { type FakeTokenReview, startFakeTokenReview, type TestPod } from './fake-token-review.ts'
+
+const OPERATOR_TOKEN = 'the-operator-token'
+
+/** The sidecar's own half of the control channel, as a pod runs it. */
+export type Sidecar = AsyncDisposable & {
+  readonly control: Control
+  readonly log: TestLog
+  readonly processId: string
+  /** Replaced as the kubelet replaces a projected token. */
+  token: string
+  snapshot(): Snapshot | null
+}
+
+export type PodWorld = AsyncDisposable & {
+  readonly plane: TestControlPlane
+  readonly kube: FakeTokenReview
+  readonly database: TestDatabase
+  apply(kind: string, namespace: string, name: string, spec: object, credential?: string): Promise<void>
+  pod(changes?: Partial<TestPod>): TestPod
+  sidecar(pod: TestPod, claims?: { gateway?: string; agent?: string; uid?: string; token?: string }): Sidecar
+  sql(text: string): Promise<Array<Record<string, unknown>>>
+  audit(type: string): Promise<Array<Record<string, unknown>>>
+}
+
+/** The real control plane on PostgreSQL, with a cluster that answers TokenReviews. */
+export async function startPodWorld(): Promise<PodWorld> {
+  const postgres = await startPostgres()
+  const database = await postgres.createDatabase()
+  const kube = await startFakeTokenReview()
+  const dir = mkdtempSync(join(tmpdir(), 'chaperone-pods-'))
+  writeFileSync(join(dir, 'operator.token'), OPERATOR_TOKEN)
+  const plane = await startControlPlane(database, {
+    OPERATOR_TOKEN_FILE: join(dir, 'operator.token'),
+    KUBE_API_URL: kube.api.url,
+    KUBE_CA_FILE: kube.api.caFile,
+    KUBE_TOKEN_FILE: kube.api.tokenFile,
+  })
+  let generation = 0
+  const client = new pg.Client({ connectionString: database.adminUrl })
+  await client.connect()
+  const sql = async (text: string) => (await client.query<Record<string, unknown>>(text)).rows
+  const sidecars: Sidecar[] = []
+
+  return {
+    plane,
+    kube,
+    sql,
+    database,
+    async apply(kind, namespace, name, spec, credential) {
+      generation++
+      const answer = await plane.call(
+        'PUT',
+        `/api/operator/desired/${kind}/${namespace}/${name}`,
+        {
+          ...{
+            uid: `uid-${kind}-${namespace}-${name}`,
+            generation,
+            source: 'kubernetes',
+            managed_by: `${kind} ${name}`,
+          },
+          resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
+          ...(credential === undefined ? {} : { credential }),
+        },
+        { authorization: `Bearer ${OPERATOR_TOKEN}` },
+      )
+      expect(answer.body, answer.text).toMatchObject({ accepted: true })
+    },
+    pod: (changes = {}) => ({
+      ...{ namespace: 'team', serviceAccount: 'bot', name: 'bot-1', uid: randomUUID() },
+      ...changes,
+    }),
+    sidecar(pod, { gateway = 'team/gateway', agent = 'team/bot', uid = pod.uid, token } = {}) {
+      const sidecar = createSidecar(plane.url, {
+        token: token ?? kube.tokenOf(pod),
+        headers: { 'x-chaperone-gateway': gateway, 'x-chaperone-agent': agent, 'x-chaperone-pod': uid },
+        dir: mkdtempSync(join(dir, 'sidecar-')),
+      })
+      sidecars.push(sidecar)
+      return sidecar
+    },
+    async audit(type) {
+      return sql(`select agent_id, details from audit_events where event_type = '${type}' order by id`)
+    },
+    async [Symbol.asyncDispose]() {
+      for (const sidecar of sidecars) await sidecar[Symbol.asyncDispose]()
+      await plane.close()
+      await client.end()
+      await kube[Symbol.asyncDispose]()
+      await postgres.stop()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function createSidecar(
+  url: string,
+  given: { readonly token: string; readonly headers: Record<string, string>; readonly dir: string },
+): Sidecar {
+  const log = createTestLog()
+  const clock = createTestClock()
+  const kill = createKillState({ file: join(given.dir, 'kill.json'), live: createLive(), clock, log })
+  const processId = `proc_${randomUUID()}`
+  const state = { token: given.token, isClosed: false }
+  const control = createControlPlane({
+    ...{ url, processId, headers: given.headers, kill, clock, log },
+    token: async () => state.token,
+    random: () => 0,
+    status: () => ({
+      ...{ url: '', version: '0', applied_version: control.snapshots.current()?.version ?? null, agents: 1 },
+      uptime_seconds: 1,
+      journal: { state: 'ok', pending: 0, bytes: 0 },
+    }),
+    onSnapshot: () => undefined,
+    execute: () => Promise.reject(new Error('no order is expected here')),
+  })
+  control.start()
+  return {
+    ...{ control, log, processId },
+    get token() {
+      return state.token
+    },
+    set token(token) {
+      state.token = token
+    },
+    snapshot: control.snapshots.current,
+    async [Symbol.asyncDispose]() {
+      if (state.isClosed) return
+      state.isClosed = true
+      control.close()
+      control.holds.failAll(new Error('test is over'))
+      await control.client.close()
+    },
+  }
+}
