@@ -11,8 +11,9 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildDashboard } from './build-dashboard.ts'
 
-/** Bundles the three processes and the command line into `dist/`: what images and the released CLI ship. */
+/** Bundles the three processes, the command line and the dashboard into `dist/`: what images and the released CLI ship. */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
@@ -30,7 +31,6 @@ const ENTRIES = {
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
   ['controlplane/store/migrations', 'bin/migrations'],
   ['controlplane/cli/starter', 'bin/starter'],
-  ['controlplane/dashboard', 'dashboard'],
 ]
 
 rmSync(out, { recursive: true, force: true })
@@ -55,6 +55,7 @@ await build({
   },
 })
 for (const [from, to] of ASSETS) cpSync(join(root, from), join(out, to), { recursive: true })
+await buildDashboard(join(out, 'dashboard'))
 writeFileSync(join(out, 'package.json'), packageText())
 report()
 

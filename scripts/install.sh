@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what the lockfile names, once: `npm start` and `npm test` call this first, so that a fresh clone needs
-# no other step. Everything it prints goes to standard error, because `--json` owns standard output.
+# Installs what the lockfile names and bundles the dashboard, each only when something changed: `npm start` and
+# `npm test` call this first, so that a fresh clone needs no other step. Everything it prints goes to standard error,
+# because `--json` owns standard output.
 set -eu
 cd "$(dirname "$0")/.."
 stamp=node_modules/.chaperone-installed
@@ -8,4 +9,9 @@ if [ ! -f "$stamp" ] || ! cmp -s package-lock.json "$stamp"; then
   echo 'chaperone: installing packages (once, about 20 s) ...' >&2
   npm ci --no-audit --no-fund --loglevel=error >&2
   cp package-lock.json "$stamp"
+fi
+built=node_modules/.cache/chaperone/dashboard/manifest.json
+if [ ! -f "$built" ] ||
+  [ -n "$(find controlplane/dashboard scripts/build-dashboard.ts package-lock.json -newer "$built" -print -quit)" ]; then
+  node_modules/.bin/node scripts/build-dashboard.ts >&2
 fi

@@ -1,0 +1,82 @@
+import { ApiError } from './api-error.ts'
+import type { InputOf, OperationName, ReplyOf } from './operations.ts'
+
+/** Nothing on these pages waits longer: it then says that the server does not answer. */
+const TIMEOUT_MS = 15_000
+
+type Parts = {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly body?: unknown
+}
+type Listener = () => void
+const onSignedOut = new Set<Listener>()
+
+/** Hears of every answer 401: the session is over. Call the result to hear no more. */
+export function whenSignedOut(listener: Listener): () => void {
+  onSignedOut.add(listener)
+  return () => onSignedOut.delete(listener)
+}
+
+/** One call of the documented API with the session cookie. Rejects with ApiError. */
+export async function call<N extends OperationName>(
+  name: N,
+  input: InputOf<N>,
+  signal?: AbortSignal,
+): Promise<ReplyOf<N>> {
+  const [method = 'GET', template = ''] = name.split(' ')
+  const parts = input as Parts
+  const init: RequestInit = {
+    method,
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
+  }
+  if (parts.body !== undefined) {
+    init.body = JSON.stringify(parts.body)
+    init.headers = { accept: 'application/json', 'content-type': 'application/json' }
+  }
+  const answer = await reach(addressOf(template, parts), init, signal)
+  const value = parsed(await answer.text())
+  if (answer.status === 401 && !template.startsWith('/api/auth/log'))
+    for (const told of [...onSignedOut]) told()
+  if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value))
+  return value as ReplyOf<N>
+}
+
+export function addressOf(template: string, { params = {}, query = {} }: Parts): string {
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)]],
+  )
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
+}
+
+/** Browsers say `Failed to fetch`, which helps nobody. */
+async function reach(path: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(path, init)
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause
+    throw new ApiError(
+      0,
+      'The control plane does not answer. Is it running? This page tries again by itself.',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text === '' ? {} : JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return { message: text.slice(0, 200) }
+    throw error
+  }
+}
+
+function sentenceOf(value: unknown): string {
+  const body = value as { details?: string; message?: string; error?: string }
+  return body.details ?? body.message ?? body.error ?? 'The server gave no reason.'
+}

@@ -1,0 +1,92 @@
+import type { Action } from '../../../core/action/action.ts'
+import type { ConnectorType, EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
+import type { Decision } from '../../../core/decision/decision.ts'
+import type { KillEntry } from '../../../core/wire/sync.ts'
+import type { DecisionView, DryRunReply } from '../../../core/wire/v1.ts'
+import type { Role } from '../session/roles.ts'
+
+type Infer<Schema extends { readonly _output: unknown }> = Schema['_output']
+
+export type Ok = { readonly ok: true }
+export type Me = {
+  readonly user: {
+    readonly id: string
+    readonly email: string
+    readonly role: Role
+    readonly groups: readonly string[]
+  }
+}
+export type Answered = Ok & { readonly id: string; readonly status: string }
+export type KillState = { readonly effective: readonly KillEntry[] }
+export type KillReply = KillState & {
+  readonly acknowledged: { readonly acked: number; readonly total: number; readonly ms: number }
+  readonly warning?: string
+}
+export type Level = Infer<typeof EnforcementLevelSchema>
+export type ConnectorTypeName = Infer<typeof ConnectorType>
+export type DryRun = Infer<typeof DryRunReply>
+export type DemoReply = Ok & {
+  readonly scenario: string
+  readonly action_request_id: string
+  readonly decision: Infer<typeof DecisionView>
+}
+export type ExplainReply = {
+  readonly text: string
+  readonly connector: string | null
+  readonly action: Action | null
+  readonly decision: Decision
+  readonly snapshot_version: number
+}
+export type ProbeReply = {
+  readonly ok: boolean
+  readonly status: string
+  readonly connectors: readonly string[]
+  readonly error?: string
+}
+export type TrafficQuery = {
+  readonly agent?: string | undefined
+  readonly connector?: string | undefined
+  readonly decision?: string | undefined
+  readonly action_type?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly q?: string | undefined
+  readonly limit?: number
+  readonly cursor?: string | undefined
+}
+export type AgentList = {
+  readonly agents: ReadonlyArray<{
+    readonly agent_id: string
+    readonly name: string
+    readonly status: string
+    readonly environment: string
+    readonly gateway: string | null
+  }>
+}
+export type UserList = {
+  readonly users: ReadonlyArray<{
+    readonly id: string
+    readonly email: string
+    readonly role: Role
+    readonly status: string
+    readonly groups: readonly string[]
+  }>
+}
+export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custom'
+export type RuleDecision = 'allow' | 'deny' | 'require_approval'
+export type SetupConnector = {
+  readonly type: string
+  readonly token: string
+  readonly domains?: readonly string[]
+  readonly header?: string
+  readonly auth_type?: string
+  readonly base_url?: string
+  readonly accessRule: AccessRule
+  readonly customPatterns?: ReadonlyArray<{ readonly pattern: string; readonly decision: RuleDecision }>
+}
+export type WizardReply = Ok & {
+  readonly gateway_id: string
+  readonly gateway_name: string
+  readonly api_key: string | null
+  readonly gateway_token: string | null
+}

@@ -1,0 +1,49 @@
+import { Anchor, AppShell } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useEffect } from 'react'
+import { PAGES } from '../pages/table.ts'
+import { usePlace } from '../routing/use-place.ts'
+import { useSession } from '../session/session.tsx'
+import { CurrentPage } from './current-page.tsx'
+import { HeaderBar } from './header-bar.tsx'
+import { Navigation } from './navigation.tsx'
+import { StopBanner } from './stop-banner.tsx'
+
+/** What is around every page: where one is, who one is, what is stopped, and the button that stops. */
+export function Frame() {
+  const { may } = useSession()
+  const { page } = usePlace()
+  const [isOpen, { toggle, close }] = useDisclosure(false)
+  const pages = PAGES.filter(({ least }) => may(least))
+  const current = pages.find(({ path }) => path === page) ?? pages[0]
+  useEffect(() => {
+    if (page !== '') close()
+  }, [page, close])
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      <Anchor href="#page-title" className="skip-link" onClick={skipToPage}>
+        Skip to the page
+      </Anchor>
+      <AppShell.Header>
+        <HeaderBar isNavOpen={isOpen} onToggleNav={toggle} />
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        <Navigation pages={pages} current={current?.path ?? ''} />
+      </AppShell.Navbar>
+      <AppShell.Main className="main">
+        <StopBanner />
+        {current === undefined ? null : <CurrentPage key={current.path} entry={current} />}
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+/** The address holds the place: an anchor of its own would leave the page. */
+function skipToPage(event: { preventDefault(): void }): void {
+  event.preventDefault()
+  document.getElementById('page-title')?.focus()
+}

@@ -1,0 +1,36 @@
+import { Burger, Group, Text } from '@mantine/core'
+import { Icon } from '../parts/icon.tsx'
+import { useSession } from '../session/session.tsx'
+import { ColourScheme } from './colour-scheme.tsx'
+import { LiveMark } from './live-mark.tsx'
+import { StopButton } from './stop-button.tsx'
+import { UserButton } from './user-button.tsx'
+
+export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggleNav: () => void }) {
+  const { may } = useSession()
+  return (
+    <Group h="100%" px={{ base: 'xs', sm: 'md' }} justify="space-between" wrap="nowrap" gap="xs">
+      <Group gap="xs" wrap="nowrap">
+        <Burger
+          opened={props.isNavOpen}
+          onClick={props.onToggleNav}
+          hiddenFrom="sm"
+          size="sm"
+          aria-label={props.isNavOpen ? 'Close the navigation' : 'Open the navigation'}
+        />
+        <span className="brand-mark">
+          <Icon name="shield" size={22} />
+        </span>
+        <Text fw={700} visibleFrom="xs" component="span">
+          Chaperone
+        </Text>
+        <LiveMark />
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        {may('member') ? <StopButton /> : null}
+        <ColourScheme />
+        <UserButton />
+      </Group>
+    </Group>
+  )
+}

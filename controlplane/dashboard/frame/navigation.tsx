@@ -1,0 +1,34 @@
+import { Badge, NavLink } from '@mantine/core'
+import { useResource } from '../live/use-resource.ts'
+import type { PageEntry } from '../pages/table.ts'
+import { Icon } from '../parts/icon.tsx'
+import { hrefOf } from '../routing/place.ts'
+
+export function Navigation({
+  pages,
+  current,
+}: {
+  readonly pages: readonly PageEntry[]
+  readonly current: string
+}) {
+  const { data } = useResource('GET /api/dashboard/overview', {}, { on: ['approvals'] })
+  const waiting = data?.pending_approvals ?? 0
+  return pages.map(({ path, title, icon }) => (
+    <NavLink
+      key={path}
+      href={hrefOf(path)}
+      label={title}
+      active={path === current}
+      aria-current={path === current ? 'page' : undefined}
+      leftSection={<Icon name={icon} />}
+      rightSection={
+        path === 'approvals' && waiting > 0 ? (
+          <Badge size="sm" circle={waiting < 10} className="tone tone-wait" aria-label={`${waiting} waiting`}>
+            {waiting}
+          </Badge>
+        ) : null
+      }
+      className="nav-link"
+    />
+  ))
+}

@@ -1,0 +1,56 @@
+import { Button, Group } from '@mantine/core'
+import { useState } from 'react'
+import type { KillEntry } from '../../../core/wire/sync.ts'
+import { useResource } from '../live/use-resource.ts'
+import { Icon } from '../parts/icon.tsx'
+import { lazily } from '../parts/lazily.tsx'
+import { TimeText } from '../parts/time-text.tsx'
+import { UntrustedText } from '../parts/untrusted-text.tsx'
+import { useSession } from '../session/session.tsx'
+import { scopeWords } from './stop-scope.ts'
+
+const LiftDialog = lazily(async () => (await import('./lift-dialog.tsx')).LiftDialog)
+
+/** A band over every page while anything is stopped, with the way back for those who may. */
+export function StopBanner() {
+  const { may } = useSession()
+  const { data, reload } = useResource(
+    'GET /api/dashboard/kill-switch',
+    {},
+    { on: ['kill'], everyMs: 30_000 },
+  )
+  const [lifting, setLifting] = useState<readonly KillEntry[]>([])
+  const entries = data?.effective ?? []
+  return (
+    <>
+      {entries.length === 0 ? null : (
+        <section className="stop-banner" aria-label="Stopped">
+          <Group justify="space-between" align="flex-start" gap="sm">
+            <div>
+              {entries.map((entry) => (
+                <div key={`${entry.scope} ${entry.source}`}>
+                  <Icon name="stop" /> <strong>{scopeWords(entry.scope)} is stopped</strong> since{' '}
+                  <TimeText at={entry.since} /> ({entry.source}): <UntrustedText text={entry.reason} />
+                </div>
+              ))}
+            </div>
+            {may('admin') ? (
+              <Button size="xs" variant="white" onClick={() => setLifting(entries)}>
+                Lift …
+              </Button>
+            ) : null}
+          </Group>
+        </section>
+      )}
+      {lifting.length === 0 ? null : (
+        <LiftDialog
+          entries={lifting}
+          onClose={() => {
+            setLifting([])
+            reload()
+          }}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,70 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import { call } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { useSession } from '../../session/session.tsx'
+import { AlwaysAllow } from './always-allow.tsx'
+import { whyNotMine } from './may-answer.ts'
+
+type Props = { readonly card: ApprovalCard; readonly onAnswered: () => void }
+
+/** One answer, given once; its reason goes to the agent and into the audit trail. */
+export function AnswerForm({ card, onAnswered }: Props) {
+  const { user, may } = useSession()
+  const groups = card.required_approver_groups
+  const users = useResource('GET /api/dashboard/users', may('admin') && groups.length > 0 ? {} : null)
+  const [note, setNote] = useState('')
+  const answer = useDeed(async (approved: boolean) => {
+    const text = note.trim()
+    const body = { id: card.id, approved, ...(text === '' ? {} : { note: text }) }
+    await call('POST /api/dashboard/proxy-approvals', { body })
+    onAnswered()
+  })
+  const obstacle = whyNotMine(user, groups, users.data?.users ?? null)
+  if (obstacle !== null) {
+    return (
+      <Text size="sm" c="dimmed" role="note">
+        {obstacle}
+      </Text>
+    )
+  }
+  return (
+    <Stack gap="sm">
+      {answer.error === null ? null : <ErrorNote error={answer.error} onRetry={onAnswered} />}
+      <Group align="flex-end" gap="sm">
+        <TextInput
+          className="grow"
+          label="Reason"
+          placeholder="Kept in the audit trail"
+          value={note}
+          maxLength={2_000}
+          onChange={(event) => setNote(event.currentTarget.value)}
+          data-key="reason"
+        />
+        <Button
+          className="go"
+          leftSection={<Icon name="check" />}
+          onClick={() => answer.run(true)}
+          loading={answer.isBusy}
+          data-key="approve"
+        >
+          Approve
+        </Button>
+        <Button
+          className="danger"
+          leftSection={<Icon name="cross" />}
+          onClick={() => answer.run(false)}
+          loading={answer.isBusy}
+          data-key="deny"
+        >
+          Deny
+        </Button>
+      </Group>
+      {may('admin') ? <AlwaysAllow card={card} /> : null}
+    </Stack>
+  )
+}

@@ -1,0 +1,78 @@
+import { Button, Group, Paper, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { DecisionBadge } from '../../parts/decision-badge.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+
+const STEP = 50
+
+/** What was answered, by whom and why; the newest first. */
+export function AnswerHistory() {
+  const [limit, setLimit] = useState(STEP)
+  const all = useResource('GET /api/dashboard/proxy-approvals', { query: { limit } }, { on: ['approvals'] })
+  return (
+    <Loaded of={all}>
+      {({ approvals, total }) => {
+        const answered = approvals.filter(({ status }) => status !== 'pending')
+        if (answered.length === 0) {
+          return (
+            <TeachingEmpty icon="clock" title="No answers yet">
+              Every answer is kept here with its reason, and in the audit trail.
+            </TeachingEmpty>
+          )
+        }
+        return (
+          <Stack gap="xs">
+            {answered.map((card) => (
+              <Answered key={card.id} card={card} />
+            ))}
+            {total > approvals.length ? (
+              <Button
+                variant="default"
+                onClick={() => setLimit(Math.min(limit + STEP, 500))}
+                disabled={limit >= 500}
+              >
+                {limit >= 500 ? 'The audit log has the older ones' : 'Show older ones'}
+              </Button>
+            ) : null}
+          </Stack>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function Answered({ card }: { readonly card: ApprovalCard }) {
+  return (
+    <Paper withBorder p="sm" component="article">
+      <Group justify="space-between" gap="xs" align="flex-start">
+        <div className="min-0">
+          <Group gap="xs">
+            <DecisionBadge decision={card.status} />
+            <ActionName type={card.action_type} />
+          </Group>
+          <Text size="sm" component="div" mt={4}>
+            <UntrustedText text={card.agent} />
+            {card.target === null ? null : ' on '}
+            {card.target === null ? null : <UntrustedText text={card.target} />}
+          </Text>
+          <Text size="sm" c="dimmed" component="div">
+            {card.responded_by === null ? 'Nobody answered' : `By ${card.responded_by}`}
+            {card.note === null ? null : ': '}
+            {card.note === null ? null : <UntrustedText text={card.note} />}
+          </Text>
+        </div>
+        <Stack gap={2} align="flex-end">
+          <TimeText at={card.created_at} />
+          <a href={hrefOf('traffic', { action_type: card.action_type, agent: card.agent })}>In the traffic</a>
+        </Stack>
+      </Group>
+    </Paper>
+  )
+}

@@ -1,0 +1,54 @@
+import { Badge, Group, Tabs } from '@mantine/core'
+import { useResource } from '../../live/use-resource.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { useQueryState } from '../../routing/use-place.ts'
+import { AnswerHistory } from './answer-history.tsx'
+import { Inbox } from './inbox.tsx'
+import { ShortcutHelp } from './shortcut-help.tsx'
+
+const NEWEST = 200
+
+/** What waits for a person, and what was answered. */
+export function Page() {
+  const [query, change] = useQueryState()
+  const tab = query['tab'] === 'answered' ? 'answered' : 'waiting'
+  const pending = useResource(
+    'GET /api/dashboard/proxy-approvals',
+    { query: { status: 'pending', limit: NEWEST } },
+    { on: ['approvals'], everyMs: 15_000 },
+  )
+  const waiting = pending.data?.approvals.length ?? 0
+  return (
+    <>
+      <PageHead title="Approvals" about="Held requests wait here for your answer; the agent waits with them.">
+        <ShortcutHelp />
+      </PageHead>
+      <Tabs
+        value={tab}
+        onChange={(value) => change({ tab: value === 'answered' ? value : null })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="waiting">
+            <Group gap={8}>
+              Waiting
+              {waiting === 0 ? null : <Badge className="tone tone-wait">{waiting}</Badge>}
+            </Group>
+          </Tabs.Tab>
+          <Tabs.Tab value="answered">Answered</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="waiting">
+          <Loaded of={pending}>
+            {({ approvals }) => (
+              <Inbox pending={approvals} wanted={query['id'] ?? null} onAnswered={pending.reload} />
+            )}
+          </Loaded>
+        </Tabs.Panel>
+        <Tabs.Panel value="answered">
+          <AnswerHistory />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  )
+}

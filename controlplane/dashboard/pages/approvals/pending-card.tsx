@@ -1,0 +1,60 @@
+import { Group, Paper, Stack } from '@mantine/core'
+import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import { useNow } from '../../live/use-now.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { RiskBadge, riskOf } from '../../parts/risk-badge.tsx'
+import { TimeLeft } from '../../parts/time-left.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { AgentWords } from './agent-words.tsx'
+import { AnswerForm } from './answer-form.tsx'
+import { ExpiredNote } from './expired-note.tsx'
+import { ParameterList } from './parameter-list.tsx'
+import { RequestFacts } from './request-facts.tsx'
+
+type Props = {
+  readonly card: ApprovalCard
+  readonly onAnswered: () => void
+  readonly onDismiss: () => void
+}
+
+/** One decision: what will really happen on top, everything it will happen with, then the answer. */
+export function PendingCard({ card, onAnswered, onDismiss }: Props) {
+  const now = useNow(1_000)
+  const isOver = Date.parse(card.expires_at) <= now
+  return (
+    <Paper
+      component="article"
+      withBorder
+      className={`approval approval-${riskOf(card.risk_score).tone}`}
+      tabIndex={-1}
+      id={card.id}
+      data-approval={card.id}
+      aria-label={`${card.action_type} of ${card.agent}`}
+    >
+      <header className="approval-head">
+        <Group justify="space-between" align="flex-start" wrap="wrap" gap="xs">
+          <div className="min-0">
+            <ActionName type={card.action_type} isLarge />
+            {card.target === null ? null : (
+              <div className="approval-target">
+                on <UntrustedText text={card.target} />
+              </div>
+            )}
+          </div>
+          <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
+        </Group>
+        <RiskBadge score={card.risk_score} factors={card.risk_factors} />
+      </header>
+      <Stack gap="sm" p="md">
+        <RequestFacts card={card} />
+        <ParameterList parameters={card.parameters} />
+        {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
+        {isOver ? (
+          <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
+        ) : (
+          <AnswerForm card={card} onAnswered={onAnswered} />
+        )}
+      </Stack>
+    </Paper>
+  )
+}

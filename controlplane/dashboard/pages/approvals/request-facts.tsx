@@ -1,0 +1,35 @@
+import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import { FactList } from '../../parts/fact-list.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+
+/** Where it would go, who asks, and the rule that wants a person. */
+export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
+  const groups = card.required_approver_groups
+  return (
+    <FactList
+      facts={[
+        ['Agent', <UntrustedText key="agent" text={card.agent} />],
+        ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
+        [
+          'Asked by rule',
+          card.matched_rule === null ? 'a default' : <code key="rule">{card.matched_rule}</code>,
+        ],
+        ['Approver groups', groups.join(', ')],
+        ['Asked at', <TimeText key="at" at={card.created_at} />],
+        [
+          'Body',
+          card.body_sha256 === null ? null : <code key="body">sha256 {card.body_sha256.slice(0, 16)}…</code>,
+        ],
+      ]}
+    />
+  )
+}
+
+export function RequestLine({ card }: { readonly card: Pick<ApprovalCard, 'method' | 'host' | 'path'> }) {
+  return (
+    <code className="request-line">
+      <strong>{card.method}</strong> <UntrustedText text={`${card.host ?? ''}${card.path ?? ''}`} />
+    </code>
+  )
+}

@@ -1,0 +1,15 @@
+import { Autocomplete } from '@mantine/core'
+import { useResource } from '../../live/use-resource.ts'
+
+/** Admins choose from all agents; everybody from those that were active. */
+export function AgentInput({
+  value,
+  onChange,
+}: {
+  readonly value: string
+  readonly onChange: (text: string) => void
+}) {
+  const activity = useResource('GET /api/dashboard/activity', { query: { seconds: 604_800 } })
+  const names = activity.data?.agents.map(({ agent }) => agent) ?? []
+  return <Autocomplete label="Agent" value={value} onChange={onChange} data={names} required />
+}

@@ -1,0 +1,55 @@
+import { Group, Radio, Select, Stack, TextInput } from '@mantine/core'
+import { useResource } from '../../live/use-resource.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import type { Draft } from './draft.ts'
+
+type Props = { readonly agent: Draft['agent']; readonly onChange: (agent: Draft['agent']) => void }
+
+/** Who will call. Rules, approvals and records know it by this name. */
+export function AgentStep({ agent, onChange }: Props) {
+  const agents = useResource('GET /api/dashboard/agents', {})
+  return (
+    <Loaded of={agents}>
+      {({ agents: all }) => {
+        const names = all.filter(({ status }) => status === 'active').map(({ name }) => name)
+        return (
+          <Stack gap="md">
+            <Radio.Group
+              label="Agent"
+              description="Rules, approvals and records know it by its name."
+              value={agent.isNew ? 'new' : 'existing'}
+              onChange={(value) =>
+                onChange({ isNew: value === 'new', name: value === 'new' ? '' : (names[0] ?? '') })
+              }
+            >
+              <Group mt="xs">
+                <Radio value="new" label="A new one" />
+                <Radio value="existing" label="One that is there" disabled={names.length === 0} />
+              </Group>
+            </Radio.Group>
+            {agent.isNew ? (
+              <TextInput
+                label="Name"
+                placeholder="release-bot"
+                value={agent.name}
+                onChange={(event) => onChange({ ...agent, name: event.currentTarget.value })}
+                error={names.includes(agent.name.trim()) ? 'There is an agent with this name already.' : null}
+                required
+                data-autofocus
+              />
+            ) : (
+              <Select
+                label="Which"
+                description="It keeps its key and moves to the gateway of the first step."
+                data={names}
+                value={agent.name}
+                onChange={(name) => onChange({ ...agent, name: name ?? '' })}
+                allowDeselect={false}
+              />
+            )}
+          </Stack>
+        )
+      }}
+    </Loaded>
+  )
+}

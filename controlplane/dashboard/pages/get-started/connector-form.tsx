@@ -1,0 +1,97 @@
+import {
+  ActionIcon,
+  Fieldset,
+  Group,
+  PasswordInput,
+  Radio,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import type { ConnectorKindsReply } from '../../../../core/wire/dashboard.ts'
+import type { AccessRule } from '../../api/shapes.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { CONNECTOR_WORDS, RULE_WORDS } from './connector-words.ts'
+import { type ConnectorDraft, needsDomains } from './draft.ts'
+import { PatternList } from './pattern-list.tsx'
+
+type Props = {
+  readonly draft: ConnectorDraft
+  readonly kind: ConnectorKindsReply['connectors'][number] | null
+  readonly onChange: (draft: ConnectorDraft) => void
+  readonly onRemove: () => void
+}
+
+export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
+  const words = CONNECTOR_WORDS[draft.type]
+  const hosts = kind?.domains ?? []
+  return (
+    <Fieldset legend={words?.title ?? draft.type} className="connector-draft">
+      <Stack gap="sm">
+        <Group justify="space-between" wrap="nowrap">
+          <Text size="sm" c="dimmed">
+            {hosts.length === 0 ? 'For the hosts that you name.' : `For ${hosts.join(', ')}.`}
+          </Text>
+          <ActionIcon
+            variant="default"
+            onClick={onRemove}
+            aria-label={`Remove ${words?.title ?? draft.type}`}
+          >
+            <Icon name="trash" size={16} />
+          </ActionIcon>
+        </Group>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <PasswordInput
+            label={words?.credential ?? 'Token'}
+            description="Stored encrypted, sent only to the provider."
+            value={draft.token}
+            onChange={(event) => onChange({ ...draft, token: event.currentTarget.value })}
+            autoComplete="off"
+            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the credential', tabIndex: 0 }}
+            required
+          />
+          {needsDomains(draft.type) ? (
+            <TagsInput
+              label="Hosts"
+              description="Enter adds one, such as tools.example.com."
+              value={[...draft.domains]}
+              onChange={(domains) => onChange({ ...draft, domains })}
+              splitChars={[',', ' ']}
+              acceptValueOnBlur
+              required
+            />
+          ) : null}
+          {needsDomains(draft.type) ? (
+            <TextInput
+              label="Header"
+              description="Empty: Authorization: Bearer."
+              placeholder="X-API-Key"
+              value={draft.header}
+              onChange={(event) => onChange({ ...draft, header: event.currentTarget.value })}
+            />
+          ) : null}
+        </SimpleGrid>
+        <Radio.Group
+          label="What may be done"
+          value={draft.accessRule}
+          onChange={(rule) => onChange({ ...draft, accessRule: rule as AccessRule })}
+        >
+          <SimpleGrid cols={{ base: 1, sm: 2 }} mt="xs" spacing="xs">
+            {RULE_WORDS.map(({ value, label, means }) => (
+              <Radio key={value} value={value} label={label} description={means} />
+            ))}
+          </SimpleGrid>
+        </Radio.Group>
+        {draft.accessRule === 'custom' ? (
+          <PatternList
+            type={draft.type}
+            patterns={draft.patterns}
+            onChange={(patterns) => onChange({ ...draft, patterns })}
+          />
+        ) : null}
+      </Stack>
+    </Fieldset>
+  )
+}

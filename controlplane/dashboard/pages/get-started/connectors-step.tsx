@@ -1,0 +1,63 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { ConnectorForm } from './connector-form.tsx'
+import { CONNECTOR_WORDS } from './connector-words.ts'
+import { type ConnectorDraft, newConnector } from './draft.ts'
+
+type Props = {
+  readonly connectors: readonly ConnectorDraft[]
+  readonly onChange: (connectors: readonly ConnectorDraft[]) => void
+}
+
+/** Which services the agent may reach, with the credential that it never sees. */
+export function ConnectorsStep({ connectors, onChange }: Props) {
+  const kinds = useResource('GET /api/dashboard/catalogue', {})
+  const add = (type: string) => {
+    const key = Math.max(0, ...connectors.map((each) => each.key)) + 1
+    onChange([...connectors, newConnector(type, key)])
+  }
+  return (
+    <Loaded of={kinds}>
+      {(reply) => (
+        <Stack gap="md">
+          <Text size="sm" c="dimmed">
+            Each connector holds a credential that the agent never sees, and what may be done with it. You can
+            skip this and add them later.
+          </Text>
+          {connectors.map((draft) => (
+            <ConnectorForm
+              key={draft.key}
+              draft={draft}
+              kind={reply.connectors.find(({ type }) => type === draft.type) ?? null}
+              onChange={(changed) =>
+                onChange(connectors.map((each) => (each.key === draft.key ? changed : each)))
+              }
+              onRemove={() => onChange(connectors.filter((each) => each.key !== draft.key))}
+            />
+          ))}
+          <div>
+            <Text size="sm" fw={600} mb={6}>
+              Add a connector
+            </Text>
+            <Group gap="xs">
+              {reply.connectors.map(({ type, actions }) => (
+                <Button
+                  key={type}
+                  variant="default"
+                  size="xs"
+                  leftSection={<Icon name="plus" size={14} />}
+                  onClick={() => add(type)}
+                  title={actions === 0 ? type : `${type}: ${actions} named actions`}
+                >
+                  {CONNECTOR_WORDS[type]?.title ?? type}
+                </Button>
+              ))}
+            </Group>
+          </div>
+        </Stack>
+      )}
+    </Loaded>
+  )
+}

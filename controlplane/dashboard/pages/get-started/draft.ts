@@ -1,0 +1,81 @@
+import type { AccessRule, Level, RuleDecision, SetupConnector } from '../../api/shapes.ts'
+
+export type PatternDraft = { readonly key: number; readonly pattern: string; readonly decision: RuleDecision }
+export type ConnectorDraft = {
+  readonly key: number
+  readonly type: string
+  readonly token: string
+  readonly domains: readonly string[]
+  /** A header of its own for the credential; empty = the usual one. */
+  readonly header: string
+  readonly accessRule: AccessRule
+  readonly patterns: readonly PatternDraft[]
+}
+export type Draft = {
+  readonly gateway: {
+    readonly isNew: boolean
+    readonly name: string
+    readonly host: string
+    readonly port: number
+    readonly level: Level
+  }
+  readonly agent: { readonly isNew: boolean; readonly name: string }
+  readonly connectors: readonly ConnectorDraft[]
+}
+
+export const EMPTY_DRAFT: Draft = {
+  gateway: { isNew: false, name: '', host: '127.0.0.1', port: 9443, level: 'full_enforce' },
+  agent: { isNew: true, name: '' },
+  connectors: [],
+}
+
+/** Types without hosts of their own. */
+const NEEDS_DOMAINS: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
+export const needsDomains = (type: string): boolean => NEEDS_DOMAINS.has(type)
+
+export function newConnector(type: string, key: number): ConnectorDraft {
+  return { key, type, token: '', domains: [], header: '', accessRule: 'require_approval', patterns: [] }
+}
+
+/** What is still missing in a connector, or null. */
+export function connectorProblem(draft: ConnectorDraft): string | null {
+  if (draft.token.trim() === '') return 'Give its credential.'
+  if (needsDomains(draft.type) && draft.domains.length === 0)
+    return 'Name at least one host that it stands for.'
+  if (draft.accessRule !== 'custom') return null
+  if (draft.patterns.length === 0) return 'Add at least one pattern.'
+  const wrong = draft.patterns.find(({ pattern }) => patternProblem(pattern, draft.type) !== null)
+  return wrong === undefined
+    ? null
+    : `${wrong.pattern || 'A pattern'}: ${patternProblem(wrong.pattern, draft.type)}`
+}
+
+/** Dotted names of this connector, with a star at the end at most; the server has the last word. */
+export function patternProblem(pattern: string, type: string): string | null {
+  if (!pattern.startsWith(`${type}.`)) return `begins with "${type}."`
+  if (pattern.slice(0, -1).includes('*')) return 'has a * at the end only'
+  return null
+}
+
+/** What POST /api/dashboard/gateway is sent. */
+export function requestOf({ gateway, agent, connectors }: Draft) {
+  const address = { host: gateway.host, port: gateway.port, enforcementLevel: gateway.level }
+  return {
+    gateway: gateway.isNew ? { name: gateway.name.trim(), ...address } : { name: gateway.name },
+    agent: { name: agent.name.trim(), create: agent.isNew },
+    connectors: connectors.map(connectorOf),
+  }
+}
+
+function connectorOf({ type, token, domains, header, accessRule, patterns }: ConnectorDraft): SetupConnector {
+  return {
+    type,
+    token: token.trim(),
+    accessRule,
+    ...(domains.length === 0 ? {} : { domains }),
+    ...(header.trim() === '' ? {} : { auth_type: 'header', header: header.trim() }),
+    ...(accessRule === 'custom'
+      ? { customPatterns: patterns.map(({ pattern, decision }) => ({ pattern, decision })) }
+      : {}),
+  }
+}

@@ -1,0 +1,45 @@
+import { Anchor, Group, Loader, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useResource } from '../../live/use-resource.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { DecisionBadge } from '../../parts/decision-badge.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { hrefOf } from '../../routing/place.ts'
+
+/** Waits for the agent's first request and shows it the moment it was decided. */
+export function FirstRequest({ agent }: { readonly agent: string }) {
+  const [since] = useState(() => new Date().toISOString())
+  const traffic = useResource(
+    'GET /api/dashboard/traffic',
+    { query: { agent, from: since, limit: 1 } },
+    { on: ['traffic', 'approvals'], everyMs: 5_000 },
+  )
+  const first = traffic.data?.traffic[0]
+  return (
+    <Panel title="First request">
+      {traffic.error === null ? null : <ErrorNote error={traffic.error} onRetry={traffic.reload} />}
+      <div role="status" className="first-request">
+        {first === undefined ? (
+          <Group gap="sm">
+            <Loader size="sm" type="dots" aria-hidden="true" />
+            <Text>Waiting for {agent}. Start it with the command above; this page follows by itself.</Text>
+          </Group>
+        ) : (
+          <Group gap="sm">
+            <span className="seen-mark">
+              <Icon name="check" size={20} />
+            </span>
+            <Text fw={650} component="span">
+              First request seen
+            </Text>
+            <DecisionBadge decision={first.decision} note={first.note} />
+            <ActionName type={first.action_type} />
+            <Anchor href={hrefOf('traffic', { agent, record: first.id })}>Why?</Anchor>
+          </Group>
+        )}
+      </div>
+    </Panel>
+  )
+}

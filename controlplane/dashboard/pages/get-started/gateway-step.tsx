@@ -1,0 +1,96 @@
+import { Group, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core'
+import { useEffect } from 'react'
+import type { Level } from '../../api/shapes.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { LEVEL_WORDS } from '../../parts/level-words.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { AddressTest } from './address-test.tsx'
+import type { Draft } from './draft.ts'
+
+type Props = { readonly gateway: Draft['gateway']; readonly onChange: (gateway: Draft['gateway']) => void }
+
+/** Which process stands in the way; on a laptop there is one already. */
+export function GatewayStep({ gateway, onChange }: Props) {
+  const overview = useResource('GET /api/dashboard/overview', {})
+  const first = overview.data?.gateways[0]?.name
+  useEffect(() => {
+    if (gateway.name === '' && !gateway.isNew && first !== undefined) onChange({ ...gateway, name: first })
+  }, [gateway, first, onChange])
+  return (
+    <Loaded of={overview}>
+      {({ gateways }) => (
+        <Stack gap="md">
+          <Radio.Group
+            label="Gateway"
+            description="The process that every call of the agent goes through."
+            value={gateway.isNew ? 'new' : 'existing'}
+            onChange={(value) =>
+              onChange({ ...gateway, isNew: value === 'new', name: value === 'new' ? '' : (first ?? '') })
+            }
+          >
+            <Group mt="xs">
+              <Radio value="existing" label="One that is there" disabled={gateways.length === 0} />
+              <Radio value="new" label="A new one" />
+            </Group>
+          </Radio.Group>
+          {gateway.isNew ? (
+            <NewGateway gateway={gateway} onChange={onChange} />
+          ) : (
+            <Select
+              label="Which"
+              data={gateways.map(({ name }) => name)}
+              value={gateway.name}
+              onChange={(name) => onChange({ ...gateway, name: name ?? '' })}
+              allowDeselect={false}
+            />
+          )}
+          {gateway.isNew ? null : <AddressTest gateways={gateways} name={gateway.name} />}
+        </Stack>
+      )}
+    </Loaded>
+  )
+}
+
+function NewGateway({ gateway, onChange }: Props) {
+  return (
+    <>
+      <TextInput
+        label="Name"
+        placeholder="edge"
+        value={gateway.name}
+        onChange={(event) => onChange({ ...gateway, name: event.currentTarget.value })}
+        required
+      />
+      <Group align="flex-start">
+        <TextInput
+          className="grow"
+          label="Host"
+          value={gateway.host}
+          onChange={(event) => onChange({ ...gateway, host: event.currentTarget.value })}
+          required
+        />
+        <NumberInput
+          label="Port"
+          min={1}
+          max={65_535}
+          value={gateway.port}
+          onChange={(port) => onChange({ ...gateway, port: Number(port) })}
+          hideControls
+          w={120}
+          required
+        />
+      </Group>
+      <Radio.Group
+        label="Enforcement"
+        value={gateway.level}
+        onChange={(level) => onChange({ ...gateway, level: level as Level })}
+      >
+        <Stack gap="xs" mt="xs">
+          {Object.entries(LEVEL_WORDS).map(([level, { title, means }]) => (
+            <Radio key={level} value={level} label={title} description={means} />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+import { Button, Group, Paper, Stepper } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { WizardReply } from '../../api/shapes.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { AgentStep } from './agent-step.tsx'
+import { ConnectorsStep } from './connectors-step.tsx'
+import { connectorProblem, type Draft, EMPTY_DRAFT, requestOf } from './draft.ts'
+import { GatewayStep } from './gateway-step.tsx'
+import { Ready } from './ready.tsx'
+import { ReviewStep } from './review-step.tsx'
+
+const LAST_STEP = 3
+
+/** From nothing to the first governed request: gateway, agent, connectors; everything is made at the end, in one go. */
+export function Page() {
+  const [step, setStep] = useState(0)
+  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
+  const [reply, setReply] = useState<WizardReply | null>(null)
+  const make = useDeed(async () => {
+    setReply(await call('POST /api/dashboard/gateway', { body: requestOf(draft) }))
+  })
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
+  return (
+    <>
+      <PageHead title="Get started" about="Connect an agent. Nothing is made before the last step." />
+      {reply === null ? (
+        <Paper withBorder p={{ base: 'sm', sm: 'lg' }}>
+          <Stepper active={step} onStepClick={setStep} allowNextStepsSelect={false} size="sm" mb="lg">
+            <Stepper.Step label="Gateway" />
+            <Stepper.Step label="Agent" />
+            <Stepper.Step label="Connectors" />
+            <Stepper.Step label="Review" />
+          </Stepper>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (step < LAST_STEP) setStep(step + 1)
+              else make.run()
+            }}
+          >
+            <CurrentStep step={step} draft={draft} onChange={change} />
+            {make.error === null ? null : <ErrorNote error={make.error} />}
+            <Group justify="space-between" mt="lg">
+              <Button variant="default" onClick={() => setStep(step - 1)} disabled={step === 0}>
+                Back
+              </Button>
+              <Button type="submit" disabled={!isStepDone(step, draft)} loading={make.isBusy}>
+                {step < LAST_STEP ? 'Continue' : 'Create'}
+              </Button>
+            </Group>
+          </form>
+        </Paper>
+      ) : (
+        <Ready reply={reply} draft={draft} />
+      )}
+    </>
+  )
+}
+
+function CurrentStep(props: {
+  readonly step: number
+  readonly draft: Draft
+  readonly onChange: (part: Partial<Draft>) => void
+}) {
+  const { step, draft, onChange } = props
+  switch (step) {
+    case 0:
+      return <GatewayStep gateway={draft.gateway} onChange={(gateway) => onChange({ gateway })} />
+    case 1:
+      return <AgentStep agent={draft.agent} onChange={(agent) => onChange({ agent })} />
+    case 2:
+      return (
+        <ConnectorsStep connectors={draft.connectors} onChange={(connectors) => onChange({ connectors })} />
+      )
+    default:
+      return <ReviewStep draft={draft} />
+  }
+}
+
+function isStepDone(step: number, { gateway, agent, connectors }: Draft): boolean {
+  if (step === 0) return gateway.name.trim() !== ''
+  if (step === 1) return agent.name.trim() !== ''
+  return connectors.every((connector) => connectorProblem(connector) === null)
+}

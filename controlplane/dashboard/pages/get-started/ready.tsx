@@ -1,0 +1,77 @@
+import { Alert, Stack, Text } from '@mantine/core'
+import type { WizardReply } from '../../api/shapes.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { CopyText } from '../../parts/copy-text.tsx'
+import { DemoScenarios } from '../../parts/demo-scenarios.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { agentCommands, gatewayCommand } from './agent-commands.ts'
+import type { Draft } from './draft.ts'
+import { FirstRequest } from './first-request.tsx'
+
+/** The end of the wizard: the key, the command, and the moment when the first request arrives. */
+export function Ready({ reply, draft }: { readonly reply: WizardReply; readonly draft: Draft }) {
+  const overview = useResource('GET /api/dashboard/overview', {}, { on: ['gateways'] })
+  const gateway = overview.data?.gateways.find(({ id }) => id === reply.gateway_id)
+  const { host, port } = gateway ?? draft.gateway
+  const agent = draft.agent.name.trim()
+  const isLocal = reply.gateway_name === 'default/local'
+  return (
+    <Stack gap="md">
+      {reply.api_key === null ? null : <Key apiKey={reply.api_key} agent={agent} />}
+      {reply.gateway_token === null ? null : (
+        <Panel title="Start the gateway">
+          <Text size="sm" c="dimmed" mb="xs">
+            Its enrolment token is in this command and is shown this once.
+          </Text>
+          <CopyText
+            label="gateway command"
+            text={gatewayCommand(location.origin, reply.gateway_token, port)}
+          />
+        </Panel>
+      )}
+      <Panel title="Start the agent">
+        <Stack gap="md">
+          {agentCommands({ agent, apiKey: reply.api_key, host, port, isLocal }).map(
+            ({ title, about, text }) => (
+              <div key={title}>
+                <Text fw={600} component="h3" size="sm">
+                  {title}
+                </Text>
+                <Text size="sm" c="dimmed" mb={6}>
+                  {about}
+                </Text>
+                <CopyText label={`command, ${title.toLowerCase()}`} text={text} />
+              </div>
+            ),
+          )}
+        </Stack>
+      </Panel>
+      <FirstRequest agent={agent} />
+      <Panel title="Three examples">
+        <Text size="sm" c="dimmed">
+          Decided by your policies as they stand, for a built-in agent that owns no credential.
+        </Text>
+        <DemoScenarios />
+      </Panel>
+    </Stack>
+  )
+}
+
+function Key({ apiKey, agent }: { readonly apiKey: string; readonly agent: string }) {
+  return (
+    <Alert
+      color="indigo"
+      variant="outline"
+      icon={<Icon name="shield" />}
+      title={`The key of ${agent}, shown this once`}
+      className="note"
+    >
+      <Text size="sm" mb="xs">
+        It cannot be shown again, only replaced. The local gateway needs no key: it gives the agent a port of
+        its own.
+      </Text>
+      <CopyText label="key" text={apiKey} />
+    </Alert>
+  )
+}

@@ -1,0 +1,43 @@
+import { Stack, Text } from '@mantine/core'
+import { FactList } from '../../parts/fact-list.tsx'
+import { LEVEL_WORDS } from '../../parts/level-words.ts'
+import { CONNECTOR_WORDS, RULE_WORDS } from './connector-words.ts'
+import { type ConnectorDraft, connectorProblem, type Draft } from './draft.ts'
+
+/** Everything that "Create" will do, in words. */
+export function ReviewStep({ draft }: { readonly draft: Draft }) {
+  const { gateway, agent, connectors } = draft
+  const address = `${gateway.host}:${gateway.port}, ${LEVEL_WORDS[gateway.level].title.toLowerCase()}`
+  return (
+    <Stack gap="md">
+      <FactList
+        facts={[
+          ['Gateway', gateway.isNew ? `${gateway.name} (new, ${address})` : gateway.name],
+          [
+            'Agent',
+            agent.isNew
+              ? `${agent.name} (new, with a key of its own)`
+              : `${agent.name} (moves to the gateway)`,
+          ],
+          ...connectors.map(
+            (connector) =>
+              [CONNECTOR_WORDS[connector.type]?.title ?? connector.type, ruleOf(connector)] as const,
+          ),
+        ]}
+      />
+      {connectors.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          Without a new connector the agent uses what the gateway has already.
+        </Text>
+      ) : null}
+    </Stack>
+  )
+}
+
+function ruleOf(connector: ConnectorDraft): string {
+  const problem = connectorProblem(connector)
+  if (problem !== null) return problem
+  const rule = RULE_WORDS.find(({ value }) => value === connector.accessRule)?.label ?? connector.accessRule
+  if (connector.accessRule !== 'custom') return rule
+  return connector.patterns.map(({ pattern, decision }) => `${pattern}: ${decision}`).join('; ')
+}

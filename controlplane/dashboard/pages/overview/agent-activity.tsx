@@ -1,0 +1,54 @@
+import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
+import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { AgoText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+
+type Busy = ActivityReply['agents'][number]
+
+/** Who asks how much, and how it goes. */
+export function AgentActivity({ agents }: { readonly agents: readonly Busy[] }) {
+  const most = Math.max(1, ...agents.map(({ allow, hold, deny }) => allow + hold + deny))
+  return (
+    <Panel title="Agents by activity">
+      {agents.length === 0 ? (
+        <TeachingEmpty icon="agents" title="No agent was active">
+          Start one with: chaperone run -- COMMAND
+        </TeachingEmpty>
+      ) : (
+        <Stack gap={0} component="ul" className="plain-list">
+          {agents.map((busy) => (
+            <Line key={busy.agent} busy={busy} most={most} />
+          ))}
+        </Stack>
+      )}
+    </Panel>
+  )
+}
+
+function Line({ busy, most }: { readonly busy: Busy; readonly most: number }) {
+  const { agent, allow, hold, deny, last_at } = busy
+  const share = (count: number) => (count / most) * 100
+  return (
+    <li className="list-line">
+      <Group justify="space-between" wrap="nowrap" gap="xs">
+        <Anchor href={hrefOf('traffic', { agent })} className="min-0">
+          <UntrustedText text={agent} />
+        </Anchor>
+        <Text size="xs" c="dimmed" component="span">
+          <AgoText at={last_at} />
+        </Text>
+      </Group>
+      <Progress.Root size="sm" mt={4} aria-hidden="true">
+        <Progress.Section value={share(allow)} className="bar-good" />
+        <Progress.Section value={share(hold)} className="bar-wait" />
+        <Progress.Section value={share(deny)} className="bar-bad" />
+      </Progress.Root>
+      <Text size="xs" c="dimmed" mt={2}>
+        {allow} allowed, {hold} held, {deny} denied
+      </Text>
+    </li>
+  )
+}

@@ -1,0 +1,32 @@
+import { Button, Group } from '@mantine/core'
+import { DemoScenarios } from '../../parts/demo-scenarios.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { useSession } from '../../session/session.tsx'
+
+/** A fresh installation: what to do first, and something to see at once. */
+export function FirstSteps() {
+  const { may } = useSession()
+  return (
+    <Panel title="First steps">
+      <TeachingEmpty
+        icon="start"
+        title="No agent has called anything yet"
+        actions={
+          may('admin') ? (
+            <Group justify="center">
+              <Button component="a" href={hrefOf('get-started')}>
+                Connect an agent
+              </Button>
+            </Group>
+          ) : undefined
+        }
+      >
+        Every outbound call of an agent becomes a named action here: allowed, held for a person, or denied.
+        Connect an agent, or look at three examples:
+      </TeachingEmpty>
+      <DemoScenarios />
+    </Panel>
+  )
+}

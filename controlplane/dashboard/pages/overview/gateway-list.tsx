@@ -1,0 +1,87 @@
+import { Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
+import type { GatewayState } from '../../../../core/wire/dashboard.ts'
+import { FactList } from '../../parts/fact-list.tsx'
+import { LEVEL_WORDS } from '../../parts/level-words.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { AgoText } from '../../parts/time-text.tsx'
+import { type Tone, ToneBadge } from '../../parts/tone-badge.tsx'
+
+/** What each gateway really does now, whatever was configured. */
+export function GatewayList({ gateways }: { readonly gateways: readonly GatewayState[] }) {
+  return (
+    <Panel title="Gateways">
+      {gateways.length === 0 ? (
+        <TeachingEmpty icon="shield" title="No gateway yet">
+          A gateway stands between agents and the outside world. "Get started" makes one, or apply a Gateway
+          manifest.
+        </TeachingEmpty>
+      ) : (
+        <SimpleGrid cols={{ base: 1, md: gateways.length === 1 ? 1 : 2 }}>
+          {gateways.map((gateway) => (
+            <GatewayCard key={gateway.id} gateway={gateway} />
+          ))}
+        </SimpleGrid>
+      )}
+    </Panel>
+  )
+}
+
+function GatewayCard({ gateway }: { readonly gateway: GatewayState }) {
+  const level = LEVEL_WORDS[gateway.level]
+  return (
+    <Paper withBorder p="sm" className="inset">
+      <Stack gap="xs">
+        <Group justify="space-between" gap="xs">
+          <Text fw={650} component="h3" className="ellipsis">
+            {gateway.name}
+          </Text>
+          <StateBadge gateway={gateway} />
+        </Group>
+        <FactList
+          facts={[
+            [
+              'Enforcement',
+              <span key="level" title={level.means}>
+                {level.title}
+              </span>,
+            ],
+            ['Rules in force', rulesOf(gateway)],
+            ['Last seen', <AgoText key="seen" at={gateway.last_seen_at} />],
+            ['Address', `${gateway.host}:${gateway.port}`],
+            [
+              'Processes',
+              gateway.processes === 0
+                ? 'none'
+                : `${gateway.processes}, for ${gateway.agents} ${gateway.agents === 1 ? 'agent' : 'agents'}`,
+            ],
+            ['Managed by', gateway.managed_by],
+          ]}
+        />
+      </Stack>
+    </Paper>
+  )
+}
+
+function StateBadge({ gateway }: { readonly gateway: GatewayState }) {
+  const { text, tone } = stateOf(gateway)
+  return <ToneBadge tone={tone}>{text}</ToneBadge>
+}
+
+export function stateOf(gateway: GatewayState): { readonly text: string; readonly tone: Tone } {
+  if (gateway.stopped.length > 0) return { text: 'Stopped by the kill switch', tone: 'bad' }
+  if (!gateway.is_live)
+    return { text: gateway.last_seen_at === null ? 'Not connected' : 'Stale', tone: 'wait' }
+  if (!isCurrent(gateway)) return { text: 'Taking over new rules', tone: 'wait' }
+  return { text: 'Enforcing', tone: 'good' }
+}
+
+function isCurrent({ applied_version, desired_version }: GatewayState): boolean {
+  return applied_version !== null && applied_version >= (desired_version ?? 0)
+}
+
+function rulesOf(gateway: GatewayState): string {
+  const { applied_version: applied, desired_version: desired } = gateway
+  if (applied === null) return 'unknown'
+  return isCurrent(gateway) ? `version ${applied}, the newest` : `version ${applied} of ${desired}`
+}

@@ -1,0 +1,22 @@
+import { useMemo } from 'react'
+import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import { TimeChart } from '../../parts/time-chart.tsx'
+
+export function LatencyChart({ activity }: { readonly activity: ActivityReply }) {
+  const { times, series, summary } = useMemo(() => chartOf(activity), [activity])
+  return <TimeChart times={times} series={series} summary={summary} unit="ms" />
+}
+
+function chartOf({ buckets }: ActivityReply) {
+  const median = buckets.map((bucket) => bucket.latency_p50_ms)
+  const slow = buckets.map((bucket) => bucket.latency_p95_ms)
+  const worst = Math.max(0, ...slow.map((value) => value ?? 0))
+  return {
+    times: buckets.map(({ time }) => Date.parse(time) / 1_000),
+    series: [
+      { label: 'Half are faster than', colour: '--chart-info', values: median },
+      { label: '95 of 100 are faster than', colour: '--chart-quiet', values: slow },
+    ],
+    summary: `Latency including the upstream; at worst ${Math.round(worst)} ms for 95 of 100 requests.`,
+  }
+}

@@ -1,0 +1,91 @@
+import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core'
+import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
+import { type Resource, useResource } from '../../live/use-resource.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { useQueryState } from '../../routing/use-place.ts'
+import { useSession } from '../../session/session.tsx'
+import { AgentActivity } from './agent-activity.tsx'
+import { DecisionChart } from './decision-chart.tsx'
+import { DenialList } from './denial-list.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { GatewayList } from './gateway-list.tsx'
+import { KeyFigures } from './key-figures.tsx'
+import { LatencyChart } from './latency-chart.tsx'
+import { PendingPreview } from './pending-preview.tsx'
+
+const RANGES = [
+  { value: '3600', label: '1 h' },
+  { value: '86400', label: '24 h' },
+  { value: '604800', label: '7 d' },
+] as const
+
+/** What runs, what waits, what is refused. */
+export function Page() {
+  const { may } = useSession()
+  const [query, change] = useQueryState()
+  const range = RANGES.find(({ value }) => value === query['range'])?.value ?? '3600'
+  const overview = useResource(
+    'GET /api/dashboard/overview',
+    {},
+    {
+      on: ['gateways', 'approvals', 'kill', 'config'],
+      everyMs: 10_000,
+    },
+  )
+  const activity = useResource(
+    'GET /api/dashboard/activity',
+    { query: { seconds: Number(range) } },
+    { on: ['traffic'], everyMs: 30_000 },
+  )
+  const isUsed = overview.data?.has_traffic === true
+  return (
+    <>
+      <PageHead title="Overview" about="What runs, what waits for a person, and what is refused.">
+        <SegmentedControl
+          aria-label="Stretch of time"
+          value={range}
+          onChange={(value) => change({ range: value === '3600' ? null : value })}
+          data={RANGES.map(({ value, label }) => ({ value, label }))}
+        />
+      </PageHead>
+      <Stack gap="md">
+        <Loaded of={overview}>
+          {(data) => (
+            <>
+              <KeyFigures overview={data} activity={activity.data} />
+              {data.has_traffic ? null : <FirstSteps />}
+              {may('member') && data.pending_approvals > 0 ? <PendingPreview /> : null}
+            </>
+          )}
+        </Loaded>
+        {isUsed ? <Charts activity={activity} /> : null}
+        {overview.data === null ? null : <GatewayList gateways={overview.data.gateways} />}
+        {isUsed && activity.data !== null ? (
+          <SimpleGrid cols={{ base: 1, lg: 2 }}>
+            <DenialList denials={activity.data.denials} />
+            <AgentActivity agents={activity.data.agents} />
+          </SimpleGrid>
+        ) : null}
+      </Stack>
+    </>
+  )
+}
+
+function Charts({ activity }: { readonly activity: Resource<ActivityReply> }) {
+  return (
+    <Loaded of={activity}>
+      {(data) => (
+        <SimpleGrid cols={{ base: 1, lg: 2 }}>
+          <Panel title="Requests by decision">
+            <DecisionChart activity={data} />
+          </Panel>
+          <Panel title="Latency">
+            <LatencyChart activity={data} />
+          </Panel>
+        </SimpleGrid>
+      )}
+    </Loaded>
+  )
+}

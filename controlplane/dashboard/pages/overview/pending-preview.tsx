@@ -1,0 +1,48 @@
+import { Anchor, Group, Stack, Text } from '@mantine/core'
+import { useResource } from '../../live/use-resource.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { RiskBadge } from '../../parts/risk-badge.tsx'
+import { TimeLeft } from '../../parts/time-left.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+
+const SHOWN = 3
+
+/** The next decisions, one step away from being taken. */
+export function PendingPreview() {
+  const pending = useResource(
+    'GET /api/dashboard/proxy-approvals',
+    { query: { status: 'pending', limit: SHOWN } },
+    { on: ['approvals'] },
+  )
+  return (
+    <Panel title="Waiting for a person" aside={<Anchor href={hrefOf('approvals')}>Open the inbox</Anchor>}>
+      <Loaded of={pending}>
+        {({ approvals }) => (
+          <Stack gap={0} component="ul" className="plain-list">
+            {approvals.map((card) => (
+              <Group key={card.id} component="li" justify="space-between" className="list-line">
+                <div className="min-0">
+                  <Anchor href={hrefOf('approvals', { id: card.id })}>
+                    <ActionName type={card.action_type} />
+                  </Anchor>
+                  <Text size="sm" c="dimmed" component="div">
+                    {card.agent}
+                    {card.target === null ? null : ' on '}
+                    {card.target === null ? null : <UntrustedText text={card.target} />}
+                  </Text>
+                </div>
+                <Group gap="xs">
+                  <RiskBadge score={card.risk_score} />
+                  <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
+                </Group>
+              </Group>
+            ))}
+          </Stack>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,96 @@
+import {
+  Anchor,
+  Button,
+  Center,
+  Group,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core'
+import { type FormEvent, useEffect, useState } from 'react'
+import { call } from '../../api/client.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { wayIn } from './way-in.ts'
+
+/** The way in: sign-in, the first owner, an invitation. */
+export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) {
+  const [way] = useState(() => wayIn(location.pathname, location.search))
+  const enter = useDeed(async (fields: Fields) => {
+    const login = { email: fields.email, password: fields.password }
+    if (way.isNew) {
+      await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...way.tokens } })
+    }
+    await call('POST /api/auth/login', { body: login })
+    // The token in the address has done its work.
+    if (way.isNew) history.replaceState(null, '', `/${location.hash}`)
+    onSignedIn()
+  })
+  useEffect(() => {
+    document.title = `${way.title} - Chaperone`
+  }, [way])
+  return (
+    <Center mih="100vh" p="md" component="main" className="sign-in">
+      <Paper withBorder p="xl" w="100%" maw={420} shadow="sm">
+        <Group gap="xs" mb="lg">
+          <span className="brand-mark">
+            <Icon name="shield" size={26} />
+          </span>
+          <Text fw={700} size="lg">
+            Chaperone
+          </Text>
+        </Group>
+        <Title order={1} size="h3">
+          {way.title}
+        </Title>
+        {way.hint === '' ? null : (
+          <Text c="dimmed" size="sm" mt={4}>
+            {way.hint}
+          </Text>
+        )}
+        <form onSubmit={(event) => submit(event, enter.run)}>
+          <Stack gap="sm" mt="md">
+            <Inputs isNew={way.isNew} />
+            {enter.error === null ? null : <ErrorNote error={enter.error} />}
+            <Button type="submit" fullWidth mt="xs" loading={enter.isBusy}>
+              {way.isNew ? 'Register' : 'Sign in'}
+            </Button>
+            <Anchor size="sm" href={way.isNew ? '/' : '/setup'} ta="center">
+              {way.isNew ? 'Sign in instead' : 'First time here? Register'}
+            </Anchor>
+          </Stack>
+        </form>
+      </Paper>
+    </Center>
+  )
+}
+
+type Fields = { readonly email: string; readonly name: string; readonly password: string }
+
+function submit(event: FormEvent<HTMLFormElement>, run: (fields: Fields) => void): void {
+  event.preventDefault()
+  const data = new FormData(event.currentTarget)
+  const text = (name: string) => String(data.get(name) ?? '')
+  run({ email: text('email'), name: text('name'), password: text('password') })
+}
+
+function Inputs({ isNew }: { readonly isNew: boolean }) {
+  return (
+    <>
+      <TextInput label="E-mail" name="email" type="email" autoComplete="username" required autoFocus />
+      {isNew ? <TextInput label="Name" name="name" autoComplete="name" required /> : null}
+      <PasswordInput
+        label="Password"
+        name="password"
+        autoComplete={isNew ? 'new-password' : 'current-password'}
+        required
+        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0 }}
+        {...(isNew ? { minLength: 12, description: '12 characters or more' } : {})}
+      />
+    </>
+  )
+}

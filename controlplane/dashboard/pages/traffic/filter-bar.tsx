@@ -1,0 +1,122 @@
+import { Autocomplete, Button, Group, SegmentedControl, SimpleGrid, TextInput } from '@mantine/core'
+import { useDebouncedCallback, useDisclosure, useMediaQuery } from '@mantine/hooks'
+import { useEffect, useState } from 'react'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import type { Filters } from './filters.ts'
+
+type Props = {
+  readonly filters: Filters
+  readonly onChange: (changes: Readonly<Record<string, string | null>>) => void
+  readonly onClear: () => void
+}
+
+const DECISIONS = [
+  { value: '', label: 'All' },
+  { value: 'ALLOW', label: 'Allowed' },
+  { value: 'HOLD', label: 'Held' },
+  { value: 'DENY', label: 'Denied' },
+]
+
+/** Every filter is part of the address, so that a view can be shared. On a telephone the rarer ones fold away. */
+export function FilterBar({ filters, onChange, onClear }: Props) {
+  const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
+  const isAny = Object.keys(filters).length > 0
+  const [isOpen, { toggle }] = useDisclosure(Object.keys(filters).some((name) => !ALWAYS_SHOWN.has(name)))
+  const set: Setter = (name) => (value) => onChange({ [name]: value === '' ? null : value })
+  return (
+    <section aria-label="Filters">
+      <Group gap="sm" mb="sm">
+        <SegmentedControl
+          aria-label="Decision"
+          value={filters.decision ?? ''}
+          onChange={set('decision')}
+          data={DECISIONS}
+        />
+        {isWide ? null : (
+          <Button variant="default" onClick={toggle} aria-expanded={isOpen}>
+            {isOpen ? 'Fewer filters' : 'More filters'}
+          </Button>
+        )}
+        {isAny ? (
+          <Button variant="subtle" onClick={onClear}>
+            Clear the filters
+          </Button>
+        ) : null}
+      </Group>
+      <SimpleGrid cols={{ base: 1, xs: 2, lg: 6 }} spacing="sm">
+        <LateText
+          label="Search"
+          icon
+          placeholder="Action, host, path …"
+          value={filters.q ?? ''}
+          onChange={set('q')}
+        />
+        {isWide || isOpen ? <Rarer filters={filters} set={set} /> : null}
+      </SimpleGrid>
+    </section>
+  )
+}
+
+type Setter = (name: keyof Filters) => (value: string) => void
+const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['q', 'decision'])
+
+function Rarer({ filters, set }: { readonly filters: Filters; readonly set: Setter }) {
+  const activity = useResource('GET /api/dashboard/activity', { query: { seconds: 86_400 } })
+  const catalogue = useResource('GET /api/dashboard/catalogue', {})
+  const names = activity.data?.agents.map(({ agent }) => agent) ?? []
+  const types = catalogue.data?.connectors.map(({ type }) => type) ?? []
+  return (
+    <>
+      <LateText label="Agent" data={names} value={filters.agent ?? ''} onChange={set('agent')} />
+      <LateText label="Connector" data={types} value={filters.connector ?? ''} onChange={set('connector')} />
+      <LateText label="Action" value={filters.action_type ?? ''} onChange={set('action_type')} />
+      <TimeInput label="From" value={filters.from ?? ''} onChange={set('from')} />
+      <TimeInput label="Until" value={filters.to ?? ''} onChange={set('to')} />
+    </>
+  )
+}
+
+const PATIENCE_MS = 250
+
+/** Asks when the typing pauses, not at every letter. With `data` it suggests. */
+function LateText(props: {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly data?: string[]
+  readonly placeholder?: string
+  readonly icon?: boolean
+}) {
+  const { label, value, onChange, data, placeholder = '', icon = false } = props
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  const tell = useDebouncedCallback(onChange, PATIENCE_MS)
+  const change = (next: string) => {
+    setText(next)
+    tell(next)
+  }
+  const shared = {
+    label,
+    placeholder,
+    value: text,
+    leftSection: icon ? <Icon name="search" size={16} /> : null,
+  }
+  if (data !== undefined) return <Autocomplete {...shared} data={data} onChange={change} />
+  return <TextInput {...shared} type="search" onChange={(event) => change(event.currentTarget.value)} />
+}
+
+function TimeInput(props: {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+}) {
+  return (
+    <TextInput
+      type="datetime-local"
+      label={props.label}
+      value={props.value}
+      onChange={(event) => props.onChange(event.currentTarget.value)}
+    />
+  )
+}

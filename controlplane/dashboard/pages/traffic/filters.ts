@@ -1,0 +1,26 @@
+import type { TrafficQuery } from '../../api/shapes.ts'
+
+/** What of the address filters the list. */
+export const FILTER_NAMES = ['q', 'agent', 'connector', 'decision', 'action_type', 'from', 'to'] as const
+
+export type Filters = Partial<Readonly<Record<(typeof FILTER_NAMES)[number], string>>>
+
+export function filtersOf(query: Readonly<Record<string, string>>): Filters {
+  return Object.fromEntries(
+    FILTER_NAMES.flatMap((name) => {
+      const value = query[name]
+      return value ? [[name, value]] : []
+    }),
+  )
+}
+
+/** `from` and `to` are local times of an input (`2026-11-21T14:00`); the API wants moments. */
+export function trafficQuery(filters: Filters, limit: number): TrafficQuery {
+  return { ...filters, from: moment(filters.from), to: moment(filters.to), limit }
+}
+
+function moment(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString()
+}

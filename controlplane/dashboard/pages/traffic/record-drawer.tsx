@@ -1,0 +1,47 @@
+import { Drawer, Stack } from '@mantine/core'
+import type { TrafficRecord } from '../../../../core/record.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { ExplainNow } from './explain-now.tsx'
+import { RecordFacts } from './record-facts.tsx'
+import { WhyThen } from './why-then.tsx'
+
+type Props = {
+  readonly id: string | null
+  /** The list has most of them already. */
+  readonly known: readonly TrafficRecord[]
+  readonly onClose: () => void
+}
+
+/** One request: what happened, what decided it then, and what the rules say now. */
+export function RecordDrawer({ id, known, onClose }: Props) {
+  const listed = known.find((record) => record.id === id)
+  return (
+    <Drawer
+      opened={id !== null}
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={listed === undefined ? 'Request' : <ActionName type={listed.action_type} />}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {id === null ? null : listed === undefined ? <Fetched id={id} /> : <Detail record={listed} />}
+    </Drawer>
+  )
+}
+
+function Fetched({ id }: { readonly id: string }) {
+  const found = useResource('GET /api/dashboard/traffic/{record_id}', { params: { record_id: id } })
+  return <Loaded of={found}>{({ record }) => <Detail record={record} />}</Loaded>
+}
+
+function Detail({ record }: { readonly record: TrafficRecord }) {
+  return (
+    <Stack gap="lg" pb="xl">
+      <WhyThen record={record} />
+      <RecordFacts record={record} />
+      <ExplainNow record={record} />
+    </Stack>
+  )
+}

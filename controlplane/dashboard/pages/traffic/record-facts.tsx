@@ -1,0 +1,32 @@
+import type { TrafficRecord } from '../../../../core/record.ts'
+import { FactList } from '../../parts/fact-list.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { RequestLine } from '../approvals/request-facts.tsx'
+
+export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
+  return (
+    <Panel title="Request">
+      <FactList
+        facts={[
+          ['Time', <TimeText key="time" at={record.time} />],
+          ['Agent', <UntrustedText key="agent" text={record.agent ?? 'unknown'} />],
+          ['Connector', record.connector ?? 'none'],
+          ['Request', <RequestLine key="request" card={record} />],
+          ['Answer', record.status === null ? 'none' : String(record.status)],
+          ['Error', record.error_type],
+          ['Latency', `${record.latency_ms.toFixed(1)} ms, ${record.overhead_ms.toFixed(1)} ms of it ours`],
+          [
+            'Size',
+            `${record.bytes_in.toLocaleString()} bytes out, ${record.bytes_out.toLocaleString()} back`,
+          ],
+          ['Gateway', record.gateway],
+          ['Transport', record.transport],
+          ['Record', <code key="id">{record.id}</code>],
+          ['Audit id', record.act_id === null ? null : <code key="act">{record.act_id}</code>],
+        ]}
+      />
+    </Panel>
+  )
+}

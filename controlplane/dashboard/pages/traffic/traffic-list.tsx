@@ -1,0 +1,118 @@
+import { Anchor, Group, Paper, Stack, Table, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import type { TrafficRecord } from '../../../../core/record.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { DecisionBadge } from '../../parts/decision-badge.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { usePlace } from '../../routing/use-place.ts'
+
+type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
+
+/** A table where there is room for one, a list of cards on a telephone. */
+export function TrafficList(props: Props) {
+  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
+  return isWide ? <Wide {...props} /> : <Narrow {...props} />
+}
+
+const HEADS = ['Time', 'Agent', 'Action', 'Decision', 'Answer', 'Latency', 'Request'] as const
+
+function Wide({ records, onOpen }: Props) {
+  return (
+    <Paper withBorder className="scroll-x">
+      <Table highlightOnHover verticalSpacing={7} layout="fixed" className="traffic">
+        <Table.Thead>
+          <Table.Tr>
+            {HEADS.map((head) => (
+              <Table.Th key={head} className={`col-${head.toLowerCase()}`}>
+                {head}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {records.map((record) => (
+            <Table.Tr
+              key={record.id}
+              onClick={() => onOpen(record.id)}
+              className="clickable"
+              data-record={record.id}
+            >
+              <Table.Td>
+                <TimeText at={record.time} />
+              </Table.Td>
+              <Table.Td>
+                <UntrustedText text={record.agent ?? 'unknown'} />
+              </Table.Td>
+              <Table.Td>
+                <RecordLink record={record} onOpen={onOpen} />
+              </Table.Td>
+              <Table.Td>
+                <DecisionBadge decision={record.decision} note={record.note} />
+              </Table.Td>
+              <Table.Td>{record.status ?? '–'}</Table.Td>
+              <Table.Td className="number">{latency(record)}</Table.Td>
+              <Table.Td className="mono">
+                <UntrustedText text={`${record.method} ${record.host ?? ''}${record.path ?? ''}`} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  )
+}
+
+function Narrow({ records, onOpen }: Props) {
+  return (
+    <Stack gap="xs">
+      {records.map((record) => (
+        <Paper key={record.id} withBorder p="sm" component="article" data-record={record.id}>
+          <Group justify="space-between" gap="xs" mb={4}>
+            <DecisionBadge decision={record.decision} note={record.note} />
+            <Text size="sm" c="dimmed" component="span">
+              <TimeText at={record.time} />
+            </Text>
+          </Group>
+          <RecordLink record={record} onOpen={onOpen} />
+          <Text size="sm" c="dimmed" component="div">
+            <UntrustedText text={record.agent ?? 'unknown'} />, {record.status ?? 'no answer'},{' '}
+            {latency(record)}
+          </Text>
+          <Text size="sm" component="div" className="mono clip">
+            <UntrustedText text={`${record.method} ${record.host ?? ''}${record.path ?? ''}`} />
+          </Text>
+        </Paper>
+      ))}
+    </Stack>
+  )
+}
+
+/** A real link: it can be opened beside, copied and reached with the keyboard. */
+function RecordLink({
+  record,
+  onOpen,
+}: {
+  readonly record: TrafficRecord
+  readonly onOpen: (id: string) => void
+}) {
+  const { query } = usePlace()
+  return (
+    <Anchor
+      href={hrefOf('traffic', { ...query, record: record.id })}
+      onClick={(event) => {
+        event.stopPropagation()
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return
+        event.preventDefault()
+        onOpen(record.id)
+      }}
+    >
+      <ActionName type={record.action_type} />
+    </Anchor>
+  )
+}
+
+function latency({ latency_ms: ms }: TrafficRecord): string {
+  return ms >= 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms)} ms`
+}

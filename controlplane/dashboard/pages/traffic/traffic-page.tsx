@@ -1,0 +1,88 @@
+import { Button, Stack } from '@mantine/core'
+import { useMemo } from 'react'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { useQueryState } from '../../routing/use-place.ts'
+import { FilterBar } from './filter-bar.tsx'
+import { FILTER_NAMES, filtersOf, trafficQuery } from './filters.ts'
+import { RecordDrawer } from './record-drawer.tsx'
+import { TrafficList } from './traffic-list.tsx'
+import { useOlder } from './use-older.ts'
+
+const PAGE_SIZE = 100
+
+/** Every governed request: the tail as it grows, or a search in it. */
+export function Page() {
+  const [query, change] = useQueryState()
+  const isLive = query['live'] !== 'off'
+  const filters = useMemo(() => filtersOf(query), [query])
+  const isFiltered = Object.keys(filters).length > 0
+  const newest = useResource(
+    'GET /api/dashboard/traffic',
+    { query: trafficQuery(filters, PAGE_SIZE) },
+    isLive ? { on: ['traffic'], everyMs: 10_000 } : {},
+  )
+  const older = useOlder(filters, newest.data, PAGE_SIZE)
+  return (
+    <>
+      <PageHead
+        title="Traffic"
+        about="Every request of every agent, with what was decided and why. Kept for seven days."
+      >
+        <Button
+          variant="default"
+          leftSection={<Icon name={isLive ? 'pause' : 'play'} size={16} />}
+          onClick={() => change({ live: isLive ? 'off' : null })}
+          aria-pressed={!isLive}
+        >
+          {isLive ? 'Pause' : 'Follow'}
+        </Button>
+      </PageHead>
+      <Stack gap="md">
+        <FilterBar
+          filters={filters}
+          onChange={change}
+          onClear={() => change(Object.fromEntries(FILTER_NAMES.map((name) => [name, null])))}
+        />
+        <Loaded of={newest}>
+          {() =>
+            older.records.length === 0 ? (
+              <Nothing isFiltered={isFiltered} />
+            ) : (
+              <TrafficList records={older.records} onOpen={(id) => change({ record: id })} />
+            )
+          }
+        </Loaded>
+        {older.hasMore ? (
+          <Button variant="default" onClick={older.more} loading={older.isBusy}>
+            Show older ones
+          </Button>
+        ) : null}
+      </Stack>
+      <RecordDrawer
+        id={query['record'] ?? null}
+        known={older.records}
+        onClose={() => change({ record: null })}
+      />
+    </>
+  )
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <TeachingEmpty icon="search" title="Nothing matches">
+        No request of the last seven days fits all of these filters. Take one away, or look into the audit log
+        for older decisions.
+      </TeachingEmpty>
+    )
+  }
+  return (
+    <TeachingEmpty icon="traffic" title="No agent has called anything yet">
+      Start one with "chaperone run -- COMMAND": its first request appears here by itself.
+    </TeachingEmpty>
+  )
+}

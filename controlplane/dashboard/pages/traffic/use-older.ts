@@ -1,0 +1,33 @@
+import { useEffect, useState } from 'react'
+import type { TrafficRecord } from '../../../../core/record.ts'
+import { call } from '../../api/client.ts'
+import type { ReplyOf } from '../../api/operations.ts'
+import { useDeed } from '../../parts/use-deed.ts'
+import { type Filters, trafficQuery } from './filters.ts'
+
+type Reply = ReplyOf<'GET /api/dashboard/traffic'>
+type Older = {
+  readonly key: string
+  readonly records: readonly TrafficRecord[]
+  readonly cursor: string | null
+}
+
+/** The newest page with the older ones below it, each record once. Other filters begin anew. */
+export function useOlder(filters: Filters, newest: Reply | null, limit: number) {
+  const key = JSON.stringify(filters)
+  const [older, setOlder] = useState<Older | null>(null)
+  useEffect(() => setOlder((before) => (before?.key === key ? before : null)), [key])
+  const cursor = older === null ? (newest?.next_cursor ?? null) : older.cursor
+  const load = useDeed(async () => {
+    if (cursor === null) return
+    const reply = await call('GET /api/dashboard/traffic', {
+      query: { ...trafficQuery(filters, limit), cursor },
+    })
+    // What was newest stays in the list, also when newer records have pushed it off the first page.
+    const before = older?.records ?? newest?.traffic ?? []
+    setOlder({ key, records: [...before, ...reply.traffic], cursor: reply.next_cursor })
+  })
+  const all = [...(newest?.traffic ?? []), ...(older?.records ?? [])]
+  const records = [...new Map(all.map((record) => [record.id, record])).values()]
+  return { records, hasMore: cursor !== null, more: () => load.run(), isBusy: load.isBusy }
+}

@@ -1,0 +1,39 @@
+import { Alert, Button } from '@mantine/core'
+import type { ApiError } from '../api/api-error.ts'
+import { Icon } from './icon.tsx'
+
+/** What went wrong in the server's own sentence, and the way on. */
+export function ErrorNote(props: {
+  readonly error: ApiError
+  readonly title?: string
+  readonly onRetry?: () => void
+}) {
+  const { error, title = titleOf(error.status), onRetry } = props
+  return (
+    <Alert
+      color="red"
+      variant="outline"
+      title={title}
+      icon={<Icon name="warning" />}
+      role="alert"
+      className="note"
+    >
+      {error.message}
+      {onRetry === undefined ? null : (
+        <Button mt="xs" size="compact-sm" variant="default" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </Alert>
+  )
+}
+
+function titleOf(status: number): string {
+  if (status === 0) return 'No connection'
+  if (status === 403) return 'You may not do this'
+  if (status === 404) return 'Not there'
+  if (status === 409 || status === 410) return 'Somebody or something was quicker'
+  if (status === 429) return 'Too many attempts'
+  if (status >= 500) return 'The control plane has a problem'
+  return 'This did not work'
+}

@@ -1,0 +1,18 @@
+import type { ReactNode } from 'react'
+
+export type Fact = readonly [label: string, value: ReactNode]
+
+/** `label: value` pairs; pairs without a value are left out. */
+export function FactList({ facts }: { readonly facts: readonly Fact[] }) {
+  const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  return (
+    <dl className="facts">
+      {shown.map(([label, value]) => (
+        <div key={label} className="fact">
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

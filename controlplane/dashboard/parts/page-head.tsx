@@ -1,0 +1,29 @@
+import { Group, Text, Title } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+
+/** The one heading of a page, its sentence, and what can be done with all of it. */
+export function PageHead(props: {
+  readonly title: string
+  readonly about?: ReactNode
+  readonly children?: ReactNode
+}) {
+  const { title, about, children } = props
+  useEffect(() => {
+    document.title = `${title} - Chaperone`
+  }, [title])
+  return (
+    <Group justify="space-between" align="flex-end" mb="lg" gap="sm">
+      <div>
+        <Title order={1} size="h2" tabIndex={-1} id="page-title">
+          {title}
+        </Title>
+        {about === undefined ? null : (
+          <Text c="dimmed" size="sm" mt={2}>
+            {about}
+          </Text>
+        )}
+      </div>
+      {children === undefined ? null : <Group gap="sm">{children}</Group>}
+    </Group>
+  )
+}

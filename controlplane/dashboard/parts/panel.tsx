@@ -1,0 +1,22 @@
+import { Group, Paper, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+/** A titled part of a page. */
+export function Panel(props: {
+  readonly title: string
+  readonly aside?: ReactNode
+  readonly children: ReactNode
+}) {
+  const { title, aside, children } = props
+  return (
+    <Paper component="section" withBorder p="md" className="panel" aria-label={title}>
+      <Group justify="space-between" mb="sm" gap="xs">
+        <Title order={2} size="h5">
+          {title}
+        </Title>
+        {aside}
+      </Group>
+      {children}
+    </Paper>
+  )
+}

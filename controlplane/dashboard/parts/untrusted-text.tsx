@@ -1,0 +1,64 @@
+import { Box, Button } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import { type Segment, visibleSegments } from './visible-text.ts'
+
+type Props = {
+  readonly text: string
+  /** A whole block with line breaks and its own scroll bar; otherwise one line of a table or a sentence. */
+  readonly isBlock?: boolean
+  /** Needed with `isBlock`: what the scrolling region is called. */
+  readonly label?: string
+}
+
+const INLINE_LIMIT = 300
+const BLOCK_LIMIT = 4_000
+
+/**
+ * Text that an agent or an upstream chose. It is only ever text, what hides in it is shown, and it stays within its
+ * box, so that it can neither act nor push anything out of view.
+ */
+export function UntrustedText({ text, isBlock = false, label = 'Text' }: Props) {
+  const [isWhole, setIsWhole] = useState(false)
+  const limit = isBlock ? BLOCK_LIMIT : INLINE_LIMIT
+  const shown = isWhole ? text : cut(text, limit)
+  const segments = useMemo(() => visibleSegments(shown, { isOneLine: !isBlock }), [shown, isBlock])
+  const more = text.length - shown.length
+  if (!isBlock) {
+    return (
+      <bdi className="untrusted">
+        <Segments segments={segments} />
+        {more > 0 ? <span className="untrusted-more"> … {more.toLocaleString()} more characters</span> : null}
+      </bdi>
+    )
+  }
+  return (
+    <Box>
+      <Box component="section" className="untrusted untrusted-block" tabIndex={0} aria-label={label}>
+        <Segments segments={segments} />
+      </Box>
+      {more > 0 ? (
+        <Button variant="subtle" size="compact-sm" onClick={() => setIsWhole(true)}>
+          Show {more.toLocaleString()} more characters
+        </Button>
+      ) : null}
+    </Box>
+  )
+}
+
+function Segments({ segments }: { readonly segments: readonly Segment[] }) {
+  return segments.map((segment) =>
+    segment.kind === 'text' ? (
+      segment.text
+    ) : (
+      <span key={segment.at} className="untrusted-hidden" title={`${segment.code}: ${segment.name}`}>
+        {segment.code}
+      </span>
+    ),
+  )
+}
+
+/** Never in the middle of a surrogate pair. */
+function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  return text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '')
+}

@@ -1,0 +1,73 @@
+/** A stretch of ordinary text, or one character that would not be seen or would move others. `at` is where it begins. */
+export type Segment =
+  | { readonly kind: 'text'; readonly at: number; readonly text: string }
+  | { readonly kind: 'hidden'; readonly at: number; readonly code: string; readonly name: string }
+
+/**
+ * Controls, everything invisible, everything that turns the direction of writing, odd blanks, unassigned and private
+ * characters, variation selectors and fillers. Line breaks and tabs are ordinary.
+ */
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\u115F\u1160\u2800\u3164\uFFA0]|\p{Variation_Selector}|\u034F|\u17B4|\u17B5|(?! )\p{Zs}/u
+/** More marks on one letter than any language writes: they would paint over the lines above. */
+const MARKS_KEPT = 3
+const MARK = /\p{M}/u
+
+const NAMES: Readonly<Record<string, string>> = {
+  '1B': 'escape',
+  '7': 'bell',
+  '8': 'backspace',
+  D: 'carriage return',
+  '0': 'null',
+  '200B': 'zero-width space',
+  '200C': 'zero-width non-joiner',
+  '200D': 'zero-width joiner',
+  '2060': 'word joiner',
+  FEFF: 'zero-width no-break space',
+  '200E': 'left-to-right mark',
+  '200F': 'right-to-left mark',
+  '202A': 'left-to-right embedding',
+  '202B': 'right-to-left embedding',
+  '202C': 'end of direction',
+  '202D': 'left-to-right override',
+  '202E': 'right-to-left override',
+  '2066': 'left-to-right isolate',
+  '2067': 'right-to-left isolate',
+  '2068': 'first strong isolate',
+  '2069': 'end of isolate',
+  A0: 'no-break space',
+  AD: 'soft hyphen',
+}
+
+/** The text with everything that hides made visible; nothing is lost and nothing changes its place. */
+export function visibleSegments(text: string, options: { readonly isOneLine?: boolean } = {}): Segment[] {
+  const found: Segment[] = []
+  let plain = ''
+  let marks = 0
+  let at = 0
+  const flush = () => {
+    if (plain !== '') found.push({ kind: 'text', at: at - plain.length, text: plain })
+    plain = ''
+  }
+  for (const char of text) {
+    marks = MARK.test(char) ? marks + 1 : 0
+    if (isPlain(char, options.isOneLine === true) && marks <= MARKS_KEPT) plain += char
+    else {
+      flush()
+      found.push(hidden(char, at))
+    }
+    at += char.length
+  }
+  flush()
+  return found
+}
+
+function isPlain(char: string, isOneLine: boolean): boolean {
+  if (char === '\n' || char === '\t') return !isOneLine
+  return !HIDDEN.test(char)
+}
+
+function hidden(char: string, at: number): Segment {
+  const hex = (char.codePointAt(0) ?? 0).toString(16).toUpperCase()
+  return { kind: 'hidden', at, code: `U+${hex.padStart(4, '0')}`, name: NAMES[hex] ?? 'hidden character' }
+}

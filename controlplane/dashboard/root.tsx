@@ -1,0 +1,45 @@
+import { Center, Container } from '@mantine/core'
+import { LiveProvider } from './live/live-provider.tsx'
+import { preloadPage } from './pages/preload-page.ts'
+import { ErrorNote } from './parts/error-note.tsx'
+import { lazily } from './parts/lazily.tsx'
+import { Outline } from './parts/loading.tsx'
+import { SessionProvider, useSessionState } from './session/session.tsx'
+
+// Asked for at once, beside the question who is there: most are signed in.
+const frame = import('./frame/frame.tsx')
+void preloadPage(location.hash)
+
+const Frame = lazily(async () => (await frame).Frame)
+const SignInPage = lazily(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage)
+
+/** Who is there decides what is shown: the application, or the way in. */
+export function Root() {
+  const [state, ask] = useSessionState()
+  switch (state.kind) {
+    case 'asking':
+      return (
+        <Container size="sm" pt="xl">
+          <Outline />
+        </Container>
+      )
+    case 'unreachable':
+      return (
+        <Center mih="60vh" p="md" component="main">
+          <ErrorNote error={state.error} onRetry={ask} />
+        </Center>
+      )
+    case 'nobody':
+      return <SignInPage onSignedIn={ask} />
+    case 'user':
+      return (
+        <SessionProvider user={state.user} onSignedOut={ask}>
+          <LiveProvider>
+            <Frame />
+          </LiveProvider>
+        </SessionProvider>
+      )
+    default:
+      return state satisfies never
+  }
+}

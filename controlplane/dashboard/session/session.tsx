@@ -1,0 +1,69 @@
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
+import { type ApiError, asApiError } from '../api/api-error.ts'
+import { call, whenSignedOut } from '../api/client.ts'
+import type { Me } from '../api/shapes.ts'
+import { mayAct, type Role } from './roles.ts'
+
+export type Session = {
+  readonly user: Me['user']
+  readonly may: (least: Role) => boolean
+  readonly signOut: () => Promise<void>
+}
+export type SessionState =
+  | { readonly kind: 'asking' }
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'unreachable'; readonly error: ApiError }
+  | { readonly kind: 'user'; readonly user: Me['user'] }
+
+const SessionContext = createContext<Session | null>(null)
+const RETRY_MS = 2_000
+
+/** Who is signed in, asked once and again after every 401. */
+export function useSessionState(): readonly [SessionState, () => void] {
+  const [state, setState] = useState<SessionState>({ kind: 'asking' })
+  const ask = useCallback(() => {
+    call('GET /api/auth/me', {}).then(
+      ({ user }) => setState({ kind: 'user', user }),
+      (failure: unknown) => {
+        const error = asApiError(failure)
+        setState(error.status === 401 ? { kind: 'nobody' } : { kind: 'unreachable', error })
+      },
+    )
+  }, [])
+  useEffect(() => {
+    ask()
+    return whenSignedOut(() => setState({ kind: 'nobody' }))
+  }, [ask])
+  useEffect(() => {
+    if (state.kind !== 'unreachable') return
+    const timer = setTimeout(ask, RETRY_MS)
+    return () => clearTimeout(timer)
+  }, [state, ask])
+  return [state, ask]
+}
+
+export function SessionProvider(props: {
+  readonly user: Me['user']
+  readonly onSignedOut: () => void
+  readonly children: ReactNode
+}) {
+  const { user, onSignedOut, children } = props
+  const session = useMemo<Session>(
+    () => ({
+      user,
+      may: (least) => mayAct(user.role, least),
+      signOut: async () => {
+        await call('POST /api/auth/logout', { body: {} })
+        onSignedOut()
+      },
+    }),
+    [user, onSignedOut],
+  )
+  return <SessionContext value={session}>{children}</SessionContext>
+}
+
+export function useSession(): Session {
+  const session = use(SessionContext)
+  if (session === null) throw new Error('useSession needs a SessionProvider above it')
+  return session
+}

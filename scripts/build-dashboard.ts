@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { directImports } from './dashboard/direct-imports.ts'
+
+/** What the control plane serves, as `manifest.json` beside the folder says it. */
+export type DashboardManifest = {
+  /** Content hash of everything that went in; also the name of the folder with the files. */
+  readonly version: string
+  readonly files: readonly string[]
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const SOURCE = join(root, 'controlplane/dashboard')
+/** Where a checkout keeps it; a release ships `dist/dashboard`. */
+export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
+const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
+const FRAME = 'frame/frame.tsx'
+const KEPT = 3
+
+/** Bundles the dashboard into `out`, unless the same sources were bundled there before. Answers its version. */
+export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
+  const version = versionOf()
+  const manifest = join(out, 'manifest.json')
+  if (existsSync(manifest) && readManifest(manifest).version === version) {
+    const now = new Date()
+    utimesSync(manifest, now, now)
+    return version
+  }
+  const files = await bundle()
+  writeOnce(join(out, version), files)
+  const text: DashboardManifest = { version, files: [...files.keys()].sort() }
+  writeFileSync(`${manifest}.${process.pid}`, `${JSON.stringify(text, null, 2)}\n`)
+  renameSync(`${manifest}.${process.pid}`, manifest)
+  removeOld(out, version)
+  return version
+}
+
+/** Name -> content, with a brotli and a gzip form beside each; `index.html` still has its `{{nonce}}`. */
+async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
+  const { build } = await import('esbuild')
+  const { outputFiles, metafile } = await build({
+    entryPoints: Object.fromEntries(
+      Object.entries(ENTRIES).map(([name, file]) => [name, join(SOURCE, file)]),
+    ),
+    absWorkingDir: root,
+    outdir: SOURCE,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2023',
+    jsx: 'automatic',
+    minify: true,
+    legalComments: 'none',
+    plugins: [directImports(join(root, 'node_modules'))],
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  })
+  const outputs = new Map(
+    Object.entries(metafile.outputs).map(([path, facts]) => [relative(SOURCE, join(root, path)), facts]),
+  )
+  const named = (entry: string) =>
+    [...outputs].find(([, facts]) => facts.entryPoint?.endsWith(`dashboard/${entry}`) === true)?.[0] ?? ''
+  const app = named(ENTRIES.app)
+  // What the entry imports, and what it asks for at once.
+  const first = [app, named(FRAME)].flatMap((name) => [name, ...staticImportsOf(outputs, name)])
+  const preloads = [...new Set(first)].filter((name) => name !== app)
+  const page = pageOf({ app, styles: named(ENTRIES.styles), preloads })
+  const files = new Map<string, Uint8Array>([['index.html', Buffer.from(page)]])
+  for (const { path, contents } of outputFiles) {
+    const name = relative(SOURCE, path)
+    files.set(name, contents)
+    files.set(
+      `${name}.br`,
+      brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
+    )
+    files.set(`${name}.gz`, gzipSync(contents, { level: 9 }))
+  }
+  return files
+}
+
+type Outputs = ReadonlyMap<
+  string,
+  { readonly imports: ReadonlyArray<{ readonly path: string; readonly kind: string }> }
+>
+
+function staticImportsOf(outputs: Outputs, name: string): string[] {
+  const imports = outputs.get(name)?.imports ?? []
+  return imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => relative(SOURCE, join(root, path)))
+}
+
+function pageOf(names: {
+  readonly app: string
+  readonly styles: string
+  readonly preloads: readonly string[]
+}): string {
+  const preloads = names.preloads
+    .map((name) => `<link rel="modulepreload" href="/assets/${name}" />`)
+    .join('\n    ')
+  return readFileSync(join(SOURCE, 'index.html'), 'utf8')
+    .replace('{{styles}}', `/assets/${names.styles}`)
+    .replace('{{entry}}', `/assets/${names.app}`)
+    .replace('{{preloads}}', preloads)
+}
+
+/** Of every source file, of the lockfile that fixes the packages, and of this script. */
+function versionOf(): string {
+  const hash = createHash('sha256')
+  const sources = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+  for (const path of [...sources, join(root, 'package-lock.json'), fileURLToPath(import.meta.url)]) {
+    hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0')
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+function readManifest(path: string): DashboardManifest {
+  return JSON.parse(readFileSync(path, 'utf8')) as DashboardManifest
+}
+
+/** Two builds at once write the same files: the first folder that is complete counts. */
+function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
+  const draft = `${folder}.${process.pid}`
+  mkdirSync(draft, { recursive: true })
+  for (const [name, content] of files) writeFileSync(join(draft, name), content)
+  if (existsSync(folder)) rmSync(draft, { recursive: true })
+  else renameSync(draft, folder)
+}
+
+/** The newest few stay for processes that are just starting with them. */
+function removeOld(out: string, version: string): void {
+  const folders = readdirSync(out, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== version)
+    .map((entry) => join(out, entry.name))
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
+  for (const folder of folders.slice(KEPT - 1)) rmSync(folder, { recursive: true, force: true })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  mkdirSync(dirname(DASHBOARD_CACHE), { recursive: true })
+  const started = performance.now()
+  const version = await buildDashboard()
+  console.error(`chaperone: dashboard ${version} (${Math.round(performance.now() - started)} ms)`)
+}

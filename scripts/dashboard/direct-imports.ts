@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Loader, Plugin } from 'esbuild'
+
+const IMPORT = /import\s*\{([^}]*)\}\s*from\s*(['"])(@mantine\/(?:core|hooks))\2;?/g
+const INDEX_IMPORT = /import\s*\{([^}]*)\}\s*from\s*"(\.\/[^"]+)"/g
+
+/**
+ * Packages that export everything from one index would be cut as one piece: every page would load the components of
+ * all pages first. This names the file of each component instead, so that a page brings only its own.
+ */
+export function directImports(packages: string): Plugin {
+  const tables = new Map<string, ReadonlyMap<string, string>>()
+  const tableOf = (name: string) => {
+    const table = tables.get(name) ?? readIndex(join(packages, name, 'esm/index.mjs'))
+    tables.set(name, table)
+    return table
+  }
+  return {
+    name: 'direct-imports',
+    setup({ onLoad }) {
+      onLoad(
+        { filter: /(dashboard[\\/].*\.tsx?|@mantine[\\/]core[\\/]esm[\\/].*\.mjs)$/ },
+        async ({ path }) => {
+          const text = await readFile(path, 'utf8')
+          const contents = text.replaceAll(IMPORT, (_, names: string, _quote: string, name: string) =>
+            namesOf(names)
+              .map(({ imported, local }) => lineFor(tableOf(name), name, imported, local))
+              .join(''),
+          )
+          return { contents, loader: loaderOf(path) }
+        },
+      )
+    },
+  }
+}
+
+/** Exported name -> `import`-able file and the name that it has there. */
+function readIndex(path: string): ReadonlyMap<string, string> {
+  const text = readFileSync(path, 'utf8')
+  return new Map(
+    [...text.matchAll(INDEX_IMPORT)].flatMap(([, names = '', file = '']) =>
+      namesOf(names).map(({ local }) => [local, join(dirname(path), file)] as const),
+    ),
+  )
+}
+
+/** What an index renames or makes itself stays imported from there; types leave no trace either way. */
+function lineFor(table: ReadonlyMap<string, string>, name: string, imported: string, local: string): string {
+  const alias = imported === local ? local : `${imported} as ${local}`
+  if (imported.startsWith('type ')) return ''
+  return `import { ${alias} } from ${JSON.stringify(table.get(imported) ?? name)};`
+}
+
+function namesOf(list: string): { readonly imported: string; readonly local: string }[] {
+  return list
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [imported = '', local = imported] = part.split(/\s+as\s+/)
+      return { imported, local }
+    })
+}
+
+function loaderOf(path: string): Loader {
+  if (path.endsWith('.tsx')) return 'tsx'
+  return path.endsWith('.ts') ? 'ts' : 'js'
+}

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { testAgent } from '../support/agent.ts'
+import { eventually } from '../support/eventually.ts'
+import { SECRETS } from '../support/vendors.ts'
+import { type Visitor, visit } from './browser.ts'
+import { cards, OWNER, PASSWORD, type Stage, startStage, whySkipped } from './stage.ts'
+
+/** One story, in order: each test stands on what the one before has done. */
+describe.skipIf(whySkipped !== null)('from the printed link to governed agents', { timeout: 60_000 }, () => {
+  let stage: Stage
+  let owner: Visitor
+  const seen = () => stage.vendors.recorder.seen.length
+  const text = () => owner.page.locator('main')
+
+  beforeAll(async () => {
+    stage = await startStage()
+    owner = await visit(stage.browser)
+  }, 90_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+
+  test('the printed link makes its reader the owner, with the keyboard alone', async () => {
+    const { page, complaints } = owner
+    await page.goto(stage.laptop.ready.owner_link ?? '')
+    await page.getByRole('heading', { name: 'Become the owner' }).waitFor()
+    expect(await page.evaluate('document.activeElement.name')).toBe('email')
+    await page.keyboard.type(OWNER)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('Ada')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(new URL(page.url()).search).toBe('')
+    expect(await page.evaluate('document.cookie')).toBe('')
+    complaints.splice(0, complaints.length, ...complaints.filter((line) => !line.includes('/api/auth/me')))
+  })
+
+  test('the first view of somebody signed in is there within a second', async () => {
+    const { page } = owner
+    const started = performance.now()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Gateways' }).waitFor()
+    const ms = performance.now() - started
+    console.log(`first view with data: ${Math.round(ms)} ms`)
+    const loaded = await page.evaluate(() =>
+      performance.getEntriesByType('resource').map((entry) => new URL(entry.name).origin),
+    )
+    expect(new Set(loaded)).toEqual(new Set([stage.laptop.ready.base_url]))
+  })
+
+  test('an empty installation teaches, and its examples are decided three ways', async () => {
+    await text().getByText('No agent has called anything yet').waitFor()
+    const outcomes = { Safe: 'Allowed', Risky: 'Needs approval', Destructive: 'Denied' }
+    for (const [name, outcome] of Object.entries(outcomes)) {
+      const example = text().locator('.inset', { has: owner.page.getByRole('heading', { name }) })
+      await example.getByRole('button', { name: 'Try it' }).click()
+      await example.getByText(outcome, { exact: true }).waitFor()
+    }
+  })
+
+  test('the wizard ends with a key, and its first request is seen the moment it was decided', async () => {
+    const { page } = owner
+    await text().getByRole('link', { name: 'Connect an agent' }).click()
+    await page.getByRole('button', { name: 'Test its address' }).click()
+    await page.getByText('Connected, connectors').waitFor()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByLabel('Name').fill('pilot')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Any HTTP API' }).click()
+    await page.getByLabel('Token', { exact: false }).first().fill('secret-of-the-tool')
+    await page.getByRole('combobox', { name: 'Hosts' }).fill('tool.example')
+    await page.keyboard.press('Enter')
+    await page.getByRole('radio', { name: 'Custom' }).check()
+    await page.getByRole('button', { name: 'Add a pattern' }).click()
+    await page.getByRole('combobox', { name: 'Pattern 1' }).fill('generic.get')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('generic.get: allow').waitFor()
+    await page.getByRole('button', { name: 'Create' }).click()
+    const key = (await page.getByLabel('key', { exact: true }).textContent())?.trim() ?? ''
+    expect(key).toMatch(/^svc_(test|live)_/)
+    expect(await page.getByLabel('command, on this machine', { exact: true }).textContent()).toContain(
+      'chaperone run --agent pilot -- ',
+    )
+    await page.getByText('Waiting for pilot').waitFor()
+    const url = new URL(stage.laptop.ready.gateway_url)
+    url.username = 'pilot'
+    url.password = key
+    const pilot = testAgent(stage.laptop, url.href)
+    const before = seen()
+    const issue = { method: 'POST', host: 'api.github.com', target: '/repos/acme/site/issues' }
+    await eventually('the first request of pilot passes', async () => {
+      const headers = [['Content-Type', 'application/json']] as const
+      const { status } = await pilot.json({ ...issue, headers, body: '{"title":"hello"}' }, 'absolute')
+      return status === 201 ? status : null
+    })
+    expect(seen()).toBeGreaterThan(before)
+    expect(stage.vendors.recorder.seen.at(-1)?.header('authorization')).toBe(`token ${SECRETS.codehost}`)
+    await page.getByText('First request seen').waitFor()
+    await page.getByRole('link', { name: 'Why?' }).click()
+    await page.getByText('What the rules say now').waitFor()
+    await page.getByLabel('explanation', { exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  test('a held request is shown whole, as text, and goes on when it is approved by keyboard', async () => {
+    const { page } = owner
+    const before = seen()
+    const held = stage.merge()
+    await page.getByRole('link', { name: 'Approvals' }).click()
+    const card = cards(page).filter({ hasText: 'acme/site' }).filter({ hasText: 'commit_title' })
+    await card.waitFor()
+    const shown = await card.innerText()
+    for (const part of ['codehost.', 'pr.merge', 'dev', 'api.github.com/repos/acme/site/pulls/7/merge'])
+      expect(shown).toContain(part)
+    expect(shown).toContain('Fix <b>the</b> footer')
+    expect(await card.locator('b, script, img').count()).toBe(0)
+    expect(seen()).toBe(before)
+    await card.focus()
+    await page.keyboard.press('r')
+    await page.keyboard.type('checked with Grace')
+    await page.keyboard.press('Escape')
+    await card.focus()
+    await page.keyboard.press('a')
+    expect(seen()).toBe(before)
+    await page.keyboard.press('Enter')
+    expect(await held).toMatchObject({ status: 200, body: { merged: true } })
+    expect(seen()).toBe(before + 1)
+    await card.waitFor({ state: 'detached' })
+    await page.getByRole('tab', { name: 'Answered' }).click()
+    await page.getByText(`By ${OWNER}: checked with Grace`).waitFor()
+  })
+
+  test('a denied one never leaves, and the agent hears who said no', async () => {
+    const { page } = owner
+    await page.getByRole('tab', { name: /Waiting/ }).click()
+    const before = seen()
+    const held = stage.merge('{"commit_title":"second"}')
+    const card = cards(page).filter({ hasText: 'second' })
+    await card.getByRole('button', { name: 'Deny' }).click()
+    expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    expect(seen()).toBe(before)
+  })
+
+  test('"from now on" shows the permission before it saves it', async () => {
+    const { page } = owner
+    const permissions = async () =>
+      (await stage.laptop.api('GET', '/api/dashboard/permissions')).body['permissions'] as { agent: string }[]
+    const refund = {
+      method: 'POST',
+      host: 'api.stripe.com',
+      target: '/v1/refunds',
+      headers: [['Content-Type', 'application/x-www-form-urlencoded']] as const,
+      body: 'charge=ch_1',
+    }
+    const held = stage.agent.json(refund)
+    const card = cards(page).filter({ hasText: 'charge.refund' })
+    await card.getByRole('button', { name: 'Allow this from now on' }).click()
+    const yaml = await page.getByLabel('permission', { exact: true }).textContent()
+    for (const line of [
+      'kind: Permission',
+      'agents: [dev]',
+      'actionPattern: payments.charge.refund',
+      'decision: allow',
+    ])
+      expect(yaml).toContain(line)
+    expect((await permissions()).filter(({ agent }) => agent === 'dev')).toEqual([])
+    await page.getByRole('button', { name: 'Save this permission' }).click()
+    await page.getByText('Saved. Gateways take it over').waitFor()
+    expect(await permissions()).toContainEqual(
+      expect.objectContaining({ agent: 'dev', action_pattern: 'payments.charge.refund', decision: 'allow' }),
+    )
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
+    await card.getByRole('button', { name: 'Approve' }).click()
+    expect((await held).status).toBe(200)
+    await eventually('the next one passes by itself', async () => {
+      const again = await stage.agent.json(refund)
+      return again.status === 200 ? true : null
+    })
+  })
+
+  test('traffic follows, filters live in the address, and each request says why', async () => {
+    const { page } = owner
+    await page.getByRole('link', { name: 'Traffic' }).click()
+    await page.getByText('Allowed (approved)').first().waitFor()
+    const denied = {
+      method: 'DELETE',
+      host: 'api.github.com',
+      target: '/repos/acme/site/git/refs/heads/main',
+    }
+    const before = seen()
+    expect((await stage.agent.json(denied)).status).toBe(403)
+    expect(seen()).toBe(before)
+    await page.getByText('branch.delete').first().waitFor()
+    await page.getByRole('radiogroup', { name: 'Decision' }).getByText('Denied').click()
+    await eventually('the filter is in the address', () =>
+      page.url().includes('decision=DENY') ? true : null,
+    )
+    await page.getByText('Allowed (approved)').first().waitFor({ state: 'detached' })
+    await page.getByText('branch.delete').first().click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('A permission refused it').waitFor()
+    await drawer.getByLabel('explanation', { exact: true }).waitFor()
+    expect(await drawer.innerText()).toContain('DELETE api.github.com/repos/acme/site/git/refs/heads/main')
+    expect(page.url()).toContain('record=rec_')
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Search').fill('nothing-has-this-name')
+    await page.getByText('Nothing matches').waitFor()
+    expect(page.url()).toContain('q=nothing-has-this-name')
+  })
+
+  test('explain answers what the command line answers, for a request and for an action', async () => {
+    const { page } = owner
+    await page.getByRole('link', { name: 'Explain' }).click()
+    await page.getByLabel('Address').fill('https://api.github.com/repos/acme/site')
+    await page.getByRole('combobox', { name: 'Agent' }).fill('dev')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Explain' }).click()
+    const told = (await page.getByLabel('explanation', { exact: true }).textContent()) ?? ''
+    const cli = await stage.laptop.cli([
+      'explain',
+      'DELETE',
+      'https://api.github.com/repos/acme/site',
+      '--agent',
+      'dev',
+    ])
+    expect(cli.stdout).toContain(told.trim())
+    await page.getByText('An action', { exact: true }).click()
+    await page.getByRole('button', { name: 'Dry run' }).click()
+    await page.getByRole('heading', { name: 'Answer' }).waitFor()
+    await page.getByText('Denied', { exact: true }).first().waitFor()
+  })
+
+  test('stop works from any page in two steps, counts who stopped, and is lifted with a reason', async () => {
+    const { page } = owner
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('button', { name: 'Continue' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Why').fill('drill of the test')
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
+    await dialog.getByRole('button', { name: 'Stop everything now' }).click()
+    await dialog.getByText(/1 of 1 gateway stopped in \d+ ms/).waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByText('Everything is stopped').waitFor()
+    const before = seen()
+    expect(await stage.merge()).toMatchObject({
+      status: 403,
+      body: { error: 'Kill switch active: drill of the test' },
+    })
+    expect(seen()).toBe(before)
+    await page.getByRole('button', { name: 'Lift …' }).click()
+    await dialog.getByLabel('Why').fill('drill is over')
+    await dialog.getByRole('button', { name: 'Lift the stop' }).click()
+    await page.getByText('Everything is stopped').waitFor({ state: 'detached' })
+    expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
+  })
+
+  test('live updates come back by themselves after the control plane was away', async () => {
+    const { page, complaints } = owner
+    await page.getByRole('link', { name: 'Traffic' }).click()
+    await page.getByText('pr.merge').first().waitFor()
+    await stage.laptop.crash('controlplane/main')
+    const issue = { method: 'POST', host: 'api.github.com', target: '/repos/acme/after/issues' }
+    await stage.agent.json({
+      ...issue,
+      headers: [['Content-Type', 'application/json']],
+      body: '{"title":"x"}',
+    })
+    await page.getByText('acme/after/issues').first().waitFor()
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    // While it was away the browser noted refused connections.
+    complaints.splice(
+      0,
+      complaints.length,
+      ...complaints.filter(
+        (line) => !/ERR_CONNECTION|ERR_EMPTY|ERR_INCOMPLETE|ERR_SOCKET|status of 5/.test(line),
+      ),
+    )
+  })
+
+  test('no page complained, of its policy or anything else', () => {
+    expect(owner.complaints).toEqual([])
+  })
+})

@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPageRoutes } from '../../controlplane/routes/pages.ts'
+import { buildDashboard } from '../../scripts/build-dashboard.ts'
+import { readOperations } from '../controlplane/openapi/document.ts'
+import { startTestInstallation, type TestInstallation } from '../controlplane/routes/installation.ts'
+
+let here: TestInstallation
+beforeAll(async () => {
+  await buildDashboard()
+  here = await startTestInstallation()
+}, 60_000)
+afterAll(() => here?.[Symbol.asyncDispose](), 30_000)
+
+const fetched = (path: string, encoding = 'identity') =>
+  fetch(here.plane.url + path, { headers: { 'accept-encoding': encoding } })
+
+/** What the page names itself: style, entry and the modules that the entry begins with. */
+async function firstFiles(): Promise<string[]> {
+  const html = await (await fetched('/')).text()
+  return [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+}
+
+describe('the page', () => {
+  test.each(['/', '/setup'])(
+    '%s comes with a policy that admits our own files and a nonce used once',
+    async (path) => {
+      const answers = [await fetched(path), await fetched(path)]
+      const nonces = await Promise.all(
+        answers.map(async (answer) => {
+          const policy = answer.headers.get('content-security-policy') ?? ''
+          expect(policy).toContain("default-src 'none'")
+          expect(policy).toContain("script-src 'self';")
+          expect(policy).toContain("frame-ancestors 'none'")
+          expect(policy).not.toMatch(/unsafe|https?:|\*/)
+          expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+          expect(answer.headers.get('cache-control')).toBe('no-store')
+          const nonce = /style-src 'self' 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
+          expect(nonce.length).toBeGreaterThanOrEqual(22)
+          const html = await answer.text()
+          expect(html).toContain(`nonce="${nonce}"`)
+          expect(html).not.toContain('{{')
+          return nonce
+        }),
+      )
+      expect(new Set(nonces).size).toBe(2)
+    },
+  )
+
+  test('the markup has no script, style or handler of its own and names nothing elsewhere', async () => {
+    const html = await (await fetched('/')).text()
+    expect(html).not.toMatch(/<style|\son\w+=|\sstyle=|https?:|\/\/\w/i)
+    expect(html.match(/<script[^>]*>[^<]/g)).toBeNull()
+  })
+
+  test('before anything is built says how to build it, under the same policy', async () => {
+    const empty = await mkdtemp(join(tmpdir(), 'chaperone-no-dashboard-'))
+    const [first] = createPageRoutes([empty])
+    await rm(empty, { recursive: true })
+    const answer = (await first?.handler({} as never)) as { body: string; headers: Record<string, string> }
+    expect(answer.body).toContain('npm start')
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'")
+  })
+})
+
+describe('its files', () => {
+  test('are kept for ever under names of their content, and come compressed as asked', async () => {
+    for (const path of await firstFiles()) {
+      const [plain, br, gz] = await Promise.all([
+        fetched(path),
+        rawBytes(path, 'br'),
+        rawBytes(path, 'gzip;q=0.5'),
+      ])
+      expect(plain.status, path).toBe(200)
+      expect(path).toMatch(/-[A-Z0-9]{8}\.(js|css)$/)
+      expect(plain.headers.get('content-type')).toContain(
+        path.endsWith('.css') ? 'text/css' : 'text/javascript',
+      )
+      expect(plain.headers.get('cache-control')).toContain('immutable')
+      expect(plain.headers.get('vary')).toBe('accept-encoding')
+      const content = Buffer.from(await plain.arrayBuffer())
+      expect(brotliDecompressSync(br).equals(content)).toBe(true)
+      expect(gunzipSync(gz).equals(content)).toBe(true)
+      expect((await rawBytes(path, 'br;q=0')).equals(content)).toBe(true)
+    }
+  })
+
+  test('the first view of somebody signed in is below 200 KB compressed', async () => {
+    const first = await firstFiles()
+    const entry = first.find((path) => path.includes('/app-')) ?? ''
+    const seen = new Set(first)
+    const waiting = [...first, ...(await chunksNamed(entry, /frame|overview-page/))]
+    const followed = new Set<string>()
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (followed.has(path)) continue
+      followed.add(path)
+      seen.add(path)
+      const text = await (await fetched(path)).text()
+      for (const [, name = ''] of text.matchAll(/from\s*"\.\/([^"]+\.js)"|^import"\.\/([^"]+\.js)"/gm))
+        if (name !== '') waiting.push(`/assets/${name}`)
+      if (/frame-|overview-page/.test(path))
+        waiting.push(...(await chunksNamed(path, /overview-page|time-chart/)))
+    }
+    const sizes = await Promise.all([...seen].map(async (path) => (await rawBytes(path, 'br')).length))
+    const total = sizes.reduce((sum, size) => sum + size, 0)
+    expect([...seen].some((path) => path.includes('overview-page'))).toBe(true)
+    expect(total).toBeGreaterThan(100_000)
+    expect(total).toBeLessThan(200_000)
+  })
+
+  test('hold no address of another place but those that are only names', async () => {
+    const texts = await Promise.all((await firstFiles()).map(async (path) => (await fetched(path)).text()))
+    const addresses = texts.flatMap((text) =>
+      [...text.matchAll(/https?:\/\/[^\s"'`)\\<]+/g)].map(([url]) => url),
+    )
+    const names =
+      /^https?:\/\/(www\.w3\.org|react\.dev|mantine\.dev|github\.com|api\.github\.com|\w*\.?example)/
+    expect(addresses.filter((url) => !names.test(url) && url.length > 9)).toEqual([])
+    expect(texts.join('\n')).not.toMatch(/@import\s+(url\()?["']?https?:/)
+  })
+})
+
+async function chunksNamed(path: string, names: RegExp): Promise<string[]> {
+  const text = await (await fetched(path)).text()
+  return [...text.matchAll(/import\("\.\/([^"]+\.js)"\)/g)]
+    .map(([, name = '']) => `/assets/${name}`)
+    .filter((name) => names.test(name))
+}
+
+/** As they travel: fetch would unpack them. */
+async function rawBytes(path: string, encoding: string): Promise<Buffer> {
+  const { request } = await import('node:http')
+  return new Promise((resolve, reject) => {
+    const call = request(here.plane.url + path, { headers: { 'accept-encoding': encoding } }, (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('end', () => resolve(Buffer.concat(chunks)))
+    })
+    call.on('error', reject)
+    call.end()
+  })
+}
+
+describe('the API that the pages use', () => {
+  test('is nothing but the documented one', async () => {
+    const source = readFileSync('controlplane/dashboard/api/operations.ts', 'utf8')
+    const used = [...source.matchAll(/readonly '((?:GET|POST|PUT|PATCH|DELETE) \/api\/[^']+)'/g)].map(
+      ([, name]) => name,
+    )
+    const documented = new Set(
+      (await readOperations(here.plane.call)).map(({ method, path }) => `${method} ${path}`),
+    )
+    expect(used.length).toBeGreaterThanOrEqual(20)
+    expect(used.filter((name) => !documented.has(name ?? ''))).toEqual([])
+  })
+})

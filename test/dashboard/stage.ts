@@ -1,0 +1,94 @@
+import type { Browser, Page } from 'playwright-core'
+import { buildDashboard } from '../../scripts/build-dashboard.ts'
+import { type TestAgent, testAgent } from '../support/agent.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { startVendors, type Vendors } from '../support/vendors.ts'
+import { findBrowser, launch, type View, type Visitor, visit } from './browser.ts'
+
+export const PASSWORD = 'correct horse battery'
+export const OWNER = 'ada@example.com'
+
+/** A whole installation, the providers behind it, and one browser. */
+export type Stage = AsyncDisposable & {
+  readonly laptop: Laptop
+  readonly vendors: Vendors
+  readonly browser: Browser
+  /** The starter agent with a port of its own. */
+  readonly agent: TestAgent
+  /** A merge, which waits for a person by the rules of these manifests. */
+  merge(body?: string): Promise<{ readonly status: number; readonly body: unknown }>
+  /** A window in which somebody is signed in, on this page. */
+  signedIn(email: string, place: string, view?: View): Promise<Visitor>
+  /** Makes an account by invitation; the id. */
+  invite(email: string, role: string): Promise<string>
+}
+
+const browserPath = findBrowser()
+/** Why the browser tests are left out; null when they run. In CI a missing browser is a failure. */
+export const whySkipped = browserPath === null ? 'no chromium is installed' : null
+if (whySkipped !== null && process.env['CI'] !== undefined)
+  throw new Error('the dashboard tests need a browser: install chromium')
+
+export async function startStage(options: { readonly approvalSeconds?: number } = {}): Promise<Stage> {
+  await buildDashboard()
+  const vendors = await startVendors()
+  const manifests = vendors.manifests.replace(
+    'spec: {}',
+    `spec: { approvals: { timeoutSeconds: ${options.approvalSeconds ?? 300} } }`,
+  )
+  const [laptop, browser] = await Promise.all([
+    startLaptop({ manifests: { 'vendors.yaml': manifests } }),
+    launch(browserPath ?? ''),
+  ])
+  const agent = testAgent(laptop)
+  const base = laptop.ready.base_url
+  return {
+    laptop,
+    vendors,
+    browser,
+    agent,
+    merge: (body = '{"commit_title":"Fix <b>the</b> footer"}') =>
+      agent.json({
+        method: 'PUT',
+        host: 'api.github.com',
+        target: '/repos/acme/site/pulls/7/merge',
+        headers: [['Content-Type', 'application/json']],
+        body,
+      }),
+    async signedIn(email, place, view) {
+      const visitor = await visit(browser, view)
+      const { page } = visitor
+      await page.goto(`${base}/${place}`)
+      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.locator('#page-title').waitFor()
+      // Asking who is there before anybody is.
+      visitor.complaints.length = 0
+      return visitor
+    },
+    async invite(email, role) {
+      const invited = await laptop.api('POST', '/api/dashboard/users', { action: 'invite', email, role })
+      const body = { email, password: PASSWORD, name: email, invite_token: invited.body['invite_token'] }
+      const made = await laptop.api('POST', '/api/auth/register', body)
+      return (made.body['user'] as { id: string }).id
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      await laptop.stop()
+      await vendors.recorder.close()
+    },
+  }
+}
+
+/** Registers the owner without a browser. */
+export async function registerOwner({ laptop }: Pick<Stage, 'laptop'>): Promise<void> {
+  const body = { email: OWNER, password: PASSWORD, name: 'Ada' }
+  const { status } = await laptop.api('POST', '/api/auth/register', body)
+  if (status !== 200) throw new Error(`the owner was not registered: ${status}`)
+}
+
+/** The card of an approval by its action. */
+export function cards(page: Page) {
+  return page.locator('[data-approval]')
+}
