@@ -97,23 +97,21 @@ function publicUrl(env: Env): string | null {
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 function kubeApi(env: Env): ControlPlaneConfig['kubeApi'] {
-  const url = text(env, 'KUBE_API_URL') ?? ownCluster(env)
+  const own = ownCluster(text(env, 'KUBERNETES_SERVICE_HOST'), text(env, 'KUBERNETES_SERVICE_PORT'))
+  const url = text(env, 'KUBE_API_URL') ?? own
+  const caFile = text(env, 'KUBE_CA_FILE') ?? `${SERVICE_ACCOUNT}/ca.crt`
+  const tokenFile = text(env, 'KUBE_TOKEN_FILE') ?? `${SERVICE_ACCOUNT}/token`
   if (url === null) return null
-  if (!URL.canParse(url) || new URL(url).protocol !== 'https:') {
-    throw new Error(`KUBE_API_URL is "${url}": set it to an address such as https://kubernetes.default.svc`)
+  if (URL.canParse(url) && new URL(url).protocol === 'https:') {
+    return { url: url.replace(/\/+$/, ''), caFile, tokenFile }
   }
-  return {
-    url: url.replace(/\/+$/, ''),
-    caFile: text(env, 'KUBE_CA_FILE') ?? `${SERVICE_ACCOUNT}/ca.crt`,
-    tokenFile: text(env, 'KUBE_TOKEN_FILE') ?? `${SERVICE_ACCOUNT}/token`,
-  }
+  throw new Error(`KUBE_API_URL is "${url}": set it to an address such as https://kubernetes.default.svc`)
 }
 
 /** Every container of a cluster is told where its API is. */
-function ownCluster(env: Env): string | null {
-  const host = text(env, 'KUBERNETES_SERVICE_HOST')
+function ownCluster(host: string | null, port: string | null): string | null {
   if (host === null) return null
-  return `https://${isIP(host) === 6 ? `[${host}]` : host}:${text(env, 'KUBERNETES_SERVICE_PORT') ?? '443'}`
+  return `https://${isIP(host) === 6 ? `[${host}]` : host}:${port ?? '443'}`
 }
 
 /** Open only where nobody but this machine can reach it, unless asked for. */
