@@ -70,21 +70,54 @@ const KEY_SUBPROTOCOL = /^(openai-insecure-api-key|openai-insecure-session-token
 
 /** Removes the agent's own credentials from headers and query; every other byte of both stays as it was. */
 export function stripCredentials(edit: OutboundEdit, connector: Connector): void {
-  const { carriers } = connector
-  const named = new Set(carriers.headers)
-  edit.rawHeaders = keepHeaders(edit.rawHeaders, (lower) => !HEADERS.has(lower) && !named.has(lower))
-  edit.rawTarget = stripQuery(edit.rawTarget, new Set([...QUERY, ...carriers.query]))
+  const plan = plans.get(connector) ?? newPlan(connector)
+  edit.rawHeaders = keepHeaders(edit.rawHeaders, plan)
+  edit.rawTarget = stripQuery(edit.rawTarget, plan.query)
 }
 
-function keepHeaders(rawHeaders: readonly string[], isKept: (lower: string) => boolean): string[] {
+/** What a connector's carriers mean for header names (in their own spelling, as they come) and query parameters. */
+type Plan = {
+  readonly headers: ReadonlySet<string>
+  readonly query: ReadonlySet<string>
+  readonly known: Map<string, HeaderRole>
+}
+type HeaderRole = 'carrier' | 'subprotocols' | 'other'
+
+const plans = new WeakMap<Connector, Plan>()
+/** Clients may make up names, so the memory has an end. */
+const MAX_KNOWN = 1_024
+
+function newPlan(connector: Connector): Plan {
+  const { headers, query } = connector.carriers
+  const plan: Plan = {
+    headers: new Set([...HEADERS, ...headers]),
+    query: new Set([...QUERY, ...query]),
+    known: new Map(),
+  }
+  plans.set(connector, plan)
+  return plan
+}
+
+function roleOf(name: string, plan: Plan): HeaderRole {
+  const found = plan.known.get(name)
+  if (found !== undefined) return found
+  // Servers that hand headers on as variables read `_` and `-` alike.
+  const lower = name.toLowerCase().replaceAll('_', '-')
+  const other = lower === 'sec-websocket-protocol' ? 'subprotocols' : 'other'
+  const role = plan.headers.has(lower) ? 'carrier' : other
+  if (plan.known.size >= MAX_KNOWN) plan.known.clear()
+  plan.known.set(name, role)
+  return role
+}
+
+function keepHeaders(rawHeaders: readonly string[], plan: Plan): string[] {
   const kept: string[] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
-    // Servers that hand headers on as variables read `_` and `-` alike.
-    const lower = name.toLowerCase().replaceAll('_', '-')
-    if (!isKept(lower)) continue
+    const role = roleOf(name, plan)
+    if (role === 'carrier') continue
     const value = rawHeaders[i + 1] ?? ''
-    const clean = lower === 'sec-websocket-protocol' ? withoutKeys(value) : value
+    const clean = role === 'subprotocols' ? withoutKeys(value) : value
     if (clean !== '' || value === '') kept.push(name, clean)
   }
   return kept
@@ -214,8 +247,15 @@ export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthSchem
   if (scheme.type === 'none') return
   const header = scheme.type === 'header' ? scheme.header : 'Authorization'
   const lower = header.toLowerCase().replaceAll('_', '-')
-  edit.rawHeaders = keepHeaders(edit.rawHeaders, (name) => name !== lower)
+  edit.rawHeaders = withoutHeader(edit.rawHeaders, lower)
   edit.rawHeaders.push(header, credentialValue(checkSecret(secret), scheme))
+}
+
+function withoutHeader(rawHeaders: string[], lower: string): string[] {
+  const isNamed = (text: string, at: number): boolean =>
+    at % 2 === 0 && text.length === lower.length && text.toLowerCase().replaceAll('_', '-') === lower
+  if (!rawHeaders.some(isNamed)) return rawHeaders
+  return rawHeaders.filter((_text, at) => !isNamed(rawHeaders[at - (at % 2)] ?? '', 0))
 }
 
 function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'none' }>): string {

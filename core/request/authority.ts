@@ -2,6 +2,7 @@ import { type RawRequest, type Refusal, refusal } from './canonical.ts'
 
 /** A host and port that some part of a request names; port absent when that part cannot name one (SNI). */
 export type Authority = { readonly host: string; readonly port?: number }
+type Named = Required<Authority>
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
@@ -9,7 +10,24 @@ const DEFAULT_PORTS = { http: 80, https: 443 } as const
  * Reads `host`, `host:port` or `[v6]:port`. Lower case, one trailing dot removed, default port filled in.
  * User information, empty labels, percent escapes and bad ports are refused.
  */
-export function parseAuthority(text: string, scheme: 'http' | 'https'): Authority | Refusal {
+export function parseAuthority(text: string, scheme: 'http' | 'https'): Named | Refusal {
+  const found = known[scheme].get(text)
+  if (found !== undefined) return found
+  const read = readAuthority(text, scheme)
+  if (!('kind' in read)) remember(known[scheme], text, read)
+  return read
+}
+
+/** The same few names come with every request. Bounded, because clients may make up others. */
+const known = { http: new Map<string, Named>(), https: new Map<string, Named>() } as const
+const MAX_KNOWN = 1_024
+
+function remember(names: Map<string, Named>, text: string, named: Named): void {
+  if (names.size >= MAX_KNOWN) names.clear()
+  names.set(text, named)
+}
+
+function readAuthority(text: string, scheme: 'http' | 'https'): Named | Refusal {
   if (text.includes('@')) {
     return refusal('ambiguous_request', 'the host carries user information; remove everything before the @')
   }
@@ -29,27 +47,38 @@ export function normaliseHost(text: string): string | null {
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(bare) ? bare.toLowerCase() : null
 }
 
-/** One host identity: CONNECT authority, SNI, Host, `:authority` and an absolute-form target agree, else 421. */
+/**
+ * One host identity: CONNECT authority, SNI, Host, `:authority` and an absolute-form target agree, else 421. `first`
+ * and `second` are what the request itself names.
+ */
 export function agreeOnHost(
   raw: RawRequest,
   scheme: 'http' | 'https',
-  named: ReadonlyArray<string | undefined>,
-): Required<Authority> | Refusal {
-  let agreed: Authority | null = null
-  for (const text of [raw.sources.connectAuthority, raw.sources.authority, ...named]) {
-    if (text === undefined) continue
-    const authority = parseAuthority(text, scheme)
-    if ('kind' in authority) return authority
-    if (agreed !== null && !isSame(agreed, authority)) return misdirected(agreed, authority)
-    agreed = authority
-  }
-  if (agreed?.port === undefined) {
+  first: string | undefined,
+  second: string | undefined,
+): Named | Refusal {
+  const { connectAuthority, authority, sni } = raw.sources
+  let agreed: Agreed = null
+  agreed = agree(agreed, connectAuthority, scheme)
+  agreed = agree(agreed, authority, scheme)
+  agreed = agree(agreed, first, scheme)
+  agreed = agree(agreed, second, scheme)
+  if (agreed === null) {
     return refusal('malformed_request', 'the request names no host; send a Host header')
   }
-  return checkSni(raw.sources.sni, { host: agreed.host, port: agreed.port })
+  return 'kind' in agreed ? agreed : checkSni(sni, agreed)
 }
 
-function checkSni(sni: string | undefined, agreed: Required<Authority>): Required<Authority> | Refusal {
+type Agreed = Named | Refusal | null
+
+function agree(agreed: Agreed, text: string | undefined, scheme: 'http' | 'https'): Agreed {
+  if (text === undefined || (agreed !== null && 'kind' in agreed)) return agreed
+  const authority = parseAuthority(text, scheme)
+  if ('kind' in authority || agreed === null) return authority
+  return isSame(agreed, authority) ? authority : misdirected(agreed, authority)
+}
+
+function checkSni(sni: string | undefined, agreed: Named): Named | Refusal {
   if (sni === undefined || sni === '') return agreed
   const host = normaliseHost(sni)
   if (host === null) return badHost(sni)

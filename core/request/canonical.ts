@@ -25,13 +25,13 @@ export type RequestSources = {
 
 export type BodyInfo = {
   /** Declared length in bytes; absent when chunked or on HTTP/2 without content-length. */
-  readonly length?: number
+  readonly length?: number | undefined
   readonly isChunked: boolean
   /** Lower case without parameters, e.g. `application/json`. */
-  readonly mediaType?: string
-  readonly charset?: string
+  readonly mediaType?: string | undefined
+  readonly charset?: string | undefined
   /** Content-Encoding, lower case; absent means identity. */
-  readonly encoding?: string
+  readonly encoding?: string | undefined
 }
 
 /** One reading of one request. Classification, approval binding and forwarding all use exactly this. */

@@ -49,11 +49,11 @@ function assemble(
   target: SplitTarget,
   scheme: 'http' | 'https',
 ): CanonicalRequest | Refusal {
-  const hostHeader = facts.get('host')?.[0]
+  const hostHeader = facts.host
   if (hostHeader === undefined && raw.httpVersion === '1.1') {
     return refusal('malformed_request', 'an HTTP/1.1 request needs one Host header')
   }
-  const authority = agreeOnHost(raw, scheme, [hostHeader, target.authority])
+  const authority = agreeOnHost(raw, scheme, hostHeader, target.authority)
   if (isRefusal(authority)) return authority
   const path = readPath(target.rawPath)
   if (isRefusal(path)) return path
@@ -61,23 +61,23 @@ function assemble(
   if (isRefusal(query)) return query
   const body = readBodyInfo(facts, raw.httpVersion)
   if (isRefusal(body)) return body
-  const { rawTarget, rawPath, rawQuery } = target
   const overriding = judgeQueryOverride(query)
   if (overriding !== null) return overriding
-  const { method, rawHeaders } = raw
-  const isUpgrade = asksForUpgrade(facts)
+  // One literal, nothing spread into it: every request has one.
   return {
-    method,
+    method: raw.method,
     scheme,
-    ...authority,
-    rawTarget,
-    rawPath,
-    rawQuery,
-    ...path,
+    host: authority.host,
+    port: authority.port,
+    rawTarget: target.rawTarget,
+    rawPath: target.rawPath,
+    rawQuery: target.rawQuery,
+    rawSegments: path.rawSegments,
+    segments: path.segments,
     query,
-    rawHeaders,
+    rawHeaders: raw.rawHeaders,
     body,
-    isUpgrade,
+    isUpgrade: asksForUpgrade(facts),
   }
 }
 
@@ -96,14 +96,14 @@ function judgeQueryOverride(query: ReadonlyArray<readonly [string, string]>): Re
 
 /** `h2c` is not an upgrade here: the fields are dropped as hop-by-hop and the request is served as it is. */
 function asksForUpgrade(facts: HeaderFacts): boolean {
-  const upgrade = facts.get('upgrade')?.[0]
-  if (upgrade === undefined || !listItems(facts.get('connection')).includes('upgrade')) return false
+  const { upgrade } = facts
+  if (upgrade === undefined || !listItems(facts.connection).includes('upgrade')) return false
   return upgrade.toLowerCase() !== 'h2c'
 }
 
 /** A CONNECT that stays a tunnel has no path: its target is the authority, which Host must repeat if present. */
 function readConnect(raw: RawRequest, facts: HeaderFacts): CanonicalRequest | Refusal {
-  const authority = agreeOnHost(raw, 'https', [raw.target, facts.get('host')?.[0]])
+  const authority = agreeOnHost(raw, 'https', raw.target, facts.host)
   if (isRefusal(authority)) return authority
   return {
     method: 'CONNECT',

@@ -3,33 +3,39 @@ import type { HeaderFacts } from './header-rules.ts'
 
 /** How long the body is and how it is to be read, or why two readers could differ about that. */
 export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVersion']): BodyInfo | Refusal {
-  const framing = readFraming(facts, httpVersion)
-  if (isRefusal(framing)) return framing
-  const media = readMediaType(facts.get('content-type')?.[0])
+  const length = readLength(facts, httpVersion)
+  if (isRefusal(length)) return length
+  const media = readMediaType(facts.contentType)
   if (isRefusal(media)) return media
-  const encoding = facts.get('content-encoding')?.[0]?.toLowerCase()
-  return { ...framing, ...media, ...(encoding === undefined || encoding === 'identity' ? {} : { encoding }) }
+  const encoding = facts.contentEncoding?.toLowerCase()
+  return {
+    length: typeof length === 'number' ? length : undefined,
+    isChunked: length === 'chunked',
+    mediaType: media.mediaType,
+    charset: media.charset,
+    encoding: encoding === 'identity' ? undefined : encoding,
+  }
 }
 
-function readFraming(
+/** In bytes; `unknown` where only the end will tell, or where there is no body. */
+function readLength(
   facts: HeaderFacts,
   httpVersion: RawRequest['httpVersion'],
-): Pick<BodyInfo, 'length' | 'isChunked'> | Refusal {
-  const lengthText = facts.get('content-length')?.[0]
-  const transfer = facts.get('transfer-encoding')?.[0]
-  if (transfer !== undefined) return readTransfer(transfer, lengthText, httpVersion)
-  if (lengthText === undefined) return { isChunked: false }
-  if (!/^[0-9]{1,15}$/.test(lengthText)) {
+): number | 'chunked' | 'unknown' | Refusal {
+  const { contentLength, transferEncoding } = facts
+  if (transferEncoding !== undefined) return readTransfer(transferEncoding, contentLength, httpVersion)
+  if (contentLength === undefined) return 'unknown'
+  if (!/^[0-9]{1,15}$/.test(contentLength)) {
     return refusal('ambiguous_request', 'Content-Length must be one plain decimal number')
   }
-  return { length: Number(lengthText), isChunked: false }
+  return Number(contentLength)
 }
 
 function readTransfer(
   transfer: string,
   lengthText: string | undefined,
   httpVersion: RawRequest['httpVersion'],
-): Pick<BodyInfo, 'isChunked'> | Refusal {
+): 'chunked' | Refusal {
   if (transfer !== 'chunked') return refusal('ambiguous_request', 'Transfer-Encoding may only be "chunked"')
   if (lengthText !== undefined) {
     return refusal(
@@ -39,18 +45,39 @@ function readTransfer(
   }
   if (httpVersion !== '1.1')
     return refusal('ambiguous_request', `Transfer-Encoding is not part of HTTP/${httpVersion}`)
-  return { isChunked: true }
+  return 'chunked'
 }
 
-function readMediaType(value: string | undefined): Pick<BodyInfo, 'mediaType' | 'charset'> | Refusal {
-  if (value === undefined || value === '') return {}
+type MediaType = {
+  readonly kind: 'media'
+  readonly mediaType: string | undefined
+  readonly charset: string | undefined
+}
+
+const NONE: MediaType = { kind: 'media', mediaType: undefined, charset: undefined }
+
+/** Most clients have one or two. Bounded, because multipart boundaries are new each time. */
+const known = new Map<string, MediaType>()
+const MAX_KNOWN = 256
+
+function readMediaType(value: string | undefined): MediaType | Refusal {
+  if (value === undefined || value === '') return NONE
+  const found = known.get(value)
+  if (found !== undefined) return found
+  const read = parseMediaType(value)
+  if (isRefusal(read)) return read
+  if (known.size >= MAX_KNOWN) known.clear()
+  known.set(value, read)
+  return read
+}
+
+function parseMediaType(value: string): MediaType | Refusal {
   // A list of types is what two merged headers look like: readers would pick different ones.
   const [type = '', ...parameters] = value.split(';')
   if (type.includes(',')) return refusal('ambiguous_request', 'Content-Type must name one media type')
   const charsets = parameters.map(charsetOf).filter((charset) => charset !== undefined)
   if (charsets.length > 1) return refusal('ambiguous_request', 'Content-Type names more than one charset')
-  const mediaType = type.trim().toLowerCase()
-  return charsets[0] === undefined ? { mediaType } : { mediaType, charset: charsets[0] }
+  return { kind: 'media', mediaType: type.trim().toLowerCase(), charset: charsets[0] }
 }
 
 function charsetOf(parameter: string): string | undefined {

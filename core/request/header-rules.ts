@@ -1,34 +1,32 @@
 import { LIMITS } from '../wire/limits.ts'
 import { type RawRequest, type Refusal, refusal } from './canonical.ts'
+import { type HeaderName, headerName } from './header-names.ts'
 
-/** Values of the fields that framing, host identity and the body's reading depend on, by lower-case name. */
-export type HeaderFacts = ReadonlyMap<string, readonly string[]>
+/** Values of the fields that framing, host identity and the body's reading depend on: the first of each name. */
+export type HeaderFacts = {
+  readonly kind: 'facts'
+  host: string | undefined
+  contentLength: string | undefined
+  transferEncoding: string | undefined
+  contentType: string | undefined
+  contentEncoding: string | undefined
+  upgrade: string | undefined
+  /** All values, joined by commas. */
+  connection: string | undefined
+  /** Names that came more than once although they may not; null when there are none. */
+  repeated: string[] | null
+}
 
-const READ = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'content-type',
-  'content-encoding',
-  'upgrade',
-  'te',
-])
-
-/** At most one of each: two readers could each take another. */
-const SINGLE = ['host', 'content-length', 'transfer-encoding', 'content-type', 'content-encoding', 'upgrade']
-
-/** Fields with which some servers replace the method or the path that we classified. */
-const OVERRIDES = new Set([
-  'x-http-method-override',
-  'x-http-method',
-  'x-method-override',
-  'x-http-override',
-  'x-original-method',
-  'x-original-url',
-  'x-original-uri',
-  'x-rewrite-url',
-])
+/** At most one of each: two readers could each take another. In the order in which they are complained about. */
+const SINGLE = {
+  host: 'host',
+  'content-length': 'contentLength',
+  'transfer-encoding': 'transferEncoding',
+  'content-type': 'contentType',
+  'content-encoding': 'contentEncoding',
+  upgrade: 'upgrade',
+} as const
+type SingleName = keyof typeof SINGLE
 
 /** What `Connection` may name. Anything else would be an end-to-end field that a hop is told to drop. */
 const NOMINABLE = new Set([
@@ -41,27 +39,6 @@ const NOMINABLE = new Set([
   'trailer',
 ])
 
-/** A header whose name with `_` for `-` becomes one of these is read as it by CGI-like servers. */
-const SHADOWED = new Set([
-  ...READ,
-  ...OVERRIDES,
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'x-api-key',
-  'api-key',
-  'x-auth-token',
-  'private-token',
-  'expect',
-  'trailer',
-  'keep-alive',
-  'proxy-connection',
-  'x-forwarded-host',
-])
-
-const H2_FORBIDDEN = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
-
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // Everything below space but tab, and DEL: what no field value may hold.
 const BAD_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
@@ -70,16 +47,30 @@ const NOT_ASCII = /[^\t\u0020-\u007e]/
 /** Judges every header field once and keeps those that other rules need. */
 export function readHeaders(raw: RawRequest): HeaderFacts | Refusal {
   if (blockBytes(raw) > LIMITS.headerBlockBytes) return tooLarge()
-  const facts = new Map<string, string[]>()
+  const facts = noFacts()
   for (let i = 0; i < raw.rawHeaders.length; i += 2) {
     const name = raw.rawHeaders[i] ?? ''
     const value = raw.rawHeaders[i + 1] ?? ''
-    const lower = name.toLowerCase()
-    const wrong = judgeField(name, lower, value, raw.httpVersion)
+    const known = headerName(name)
+    const wrong = judgeField(name, known, value, raw.httpVersion)
     if (wrong !== null) return wrong
-    if (READ.has(lower)) keep(facts, lower, value.trim())
+    if (known.isRead) keep(facts, known.lower, value.trim())
   }
   return judgeRepeats(facts) ?? judgeNominations(facts) ?? facts
+}
+
+function noFacts(): HeaderFacts {
+  return {
+    kind: 'facts',
+    host: undefined,
+    contentLength: undefined,
+    transferEncoding: undefined,
+    contentType: undefined,
+    contentEncoding: undefined,
+    upgrade: undefined,
+    connection: undefined,
+    repeated: null,
+  }
 }
 
 /** As on an HTTP/1.1 wire: request line, and four bytes for the colon, space and line end of each field. */
@@ -89,59 +80,65 @@ function blockBytes(raw: RawRequest): number {
   return bytes
 }
 
-function keep(facts: Map<string, string[]>, name: string, value: string): void {
-  const seen = facts.get(name)
-  if (seen === undefined) facts.set(name, [value])
-  else seen.push(value)
+function keep(facts: HeaderFacts, name: string, value: string): void {
+  if (name === 'connection') {
+    facts.connection = facts.connection === undefined ? value : `${facts.connection},${value}`
+  } else if (isSingle(name)) {
+    const field = SINGLE[name]
+    if (facts[field] === undefined) facts[field] = value
+    else facts.repeated = [...(facts.repeated ?? []), name]
+  }
+}
+
+function isSingle(name: string): name is SingleName {
+  return Object.hasOwn(SINGLE, name)
 }
 
 function judgeField(
   name: string,
-  lower: string,
+  known: HeaderName,
   value: string,
   version: RawRequest['httpVersion'],
 ): Refusal | null {
-  if (!TOKEN.test(name))
+  if (!known.isToken)
     return refusal('malformed_request', 'a header name holds a character that is not allowed there')
   if (BAD_VALUE.test(value))
     return refusal('malformed_request', `the header ${name} holds a control character`)
   // JavaScript trims no-break spaces, servers do not: where we interpret a value it is ASCII.
-  if (READ.has(lower) && NOT_ASCII.test(value)) {
+  if (known.isRead && NOT_ASCII.test(value)) {
     return refusal('malformed_request', `the header ${name} holds a character that is not ASCII`)
   }
-  if (OVERRIDES.has(lower)) {
+  if (known.isOverride) {
     return refusal(
       'ambiguous_request',
       `the header ${name} would replace the request's own method or path; remove it`,
     )
   }
-  if (lower.includes('_') && SHADOWED.has(lower.replaceAll('_', '-'))) {
+  if (known.shadows !== null) {
     return refusal(
       'ambiguous_request',
-      `the header ${name} is read as ${lower.replaceAll('_', '-')} by some servers; remove it`,
+      `the header ${name} is read as ${known.shadows} by some servers; remove it`,
     )
   }
-  return version === '2' ? judgeH2Field(lower, value) : null
+  return version === '2' ? judgeH2Field(known, value) : null
 }
 
-function judgeH2Field(lower: string, value: string): Refusal | null {
-  const isForbidden = H2_FORBIDDEN.has(lower) || (lower === 'te' && value.trim() !== 'trailers')
+function judgeH2Field({ lower, isForbiddenInH2 }: HeaderName, value: string): Refusal | null {
+  const isForbidden = isForbiddenInH2 || (lower === 'te' && value.trim() !== 'trailers')
   return isForbidden
     ? refusal('malformed_request', `the header ${lower} has no meaning in HTTP/2; remove it`)
     : null
 }
 
-function judgeRepeats(facts: HeaderFacts): Refusal | null {
-  for (const name of SINGLE) {
-    if ((facts.get(name)?.length ?? 0) > 1) {
-      return refusal('ambiguous_request', `the header ${name} appears more than once; send it once`)
-    }
-  }
-  return null
+function judgeRepeats({ repeated }: HeaderFacts): Refusal | null {
+  if (repeated === null) return null
+  const name = Object.keys(SINGLE).find((each) => repeated.includes(each))
+  return refusal('ambiguous_request', `the header ${name} appears more than once; send it once`)
 }
 
-function judgeNominations(facts: HeaderFacts): Refusal | null {
-  for (const option of listItems(facts.get('connection'))) {
+function judgeNominations({ connection }: HeaderFacts): Refusal | null {
+  if (connection === undefined || NOMINABLE.has(connection)) return null
+  for (const option of listItems(connection)) {
     if (!NOMINABLE.has(option)) {
       return refusal(
         'ambiguous_request',
@@ -152,10 +149,10 @@ function judgeNominations(facts: HeaderFacts): Refusal | null {
   return null
 }
 
-/** Comma-separated items of all values, lower case, without empty ones. */
-export function listItems(values: readonly string[] | undefined): string[] {
+/** Comma-separated items, lower case, without empty ones. */
+export function listItems(values: string | undefined): string[] {
   if (values === undefined) return []
-  const items = values.join(',').toLowerCase().split(',')
+  const items = values.toLowerCase().split(',')
   return items.map((item) => item.trim()).filter((item) => item !== '')
 }
 

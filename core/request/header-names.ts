@@ -1,0 +1,85 @@
+/** What can be said of a header field by its name alone. */
+export type HeaderName = {
+  readonly lower: string
+  readonly isToken: boolean
+  /** Framing, host identity or the body's reading depend on its value. */
+  readonly isRead: boolean
+  /** Some servers replace with it the method or path that we classified. */
+  readonly isOverride: boolean
+  /** The name as which CGI-like servers read this one, where that matters; else null. */
+  readonly shadows: string | null
+  readonly isForbiddenInH2: boolean
+}
+
+const READ = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'content-type',
+  'content-encoding',
+  'upgrade',
+  'te',
+])
+
+/** Fields with which some servers replace the method or the path that we classified. */
+const OVERRIDES = new Set([
+  'x-http-method-override',
+  'x-http-method',
+  'x-method-override',
+  'x-http-override',
+  'x-original-method',
+  'x-original-url',
+  'x-original-uri',
+  'x-rewrite-url',
+])
+
+/** A header whose name with `_` for `-` becomes one of these is read as it by CGI-like servers. */
+const SHADOWED = new Set([
+  ...READ,
+  ...OVERRIDES,
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'api-key',
+  'x-auth-token',
+  'private-token',
+  'expect',
+  'trailer',
+  'keep-alive',
+  'proxy-connection',
+  'x-forwarded-host',
+])
+
+const H2_FORBIDDEN = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Clients send the same few dozen names all day, in their own spelling. Bounded, because they may make up others. */
+const known = new Map<string, HeaderName>()
+const MAX_KNOWN = 1_024
+const MAX_LENGTH = 64
+
+export function headerName(name: string): HeaderName {
+  const found = known.get(name)
+  if (found !== undefined) return found
+  const facts = judge(name)
+  if (name.length > MAX_LENGTH) return facts
+  if (known.size >= MAX_KNOWN) known.clear()
+  known.set(name, facts)
+  return facts
+}
+
+function judge(name: string): HeaderName {
+  const lower = name.toLowerCase()
+  const hyphenated = lower.replaceAll('_', '-')
+  return {
+    lower,
+    isToken: TOKEN.test(name),
+    isRead: READ.has(lower),
+    isOverride: OVERRIDES.has(lower),
+    shadows: hyphenated !== lower && SHADOWED.has(hyphenated) ? hyphenated : null,
+    isForbiddenInH2: H2_FORBIDDEN.has(lower),
+  }
+}
