@@ -5,6 +5,8 @@ import { createGateway, type Gateway } from './gateway.ts'
 /** The gateway as a process: environment in, signals and the parent's channel out. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
+  // Node would open its inspector on the agent's own loopback.
+  if (config.pod !== null) process.on('SIGUSR1', () => undefined)
   const log = pino({ level: config.logLevel, base: { component: 'gateway' } })
   let gateway: Gateway | null = null
   stopWhenTold(async () => {

@@ -28,8 +28,9 @@ export type GovernedPod = AsyncDisposable & {
   readonly log: () => string
   /** `/started`, `/ready`, … asked from outside the pod. */
   health(path: string): Promise<{ readonly status: number; readonly text: string }>
-  start(): Promise<void>
+  start(timeoutMs?: number): Promise<void>
   kill(): Promise<void>
+  signal(name: NodeJS.Signals): Promise<void>
 }
 
 export type UpstreamAt = { readonly url: string; readonly caBundle: string }
@@ -83,7 +84,7 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const chunks: string[] = []
   let child: ChildProcess | null = null
 
-  async function start(): Promise<void> {
+  async function start(timeoutMs?: number): Promise<void> {
     const [program = '', ...args] = [...network.inside(PROXY_UID), process.execPath, 'sidecar/main.ts']
     const started = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -95,12 +96,17 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
       },
     })
     child = started
+    const before = chunks.join('').length
     for (const stream of [started.stdout, started.stderr])
       stream.on('data', (chunk: Buffer) => chunks.push(String(chunk)))
-    await eventually('sidecar listens', () => {
-      if (started.exitCode !== null) throw new Error(`the sidecar ended: ${chunks.join('')}`)
-      return chunks.join('').includes('sidecar listens') ? true : null
-    })
+    await eventually(
+      'sidecar listens',
+      () => {
+        if (started.exitCode !== null) throw new Error(`the sidecar ended: ${chunks.join('')}`)
+        return chunks.join('').slice(before).includes('sidecar listens') ? true : null
+      },
+      timeoutMs,
+    )
   }
 
   async function kill(): Promise<void> {
@@ -115,6 +121,9 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const pod: GovernedPod = {
     ...{ network, fake, upstream, dir, trustDir, start, kill },
     log: () => chunks.join(''),
+    async signal(name) {
+      child?.kill(name)
+    },
     async health(path) {
       const response = await fetch(`http://${network.own.v4}:${POD_PORTS.health}${path}`)
       return { status: response.status, text: await response.text() }

@@ -31,7 +31,7 @@ export type FakeOptions = { readonly port?: number; readonly token?: string; rea
 export class FakeControlPlane implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#serve(request, response))
   readonly #streams = new Set<ServerResponse>()
-  readonly #options: FakeOptions
+  #options: FakeOptions
   readonly acks: AckBody[] = []
   readonly statuses: StatusBody[] = []
   readonly records: Records['records'] = []
@@ -130,6 +130,11 @@ export class FakeControlPlane implements AsyncDisposable {
 
   raw(text: string): void {
     for (const stream of this.#streams) stream.write(text)
+  }
+
+  /** From now on only this token is accepted, and what is sent is signed with it. */
+  renewToken(token: string): void {
+    this.#options = { ...this.#options, token }
   }
 
   dropStreams(): void {

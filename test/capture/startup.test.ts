@@ -1,0 +1,103 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { noNamespaces } from './network.ts'
+import { AGENT_UID, HOST, startGovernedPod, trustVariables } from './sidecar.ts'
+
+const reason = noNamespaces()
+const isStarted = (pod: { health(path: string): Promise<{ status: number }> }) => async () =>
+  (await pod.health('/started')).status === 200 || null
+
+describe.skipIf(reason !== null)(
+  `a sidecar that starts${reason === null ? '' : ` (skipped: ${reason})`}`,
+  () => {
+    test('lets the agent start when the capture is proven, the trust written and the rules there, in that order', async () => {
+      await using pod = await startGovernedPod({ hasRules: false, isStarted: false })
+      const starting = pod.start()
+      await eventually('health', () =>
+        pod.health('/started').then(
+          ({ status }) => status === 503 || null,
+          () => null,
+        ),
+      )
+      await eventually('snapshot', () => pod.fake.acks.length > 0 || null)
+      expect((await pod.health('/started')).status).toBe(503)
+      expect((await pod.health('/ready')).status).toBe(503)
+      pod.network.loadRules(1_912_345_678)
+      await starting
+      await eventually('started', isStarted(pod))
+      for (const file of ['ca-bundle.crt', 'ca.crt', 'wgetrc', 'truststore.p12'])
+        expect(existsSync(join(pod.trustDir, file)), file).toBe(true)
+      expect((await pod.health('/ready')).status).toBe(200)
+      expect((await pod.health('/health')).text).toContain('"status":"ok"')
+      expect((await pod.health('/metrics')).text).toContain('svc_requests_total')
+      expect((await pod.health('/internal/status')).status).toBe(404)
+    })
+
+    test('starts the agent without a control plane after thirty seconds, and answers it 503 that it can read', async () => {
+      await using pod = await startGovernedPod({
+        isStarted: false,
+        env: { CONTROL_PLANE_URL: 'http://127.0.0.1:9' },
+      })
+      const startedAt = performance.now()
+      const starting = pod.start(60_000)
+      await eventually('health', () =>
+        pod.health('/started').then(
+          () => true,
+          () => null,
+        ),
+      )
+      await eventually('started', isStarted(pod), 45_000)
+      await starting
+      expect(performance.now() - startedAt).toBeGreaterThan(25_000)
+      expect((await pod.health('/ready')).status).toBe(503)
+      const curl = ['curl', '-sS', '-m', '8', '-o', '/dev/null', '-w', '%{http_code}', `https://${HOST}/x`]
+      const ran = await pod.network.exec(curl, { uid: AGENT_UID, env: trustVariables(pod.trustDir) })
+      expect(ran.stdout, ran.stderr).toBe('503')
+      expect(pod.network.left()).toEqual({ packets: 0, destinations: [] })
+    }, 90_000)
+
+    test('shows the agent the same root after it was killed, and takes a token that was renewed', async () => {
+      await using pod = await startGovernedPod()
+      const root = readFileSync(join(pod.trustDir, 'ca.crt'), 'utf8')
+      await pod.kill()
+      await pod.start()
+      await eventually('started', isStarted(pod))
+      expect(readFileSync(join(pod.trustDir, 'ca.crt'), 'utf8')).toBe(root)
+      const env = trustVariables(pod.trustDir)
+      const curl = ['curl', '-sS', '-m', '8', '-o', '/dev/null', '-w', '%{http_code}', `https://${HOST}/x`]
+      expect((await pod.network.exec(curl, { uid: AGENT_UID, env })).stdout).toBe('200')
+      pod.fake.renewToken('renewed-token')
+      writeFileSync(join(pod.dir, 'token'), 'renewed-token')
+      pod.fake.dropStreams()
+      const version = pod.fake.version + 1
+      pod.fake.configure({})
+      await eventually(
+        'snapshot under the new token',
+        () => pod.fake.acks.some((ack) => ack.version === version) || null,
+      )
+    })
+
+    test('opens no inspector and no admin port, whatever signal comes', async () => {
+      await using pod = await startGovernedPod()
+      await pod.signal('SIGUSR1')
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      const { stdout } = await pod.network.asRoot(['ss', '-Hltn'])
+      const ports = [...stdout.matchAll(/\s\S+:(\d+)\s/g)].map(([, port]) => Number(port))
+      expect([...new Set(ports)].toSorted((a, b) => a - b)).toEqual([15_001, 15_021, 15_053, 15_080, 15_443])
+      expect(pod.log()).not.toContain('Debugger')
+      const admin = [
+        'curl',
+        '-sS',
+        '-m',
+        '3',
+        '--unix-socket',
+        join(pod.dir, 'data/admin.sock'),
+        'http://localhost/health',
+      ]
+      expect((await pod.network.exec(admin, { uid: AGENT_UID })).code).not.toBe(0)
+      expect((await pod.network.exec(admin, { uid: 1_912_345_678 })).stdout).toContain('"status":"ok"')
+    })
+  },
+)
