@@ -6,6 +6,7 @@ import { latency } from './benches/b2-latency.ts'
 import { domains } from './benches/b3-domains.ts'
 import { events } from './benches/b4-events.ts'
 import { bodies } from './benches/b5-bodies.ts'
+import { mcp } from './benches/b6-mcp.ts'
 import { protocols } from './benches/b7-protocols.ts'
 import { decision } from './benches/b8-decision.ts'
 import { actions } from './benches/b9-actions.ts'
@@ -35,6 +36,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B3: domains,
   B4: events,
   B5: bodies,
+  B6: mcp,
   B7: protocols,
   B8: decision,
   B9: actions,

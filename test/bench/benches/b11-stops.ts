@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
-import { cpuUs, type Served, serve } from '../../support/processes.ts'
+import { type Served, serve } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench, BenchContext } from '../main.ts'
 import { startDurableBed, startPlane, stopAll } from '../support/durable-bed.ts'
 import { createRequester, quantile } from '../support/load.ts'
+import { untilQuiet } from '../support/measure.ts'
 import { openPlainClient, type PlainClient, postRequest } from '../support/plain-http.ts'
 import { absolute, type Row } from '../support/report.ts'
 import { benchManifests } from '../support/subjects.ts'
@@ -44,6 +45,7 @@ async function streams(
       each.push(...delays)
       last.push(Math.max(...delays))
       await switched({ client, admin, listeners }, false)
+      // Acknowledgements of the last change are no part of the next.
       await untilQuiet(plane.pid)
     }
   } finally {
@@ -80,15 +82,6 @@ async function switched({ client, admin, listeners }: Installation, active: bool
   const { status, body } = await answered
   if (status !== 200) throw new Error(`the kill switch answered ${status}: ${body}`)
   return at.map((moment) => Number(moment - startedAt) / 1e6)
-}
-
-/** Acknowledgements of the last change are no part of the next. */
-async function untilQuiet(pid: number): Promise<void> {
-  for (let isQuiet = false; !isQuiet; ) {
-    const before = cpuUs(pid)
-    await sleep(50)
-    isQuiet = cpuUs(pid) - before < 5_000
-  }
 }
 
 async function realGateway(context: BenchContext): Promise<Row[]> {

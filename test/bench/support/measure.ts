@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuUs } from '../../support/processes.ts'
 
 /** CPU of a process and all that it has started, those that have ended included, in microseconds. */
@@ -28,6 +29,15 @@ function endedChildrenUs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[13]) + Number(fields[14])) * 10_000
+}
+
+/** Until a process takes less than a tenth of a core: what it was given before is done. */
+export async function untilQuiet(pid: number): Promise<void> {
+  for (let isQuiet = false; !isQuiet; ) {
+    const before = cpuUs(pid)
+    await sleep(50)
+    isQuiet = cpuUs(pid) - before < 5_000
+  }
 }
 
 export function median(values: readonly number[]): number {

@@ -10,7 +10,11 @@ export type PlainClient = {
 }
 
 export async function openPlainClient(port: number): Promise<PlainClient> {
-  const socket: Socket = await openSocket(port)
+  return clientOn(await openSocket(port))
+}
+
+/** The same on a connection that is open already, perhaps with TLS. */
+export function clientOn(socket: Socket): PlainClient {
   let waiting: PromiseWithResolvers<PlainAnswer> | null = null
   let buffered = ''
   socket.setEncoding('latin1')

@@ -70,6 +70,22 @@ async function finishChaperone(laptop: Laptop): Promise<number> {
   return count
 }
 
+/** An MCP server behind the same upstream: tools that read are allowed, those that are called `hold_…` need a person. */
+export function mcpManifests(bed: Bed): string {
+  const ca = readFileSync(bed.caFile, 'utf8').trim().replaceAll('\n', '\n      ')
+  return [
+    `kind: Connector\nmetadata: {name: tools}\nspec:\n  type: mcp\n  domains: [mcp.bench.example]\n` +
+      `  credential: {secretRef: {name: llm, key: token}}\n  upstream:\n    url: https://127.0.0.1:${bed.upstreamPort}\n` +
+      `    allowPrivateAddresses: true\n    caBundle: |\n      ${ca}`,
+    `kind: Permission\nmetadata: {name: tools}\nspec:\n  gateway: local\n  rules:\n` +
+      `  - {connectorType: mcp, actionPattern: 'mcp.tools.read_*', decision: allow}\n` +
+      `  - {connectorType: mcp, actionPattern: 'mcp.tools.hold_*', decision: require_approval}\n` +
+      `  - {connectorType: mcp, actionPattern: 'mcp.tools.drop_*', decision: deny}`,
+  ]
+    .map((text) => `apiVersion: chaperone.dev/v1alpha1\n${text}`)
+    .join('\n---\n')
+}
+
 /** One connector to the upstream of the bench, these permissions, and no rate limit to speak of. */
 export function benchManifests(bed: Bed, patterns: readonly string[]): string {
   const ca = readFileSync(bed.caFile, 'utf8').trim().replaceAll('\n', '\n      ')

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws'
 
 /**
  * The upstream of every subject, a process of its own. TLS, HTTP/1.1 and HTTP/2, fixed answers:
- * `POST /v1/chat/completions` 1 KiB JSON · `GET /v1/sse` N events · `GET /v1/download` MiB · `POST /v1/upload` ·
+ * `POST /v1/chat/completions` 1 KiB JSON · `POST /mcp` JSON-RPC · `GET /v1/sse` N events · `GET /v1/download` MiB · `POST /v1/upload` ·
  * WebSocket echo. Counts what arrives and how much of it carries the credential; the message `stats` asks for that.
  */
 const saw = { requests: 0, withCredential: 0 }
@@ -50,6 +50,7 @@ const ROUTES: Readonly<Record<string, Answer>> = {
   '/v1/sse': sse,
   '/v1/download': download,
   '/v1/upload': chat,
+  '/mcp': mcp,
 }
 
 function chat(request: Http2ServerRequest, response: Http2ServerResponse): void {
@@ -57,6 +58,21 @@ function chat(request: Http2ServerRequest, response: Http2ServerResponse): void 
   request.on('end', () => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': KIB.length })
     response.end(KIB)
+  })
+}
+
+/** JSON-RPC: every tool says that it is done. */
+function mcp(request: Http2ServerRequest, response: Http2ServerResponse): void {
+  let text = ''
+  request.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  request.on('end', () => {
+    const { id } = JSON.parse(text) as { id: number }
+    const result = { content: [{ type: 'text', text: 'done' }] }
+    const body = JSON.stringify({ jsonrpc: '2.0', id, result })
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
+    response.end(body)
   })
 }
 
