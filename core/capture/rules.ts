@@ -13,6 +13,11 @@ export type CaptureOptions = {
 /** The one table that is ours. Loading the rules again replaces it whole, in one transaction. */
 export const CAPTURE_TABLE = 'inet chaperone'
 
+/** The file in the image of the rule setter: `nft -D proxy_uid=UID -f FILE`. */
+export function podRules(): string {
+  return captureRules({ proxyUid: 'define', adminPorts: [POD_PORTS.health] })
+}
+
 const PROBES = `${PROBE_PORTS.first}-${PROBE_PORTS.last}`
 const { tls, http, other, dns, proxy } = POD_PORTS
 

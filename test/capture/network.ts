@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, connect as dial, type Server } from 'node:net'
 import { promisify } from 'node:util'
 import { decode, encode } from 'dns-packet'
-import { captureRules } from '../../core/capture/rules.ts'
+import { podRules } from '../../core/capture/rules.ts'
 
 const run = promisify(execFile)
 
@@ -22,6 +22,7 @@ export type PodNetwork = AsyncDisposable & {
   /** Gives this machine one more address, and lets the pod reach it. What goes there is not counted. */
   addAddress(address: string): void
   loadRules(proxyUid: number): void
+  load(rules: string): void
   /** As somebody with NET_ADMIN would. */
   flushRules(): void
   nft(...args: string[]): string
@@ -148,7 +149,8 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
       addresses.push(`${address} tcp`)
       watch()
     },
-    loadRules: (uid) => nftText(captureRules({ proxyUid: 'define' }), '-D', `proxy_uid=${uid}`),
+    loadRules: (uid) => nftText(podRules(), '-D', `proxy_uid=${uid}`),
+    load: (rules) => nftText(rules),
     flushRules: () => void nft('delete', 'table', 'inet', 'chaperone'),
     nft,
     left: () => readWatcher(nft('-j', 'list', 'table', 'netdev', 'watch')),

@@ -1,0 +1,238 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { decode, encode, type Packet, streamEncode } from 'dns-packet'
+import { describe, expect, test } from 'vitest'
+import { type AddressPool, createAddressPool } from '../../../sidecar/listener/address-pool.ts'
+import { createDns } from '../../../sidecar/listener/dns.ts'
+import { answerDns, type DnsAnswerDeps } from '../../../sidecar/listener/dns-answer.ts'
+
+const OWNED = 'api.example.test'
+
+function deps(
+  changes: Partial<DnsAnswerDeps> = {},
+): DnsAnswerDeps & { readonly pool: AddressPool; asked: string[] } {
+  const asked: string[] = []
+  return {
+    ownerOf: (name) => (name === OWNED ? 'governed' : 'unknown'),
+    exists: async (name) => {
+      asked.push(name)
+      return name === 'there.test'
+    },
+    pool: createAddressPool(),
+    families: () => ({ v4: true, v6: true }),
+    asked,
+    ...changes,
+  }
+}
+
+function query(name: string, type = 'A', more: Partial<Packet> = {}): Packet {
+  return { type: 'query', id: 7, flags: 0x100, questions: [{ name, type: type as 'A' }], ...more }
+}
+
+function addressOf(packet: Packet | undefined): string {
+  const [answer] = packet?.answers ?? []
+  return answer !== undefined && 'data' in answer ? String(answer.data) : ''
+}
+
+const rcode = (packet: Packet): number => (packet.flags ?? 0) & 15
+
+describe('the answer to a query', () => {
+  test('is an address of its own for each owned name, in both families, and leads back to the name', async () => {
+    const given = deps({ ownerOf: () => 'governed' })
+    const [a, b] = await Promise.all([OWNED, 'other.test'].map((name) => answerDns(query(name), given)))
+    const six = await answerDns(query(OWNED, 'AAAA'), given)
+    const addresses = [a, b, six].map((packet) => addressOf(packet))
+    expect(new Set(addresses).size).toBe(3)
+    expect(addresses.map(given.pool.nameOf)).toEqual([OWNED, 'other.test', OWNED])
+    expect(addresses[0]).toMatch(/^198\.18\./)
+    expect(addresses[2]).toMatch(/^100::/)
+  })
+
+  test('keeps the spelling of the question and knows the name in any', async () => {
+    const reply = await answerDns(query('Api.EXAMPLE.test'), deps())
+    expect(reply.questions?.[0]?.name).toBe('Api.EXAMPLE.test')
+    expect(reply.answers?.[0]?.name).toBe('Api.EXAMPLE.test')
+  })
+
+  test('is NODATA for a family that leads nowhere here', async () => {
+    const reply = await answerDns(query(OWNED, 'AAAA'), deps({ families: () => ({ v4: true, v6: false }) }))
+    expect(rcode(reply)).toBe(0)
+    expect(reply.answers ?? []).toEqual([])
+  })
+
+  test.each(['UNKNOWN_65', 'UNKNOWN_64', 'TXT', 'MX', 'SRV', 'CNAME', 'NS'])(
+    'carries nothing for %s',
+    async (type) => {
+      const reply = await answerDns(query(OWNED, type), deps())
+      expect([rcode(reply), reply.answers ?? []]).toEqual([0, []])
+    },
+  )
+
+  test.each(['A', 'AAAA', 'TXT', 'UNKNOWN_65'])(
+    'says that other names do not exist (%s), and asks nobody',
+    async (type) => {
+      const given = deps()
+      expect(rcode(await answerDns(query('secret.evil.test', type), given))).toBe(3)
+      expect(given.asked).toEqual([])
+    },
+  )
+
+  test('asks outside only for names that nobody lists and the gateway lets through', async () => {
+    const given = deps({ ownerOf: (name) => (name === OWNED ? 'governed' : 'open') })
+    expect(rcode(await answerDns(query('there.test'), given))).toBe(0)
+    expect(rcode(await answerDns(query('nowhere.test'), given))).toBe(3)
+    expect(rcode(await answerDns(query(OWNED), given))).toBe(0)
+    expect(given.asked).toEqual(['there.test', 'nowhere.test'])
+  })
+
+  test('is an address for any name before there are rules, so that the client hears 503', async () => {
+    const reply = await answerDns(query('any.test'), deps({ ownerOf: () => null }))
+    expect(reply.answers).toHaveLength(1)
+  })
+
+  test('says that recursion is available: without it resolvers take an empty answer for a referral', async () => {
+    expect(((await answerDns(query(OWNED, 'TXT'), deps())).flags ?? 0) & 0x80).toBe(0x80)
+  })
+
+  test('speaks EDNS where it is spoken to it', async () => {
+    const opt = {
+      type: 'OPT',
+      name: '.',
+      udpPayloadSize: 4_096,
+      extendedRcode: 0,
+      ednsVersion: 0,
+      flags: 0,
+      flag_do: false,
+      options: [],
+    } as const
+    const asked = decode(encode(query(OWNED, 'A', { additionals: [{ ...opt, options: [] }] })))
+    expect((await answerDns(asked, deps())).additionals?.[0]?.type).toBe('OPT')
+    expect((await answerDns(query(OWNED), deps())).additionals).toEqual([])
+  })
+
+  test('refuses no question, two questions, other operations and other classes', async () => {
+    const two = [
+      { name: OWNED, type: 'A' as const },
+      { name: OWNED, type: 'AAAA' as const },
+    ]
+    expect(rcode(await answerDns(query(OWNED, 'A', { questions: [] }), deps()))).toBe(1)
+    expect(rcode(await answerDns(query(OWNED, 'A', { questions: two }), deps()))).toBe(1)
+    expect(rcode(await answerDns(query(OWNED, 'A', { flags: 0x2800 }), deps()))).toBe(4)
+    const chaos = [{ name: 'version.bind', type: 'TXT' as const, class: 'CH' as const }]
+    expect(rcode(await answerDns(query(OWNED, 'A', { questions: chaos }), deps()))).toBe(4)
+  })
+})
+
+describe('the addresses that are given out', () => {
+  test('are taken from the oldest name when there are no more', () => {
+    const pool = createAddressPool(2)
+    const first = pool.addressesOf('a.test').v4
+    pool.addressesOf('b.test')
+    expect(pool.addressesOf('c.test').v4).toBe(first)
+    expect(pool.nameOf(first)).toBe('c.test')
+    expect(pool.addressesOf('b.test').v4).not.toBe(first)
+  })
+
+  test.each(['198.18.255.255', '10.0.0.1', '100::ffff', 'fe80::1', ''])('do not include %s', (address) => {
+    expect(createAddressPool().nameOf(address)).toBeNull()
+  })
+})
+
+describe('the listener', () => {
+  async function started(changes: Partial<DnsAnswerDeps> = {}, monotonicMs = () => performance.now()) {
+    const port = await freePort()
+    const log = { debug: () => undefined, warn: () => undefined }
+    const dns = await createDns({ ...deps(changes), port, monotonicMs, log })
+    return { port, [Symbol.asyncDispose]: () => dns.close() }
+  }
+
+  test.each(['127.0.0.1', '::1'])(
+    'answers over UDP on %s, after noise that it does not answer',
+    async (address) => {
+      await using dns = await started()
+      const socket = createSocket(address === '::1' ? 'udp6' : 'udp4')
+      const answers: Packet[] = []
+      socket.on('message', (bytes) => answers.push(decode(bytes)))
+      for (const noise of [
+        Buffer.from('x'),
+        Buffer.alloc(12, 0xff),
+        encode({ ...query(OWNED), type: 'response' }),
+      ])
+        socket.send(noise, dns.port, address)
+      socket.send(encode(query(OWNED)), dns.port, address)
+      await once(socket, 'message')
+      expect(answers.map((packet) => [packet.id, packet.answers?.length])).toEqual([[7, 1]])
+      socket.close()
+    },
+  )
+
+  test('answers any number of queries on one TCP connection, however they are cut into pieces', async () => {
+    await using dns = await started()
+    const socket = connect(dns.port, '127.0.0.1')
+    const received: Buffer[] = []
+    socket.on('data', (chunk) => received.push(chunk))
+    const bytes = Buffer.concat([1, 2, 3].map((id) => streamEncode({ ...query(OWNED), id })))
+    for (let at = 0; at < bytes.length; at += 5) {
+      socket.write(bytes.subarray(at, at + 5))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await waitFor(() => messages(Buffer.concat(received)).length === 3)
+    expect(
+      messages(Buffer.concat(received))
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual([1, 2, 3])
+    socket.destroy()
+  })
+
+  test('drops what is more than it is willing to answer, and answers again a second later', async () => {
+    let now = 0
+    await using dns = await started({}, () => now)
+    const socket = createSocket('udp4')
+    let count = 0
+    socket.on('message', () => count++)
+    const send = async (queries: number): Promise<void> => {
+      for (let sent = 0; sent < queries; sent++) {
+        socket.send(encode(query(OWNED)), dns.port, '127.0.0.1')
+        if (sent % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    await send(1_200)
+    expect(count).toBeGreaterThan(500)
+    expect(count).toBeLessThanOrEqual(1_000)
+    const before = count
+    await send(1)
+    expect(count).toBe(before)
+    now += 1_000
+    await send(1)
+    expect(count).toBe(before + 1)
+    socket.close()
+  })
+})
+
+function messages(bytes: Buffer): Packet[] {
+  const out: Packet[] = []
+  for (let at = 0; at + 2 <= bytes.length && at + 2 + bytes.readUInt16BE(at) <= bytes.length; ) {
+    const end = at + 2 + bytes.readUInt16BE(at)
+    out.push(decode(bytes.subarray(at + 2, end)))
+    at = end
+  }
+  return out
+}
+
+async function waitFor(isMet: () => boolean): Promise<void> {
+  for (let tries = 0; !isMet(); tries++) {
+    if (tries > 500) throw new Error('it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
