@@ -43,7 +43,8 @@ class Slot {
   readonly labels: string
   readonly duration = new Histogram(DURATION_BOUNDS)
   readonly overhead = new Histogram(OVERHEAD_BOUNDS)
-  readonly requests = new Map<string, { readonly labels: string; value: number }>()
+  /** By decision, then by action. */
+  readonly requests = { ALLOW: newCounts(), HOLD: newCounts(), DENY: newCounts() } as const
   readonly denied = new Map<string, number>()
   readonly wouldBlock = new Map<string, number>()
   approved = 0
@@ -55,9 +56,17 @@ class Slot {
   }
 }
 
+type Counts = Map<string, { readonly labels: string; value: number }>
+
+function newCounts(): Counts {
+  return new Map()
+}
+
 export function createMetrics(): Metrics {
   const bounds = createLabelBounds()
-  const slots = new Map<string, Slot>()
+  /** By agent, then by connector. */
+  const byAgent = new Map<string, Map<string, Slot>>()
+  const slots: Slot[] = []
   const connectorErrors = new Map<string, Map<string, number>>()
   const rateLimited = new Map<string, number>()
   const seenAgents = new Set<string>()
@@ -66,11 +75,12 @@ export function createMetrics(): Metrics {
   const counts = { total: 0, ALLOW: 0, HOLD: 0, DENY: 0 }
 
   function slotOf(agent: string, connector: string): Slot {
-    const key = `${agent}\n${connector}`
-    const known = slots.get(key)
+    const own = byAgent.get(agent) ?? new Map<string, Slot>()
+    const known = own.get(connector)
     if (known !== undefined) return known
     const slot = new Slot(agent, connector)
-    slots.set(key, slot)
+    byAgent.set(agent, own.set(connector, slot))
+    slots.push(slot)
     seenAgents.add(agent)
     return slot
   }
@@ -93,7 +103,7 @@ export function createMetrics(): Metrics {
     },
     scrape(gauges) {
       const out = createExposition()
-      writeSlots(out, [...slots.values()])
+      writeSlots(out, slots)
       writeActive(out, gauges, { seenAgents, label: bounds.agent })
       writeKill(out, gauges, seenScopes)
       out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
@@ -122,12 +132,12 @@ export function createMetrics(): Metrics {
 }
 
 function countRequest(slot: Slot, record: TrafficRecord, action_type: string): void {
-  const key = `${record.decision}${action_type}`
-  const known = slot.requests.get(key)
+  const counts = slot.requests[record.decision]
+  const known = counts.get(action_type)
   if (known === undefined) {
     const own = labelText({ decision: DECISION_LABEL[record.decision], action_type })
     const labels = `${slot.labels},${own}`
-    slot.requests.set(key, { labels, value: 1 })
+    counts.set(action_type, { labels, value: 1 })
   } else known.value++
   slot.duration.observe(record.latency_ms / 1_000)
   slot.overhead.observe(record.overhead_ms / 1_000)
@@ -139,7 +149,9 @@ function countRequest(slot: Slot, record: TrafficRecord, action_type: string): v
 function writeSlots(out: Exposition, slots: readonly Slot[]): void {
   out.family('svc_requests_total', 'counter', 'Proxied requests by agent, connector, decision and action.')
   for (const slot of slots) {
-    for (const { labels, value } of slot.requests.values()) out.sample('svc_requests_total', labels, value)
+    for (const counts of Object.values(slot.requests)) {
+      for (const { labels, value } of counts.values()) out.sample('svc_requests_total', labels, value)
+    }
   }
   out.family('svc_requests_denied_total', 'counter', 'Refused requests by reason.')
   writeBy(out, slots, { name: 'svc_requests_denied_total', label: 'reason', of: (slot) => slot.denied })

@@ -19,11 +19,19 @@ export function createLabelBounds(): LabelBounds {
   const connector = bounded(MAX_CONNECTORS)
   const catalogue = bounded(MAX_CATALOGUE_ACTIONS)
   const named = bounded(LIMITS.metricToolNames)
+  /** The action types that are labels of their own. */
+  const seen = new Set<string>()
   return {
     agent: (name) => agent(name ?? 'unknown'),
     connector: (type) => connector(type ?? 'none'),
-    action: (type) =>
-      type !== null && NAMED_BY_REQUEST.test(type) ? named(type) : catalogue(type ?? 'none'),
+    action: (type) => {
+      if (type === null) return catalogue('none')
+      // Most have been seen before, and a look-up costs less than looking at the name.
+      if (seen.has(type)) return type
+      const label = NAMED_BY_REQUEST.test(type) ? named(type) : catalogue(type)
+      if (label === type) seen.add(type)
+      return label
+    },
   }
 }
 
