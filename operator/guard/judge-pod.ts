@@ -11,7 +11,7 @@ export type RunningPod = Pod & {
   }
 }
 
-type ContainerStatus = {
+export type ContainerStatus = {
   readonly name: string
   /** Who the first process really is, once it runs; told by recent runtimes only. */
   readonly user?: { readonly linux?: { readonly uid: number } }

@@ -15,12 +15,21 @@ import type { GuardOptions } from './options.ts'
 export type GuardObject = {
   readonly apiVersion: 'admissionregistration.k8s.io/v1'
   readonly kind: 'ValidatingAdmissionPolicy' | 'ValidatingAdmissionPolicyBinding'
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> }
+  readonly metadata: {
+    readonly name: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
   readonly spec: object
 }
 
+/** The policy about new pods; its annotation notes which images it takes for ours. */
+export const PODS_POLICY = 'chaperone-pods'
+export const IMAGES_ANNOTATION = 'chaperone.dev/images'
+
 type Policy = {
   readonly name: string
+  readonly annotations?: Readonly<Record<string, string>>
   readonly rule: { readonly operations: readonly string[]; readonly resources: readonly string[] }
   readonly conditions: ReadonlyArray<{ readonly name: string; readonly expression: string }>
   readonly variables?: readonly Variable[]
@@ -47,7 +56,10 @@ export function guardObjects(options: GuardOptions): readonly GuardObject[] {
 
 function newPods(options: GuardOptions): Policy {
   return {
-    name: 'chaperone-pods',
+    name: PODS_POLICY,
+    annotations: {
+      [IMAGES_ANNOTATION]: JSON.stringify({ proxy: options.proxyImages, rules: options.ruleImages }),
+    },
     rule: { operations: ['CREATE'], resources: ['pods'] },
     conditions: [],
     variables: POD_VARIABLES,
@@ -157,9 +169,16 @@ function authorities({ operatorUser }: GuardOptions): Policy {
   }
 }
 
-function policyObject({ name, rule, conditions, variables = [], validations }: Policy): GuardObject {
+function policyObject({
+  name,
+  annotations,
+  rule,
+  conditions,
+  variables = [],
+  validations,
+}: Policy): GuardObject {
   return {
-    ...head('ValidatingAdmissionPolicy', name),
+    ...head('ValidatingAdmissionPolicy', name, annotations),
     spec: {
       failurePolicy: 'Fail',
       matchConstraints: {
@@ -184,10 +203,18 @@ function bindingObject({ name }: Policy, { ownNamespace }: GuardOptions): GuardO
   }
 }
 
-function head<K extends GuardObject['kind']>(kind: K, name: string) {
+function head<K extends GuardObject['kind']>(
+  kind: K,
+  name: string,
+  annotations?: Readonly<Record<string, string>>,
+) {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1' as const,
     kind,
-    metadata: { name, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+    metadata: {
+      name,
+      labels: { 'app.kubernetes.io/part-of': 'chaperone' },
+      ...(annotations && { annotations }),
+    },
   }
 }

@@ -12,6 +12,25 @@ export function governedNamespaces(gateways: readonly InjectGateway[]): Readonly
   )
 }
 
+/** A ConfigMap that somebody deleted is back after so long. */
+const REPEAT_MS = 5 * 60_000
+
+/** Keeps every namespace in which a pod may be governed supplied; calls nobody while nothing has changed. */
+export function createTrustPublisher(
+  client: KubeClient,
+  monotonicMs: () => number,
+): (gateways: readonly InjectGateway[], authoritiesPem: string) => Promise<void> {
+  const published = new Map<string, { readonly pem: string; readonly at: number }>()
+  return async (gateways, pem) => {
+    for (const namespace of governedNamespaces(gateways)) {
+      const last = published.get(namespace)
+      if (last?.pem === pem && monotonicMs() - last.at < REPEAT_MS) continue
+      await publishControlPlaneTrust(client, namespace, pem)
+      published.set(namespace, { pem, at: monotonicMs() })
+    }
+  }
+}
+
 /**
  * Puts the authorities (PEM) that sidecars trust for the control plane into a namespace, where their volume finds them.
  * The same again changes nothing; a namespace that is not there, or is going, is left alone.

@@ -5,7 +5,7 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { Authorities } from './authorities.ts'
 import type { CertificatePort, StoredAuthorities } from './certificates.ts'
-import { type ConfigurationOptions, WEBHOOK_CONFIGURATION, webhookConfiguration } from './configuration.ts'
+import { WEBHOOK_CONFIGURATION, type WebhookTarget, webhookConfiguration } from './configuration.ts'
 
 export const WEBHOOK_SECRET = 'chaperone-webhook-authority'
 
@@ -20,9 +20,9 @@ const Secret = z.looseObject({
 /** The authorities in a Secret of our own namespace, and the bundle in the MutatingWebhookConfiguration. */
 export function createCertificateStore(
   client: KubeClient,
-  options: Omit<ConfigurationOptions, 'caBundle'>,
+  { ownNamespace, target }: { readonly ownNamespace: string; readonly target: () => WebhookTarget },
 ): CertificatePort {
-  const secrets = pathOf(RESOURCES.Secret, options.ownNamespace)
+  const secrets = pathOf(RESOURCES.Secret, ownNamespace)
   return {
     async readAuthorities() {
       try {
@@ -51,7 +51,7 @@ export function createCertificateStore(
         path: pathOf(CONFIGURATIONS, undefined, WEBHOOK_CONFIGURATION),
         query: { fieldManager: FIELD_MANAGER, force: true },
         contentType: 'application/apply-patch+yaml',
-        body: webhookConfiguration({ ...options, caBundle }),
+        body: webhookConfiguration({ ownNamespace, target: target(), caBundle }),
       })
     },
   }

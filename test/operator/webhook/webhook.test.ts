@@ -70,11 +70,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     // The address is in the configuration, and known only once the webhook listens.
     let url = ''
     const ownNamespace = 'chaperone-system'
-    const target = {
-      get url() {
-        return url
-      },
-    }
+    const target = () => ({ url })
     certificates = await createCertificates({
       port: createCertificateStore(client, { target, ownNamespace }),
       hosts: ['127.0.0.1'],

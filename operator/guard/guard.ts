@@ -1,0 +1,73 @@
+import * as z from 'zod'
+import type { InjectGateway } from '../../core/inject/options.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { hasCode } from '../kube/kube-failure.ts'
+import { applyGuard } from './apply-guard.ts'
+import { guardOptions } from './guard-options.ts'
+import type { GuardOptions } from './options.ts'
+import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
+
+/** What the API server holds is made right again after so long, whoever changed it. */
+const REPEAT_MS = 5 * 60_000
+/** While one version replaces the other, replicas of both inject. */
+const KEPT_IMAGES = 3
+const POLICY_PATH = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${PODS_POLICY}`
+
+const Images = z.object({ proxy: z.array(z.string()), rules: z.array(z.string()) })
+const Stored = z.looseObject({
+  metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).default({}) }),
+})
+
+export type GuardDeps = {
+  readonly client: KubeClient
+  readonly installation: Omit<
+    GuardOptions,
+    'cooperativeGateways' | 'strictGateways' | 'proxyImages' | 'ruleImages'
+  >
+  /** What this replica injects. */
+  readonly images: { readonly proxy: string; readonly rules: string }
+  readonly monotonicMs: () => number
+}
+
+export type Guard = {
+  /** Writes the policies when the Gateways ask for others than before, or they were not written for a while. */
+  reconcile(gateways: readonly InjectGateway[]): Promise<void>
+}
+
+export function createGuard({ client, installation, images, monotonicMs }: GuardDeps): Guard {
+  let written = ''
+  let writtenAt = Number.NEGATIVE_INFINITY
+  return {
+    async reconcile(gateways) {
+      const own = { ...installation, proxyImages: [images.proxy], ruleImages: [images.rules] }
+      const wanted = JSON.stringify(guardOptions(own, gateways))
+      if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
+      const stored = await storedImages(client)
+      const known = {
+        ...installation,
+        proxyImages: newest(stored.proxy, images.proxy),
+        ruleImages: newest(stored.rules, images.rules),
+      }
+      await applyGuard(client, guardObjects(guardOptions(known, gateways)))
+      written = wanted
+      writtenAt = monotonicMs()
+    },
+  }
+}
+
+/** In the order in which they came, so that replicas of two versions do not write against each other. */
+function newest(stored: readonly string[], own: string): readonly string[] {
+  return stored.includes(own) ? stored : [...stored, own].slice(-KEPT_IMAGES)
+}
+
+async function storedImages(client: KubeClient): Promise<z.infer<typeof Images>> {
+  const none = { proxy: [], rules: [] }
+  try {
+    const policy = Stored.parse(await client.call({ method: 'GET', path: POLICY_PATH }))
+    const noted = Images.safeParse(JSON.parse(policy.metadata.annotations[IMAGES_ANNOTATION] ?? 'null'))
+    return noted.success ? noted.data : none
+  } catch (error) {
+    if (hasCode(error, 'not_found')) return none
+    throw error
+  }
+}

@@ -1,0 +1,55 @@
+import { ANNOTATIONS, CONTAINERS, INJECT_LABEL, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { ContainerStatus, RunningPod } from './judge-pod.ts'
+
+/** What is kept of every pod of a cluster: as much as the watchdog looks at. */
+export type WatchedPod = KubeObject & { readonly watched: RunningPod }
+
+const KEPT_LABELS = [INJECT_LABEL, LAYER_LABEL]
+const KEPT_ANNOTATIONS = [ANNOTATIONS.gateway, ANNOTATIONS.proxyUid]
+
+export function watchedPod(object: KubeObject): WatchedPod {
+  // The API server has checked what it stores.
+  const { metadata, spec, status } = object as KubeObject & RunningPod
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata
+  const watched: RunningPod = {
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      labels: pick(metadata.labels, KEPT_LABELS),
+      annotations: pick(metadata.annotations, KEPT_ANNOTATIONS),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    },
+    spec: { containers: [], initContainers: (spec.initContainers ?? []).slice(0, 2).map(keptContainer) },
+    status: {
+      ...(status?.phase !== undefined && { phase: status.phase }),
+      containerStatuses: kept(status?.containerStatuses),
+      initContainerStatuses: kept(status?.initContainerStatuses),
+      ephemeralContainerStatuses: kept(status?.ephemeralContainerStatuses),
+    },
+  }
+  const place = namespace === undefined ? {} : { namespace }
+  return { metadata: { name, uid, resourceVersion, ...place }, watched }
+}
+
+type InitContainer = NonNullable<RunningPod['spec']['initContainers']>[number]
+
+/** Only the first two can be ours where they belong. */
+function keptContainer({ name, image, securityContext }: InitContainer): InitContainer {
+  const uid = securityContext?.runAsUser
+  const isProxy = name === CONTAINERS.proxy
+  return {
+    name,
+    ...(isProxy && image !== undefined && { image }),
+    ...(isProxy && uid !== undefined && { securityContext: { runAsUser: uid } }),
+  }
+}
+
+function kept(statuses: readonly ContainerStatus[] = []): readonly ContainerStatus[] {
+  return statuses.map(({ name, user }) => ({ name, ...(user && { user }) }))
+}
+
+function pick(map: Readonly<Record<string, string>> | undefined, keys: readonly string[]) {
+  const found = keys.flatMap((key) => (map?.[key] === undefined ? [] : [[key, map[key]] as const]))
+  return Object.fromEntries(found)
+}

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import type { GatewayLookup } from '../../core/inject/governance.ts'
+import type { InjectGateway } from '../../core/inject/options.ts'
+import type { Companion, CompanionDeps } from '../cluster-operator.ts'
+import { createGuard } from '../guard/guard.ts'
+import { createEventRecorder } from '../kube/events.ts'
+import { openInjector, serviceHosts } from '../webhook/injector.ts'
+import type { InjectionConfig } from './config.ts'
+import { createTrustPublisher } from './control-plane-trust.ts'
+import { openWatch } from './watch.ts'
+
+/** How soon another Gateway, or a changed one, shows in the policies and in the namespaces it invites. */
+const UPKEEP_MS = 5_000
+
+/** What only tests change. Milliseconds. */
+export type InjectionTiming = { readonly upkeepMs?: number; readonly sweepMs?: number }
+
+/**
+ * Everything that admits pods, on every replica: the webhook, the admission policies that hold without it, what sidecars
+ * need to find in their namespaces, and the watchdog. For `companions` of the operator's composition.
+ */
+export function injectionCompanion(
+  config: InjectionConfig,
+  timing: InjectionTiming = {},
+): (deps: CompanionDeps) => Promise<Companion> {
+  return async (deps) => {
+    const { client, log, caches, instance } = deps
+    const ownNamespace = deps.config.namespace
+    const gateways = () => caches.Gateway.list().map(injectGateway)
+    const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
+    const watch = openWatch({ client, log, recorder, ownNamespace, config, ...timing })
+    const upkeep = createUpkeep(config, deps, { gateways, upkeepMs: timing.upkeepMs ?? UPKEEP_MS })
+    const injector = await openInjector({
+      ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
+      gateways: lookup(deps, gateways),
+      namespaceLabels: watch.namespaceLabels,
+      settings: settingsOf(config, deps),
+      isReady: () => caches.Gateway.isSynced() && watch.isSynced(),
+      onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),
+      ...reachedBy(config, ownNamespace),
+    })
+    return {
+      checks: [
+        { name: 'injector', problem: () => (watch.isSynced() ? null : 'namespaces were not listed yet') },
+        { name: 'guard', problem: upkeep.problem },
+      ],
+      async [Symbol.asyncDispose]() {
+        upkeep.stop()
+        await watch.stop()
+        await injector[Symbol.asyncDispose]()
+      },
+    }
+  }
+}
+
+function lookup({ caches }: CompanionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
+  return {
+    gatewayOf(namespace, name) {
+      const found = caches.Gateway.get(`${namespace}/${name}`)
+      return found === undefined ? undefined : injectGateway(found)
+    },
+    gatewaysIn: (namespace) => gateways().filter((each) => each.namespace === namespace),
+  }
+}
+
+function injectGateway({
+  metadata,
+  spec,
+}: {
+  readonly metadata: { readonly namespace?: string; readonly name: string }
+  readonly spec: InjectGateway['spec']
+}): InjectGateway {
+  return { namespace: metadata.namespace ?? '', name: metadata.name, spec }
+}
+
+function settingsOf(injection: InjectionConfig, { config }: CompanionDeps) {
+  return {
+    images: injection.images,
+    controlPlane: {
+      url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
+      hasOwnAuthority: config.controlPlaneCaFile !== null,
+    },
+    logLevel: injection.logLevel,
+  }
+}
+
+function reachedBy({ address, service }: InjectionConfig, namespace: string) {
+  if (address === null)
+    return {
+      hosts: serviceHosts(service.name, namespace),
+      target: () => ({ service: { namespace, ...service } }),
+    }
+  const hosts: readonly [string] = [address]
+  return { hosts, target: (port: number) => ({ url: `https://${address}:${port}` }) }
+}
+
+/** Writes what depends on the Gateways, soon after they change. */
+function createUpkeep(
+  injection: InjectionConfig,
+  { client, config, log, caches }: CompanionDeps,
+  { gateways, upkeepMs }: { readonly gateways: () => readonly InjectGateway[]; readonly upkeepMs: number },
+) {
+  const { images, serviceAccount } = injection
+  const { namespace, controlPlaneCaFile } = config
+  const guard = createGuard({
+    client,
+    images,
+    installation: {
+      ownNamespace: namespace,
+      operatorUser: `system:serviceaccount:${namespace}:${serviceAccount}`,
+      proxyCommand: images.proxyCommand,
+      controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
+    },
+    monotonicMs: () => performance.now(),
+  })
+  const publish = createTrustPublisher(client, () => performance.now())
+  let problem: string | null = 'the admission policies were not written yet'
+  let isRunning = false
+
+  async function pass(): Promise<void> {
+    if (isRunning || !caches.Gateway.isSynced()) return
+    isRunning = true
+    try {
+      await guard.reconcile(gateways())
+      if (controlPlaneCaFile !== null) await publish(gateways(), await readFile(controlPlaneCaFile, 'utf8'))
+      problem = null
+    } catch (error) {
+      log.warn({ err: error }, 'admission policies not written')
+    } finally {
+      isRunning = false
+    }
+  }
+
+  const timer = setInterval(() => void pass(), upkeepMs)
+  void caches.Gateway.synced.then(pass)
+  return { problem: () => problem, stop: () => clearInterval(timer) }
+}

@@ -1,0 +1,102 @@
+import type { Logger } from 'pino'
+import { sweep, type WatchdogPort } from '../guard/watchdog.ts'
+import { type WatchedPod, watchedPod } from '../guard/watched-pods.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
+import { createReflector, type Reflector } from '../kube/reflector.ts'
+import type { InjectionConfig } from './config.ts'
+
+const SWEEP_MS = 30_000
+const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
+/** Their restarts and lists show in the log; the four kinds of ours have the metrics. */
+const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
+
+type WatchedNamespace = KubeObject
+
+export type Watch = {
+  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
+  /** Namespaces were listed once. */
+  isSynced(): boolean
+  stop(): Promise<void>
+}
+
+export type WatchDeps = {
+  readonly client: KubeClient
+  readonly log: Logger
+  readonly recorder: EventRecorder
+  readonly ownNamespace: string
+  readonly config: Pick<InjectionConfig, 'images' | 'evicts'>
+  /** Between two looks at every pod. */
+  readonly sweepMs?: number
+}
+
+/** Copies of the namespaces' labels and of what matters of every pod, and the watchdog that looks at them. */
+export function openWatch(deps: WatchDeps): Watch {
+  const { client, log } = deps
+  const common = { client, log, metrics: UNCOUNTED, onChange: () => undefined }
+  const namespaces: Reflector<WatchedNamespace> = createReflector({
+    ...common,
+    resource: 'namespaces',
+    selection: { path: pathOf(NAMESPACES) },
+    trim: ({ metadata: { name, uid, resourceVersion, labels } }): WatchedNamespace => ({
+      metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
+    }),
+  })
+  const pods: Reflector<WatchedPod> = createReflector({
+    ...common,
+    resource: 'all pods',
+    selection: { path: pathOf(RESOURCES.Pod) },
+    trim: watchedPod,
+  })
+  const namespaceLabels = (name: string) => {
+    const namespace = namespaces.get(name)
+    return namespace === undefined ? undefined : (namespace.metadata.labels ?? {})
+  }
+  const timer = setInterval(() => {
+    if (namespaces.isSynced() && pods.isSynced()) void look(deps, pods, namespaceLabels)
+  }, deps.sweepMs ?? SWEEP_MS)
+  return {
+    namespaceLabels,
+    isSynced: namespaces.isSynced,
+    async stop() {
+      clearInterval(timer)
+      await Promise.all([namespaces.stop(), pods.stop()])
+    },
+  }
+}
+
+async function look(
+  { client, log, recorder, ownNamespace, config }: WatchDeps,
+  pods: Reflector<WatchedPod>,
+  namespaceLabels: WatchdogPort['namespaceLabels'],
+): Promise<void> {
+  const kept = new Map(pods.list().map((pod) => [pod.watched, pod.metadata]))
+  const port: WatchdogPort = {
+    pods: () => [...kept.keys()],
+    namespaceLabels,
+    report(pod, { kind, message }) {
+      const metadata = kept.get(pod)
+      if (metadata === undefined) return
+      const reason = kind === 'outdated' ? 'SidecarOutdated' : 'BypassDetected'
+      const type = kind === 'outdated' ? ('Normal' as const) : ('Warning' as const)
+      // The recorder never rejects.
+      void recorder.record(
+        { apiVersion: 'v1', kind: 'Pod', metadata },
+        { type, reason, action: 'Watch', note: message },
+      )
+    },
+    async evict({ metadata: { name = '', namespace } }) {
+      const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
+      const path = `${pathOf(RESOURCES.Pod, namespace, name)}/eviction`
+      await client.call({ method: 'POST', path, body })
+    },
+  }
+  try {
+    const options = { ownNamespace, proxyImages: [config.images.proxy], evicts: config.evicts }
+    const { bypassing } = await sweep(port, options)
+    for (const [gateway, names] of bypassing) log.warn({ gateway, pods: names }, 'pods are not governed')
+  } catch (error) {
+    log.warn({ err: error }, 'pods that are not governed could not be ended')
+  }
+}

@@ -1,0 +1,70 @@
+import type { Logger } from 'pino'
+import type { KubeClient } from '../kube/client.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import { createCertificateStore } from './certificate-store.ts'
+import { type Certificates, createCertificates } from './certificates.ts'
+import type { WebhookTarget } from './configuration.ts'
+import { createIssuedUids } from './issued-uids.ts'
+import { createRefusalEvents } from './refusal-events.ts'
+import type { ReviewDeps } from './review-pod.ts'
+import { openWebhookServer, type WebhookDeps, type WebhookServer } from './server.ts'
+
+export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'settings'> &
+  Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview'> & {
+    readonly client: KubeClient
+    readonly recorder: EventRecorder
+    readonly log: Logger
+    readonly ownNamespace: string
+    /** How the API server reaches us, given the port that we listen on. */
+    readonly target: (port: number) => WebhookTarget
+    /** Names and addresses of that. */
+    readonly hosts: readonly [string, ...string[]]
+  }
+
+export type Injector = AsyncDisposable & { readonly port: number }
+
+/** The names of a Service, as the API server and people call it. */
+export function serviceHosts(name: string, namespace: string): readonly [string, ...string[]] {
+  return [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`]
+}
+
+/**
+ * Certificates, server and the MutatingWebhookConfiguration together, on every replica: the API server is told of the
+ * webhook once it serves. Rejects when the Secret or the configuration cannot be written, or the port is taken.
+ */
+export async function openInjector(deps: InjectorDeps): Promise<Injector> {
+  const { client, log, ownNamespace, hosts } = deps
+  const onFailure = (error: unknown) => log.error({ err: error }, 'webhook failed')
+  let server: WebhookServer | undefined
+  const certificates = await createCertificates({
+    port: createCertificateStore(client, {
+      ownNamespace,
+      // Nothing is published before the port is known.
+      target: () => deps.target(server?.port ?? deps.port),
+    }),
+    hosts,
+    nowMs: Date.now,
+    onLeaf: (leaf) => server?.useLeaf(leaf),
+    onFailure,
+  })
+  try {
+    server = await openWebhookServer({
+      ...deps,
+      uids: createIssuedUids(Date.now),
+      onRefused: createRefusalEvents(deps.recorder),
+      leaf: certificates.leaf,
+      onFailure,
+    })
+    await certificates.publish()
+  } catch (error) {
+    await close(certificates, server)
+    throw error
+  }
+  const opened = server
+  return { port: opened.port, [Symbol.asyncDispose]: () => close(certificates, opened) }
+}
+
+async function close(certificates: Certificates, server: WebhookServer | undefined): Promise<void> {
+  certificates[Symbol.dispose]()
+  await server?.[Symbol.asyncDispose]()
+}

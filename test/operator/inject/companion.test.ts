@@ -1,0 +1,208 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { Companion, CompanionDeps } from '../../../operator/cluster-operator.ts'
+import { readConfig } from '../../../operator/config.ts'
+import { injectionCompanion } from '../../../operator/inject/companion.ts'
+import { readInjectionConfig } from '../../../operator/inject/config.ts'
+import type { KubeClient } from '../../../operator/kube/client.ts'
+import { keyOf } from '../../../operator/kube/objects.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { clientOf, createNamespace, createPod, refusalOf, untilAccount } from '../../support/kube-objects.ts'
+
+type StoredPod = { metadata: { name: string }; spec: { initContainers?: { name: string; image: string }[] } }
+
+describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE_ASSETS_HINT})`, () => {
+  let server: KubeApiServer
+  let client: KubeClient
+  let folder: string
+  let companion: Companion
+  const main = {
+    metadata: { name: 'main', namespace: 'team', uid: 'u', resourceVersion: '1' },
+    spec: GatewaySpec.parse({}),
+  }
+  let gateways = [main]
+
+  const start = (image: string) => {
+    const env = {
+      POD_NAMESPACE: 'chaperone-system',
+      CONTROL_PLANE_URL: 'https://control-plane.example',
+      CONTROL_PLANE_CA_FILE: join(folder, 'ca.crt'),
+      OPERATOR_TOKEN_FILE: join(folder, 'token'),
+      SIDECAR_IMAGE: image,
+      WEBHOOK_HOST: '127.0.0.1',
+      WEBHOOK_PORT: '0',
+      WEBHOOK_ADDRESS: '127.0.0.1',
+    }
+    const config = readConfig(env)
+    if (config.mode !== 'cluster') throw new Error('no cluster')
+    const cache = {
+      synced: Promise.resolve(),
+      isSynced: () => true,
+      get: (key: string) => gateways.find((each) => keyOf(each) === key),
+      list: () => gateways,
+      resourceVersion: () => '1',
+      stalenessMs: () => 0,
+      stop: async () => undefined,
+    }
+    const none = { ...cache, get: () => undefined, list: () => [] }
+    const caches: CompanionDeps['caches'] = {
+      Gateway: cache,
+      Connector: none,
+      Permission: none,
+      Policy: none,
+    }
+    const open = injectionCompanion(readInjectionConfig(env), { upkeepMs: 50, sweepMs: 100 })
+    return open({ client, config, log: pino({ level: 'silent' }), instance: 'test', caches })
+  }
+  const ready = (started: Companion) =>
+    eventually('the companion is ready', () =>
+      started.checks.every(({ problem }) => problem() === null) ? true : null,
+    )
+  const pod = (name: string, more: object = {}) => ({
+    metadata: { name, annotations: { 'chaperone.dev/gateway': 'main' } },
+    spec: { containers: [{ name: 'agent', image: 'node:24' }], ...more },
+  })
+  const names = async (name: string) => {
+    const stored = await client.call<StoredPod>(createPod('team', pod(name)))
+    return stored.spec.initContainers?.map((each) => each.name)
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'companion-'))
+    await writeFile(join(folder, 'ca.crt'), 'PEM')
+    server = await startKubeApiServer({ withControllers: true })
+    client = clientOf(server)
+    await createNamespace(client, 'chaperone-system')
+    await createNamespace(client, 'team')
+    await untilAccount(client, 'team')
+    companion = await start('registry.example:5000/chaperone:1')
+    await ready(companion)
+  }, 120_000)
+
+  afterAll(async () => {
+    await companion?.[Symbol.asyncDispose]()
+    client?.[Symbol.dispose]()
+    await server?.[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true })
+  })
+
+  it('governs pods, and supplies their namespace with what sidecars trust', async () => {
+    const shape = await eventually('the webhook is asked', async () => {
+      const stored = await client.call<StoredPod>(createPod('team', pod('first'), { dryRun: 'All' }))
+      return stored.spec.initContainers?.map((each) => each.name) ?? null
+    })
+    expect(shape).toEqual(['chaperone-rules', 'chaperone-proxy'])
+    const path = '/api/v1/namespaces/team/configmaps/chaperone-control-plane-ca'
+    const { data } = await client.call<{ data: object }>({ method: 'GET', path })
+    expect(data).toEqual({ 'ca.crt': 'PEM' })
+  })
+
+  it('writes why a pod was refused on the workload that wanted it', async () => {
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'u-1', controller: true }
+    const bad = { ...pod('bad', { hostNetwork: true }) }
+    const owned = { ...bad, metadata: { ...bad.metadata, ownerReferences: [owner] } }
+    expect(await refusalOf(client, createPod('team', owned))).toContain('spec.hostNetwork')
+    const event = await eventually('the Event is written', async () => {
+      const path = '/apis/events.k8s.io/v1/namespaces/team/events'
+      const { items } = await client.call<{ items: Event[] }>({ method: 'GET', path })
+      return items.find(({ reason }) => reason === 'InjectionRefused') ?? null
+    })
+    expect(event.regarding).toMatchObject({ kind: 'ReplicaSet', name: 'web-1' })
+    expect(event.note).toContain('spec.hostNetwork')
+  })
+
+  it('follows a Gateway that changes: the policies know in seconds', async () => {
+    gateways = [{ ...main, spec: { ...main.spec, interception: 'proxyEnv' } }]
+    const shape = await eventually(
+      'a pod without rules is admitted',
+      () => names(`soft-${Math.trunc(performance.now())}`).catch(() => null),
+      20_000,
+    )
+    expect(shape).toEqual(['chaperone-proxy'])
+    gateways = [main]
+    await eventually(
+      'a captured pod is admitted',
+      async () => ((await names(`hard-${Math.trunc(performance.now())}`))?.length === 2 ? true : null),
+      20_000,
+    )
+  })
+
+  it('finds a pod that came to be while nobody guarded', async () => {
+    const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+    const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
+    const path = `${policies}/chaperone-pods`
+    await client.call({ method: 'DELETE', path: `${configurations}/chaperone-injector` })
+    await client.call({ method: 'DELETE', path })
+    await eventually('a pod slips by', async () =>
+      (await refusalOf(client, createPod('team', pod('slipped')))) === null ? true : null,
+    )
+    const event = await eventually('the watchdog says so', async () => {
+      const { items } = await client.call<{ items: Event[] }>({
+        method: 'GET',
+        path: '/apis/events.k8s.io/v1/namespaces/team/events',
+      })
+      return (
+        items.find(({ reason, regarding }) => reason === 'BypassDetected' && regarding.name === 'slipped') ??
+        null
+      )
+    })
+    expect(event.note).toContain('it has no sidecar')
+  })
+
+  it('lets a pod with the image of either version pass while one replaces the other', async () => {
+    const newer = await start('registry.example:5000/chaperone:2')
+    await ready(newer)
+    const images = async () => {
+      const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/chaperone-pods'
+      const policy = await client.call<{ metadata: { annotations: Record<string, string> } }>({
+        method: 'GET',
+        path,
+      })
+      return JSON.parse(policy.metadata.annotations['chaperone.dev/images'] ?? '{}') as { proxy: string[] }
+    }
+    expect((await images()).proxy).toEqual([
+      'registry.example:5000/chaperone:1',
+      'registry.example:5000/chaperone:2',
+    ])
+    await newer[Symbol.asyncDispose]()
+  })
+
+  it('calls the API server for nothing but what it is known to need', async () => {
+    const lines = (await readFile(server.auditLogPath, 'utf8')).trim().split('\n')
+    const events = lines.map((line) => JSON.parse(line) as AuditEvent)
+    const own = events.filter(({ user }) => user.username === 'admin')
+    const asked = new Set(
+      own.flatMap(({ verb, objectRef }) =>
+        objectRef === undefined
+          ? []
+          : [`${verb} ${objectRef.resource}${objectRef.subresource ? `/${objectRef.subresource}` : ''}`],
+      ),
+    )
+    for (const call of [
+      'patch mutatingwebhookconfigurations',
+      'patch validatingadmissionpolicies',
+      'get secrets',
+      'create secrets',
+    ])
+      expect(asked).toContain(call)
+    for (const call of ['list secrets', 'watch secrets', 'update pods', 'patch pods'])
+      expect(asked).not.toContain(call)
+  })
+})
+
+type Event = { reason: string; note: string; regarding: { kind: string; name: string } }
+type AuditEvent = {
+  verb: string
+  user: { username: string }
+  objectRef?: { resource: string; subresource?: string }
+}
