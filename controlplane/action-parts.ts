@@ -16,6 +16,7 @@ import type { Settings } from './services/settings.ts'
 import { createTokenKeys } from './services/token-keys.ts'
 import { createVerification } from './services/token-verification.ts'
 import { createTokens } from './services/tokens.ts'
+import { createFindUrlGateway } from './services/url-gateway.ts'
 import { openWebhook } from './services/webhook-address.ts'
 import type { Db } from './store/query.ts'
 import type { Clock } from './sync/clock.ts'
@@ -84,6 +85,7 @@ export async function createActionParts(deps: ActionPartsDeps) {
       stops,
       relay,
       gatewayUrl: () => deps.settings.read('gateway_url'),
+      findUrlGateway: createFindUrlGateway(),
     }),
     verification: createVerification({ ...base, stops, failures }),
     auditReading: createAuditReading(base),

@@ -98,7 +98,8 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       response: ExecuteReply,
       statuses: [403, 404, 409, 410, 502, 503, 504],
       handler: async (input) => {
-        const { status, result } = await execute(own(input), input.body.decision_token)
+        const agentKey = bearerOf(input.raw.request.headers.authorization)
+        const { status, result } = await execute(own(input), { token: input.body.decision_token, agentKey })
         return {
           executed: true,
           action_request_id: input.params.actionRequestId,
@@ -120,6 +121,11 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       },
     }),
   ]
+}
+
+/** `auth: 'agent'` has found the agent by it. */
+function bearerOf(authorization: string | undefined): string {
+  return authorization?.split(' ')[1] ?? ''
 }
 
 function own({

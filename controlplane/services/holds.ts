@@ -10,13 +10,16 @@ import {
   findPendingHold,
   findUnspentHold,
   insertApproval,
+  insertApprovedHold,
   lockAgentApprovals,
 } from '../store/approvals.ts'
 import { appendAuditAll } from '../store/audit.ts'
+import { takePass } from '../store/executions.ts'
 import { getGateway } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
+import { passOf } from './execution-pass.ts'
 
 export type HoldInput = {
   readonly owner: { readonly gatewayId: string; readonly gatewayName: string }
@@ -33,6 +36,8 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = input
   await lockAgentApprovals(q, orgId, body.agent)
   const binding = bindingOf(owner.gatewayId, body.binding)
+  const passed = await passedHold(q, input, binding)
+  if (passed !== undefined) return { outcome: 'approved', approval: approvalCard(passed) }
   const pending = await findPendingHold(q, owner.gatewayId, binding)
   if (pending !== undefined) return { outcome: 'joined', approval: approvalCard(pending) }
   const key = { gatewayId: owner.gatewayId, binding, windowS: LIMITS.approvedRetryWindowS }
@@ -41,6 +46,17 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   // What is overdue may still stand as pending under this very binding, of which only one may be open.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
+}
+
+/** A decision token was spent for this very request: nobody is asked a second time, and what was decided is written down. */
+async function passedHold(q: Query, { owner, body, orgId }: HoldInput, binding: string) {
+  const action = await takePass(q, passOf(body))
+  if (action === undefined) return undefined
+  return insertApprovedHold(q, {
+    ...{ orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },
+    card: cardFacts(body),
+    by: `decision token of ${action}`,
+  })
 }
 
 /** The gateway is part of what a yes is bound to: another one that asks the same asks for itself. */

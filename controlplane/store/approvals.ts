@@ -86,6 +86,30 @@ export async function insertApproval(q: Query, row: ApprovalInput): Promise<Appr
   return onlyRow(rows)
 }
 
+/** A hold that was answered before it was asked for: nobody ever sees it pending. */
+export async function insertApprovedHold(
+  q: Query,
+  row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredApproverGroups'> & { readonly by: string },
+): Promise<ApprovalRow> {
+  const { rows } = await q.query<ApprovalRow>(
+    `insert into approvals (id, org_id, kind, status, gateway_id, agent, act_id, binding, card, created_at, expires_at,
+       responded_at, responded_by, via)
+     values ($1, $2, 'hold', 'approved', $3, $4, $5, $6, $7, statement_timestamp(), statement_timestamp(),
+       clock_timestamp(), $8, 'api') returning ${COLUMNS}`,
+    [
+      newId('hold'),
+      row.orgId,
+      row.gatewayId,
+      row.agent,
+      row.actId,
+      row.binding,
+      JSON.stringify(row.card),
+      row.by,
+    ],
+  )
+  return onlyRow(rows)
+}
+
 /** The open hold for exactly this request; overdue ones are not open. */
 export async function findPendingHold(
   q: Query,

@@ -13,12 +13,29 @@ export type OpenExecution = {
 }
 
 /** Before the nonce is used, so that a crash at any later moment leaves a trace. */
-export async function openExecution(q: Query, { orderId, actId, gatewayId }: OpenExecution): Promise<void> {
-  await q.query('insert into executions (order_id, act_id, gateway_id) values ($1, $2, $3)', [
+export async function openExecution(
+  q: Query,
+  { orderId, actId, gatewayId, pass }: OpenExecution & { readonly pass: string | null },
+): Promise<void> {
+  await q.query('insert into executions (order_id, act_id, gateway_id, pass) values ($1, $2, $3, $4)', [
     orderId,
     actId,
     gatewayId,
+    pass,
   ])
+}
+
+/** The action whose token was spent for this very request a moment ago; true once per execution. */
+export async function takePass(q: Query, pass: string): Promise<string | undefined> {
+  const { rows } = await q.query<{ actId: string }>(
+    `update executions set pass = null where order_id = (
+       select order_id from executions e join nonces n on n.act_id = e.act_id
+       where pass = $1 and n.used_by = 'execute' and n.used_at > clock_timestamp() - interval '40 seconds'
+       order by started_at limit 1 for update of e skip locked)
+     returning act_id as "actId"`,
+    [pass],
+  )
+  return rows[0]?.actId
 }
 
 export async function closeExecution(q: Query, orderId: string): Promise<void> {

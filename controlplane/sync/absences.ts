@@ -23,13 +23,14 @@ export type Absences = {
 
 export type AbsencesDeps = {
   readonly known: () => readonly HeardProcess[]
-  readonly isConnected: (processId: string) => boolean
+  /** Ids of the processes that are connected, to any replica. */
+  readonly connected: () => ReadonlySet<string>
   readonly nowMs: () => number
 }
 
 const REMEMBER_MS = 60_000
 
-export function createAbsences({ known, isConnected, nowMs }: AbsencesDeps): Absences {
+export function createAbsences({ known, connected, nowMs }: AbsencesDeps): Absences {
   const leaving = new Map<string, Gone>()
   const replaced = new Set<string>()
 
@@ -39,8 +40,9 @@ export function createAbsences({ known, isConnected, nowMs }: AbsencesDeps): Abs
       if (awayS === null || gone.has(processId)) continue
       gone.set(processId, { processId, gatewayId, atMs: heardMs - awayS * 1_000 })
     }
+    const there = connected()
     const isCounted = ({ processId, atMs }: Gone) =>
-      !isConnected(processId) && !replaced.has(processId) && nowMs() - atMs <= REMEMBER_MS
+      !there.has(processId) && !replaced.has(processId) && nowMs() - atMs <= REMEMBER_MS
     return [...gone.values()].filter(isCounted)
   }
 

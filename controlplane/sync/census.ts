@@ -51,7 +51,7 @@ export function createCensus(deps: CensusDeps): Census {
   const absences = createAbsences({
     known: () => known,
     nowMs: clock.nowMs,
-    isConnected: (id) => roster.peers.has(id) || elsewhere().some((row) => row.processId === id),
+    connected: () => new Set([...roster.peers.keys(), ...elsewhere().map(idOf)]),
   })
 
   const refresh = createSerial(async () => {

@@ -1,6 +1,6 @@
 import { normaliseHost } from '../request/authority.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
-import type { ConnectorConfig } from './connector.ts'
+import type { ConnectorConfig, UserRow } from './connector.ts'
 import type { PathSegments } from './rows.ts'
 
 /** Where a self-hosted instance lives. */
@@ -42,18 +42,23 @@ export function stripPrefix(
   }
 }
 
-/** `host[:port]` and path prefix that `/execute` addresses; templates that begin with `root` bring it along themselves. */
+/**
+ * `host[:port]` and path prefix that `/execute` addresses, and the rows that the record declares; templates that begin
+ * with `root` bring it along themselves.
+ */
 export function executeAddress(
   config: ConnectorConfig,
   fallback: string,
   root?: string,
-): { host: string; prefix: string } {
+): { host: string; prefix: string; declared: readonly UserRow[] } {
   const base = baseOf(config)
+  const declared = config.actions
   if (base !== null) {
     const isDefault = base.port === (base.scheme === 'http' ? 80 : 443)
     const above = base.segments.at(-1) === root ? base.segments.slice(0, -1) : base.segments
     const prefix = above.map((segment) => `/${segment}`).join('')
-    return { host: isDefault ? base.host : `${base.host}:${base.port}`, prefix }
+    return { host: isDefault ? base.host : `${base.host}:${base.port}`, prefix, declared }
   }
-  return { host: config.domains.find((domain) => !domain.startsWith('*')) ?? fallback, prefix: '' }
+  const host = config.domains.find((domain) => !domain.startsWith('*')) ?? fallback
+  return { host, prefix: '', declared }
 }

@@ -1,7 +1,10 @@
 import type { CanonicalRequest } from '../request/canonical.ts'
 import type { CatalogueRow, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
+import { executeAddress } from './domains.ts'
+import { methodRequest } from './method-request.ts'
 import { effectOfMethod, namedAction, oneAction, unmappedAction } from './named-action.ts'
+import { executeByRows } from './to-request.ts'
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -19,6 +22,12 @@ function createMethodConnector(name: 'generic' | 'webhook'): Connector {
     carriers: { headers: [], query: ['token'], bodyFields: [] },
     defaultAuth: { type: 'bearer' },
     catalogue: [...METHODS].map((method) => methodRow(name, method)),
+    toRequest(spec, config) {
+      const method = spec.type.slice(name.length + 1).toUpperCase()
+      if (METHODS.has(method)) return methodRequest(method, spec, config)
+      // A declared row of the connector.
+      return executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })
+    },
   }
 }
 

@@ -2,9 +2,12 @@ import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
+import { executeAddress } from './domains.ts'
 import { judgeHeaders } from './mcp/headers.ts'
 import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
+import { mcpRequest } from './mcp/to-request.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
+import { executeByRows } from './to-request.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
@@ -20,6 +23,10 @@ export const mcp: Connector = {
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,
+  toRequest: (spec, config) =>
+    config.actions.some(({ action }) => action === spec.type)
+      ? executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })
+      : mcpRequest(spec, config),
 }
 
 function nameRequest(

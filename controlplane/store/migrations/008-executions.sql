@@ -7,6 +7,8 @@ create table executions (
   act_id     text not null,
   -- null: through gateway_url, to a gateway that no row describes
   gateway_id text,
+  -- names the request that a gateway need not have approved by a person: its token was. Null once that was made use of
+  pass       text,
   started_at timestamptz not null default clock_timestamp()
 );
 create index executions_started on executions (started_at);

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { ActionRow } from '../store/actions.ts'
+import type { OrderRelay } from '../sync/order-relay.ts'
+import type { Place } from './action-evaluation.ts'
+import { passOf } from './execution-pass.ts'
+import type { ExecutionPlace } from './execution-place.ts'
+import { type Outcome, outcomeOf } from './execution-record.ts'
+import type { FindUrlGateway } from './url-gateway.ts'
+
+export type ExecutorDeps = {
+  /** To gateways wherever they are connected. */
+  readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
+  /** The address in the settings, when there is one. */
+  readonly gatewayUrl: () => Promise<string | null>
+  readonly findUrlGateway: FindUrlGateway
+}
+
+/** Who carries an action out; chosen while the token is still good. */
+export type Executor = {
+  /** Null: a gateway at `gateway_url`, whichever that is. */
+  readonly gatewayId: string | null
+  /** Names the request that need not be approved a second time; null where an order says so itself. */
+  readonly pass: string | null
+  /** Once. Null: nothing was sent, so nothing is used up. */
+  run(orderId: string): Promise<Outcome | null>
+}
+
+export type Job = {
+  readonly row: ActionRow
+  readonly at: ExecutionPlace
+  /** The agent's own key, as it came with the call. */
+  readonly agentKey: string
+}
+
+/** A connected process of the gateway, else the gateway at `gateway_url`. Throws `not_ready` when there is neither. */
+export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Executor> {
+  const gateway = capableGateway(job.at.place)
+  if (await deps.relay.isConnected(gateway.id)) return byStream(deps, job, gateway)
+  const url = await deps.gatewayUrl()
+  if (url === null) throw disconnected(gateway)
+  return byUrl(deps, job, url)
+}
+
+type Chosen = { readonly id: string; readonly name: string }
+
+/** The agent's gateway, if it can do this action. */
+function capableGateway({ gateway, bound, action }: Place): Chosen {
+  const known = gateway?.snapshot.gateway
+  if (known === undefined) {
+    throw unavailable('The agent belongs to no gateway: give it one, then execute again with the same token')
+  }
+  if (bound !== null) return known
+  throw unavailable(
+    `The agent's gateway ${known.name} has no connector ${action.connector}: add one, then execute again with the same token`,
+  )
+}
+
+/** The order travels, not the token. It is never sent a second time. */
+function byStream({ relay }: ExecutorDeps, { row, at }: Job, gateway: Chosen): Executor {
+  const sent = { action_request_id: row.id, agent: at.agent, action_spec: { ...row.spec } }
+  return {
+    gatewayId: gateway.id,
+    pass: null,
+    async run(orderId) {
+      const result = await relay.execute(gateway.id, { order_id: orderId, ...sent })
+      return result === null ? null : outcomeOf(result)
+    },
+  }
+}
+
+/** The request itself travels, in the agent's own name: the gateway decides it like any other. */
+async function byUrl(
+  { findUrlGateway }: ExecutorDeps,
+  { at, agentKey }: Job,
+  url: string,
+): Promise<Executor> {
+  const { agent, request: made } = at
+  if (made === null) throw new Error('an action without a request has no capable gateway')
+  const gateway = await findUrlGateway(url)
+  const { request, scheme, canonical } = made
+  const body = request.body === undefined ? null : createHash('sha256').update(request.body).digest('hex')
+  const { method, host, rawTarget: path } = canonical
+  return {
+    gatewayId: null,
+    pass: passOf({ agent, method, host, path, body_sha256: body }),
+    run: () => gateway.send({ agent, agentKey, scheme, request }),
+  }
+}
+
+export function disconnected({ name }: { readonly name: string }): ChaperoneError {
+  return unavailable(
+    `No process of the gateway ${name} is connected: start it with its enrolment token, then execute again with the same decision token`,
+  )
+}
+
+export function unavailable(detail: string): ChaperoneError {
+  return new ChaperoneError('not_ready', { error: 'No gateway available', detail, retryAfterS: 5 })
+}

@@ -1,0 +1,146 @@
+import { lookup } from 'node:dns/promises'
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { refusedAddress } from '../../core/request/address.ts'
+
+export type Address = { readonly address: string; readonly family: number }
+export type Resolve = (host: string) => Promise<readonly Address[]>
+
+/** The address of a gateway, resolved and checked once; what is sent goes nowhere else. */
+export type GatewayAddress = { readonly url: URL; readonly addresses: readonly Address[] }
+
+export type Call = {
+  readonly method: string
+  /** What stands in the request line: a path, or for a proxy a whole address. */
+  readonly target: string
+  /** Name, value, name, value, … */
+  readonly headers: readonly string[]
+  readonly body: Buffer | null
+  readonly timeoutMs: number
+  /** A longer answer is cut and not `isWhole`. */
+  readonly maxBytes: number
+}
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly body: Buffer
+  readonly isWhole: boolean
+}
+
+/** `isSent`: the connection stood, so the gateway may have got the request. */
+export class CallError extends Error {
+  readonly isSent: boolean
+  readonly isLate: boolean
+  constructor(message: string, given: { isSent: boolean; isLate: boolean; cause?: unknown }) {
+    super(message, { cause: given.cause })
+    this.isSent = given.isSent
+    this.isLate = given.isLate
+  }
+}
+
+export const resolveByDns: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' })
+
+/**
+ * Why a gateway at this address may not be called, or the checked address. An admin has set it, so private networks are
+ * allowed and cloud metadata is not; in clear only within a private network, because an agent's key is sent along.
+ */
+export async function checkAddress(text: string, resolve: Resolve): Promise<GatewayAddress | string> {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    return 'it is no http or https address without user information'
+  const addresses = await resolved(url, resolve)
+  if (addresses.length === 0) return `the name ${url.hostname} does not resolve`
+  const [why] = addresses.flatMap(({ address }) => refusalOf(address, url) ?? [])
+  return why ?? { url, addresses }
+}
+
+function refusalOf(address: string, { hostname, protocol }: URL): string | null {
+  const why = refusedAddress(address, true)
+  if (why !== null) return `${hostname} is ${address}, ${why}`
+  const isPublic = refusedAddress(address, false) === null
+  return isPublic && protocol === 'http:'
+    ? `${hostname} is the public address ${address}: use https there`
+    : null
+}
+
+const RESOLVE_MS = 2_000
+
+async function resolved({ hostname }: URL, resolve: Resolve): Promise<readonly Address[]> {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const family = isIP(host)
+  if (family !== 0) return [{ address: host, family }]
+  const stop = new AbortController()
+  const late = wait(RESOLVE_MS, [], { signal: stop.signal }).catch(() => [])
+  const found = await Promise.race([resolve(host).catch(() => []), late])
+  stop.abort()
+  return found
+}
+
+/** One request on a connection of its own. Never follows a redirect, never repeats. Rejects with `CallError`. */
+export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
+  // The look-up is answered with the checked addresses, so the name is never asked for a second time.
+  const answer: LookupFunction = (_host, options, done) => {
+    if (options.all === true) done(null, [...addresses])
+    else done(null, addresses[0]?.address ?? '', addresses[0]?.family)
+  }
+  const isTls = url.protocol === 'https:'
+  const limit = AbortSignal.timeout(call.timeoutMs)
+  const out = (isTls ? requestHttps : requestHttp)({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+    ...{ method: call.method, path: call.target, headers: [...call.headers], setHost: false },
+    ...{ agent: false, lookup: answer, signal: limit, autoSelectFamily: addresses.length > 1 },
+  })
+  return new Promise((resolve, reject) => {
+    const stood = watchConnection(out, isTls ? 'secureConnect' : 'connect')
+    const fail = (cause: Error) => reject(failure(cause, { isSent: stood(), isLate: limit.aborted, url }))
+    out.on('error', fail)
+    out.on('response', (response) => {
+      response.on('error', fail)
+      collect(response, call.maxBytes, resolve)
+    })
+    out.end(call.body ?? undefined)
+  })
+}
+
+function watchConnection(out: ClientRequest, event: string): () => boolean {
+  let stood = false
+  out.on('socket', (socket) => {
+    socket.once(event, () => {
+      stood = true
+    })
+  })
+  return () => stood
+}
+
+function collect(response: IncomingMessage, limit: number, done: (answer: Answer) => void): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  const finish = (isWhole: boolean) =>
+    done({
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: Buffer.concat(chunks),
+      isWhole,
+    })
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= limit) chunks.push(chunk)
+    else response.destroy()
+  })
+  response.on('end', () => finish(true))
+  response.on('close', () => size > limit && finish(false))
+}
+
+/** Messages name the host and the kind of failure, never what was sent. */
+function failure(
+  cause: Error,
+  { isSent, isLate, url }: { isSent: boolean; isLate: boolean; url: URL },
+): CallError {
+  const code = 'code' in cause ? String(cause.code) : cause.name
+  const why = isLate ? 'did not answer in time' : `cannot be reached (${code})`
+  return new CallError(`${url.host} ${why}`, { isSent, isLate, cause })
+}

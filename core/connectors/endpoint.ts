@@ -1,0 +1,123 @@
+import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import type { ConnectorConfig, ExecuteSpec } from './connector.ts'
+import { baseOf } from './domains.ts'
+
+/** Where a request goes. `host` with its port when that is not the usual one, `query` with its `?`. */
+export type Endpoint = { readonly host: string; readonly path: string; readonly query: string }
+
+export type EndpointOptions = {
+  /** `resource.target` is an address (`host/path`), as a gateway names requests by their method alone. */
+  readonly targetIsAddress: boolean
+  /** The path of a connector's own base URL is an address by itself. */
+  readonly basePathIsEnough: boolean
+}
+
+/**
+ * The address that an action spec states, in one of three places: `parameters.url`, `resource.target`, or
+ * `parameters.path` on the connector's only host. Where two of them speak they must say the same. What is missing or
+ * at odds is a `validation` refusal that names it.
+ */
+export function readEndpoint(
+  spec: ExecuteSpec,
+  config: ConnectorConfig,
+  options: EndpointOptions,
+): Endpoint | Refusal {
+  const path = readPath(spec)
+  if (isRefusal(path)) return path
+  const stated = statedAddress(spec, options)
+  if (isRefusal(stated)) return stated
+  if (stated === null) return onOwnHost(path.value, config, options)
+  return withPath(stated, path.value)
+}
+
+/** `path` undefined: the address says none. */
+type Address = { readonly host: string; readonly path: string | undefined; readonly query: string }
+
+function readPath({ parameters: { path } }: ExecuteSpec): { readonly value: string | undefined } | Refusal {
+  if (path === undefined) return { value: undefined }
+  if (typeof path === 'string' && /^\/[^?#\s]*$/.test(path)) return { value: path }
+  return wrong('parameters.path', 'begins with / and has no query: put that under parameters.query')
+}
+
+function withPath({ host, path: said, query }: Address, path: string | undefined): Endpoint | Refusal {
+  if (path !== undefined && said !== undefined && said !== path)
+    return wrong('parameters.path', `says ${path}, but the address says ${said}`)
+  const whole = path ?? said
+  return whole === undefined ? missing('parameters.path') : { host, path: whole, query }
+}
+
+function statedAddress(spec: ExecuteSpec, { targetIsAddress }: EndpointOptions): Address | Refusal | null {
+  const byUrl = readUrl(spec.parameters['url'])
+  const byTarget = readTarget(targetIsAddress ? spec.resource.target : undefined)
+  if (byUrl === null || byTarget === null || isRefusal(byUrl) || isRefusal(byTarget)) {
+    const [refused] = [byUrl, byTarget].filter((one) => one !== null && isRefusal(one))
+    return refused ?? byUrl ?? byTarget
+  }
+  const isSame = byTarget.host === byUrl.host && (byTarget.path ?? byUrl.path) === byUrl.path
+  if (isSame) return byUrl
+  return wrong('resource.target', `is not the address that parameters.url says: ${byUrl.host}${byUrl.path}`)
+}
+
+function readUrl(url: unknown): Address | Refusal | null {
+  if (url === undefined) return null
+  const found =
+    typeof url === 'string' ? /^https?:\/\/([^/?#@\s]+)(\/[^?#\s]*)?(\?[^#\s]*)?$/i.exec(url) : null
+  const [, host, path = '/', query = ''] = found ?? []
+  return host === undefined ? wrong('parameters.url', 'is no http or https address') : { host, path, query }
+}
+
+function readTarget(target: string | undefined): Address | Refusal | null {
+  if (target === undefined) return null
+  const [, host, path] = /^(?:https?:\/\/)?([^/?#@\s]+)(\/[^?#\s]*)?$/i.exec(target) ?? []
+  return host === undefined ? wrong('resource.target', 'is no address host/path') : { host, path, query: '' }
+}
+
+function onOwnHost(
+  path: string | undefined,
+  config: ConnectorConfig,
+  { targetIsAddress, basePathIsEnough }: EndpointOptions,
+): Endpoint | Refusal {
+  const own = ownHost(config)
+  if (own === null) return missing(targetIsAddress ? 'resource.target' : 'parameters.url')
+  if (path !== undefined) return { host: own.host, path: (own.prefix ?? '') + path, query: '' }
+  if (own.prefix === null || !basePathIsEnough) return missing('parameters.path')
+  return { host: own.host, path: own.prefix || '/', query: '' }
+}
+
+/** The base URL's host, or the only domain; null when there are several, or wildcards alone. */
+function ownHost(config: ConnectorConfig): { readonly host: string; readonly prefix: string | null } | null {
+  const base = baseOf(config)
+  if (base !== null)
+    return { host: hostOf(base), prefix: base.segments.map((segment) => `/${segment}`).join('') }
+  const [only, ...others] = config.domains
+  return only === undefined || others.length > 0 || only.startsWith('*') ? null : { host: only, prefix: null }
+}
+
+function hostOf({ scheme, host, port }: NonNullable<ReturnType<typeof baseOf>>): string {
+  const name = host.includes(':') ? `[${host}]` : host
+  return port === (scheme === 'http' ? 80 : 443) ? name : `${name}:${port}`
+}
+
+/** A sentence of spec 7.2. */
+export function wrong(field: string, message: string): Refusal {
+  return refusal('validation', `action_spec.${field}: ${message}`)
+}
+
+const FORM: Readonly<Record<string, string>> = {
+  'resource.target': ', as host/path',
+  'parameters.url': ', as https://host/path',
+}
+
+export function missing(field: string): Refusal {
+  return wrong(field, `is required to execute${FORM[field] ?? ''}`)
+}
+
+/** What the parameters may be called: a name that nobody reads would be approved and then not happen. */
+export function refuseUnknown(spec: ExecuteSpec, known: readonly string[]): Refusal | null {
+  const unknown = Object.keys(spec.parameters).filter((name) => !known.includes(name))
+  if (unknown.length === 0) return null
+  const sentences = unknown.map(
+    (name) => `action_spec.parameters.${name}: is not used to execute; use ${known.join(', ')}`,
+  )
+  return refusal('validation', sentences.join('; '))
+}

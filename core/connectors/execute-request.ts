@@ -1,0 +1,73 @@
+import { parseBody } from '../request/body.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../request/canonical.ts'
+import { canonicalise } from '../request/canonicalise.ts'
+import { classify, decidingKeys } from './classify.ts'
+import type { ExecuteRequest, ExecuteSpec } from './connector.ts'
+import { baseOf } from './domains.ts'
+import { missing, wrong } from './endpoint.ts'
+import { type BoundConnector, findConnector, type HostIndex } from './registry.ts'
+
+/** A request that an action stands for, and who will carry it. */
+export type ActionRequest = {
+  readonly request: ExecuteRequest
+  readonly scheme: 'http' | 'https'
+  readonly canonical: CanonicalRequest
+}
+
+const UTF8 = new TextEncoder()
+
+/**
+ * The request that an action stands for, read back as a gateway will read it: it must be for a host of such a connector
+ * and be this very action, or it is a `validation` refusal that says what to change. `records` are the gateway's
+ * connectors of the action's type, in its order; the first one makes the request.
+ */
+export function requestOfAction(
+  records: readonly BoundConnector[],
+  spec: ExecuteSpec,
+  hosts: HostIndex,
+): ActionRequest | Refusal {
+  const [first] = records
+  if (first === undefined) return wrong('type', `no connector can do ${spec.type}`)
+  const request = first.connector.toRequest?.(spec, first.config)
+  if (request === undefined)
+    return wrong('type', `the connector ${first.connector.name} makes no requests from actions`)
+  if (isRefusal(request)) return request
+  if (isVague(records, spec, request))
+    return missing(first.connector.name === 'mcp' ? 'parameters.url' : 'resource.target')
+  const scheme = baseOf(first.config)?.scheme ?? 'https'
+  const canonical = canonicalise({
+    method: request.method,
+    target: request.target,
+    rawHeaders: ['Host', request.host, ...request.headers],
+    httpVersion: '1.1',
+    scheme,
+    sources: {},
+  })
+  if (isRefusal(canonical)) return wrong('parameters', canonical.detail)
+  return judge(spec, { request, scheme, canonical }, hosts) ?? { request, scheme, canonical }
+}
+
+/** Servers of one's own are told apart by their address alone: where there are several, it must be said. */
+const OWN_SERVERS: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
+
+function isVague(records: readonly BoundConnector[], spec: ExecuteSpec, request: ExecuteRequest): boolean {
+  return records.some(({ connector, config }) => {
+    const other = OWN_SERVERS.has(connector.name) ? connector.toRequest?.(spec, config) : undefined
+    return other !== undefined && (isRefusal(other) || other.host !== request.host)
+  })
+}
+
+function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: HostIndex): Refusal | null {
+  const owner = findConnector(hosts, canonical.host, canonical.port)
+  const type = spec.type.slice(0, spec.type.indexOf('.'))
+  if (owner === null || owner.connector.name !== type)
+    return wrong('resource', `${canonical.host} is no host of a ${type} connector of this gateway`)
+  const bytes = request.body === undefined ? new Uint8Array() : UTF8.encode(request.body)
+  const body = parseBody(bytes, canonical.body, decidingKeys(owner, canonical))
+  const named = isRefusal(body) ? body : classify(owner, canonical, body)
+  if (isRefusal(named)) return wrong('parameters', named.detail)
+  if (named.kind === 'candidates') return wrong('parameters', 'do not say which action this is')
+  const other = named.actions.find((action) => action.type !== spec.type)
+  if (other === undefined) return null
+  return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { storedHeader } from '../../support/every-connector.ts'
+import { type ExecutionWorld, startExecutionWorld } from './execution-world.ts'
+import type { TestAgent } from './world.ts'
+
+let here: ExecutionWorld
+let agent: TestAgent
+
+beforeAll(async () => {
+  here = await startExecutionWorld()
+  agent = await here.world.agent()
+}, 60_000)
+afterAll(() => here?.[Symbol.asyncDispose](), 30_000)
+
+test.each([
+  [
+    'generic' as const,
+    {
+      type: 'generic.post',
+      resource: { target: 'api.generic.test/v2/orders' },
+      parameters: { body: { n: 1 }, query: { dry: 'yes' } },
+    },
+    ['POST', '/v2/orders?dry=yes', 'api.generic.test', { n: 1 }],
+  ],
+  [
+    'webhook' as const,
+    { type: 'webhook.put', parameters: { url: 'https://hooks.webhook.test/in/7', body: ['a'] } },
+    ['PUT', '/in/7', 'hooks.webhook.test', ['a']],
+  ],
+  [
+    'mcp' as const,
+    { type: 'mcp.tools.create_issue', parameters: { path: '/mcp', arguments: { title: 'x' } } },
+    [
+      ...['POST', '/mcp', 'tools.mcp.test'],
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'create_issue', arguments: { title: 'x' } },
+      },
+    ],
+  ],
+])('an action of %s becomes one real request with the stored credential', async (type, spec, expected) => {
+  const action = await here.allowed(agent, spec)
+  const before = here.upstream.seen.length
+  const answer = await here.execute(agent, action)
+  expect(answer.body, answer.text).toEqual({
+    executed: true,
+    action_request_id: action.id,
+    gateway_response: { status: 201, result: { done: true } },
+  })
+  expect(here.upstream.seen.length).toBe(before + 1)
+  const seen = here.upstream.seen.at(-1)
+  const [name, value] = storedHeader(type)
+  expect(seen?.header(name)).toBe(value)
+  expect([seen?.method, seen?.target, seen?.header('host'), JSON.parse(seen?.body.toString() ?? '')]).toEqual(
+    expected,
+  )
+  if (type === 'mcp') expect(seen?.rawHeaders.join(' ')).toContain('application/json, text/event-stream')
+  const status = await agent.call('GET', `/api/v1/actions/${action.id}`)
+  expect(status.body['status']).toBe('executed')
+})
+
+test.each([
+  [{ type: 'generic.post', parameters: { body: {} } }, 'action_spec.parameters.path: is required to execute'],
+  [
+    { type: 'generic.post', resource: { target: 'api.github.com/user' } },
+    'api.github.com is no host of a generic connector',
+  ],
+  [
+    { type: 'generic.get', parameters: { path: '/a', data: 1 } },
+    'action_spec.parameters.data: is not used to execute',
+  ],
+  [{ type: 'webhook.post', parameters: { path: '/a/../b' } }, 'action_spec.parameters: '],
+  [{ type: 'mcp.tools.create_issue' }, 'action_spec.parameters.path: is required to execute'],
+  [
+    { type: 'mcp.tools.create_issue', parameters: { path: '/mcp', title: 'x' } },
+    'action_spec.parameters.title: is not used',
+  ],
+  [
+    { type: 'mcp.rpc.stream_open', parameters: { path: '/mcp' } },
+    'action_spec.type: mcp.rpc.stream_open is no request',
+  ],
+  [
+    {
+      type: 'codehost.file.create',
+      resource: { target: 'a/b' },
+      parameters: { path: 'x', content: '', sha: 'abc' },
+    },
+    'make it codehost.file.update',
+  ],
+])('%j is answered 400 that says why; nothing is sent and the token stays good', async (spec, text) => {
+  const action = await here.allowed(agent, spec)
+  const before = here.upstream.seen.length
+  const answer = await here.execute(agent, action)
+  expect([answer.status, answer.body['error']]).toEqual([400, 'Validation failed'])
+  expect(answer.body['details']).toContain(text)
+  expect(here.upstream.seen.length).toBe(before)
+  const status = await agent.call('GET', `/api/v1/actions/${action.id}`)
+  expect(status.body).toMatchObject({ status: 'allowed', decision_token: action.token })
+})

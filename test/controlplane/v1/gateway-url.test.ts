@@ -1,0 +1,245 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { storedHeader } from '../../support/every-connector.ts'
+import { replyCut, replyJson } from '../../support/recorder.ts'
+import { at, caller } from '../routes/start.ts'
+import { type ExecutionWorld, startExecutionWorld } from './execution-world.ts'
+import type { TestAgent } from './world.ts'
+
+let here: ExecutionWorld
+let agent: TestAgent
+beforeAll(async () => {
+  here = await startExecutionWorld()
+}, 60_000)
+afterAll(() => here?.[Symbol.asyncDispose](), 30_000)
+
+const setUrl = (gateway_url: string) =>
+  here.world.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url } })
+const live = async () =>
+  at((await here.world.admin('GET', '/api/dashboard/gateway')).body, 'gateways', 0, 'live')
+
+beforeEach(async () => {
+  here.upstream.answerWith(replyJson({ number: 41 }, 201))
+  await mended()
+  agent = await here.world.agent()
+  await here.applied()
+  await cut()
+  await setUrl(here.gateway.url)
+})
+afterEach(() => setUrl(''))
+
+async function mended(): Promise<void> {
+  here.gateway.mend()
+  await eventually('the gateway is back', async () => ((await live()) !== null ? true : null), 20_000)
+}
+
+async function cut(): Promise<void> {
+  here.gateway.cut()
+  await eventually('the gateway is not connected', async () => ((await live()) === null ? true : null))
+}
+
+const ISSUE = {
+  type: 'codehost.issue.create',
+  resource: { target: 'acme/site' },
+  parameters: { title: 'über', labels: ['a'] },
+}
+const MERGE = { type: 'codehost.pr.merge', resource: { target: 'acme/site' }, parameters: { number: 7 } }
+const seen = () => here.upstream.seen.length
+const statusOf = async (id: string) => (await agent.call('GET', `/api/v1/actions/${id}`)).body
+
+describe('a gateway that is not connected but answers at gateway_url', () => {
+  test('carries an action out once, in the agent’s own name, with the stored credential and its own record', async () => {
+    const action = await here.submit(agent, ISSUE)
+    const before = seen()
+    const answer = await here.execute(agent, action)
+    expect(answer.body, answer.text).toEqual({
+      executed: true,
+      action_request_id: action.id,
+      gateway_response: { status: 201, result: { number: 41 } },
+    })
+    expect(seen()).toBe(before + 1)
+    const request = here.upstream.seen.at(-1)
+    expect([request?.method, request?.target]).toEqual(['POST', '/repos/acme/site/issues'])
+    expect(request?.header('host')).toBe('api.github.com')
+    expect(request?.header(storedHeader('codehost')[0])).toBe(storedHeader('codehost')[1])
+    expect(JSON.parse(request?.body.toString() ?? '')).toEqual({ title: 'über', labels: ['a'] })
+    // Neither the agent's key nor the token goes further than the gateway.
+    const wire = request?.rawHeaders.join('\n') ?? ''
+    for (const secret of [
+      agent.key,
+      action.token,
+      Buffer.from(`${agent.name}:${agent.key}`).toString('base64'),
+    ])
+      expect(wire).not.toContain(secret)
+    expect(here.gateway.log() + here.world.plane.log()).not.toContain(agent.key)
+    expect(await here.world.chain(action.id)).toEqual([
+      'action.requested',
+      'action.allowed',
+      'action.executed',
+    ])
+    const [event] = await here.world.sql(
+      "select details from audit_events where action_request_id = $1 and event_type = 'action.executed'",
+      [action.id],
+    )
+    expect(event).toMatchObject({ details: { gateway_id: null, status: 201 } })
+    const records = await eventually('the record', async () => {
+      const { body } = await here.world.admin('GET', `/api/dashboard/traffic?agent=${agent.name}`)
+      const list = body['traffic'] as Record<string, unknown>[]
+      return list.length > 0 ? list : null
+    })
+    expect(records).toMatchObject([{ action_type: 'codehost.issue.create', decision: 'ALLOW', status: 201 }])
+    const again = await here.execute(agent, action)
+    expect([again.status, again.body['error']]).toEqual([
+      409,
+      'Token verification failed: nonce already used',
+    ])
+    expect(seen()).toBe(before + 1)
+  })
+
+  test('of 12 executes at once one reaches the upstream', async () => {
+    const action = await here.submit(agent, ISSUE)
+    const before = seen()
+    const answers = await Promise.all(Array.from({ length: 12 }, () => here.execute(agent, action)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(11).fill(409)])
+    expect(seen()).toBe(before + 1)
+  })
+
+  test('asks nobody a second time for what the token was given for, and only for exactly that', async () => {
+    await mended()
+    await here.permit('codehost', 'codehost.pr.*', 'require_approval')
+    await cut()
+    const action = await here.submit(agent, MERGE)
+    const path = `/api/v1/approvals/${action.approval}/respond`
+    const yes = await here.world.admin('POST', path, { decision: 'approve' })
+    const answer = await here.execute(agent, { ...action, token: at(yes.body, 'decision_token') })
+    expect(answer.body['executed'], answer.text).toBe(true)
+    const cards = await here.world.admin('GET', '/api/dashboard/proxy-approvals?kind=hold')
+    expect(cards.body['approvals']).toMatchObject([
+      { agent: agent.name, status: 'approved', responded_by: `decision token of ${action.id}` },
+    ])
+    expect(await here.world.chain(action.id)).toEqual([
+      ...['action.requested', 'action.pending_approval', 'approval.responded', 'action.executed'],
+    ])
+    // The pass is spent: nothing of it is left for another request.
+    expect(await here.world.sql('select 1 from executions')).toEqual([])
+  })
+
+  test('its denials and the upstream’s failures end the action, and the token is used up', async () => {
+    const action = await here.submit(agent, ISSUE)
+    const before = seen()
+    here.upstream.answerWith(replyJson({ message: 'oops' }, 503))
+    const failed = await here.execute(agent, action)
+    expect([failed.status, failed.body['error']]).toEqual([
+      502,
+      'Execution failed: the upstream answered 503',
+    ])
+    here.upstream.answerWith(replyCut())
+    const cutOff = await here.submit(agent, ISSUE)
+    expect((await here.execute(agent, cutOff)).status).toBe(502)
+    expect(seen()).toBe(before + 2)
+    for (const { id } of [action, cutOff]) {
+      expect((await statusOf(id))['status']).toBe('execution_failed')
+      expect(await here.world.chain(id)).toEqual([
+        'action.requested',
+        'action.allowed',
+        'action.execution_failed',
+      ])
+    }
+  })
+
+  test('an agent that the gateway does not know any more is refused there', async () => {
+    const action = await here.submit(agent, ISSUE)
+    const before = seen()
+    // The gateway is cut off, so it has not heard of the new key.
+    const rotated = await here.world.admin('PATCH', '/api/dashboard/agents', {
+      agent_id: agent.id,
+      action: 'rotate_key',
+    })
+    const call = caller(here.world.plane.url, { authorization: `Bearer ${at(rotated.body, 'api_key')}` })
+    const answer = await here.execute({ ...agent, call }, action)
+    expect(answer.status).toBe(502)
+    expect(String(answer.body['error'])).toMatch(/^Execution failed: proxy authentication required/)
+    expect(seen()).toBe(before)
+  })
+
+  test('serves agents of no gateway in particular, too', async () => {
+    await here.world.sql('update agents set gateway_id = null where id = $1', [agent.id])
+    await here.world.sql('update config_version set version = version + 1')
+    const action = await here.submit(agent, ISSUE)
+    const before = seen()
+    const answer = await here.execute(agent, action)
+    expect(answer.body['executed'], answer.text).toBe(true)
+    expect(seen()).toBe(before + 1)
+  })
+})
+
+describe('without a usable gateway_url the answer is 503 and the token stays good', () => {
+  let fake: Server
+  let hits: string[]
+  const answering = (status: number, body: string) => () => {
+    fake.removeAllListeners('request').on('request', (request, answer) => {
+      hits.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`)
+      answer.writeHead(status, { 'content-type': 'application/json' }).end(body)
+    })
+    return `http://127.0.0.1:${(fake.address() as AddressInfo).port}`
+  }
+  beforeAll(async () => {
+    fake = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => fake.once('listening', resolve))
+  })
+  beforeEach(() => {
+    hits = []
+  })
+  afterAll(() => fake.close())
+
+  test.each([
+    ['none is set', () => '', /No process of the gateway default\/local is connected/],
+    [
+      'nothing listens there',
+      () => 'http://127.0.0.1:9',
+      /127\.0\.0\.1:9 cannot be reached \(ECONNREFUSED\)/,
+    ],
+    ['it is a metadata address', () => 'http://169.254.169.254', /metadata/],
+    ['it is public and in clear', () => 'http://192.0.2.1:9443', /use https there/],
+    ['it is no web address', () => 'ftp://127.0.0.1', /no http or https address/],
+    ['the name does not exist', () => 'http://gateway.invalid:9443', /does not resolve/],
+    ['something else answers', answering(200, '{"hello":1}'), /no gateway/],
+    ['it redirects', answering(302, ''), /no gateway/],
+    [
+      'it has no configuration',
+      answering(503, '{"status":"not_ready","uptime_seconds":1}'),
+      /no configuration yet/,
+    ],
+  ])('when %s', async (_why, url, message) => {
+    const action = await here.submit(agent, ISSUE)
+    const before = seen()
+    const set = url()
+    // The settings refuse some of these themselves: they may come from an older version.
+    await setUrl('')
+    if (set !== '')
+      await here.world.sql(
+        "insert into settings (org_id, key, value) select id, 'gateway_url', to_jsonb($1::text) from orgs",
+        [set],
+      )
+    const answer = await here.execute(agent, action)
+    await here.world.sql("delete from settings where key = 'gateway_url'")
+    expect([answer.status, answer.body['error']]).toEqual([503, 'No gateway available'])
+    expect(answer.body['message']).toMatch(message)
+    expect(answer.headers.get('retry-after')).toBe('5')
+    expect(seen()).toBe(before)
+    // Nobody is given the agent's key to find out.
+    expect(hits.filter((hit) => hit !== 'GET /health ')).toEqual([])
+    await setUrl(here.gateway.url)
+    expect((await here.execute(agent, action)).status).toBe(200)
+  })
+})
+
+test('a connected gateway is preferred: the order goes over its stream', async () => {
+  await mended()
+  await setUrl('http://127.0.0.1:9')
+  const action = await here.submit(agent, ISSUE)
+  const answer = await here.execute(agent, action)
+  expect(answer.body['executed'], answer.text).toBe(true)
+})
