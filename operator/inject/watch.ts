@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { sweep, type WatchdogPort } from '../guard/watchdog.ts'
+import { type Sweep, sweep, type WatchdogPort } from '../guard/watchdog.ts'
 import { type WatchedPod, watchedPod } from '../guard/watched-pods.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
@@ -53,8 +53,9 @@ export function openWatch(deps: WatchDeps): Watch {
     const namespace = namespaces.get(name)
     return namespace === undefined ? undefined : (namespace.metadata.labels ?? {})
   }
+  const say = sayChanges(log)
   const timer = setInterval(() => {
-    if (namespaces.isSynced() && pods.isSynced()) void look(deps, pods, namespaceLabels)
+    if (namespaces.isSynced() && pods.isSynced()) void look(deps, { pods, namespaceLabels, say })
   }, deps.sweepMs ?? SWEEP_MS)
   return {
     namespaceLabels,
@@ -66,10 +67,26 @@ export function openWatch(deps: WatchDeps): Watch {
   }
 }
 
+type Looking = {
+  readonly pods: Reflector<WatchedPod>
+  readonly namespaceLabels: WatchdogPort['namespaceLabels']
+  readonly say: (bypassing: Sweep['bypassing']) => void
+}
+
+/** A pod that stays as it is is said once, not twice a minute. */
+function sayChanges(log: Logger): Looking['say'] {
+  let said = ''
+  return (bypassing) => {
+    const now = JSON.stringify([...bypassing])
+    if (now !== said)
+      for (const [gateway, names] of bypassing) log.warn({ gateway, pods: names }, 'pods are not governed')
+    said = now
+  }
+}
+
 async function look(
   { client, log, recorder, ownNamespace, config }: WatchDeps,
-  pods: Reflector<WatchedPod>,
-  namespaceLabels: WatchdogPort['namespaceLabels'],
+  { pods, namespaceLabels, say }: Looking,
 ): Promise<void> {
   const kept = new Map(pods.list().map((pod) => [pod.watched, pod.metadata]))
   const port: WatchdogPort = {
@@ -94,8 +111,7 @@ async function look(
   }
   try {
     const options = { ownNamespace, proxyImages: [config.images.proxy], evicts: config.evicts }
-    const { bypassing } = await sweep(port, options)
-    for (const [gateway, names] of bypassing) log.warn({ gateway, pods: names }, 'pods are not governed')
+    say((await sweep(port, options)).bypassing)
   } catch (error) {
     log.warn({ err: error }, 'pods that are not governed could not be ended')
   }
