@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { cards, OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
+
+const HOLD_S = 10
+
+describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 60_000 }, () => {
+  let stage: Stage
+  const seen = () => stage.vendors.recorder.seen.length
+
+  beforeAll(async () => {
+    stage = await startStage({ approvalSeconds: HOLD_S })
+    await registerOwner(stage)
+  }, 90_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+
+  test('a card whose time runs out says so, cannot be answered, and stays until it is put away', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/approvals')
+    const before = seen()
+    const held = stage.merge('{"commit_title":"too late"}')
+    const card = cards(page).filter({ hasText: 'too late' })
+    await card.getByRole('button', { name: 'Approve' }).waitFor()
+    expect(await held).toMatchObject({ status: 403, body: { error: 'approval expired' } })
+    expect(seen()).toBe(before)
+    await card.getByText('Nobody answered in time').waitFor()
+    expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+    await card.getByRole('button', { name: 'Put away' }).click()
+    await card.waitFor({ state: 'detached' })
+    await page.getByRole('tab', { name: 'Answered' }).click()
+    await page.getByText('Expired', { exact: true }).first().waitFor()
+    await context.close()
+  })
+
+  test('the page of a suspended approver cannot approve and shows the way in', async () => {
+    const id = await stage.invite('mallory@example.com', 'member')
+    const { page, context } = await stage.signedIn('mallory@example.com', '#/approvals')
+    const before = seen()
+    const held = stage.merge('{"commit_title":"suspended"}')
+    const approve = cards(page).filter({ hasText: 'suspended' }).getByRole('button', { name: 'Approve' })
+    await approve.waitFor()
+    // The page learns nothing of it before it is used.
+    await context.route('**/api/dashboard/**', (route) =>
+      route.request().method() === 'GET' ? route.abort() : route.continue(),
+    )
+    await stage.laptop.api('POST', '/api/dashboard/users', { action: 'suspend', user_id: id })
+    await approve.click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+    const [waiting] = body['approvals'] as { id: string; action_type: string }[]
+    expect(waiting?.action_type).toBe('codehost.pr.merge')
+    await stage.laptop.api('POST', '/api/dashboard/proxy-approvals', { id: waiting?.id, approved: false })
+    expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    expect(seen()).toBe(before)
+    await context.close()
+  })
+
+  test('a viewer sees no button that acts, and the API refuses the deeds as well', async () => {
+    await stage.invite('eve@example.com', 'viewer')
+    const { page, context, complaints } = await stage.signedIn('eve@example.com', '#/overview')
+    await page.getByRole('heading', { name: 'Gateways' }).waitFor()
+    expect(await page.locator('nav a').allInnerTexts()).toEqual(['Overview', 'Traffic', 'Explain'])
+    for (const place of ['overview', 'traffic', 'explain', 'approvals', 'get-started']) {
+      await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
+      await page.locator('#page-title').waitFor()
+      const names = await page.getByRole('button').allInnerTexts()
+      expect(names.join(), place).not.toMatch(/stop|approve|deny|lift|create|save/i)
+    }
+    const ask = (path: string, body: unknown) =>
+      page.evaluate<number>(
+        `fetch(${JSON.stringify(path)}, { method: 'POST', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(JSON.stringify(body))} }).then((answer) => answer.status)`,
+      )
+    expect(complaints).toEqual([])
+    expect(await ask('/api/dashboard/kill-switch', { active: true, reason: 'x' })).toBe(403)
+    expect(await ask('/api/dashboard/proxy-approvals', { id: 'apv_x', approved: true })).toBe(403)
+    expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
+    await context.close()
+  })
+
+  /** A policy that names approvers of merges; resolves once the gateway decides by it. */
+  async function wantGroup(group: string): Promise<void> {
+    const rule = {
+      name: 'grouped',
+      conditions: ['action.type == "codehost.pr.merge"'],
+      decision: 'require_approval',
+      approver_groups: [group],
+    }
+    const policy = { name: 'groups', policyYaml: JSON.stringify({ rules: [rule] }), priority: 900 }
+    expect((await stage.laptop.api('POST', '/api/dashboard/policies', policy)).status).toBe(200)
+    const question = 'method=PUT&url=https://api.github.com/repos/acme/site/pulls/7/merge&agent=dev'
+    await eventually('the gateway decides by the new policy', async () => {
+      const { body: answer } = await stage.laptop.api('GET', `/api/dashboard/explain?${question}`)
+      if (!String(answer['text']).includes(group)) return null
+      const { body: overview } = await stage.laptop.api('GET', '/api/dashboard/overview')
+      const [gateway] = overview['gateways'] as { applied_version: number }[]
+      return (gateway?.applied_version ?? 0) >= Number(answer['snapshot_version']) ? true : null
+    })
+  }
+
+  test('a card for a group shows its answer buttons to that group only', async () => {
+    const graceId = await stage.invite('grace@example.com', 'member')
+    await stage.invite('otto@example.com', 'member')
+    await stage.laptop.api('POST', '/api/dashboard/users', {
+      action: 'set_groups',
+      user_id: graceId,
+      groups: ['release-managers'],
+    })
+    const [otto, grace] = await Promise.all([
+      stage.signedIn('otto@example.com', '#/approvals'),
+      stage.signedIn('grace@example.com', '#/approvals'),
+    ])
+    await wantGroup('release-managers')
+    const held = stage.merge('{"commit_title":"grouped"}')
+    await cards(otto.page).getByText('Only somebody of release-managers may answer this').waitFor()
+    expect(await cards(otto.page).getByRole('button', { name: 'Approve' }).count()).toBe(0)
+    await cards(grace.page).getByRole('button', { name: 'Approve' }).click()
+    expect((await held).status).toBe(200)
+    await Promise.all([otto.context.close(), grace.context.close()])
+  })
+})
