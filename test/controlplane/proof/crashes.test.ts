@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
+import { eventually } from '../../support/eventually.ts'
 import { seeded, size } from '../../support/proof.ts'
 import { ALLOWED, DESTRUCTIVE, RISKY } from '../v1/world.ts'
 
@@ -28,6 +29,7 @@ const acknowledged = {
   agents: new Set<string>(),
 }
 let imports = 0
+const acknowledgements = () => Object.values(acknowledged).reduce((sum, one) => sum + one.size, 0)
 
 type Steps = {
   readonly plane: ControlPlaneProcess
@@ -106,14 +108,16 @@ test(`after ${KILLS} ends by kill -9 at random moments of a stream of actions, a
     const plane = await here.start()
     let isOver = false
     const streams = Array.from({ length: 6 }, () => stream({ plane, random, isOver: () => isOver }))
-    await new Promise((resolve) => setTimeout(resolve, 50 + random() * 350))
+    // So far and a moment more, however busy the machine is.
+    const goal = acknowledgements() + 5 + random() * 40
+    await eventually('enough acknowledgements', () => (acknowledgements() >= goal ? true : null), 60_000)
+    await new Promise((resolve) => setTimeout(resolve, random() * 30))
     await plane.kill()
     isOver = true
     await Promise.all(streams)
   }
-  expect(acknowledged.actions.size).toBeGreaterThan(KILLS * 5)
-  expect(acknowledged.answers.size).toBeGreaterThan(KILLS / 4)
-  expect(acknowledged.policies.size).toBeGreaterThan(KILLS)
+  expect(acknowledged.actions.size).toBeGreaterThan(KILLS)
+  for (const kind of Object.values(acknowledged)) expect(kind.size).toBeGreaterThan(0)
 
   await everythingAcknowledgedIsThere()
   await everyChangeHasOneEvent()

@@ -133,7 +133,9 @@ describe('notifications', () => {
 
   test('to private addresses and behind redirects reach nobody: not one connection', async () => {
     await using trap = await startRecorder()
-    await using turning = await startRecorder({ answer: replyRedirect(`${trap.url}/elsewhere`, 307) })
+    // Another one than the trap: a process that may send there would rightly do so when it tries again.
+    await using elsewhere = await startRecorder()
+    await using turning = await startRecorder({ answer: replyRedirect(`${elsewhere.url}/x`, 307) })
     const plane = await here.start({ NOTIFY_ALLOW_CIDRS: '127.0.0.2/32' })
     const addresses = [
       '127.0.0.1',
@@ -156,8 +158,8 @@ describe('notifications', () => {
     const open = await here.start(LOOPBACK)
     const redirected = await submit(open, Array(4).fill(`${turning.url}/`))
     await untilFailed(redirected, /redirects are not followed/)
-    expect(turning.connections).toBe(4)
-    expect(trap.connections).toBe(0)
+    expect(turning.connections).toBeGreaterThanOrEqual(4)
+    expect(elsewhere.connections).toBe(0)
     await open.stop()
   }, 60_000)
 
