@@ -2,7 +2,9 @@ import { cpuUs, rssMib } from '../../support/processes.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { closedLoop } from '../support/load.ts'
+import { whilePaused } from '../support/pause.ts'
 import { absolute, compare } from '../support/report.ts'
+import type { Subject } from '../support/subjects.ts'
 
 /** Final goals; the first milestone is 0.6 http-mitm-proxy, 0.8 @fastify/http-proxy, 0.25 mockttp, 1/15 mitmdump. */
 const GOALS = {
@@ -23,21 +25,34 @@ const ROUNDS = 3
 export const requests: Bench = async (context) => {
   const cpu = new Map<string, number>()
   const rss = new Map<string, number>()
+  let alone = Number.NaN
   await eachSubject(context, async (subject) => {
     const size = (context.isQuick ? 0.25 : 1) * (SLOW[subject.name] ?? 12_000)
     await closedLoop(subject.target, 32, size)
     let best = Number.POSITIVE_INFINITY
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const before = cpuUs(subject.pid)
-      await closedLoop(subject.target, 32, size)
-      best = Math.min(best, (cpuUs(subject.pid) - before) / size)
-    }
+    for (let round = 0; round < ROUNDS; round += 1) best = Math.min(best, await perRequest(subject, size))
     cpu.set(subject.name, best)
+    if (subject.behind !== undefined)
+      alone = await whilePaused(subject.behind, () => perRequest(subject, size))
     rss.set(subject.name, rssMib(subject.pid).peak)
   })
   return [
     ...compare('B1', 'CPU us/request', cpu, GOALS),
+    {
+      bench: 'B1',
+      figure: 'the same, control plane and PostgreSQL paused',
+      ours: alone,
+      peer: 'running',
+      theirs: cpu.get('chaperone') ?? null,
+      goal: null,
+    },
     ...compare('B1', 'RSS peak MiB', rss),
     absolute('B1', 'RSS peak MiB loaded', rss.get('chaperone') ?? Number.NaN, 120),
   ]
+}
+
+async function perRequest({ pid, target }: Subject, size: number): Promise<number> {
+  const before = cpuUs(pid)
+  await closedLoop(target, 32, size)
+  return (cpuUs(pid) - before) / size
 }

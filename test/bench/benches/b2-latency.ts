@@ -2,6 +2,7 @@ import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { openLoop, quantile } from '../support/load.ts'
 import { absolute, compare, type Row } from '../support/report.ts'
+import { undisturbed } from './b2-undisturbed.ts'
 
 /** Open loop at 500 and 1,000 requests a second; what the proxy adds to the same calls made directly. */
 export const latency: Bench = async (context) => {
@@ -29,5 +30,5 @@ export const latency: Bench = async (context) => {
     rows.push(...compare('B2', `added p50 ms at ${rate}/s`, p50))
     rows.push(...compare('B2', `added p99 ms at ${rate}/s`, p99, { haproxy: 2 }))
   }
-  return rows
+  return [...rows, ...(await undisturbed(context))]
 }

@@ -4,12 +4,15 @@ import { openTunnel } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { absolute, compare } from '../support/report.ts'
+import type { Subject } from '../support/subjects.ts'
 
 /** Names never seen before (mint + handshake), then the same ones again. Only proxies that mint take part. */
 export const domains: Bench = async (context) => {
   const cold = new Map<string, number>()
   const warm = new Map<string, number>()
   let perDomainKib = Number.NaN
+  let perManyKib = Number.NaN
+  const many = context.isQuick ? 500 : 5_000
   await eachSubject(
     context,
     async (subject) => {
@@ -23,6 +26,7 @@ export const domains: Bench = async (context) => {
       await handshakes(subject.target, 'd', count)
       cold.set(subject.name, (middle - start) / count / 1_000)
       warm.set(subject.name, (cpuUs(subject.pid) - middle) / count / 1_000)
+      if (subject.name === 'chaperone') perManyKib = await growthKib(subject, many)
     },
     ['chaperone', 'http-mitm-proxy', 'mockttp', 'mitmdump'],
   )
@@ -33,8 +37,15 @@ export const domains: Bench = async (context) => {
       'http-mitm-proxy': 1 / 60,
     }),
     ...compare('B3', 'warm domain ms CPU', warm),
-    absolute('B3', 'memory per domain KiB (RSS growth)', perDomainKib, 10),
+    absolute('B3', 'memory per domain KiB (RSS growth), 300 names', perDomainKib, null),
+    absolute('B3', `the same, ${many} names more`, perManyKib, 10),
   ]
+}
+
+async function growthKib({ pid, target }: Subject, count: number): Promise<number> {
+  const before = rssMib(pid).now
+  await handshakes(target, 'many', count)
+  return ((rssMib(pid).now - before) * 1_024) / count
 }
 
 async function handshakes(target: Target, prefix: string, count: number): Promise<void> {

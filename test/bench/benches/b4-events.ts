@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import type { TLSSocket } from 'node:tls'
 import { cpuUs } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
-import type { Bench } from '../main.ts'
+import type { Bench, BenchContext } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { quantile } from '../support/load.ts'
 import { absolute, compare } from '../support/report.ts'
@@ -12,6 +13,7 @@ export const events: Bench = async (context) => {
   const perStream = context.isQuick ? 50 : 200
   const cpu = new Map<string, number>()
   const rows: ReturnType<typeof absolute>[] = []
+  const direct = await directDelays(context, { streams, perStream })
   await eachSubject(
     context,
     async (subject) => {
@@ -26,11 +28,28 @@ export const events: Bench = async (context) => {
       rows.push(
         absolute('B4', 'reads with more than one event', sum(seen.map((stream) => stream.merged)), null),
       )
-      rows.push(absolute('B4', 'delay p99 ms', quantile(delays, 0.99), 10))
+      rows.push(
+        absolute('B4', 'delay p99 ms, that of client and upstream included', quantile(delays, 0.99), null),
+      )
+      rows.push(
+        absolute('B4', 'delay p99 ms of the same streams without a proxy', quantile(direct, 0.99), null),
+      )
+      rows.push(absolute('B4', 'added delay p50 ms', quantile(delays, 0.5) - quantile(direct, 0.5), null))
+      rows.push(absolute('B4', 'added delay p99 ms', quantile(delays, 0.99) - quantile(direct, 0.99), 10))
     },
     ['chaperone', '@fastify/http-proxy', 'http-mitm-proxy', 'mockttp', 'haproxy'],
   )
   return [...compare('B4', 'CPU us/event', cpu, { haproxy: 2 }), ...rows]
+}
+
+/** The bench reads 200 streams in one process: how late that alone makes an event. */
+async function directDelays(
+  { bed }: BenchContext,
+  { streams, perStream }: { readonly streams: number; readonly perStream: number },
+): Promise<number[]> {
+  const direct: Target = { port: bed.upstreamPort, via: 'reverse', ca: readFileSync(bed.caFile, 'utf8') }
+  const seen = await Promise.all(Array.from({ length: streams }, () => readStream(direct, perStream)))
+  return seen.flatMap((stream) => stream.delaysMs).sort((a, b) => a - b)
 }
 
 function sum(numbers: readonly number[]): number {

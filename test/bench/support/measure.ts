@@ -19,7 +19,7 @@ function treeCpuUsOf(pid: number): number {
   }
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim()
   return text === '' ? [] : text.split(' ').map(Number)
 }

@@ -15,6 +15,8 @@ export type Subject = {
   readonly name: string
   readonly pid: number
   readonly target: Target
+  /** Further processes of the subject that work while it is measured, and whose CPU is not counted. */
+  readonly behind?: readonly number[]
   /** Stops it; resolves with the number of records that it has written. */
   finish(): Promise<number>
 }
@@ -53,7 +55,14 @@ async function startChaperone(bed: Bed): Promise<Subject> {
   if (gateway === null) throw new Error('the gateway process of chaperone was not found')
   const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
   const target: Target = { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
-  return { name: 'chaperone', pid: gateway, target, finish: () => finishChaperone(laptop) }
+  const behind = [descendant(laptop.pid, 'controlplane/main'), descendant(laptop.pid, 'postgres')]
+  return {
+    name: 'chaperone',
+    pid: gateway,
+    target,
+    behind: behind.flatMap((pid) => pid ?? []),
+    finish: () => finishChaperone(laptop),
+  }
 }
 
 /** Records as the control plane has them: they travel every 100 ms, so the list is read until it stays the same. */
