@@ -11,14 +11,18 @@ export type BackOffOptions = {
   readonly random: () => number
 }
 
-/** Doubles from `minMs` to `maxMs`; each wait is spread over its upper half, so that many clients do not come back at once. */
+/**
+ * Doubles from `minMs` to `maxMs`; every wait is spread between itself and the next one (at the end: over its upper
+ * half), so that many clients do not come back at once.
+ */
 export function createBackOff({ minMs, maxMs, random }: BackOffOptions): BackOff {
   let failures = 0
   return {
     next() {
       const full = Math.min(maxMs, minMs * 2 ** Math.min(failures, 32))
       failures += 1
-      return Math.min(maxMs, full / 2 + full * random())
+      const least = full < maxMs ? full : maxMs / 2
+      return least + (Math.min(maxMs, least * 2) - least) * random()
     },
     reset() {
       failures = 0

@@ -19,7 +19,7 @@ export type FinalizerDeps = {
 
 export const FINALIZER = 'chaperone.dev/gateway'
 /** Namespaces must be deletable while the control plane is down. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 10_000
 const AGAIN_MS = 1_000
 
 export function createFinalizer({ client, onGivenUp }: FinalizerDeps): Finalizer {

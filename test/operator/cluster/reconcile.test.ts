@@ -34,6 +34,12 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     )
     return rows
   }
+  const compared = async (times: number) => {
+    const before = await world.asked('list policies')
+    await eventually(`${times} comparisons`, async () =>
+      (await world.asked('list policies')) >= before + times ? true : null,
+    )
+  }
   const desired = async (path: string) =>
     (await world.replica.operator('GET', `/api/operator/desired/${path}`)).body
 
@@ -94,18 +100,14 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
   })
 
   test('has nothing to write once everything is said', async () => {
-    await eventually('the status of all settles', async () => {
-      const before = await world.writes()
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
-      return (await world.writes()).length === before.length ? true : null
-    })
+    await compared(3)
     const before = await world.writes()
     expect(before.length).toBeGreaterThan(3)
-    // Several sweeps, polls and a second operator that takes over and looks at everything anew.
+    // Sweeps, polls, and a second operator that takes over and looks at everything anew.
     await operator[Symbol.asyncDispose]()
     operator = await world.operator()
     await eventually('the second one leads', () => (operator.isLeader() ? true : null))
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    await compared(3)
     expect((await world.writes()).slice(before.length)).toEqual([])
   })
 

@@ -29,6 +29,8 @@ export type ClusterWorld = AsyncDisposable & {
   readonly control: ControlPlaneWorld
   readonly replica: Replica
   operator(options?: OperatorOptions): Promise<ClusterOperator>
+  /** How often the API server was asked this, by its audit log: `list policies`, `get configmaps`. */
+  asked(what: string): Promise<number>
   /** Writes of the operator that the API server has seen, as `verb resource/subresource namespace/name`. */
   writes(): Promise<string[]>
 }
@@ -73,10 +75,11 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
       await operator.synced
       return operator
     },
+    asked: async (what) =>
+      (await auditEvents(server)).filter(({ verb, objectRef }) => `${verb} ${objectRef?.resource}` === what)
+        .length,
     async writes() {
-      const lines = (await readFile(server.auditLogPath, 'utf8')).split('\n').filter((line) => line !== '')
-      return lines
-        .map((line) => JSON.parse(line) as AuditEvent)
+      return (await auditEvents(server))
         .filter((event) => event.requestURI.includes('fieldManager=chaperone-operator'))
         .map(
           ({ verb, objectRef: { resource, subresource, namespace, name } }) =>
@@ -91,6 +94,11 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function auditEvents({ auditLogPath }: KubeApiServer): Promise<AuditEvent[]> {
+  const whole = (await readFile(auditLogPath, 'utf8')).split('\n').slice(0, -1)
+  return whole.map((line) => JSON.parse(line) as AuditEvent)
 }
 
 type AuditEvent = {

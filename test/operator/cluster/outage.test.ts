@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { hasCode } from '../../../operator/kube/kube-failure.ts'
+import { pathOf } from '../../../operator/kube/objects.ts'
+import { eventually } from '../../support/eventually.ts'
+import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
+import { startClusterWorld, untilConditions } from './world.ts'
+
+const assets = kubeAssets()
+const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
+const RULE = { connectorType: 'codehost', actionPattern: 'codehost.pr.*', decision: 'allow' }
+
+describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`, () => {
+  test.skipIf(assets?.controllerManager == null)(
+    'a namespace with Gateways still deletes in under a minute',
+    async () => {
+      await using world = await startClusterWorld({ withControllers: true })
+      const { cluster } = world
+      await cluster.namespace('team')
+      await world.operator()
+      await cluster.create('Gateway', 'team', 'prod', {})
+      await cluster.create('Permission', 'team', 'prs', { gateway: 'prod', rules: [RULE] })
+      const gateway = await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
+      expect(gateway.metadata.finalizers).toEqual(['chaperone.dev/gateway'])
+      await world.replica.stop()
+      const startedAt = performance.now()
+      const path = pathOf(NAMESPACES, undefined, 'team')
+      await cluster.client.call({ method: 'DELETE', path })
+      const isGone = async () => {
+        try {
+          await cluster.client.call({ method: 'GET', path })
+          return null
+        } catch (error) {
+          if (hasCode(error, 'not_found')) return true
+          throw error
+        }
+      }
+      await eventually('the namespace is gone', isGone, 60_000)
+      expect(performance.now() - startedAt).toBeLessThan(60_000)
+    },
+    120_000,
+  )
+
+  test('an operator that starts meanwhile says so, and hands over as soon as it is back', async () => {
+    await using world = await startClusterWorld()
+    const { cluster } = world
+    await cluster.namespace('team')
+    await cluster.create('Gateway', 'team', 'prod', {})
+    const operator = await world.operator({ controlPlaneUrl: 'http://127.0.0.1:1' })
+    const waiting = ['Accepted=Unknown/Pending', 'Ready=Unknown/Pending']
+    await untilConditions(cluster, ['Gateway', 'team', 'prod'], waiting)
+    const health = await fetch(`http://127.0.0.1:${operator.healthPort}/readyz`)
+    expect([health.status, await health.json()]).toEqual([200, { synced: 'ok', watches: 'ok', stops: 'ok' }])
+    await operator[Symbol.asyncDispose]()
+    await world.operator()
+    await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
+  })
+})

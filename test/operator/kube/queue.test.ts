@@ -1,0 +1,104 @@
+import pino from 'pino'
+import { describe, expect, test } from 'vitest'
+import { createBackOff } from '../../../operator/kube/back-off.ts'
+import { createWorkQueue } from '../../../operator/kube/queue.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const log = pino({ level: 'silent' })
+
+describe('a queue of keys', () => {
+  test('works on a key once however often it was added, never twice at a time, and again when added meanwhile', async () => {
+    const gates: Array<() => void> = []
+    let most = 0
+    let now = 0
+    const queue = createWorkQueue({
+      log,
+      concurrency: 8,
+      async work() {
+        now += 1
+        most = Math.max(most, now)
+        await new Promise<void>((resolve) => gates.push(resolve))
+        now -= 1
+      },
+    })
+    for (let i = 0; i < 50; i += 1) queue.add('a')
+    await eventually('it began', () => (gates.length === 1 ? true : null))
+    for (let i = 0; i < 50; i += 1) queue.add('a')
+    gates[0]?.()
+    await eventually('it runs once more', () => (gates.length === 2 ? true : null))
+    gates[1]?.()
+    await eventually('it is empty', () => (queue.depth() === 0 ? true : null))
+    expect([gates.length, most]).toEqual([2, 1])
+    await queue.stop()
+  })
+
+  test('keeps to its number of workers', async () => {
+    let now = 0
+    let most = 0
+    let done = 0
+    const queue = createWorkQueue({
+      log,
+      concurrency: 3,
+      async work() {
+        now += 1
+        most = Math.max(most, now)
+        await new Promise((resolve) => setImmediate(resolve))
+        now -= 1
+        done += 1
+      },
+    })
+    for (let i = 0; i < 40; i += 1) queue.add(`key${i}`)
+    await eventually('all are done', () => (done === 40 ? true : null))
+    expect(most).toBe(3)
+    await queue.stop()
+  })
+
+  test('tries a failed key again, later each time, and forgets the failures when it succeeds', async () => {
+    const at: number[] = []
+    const queue = createWorkQueue({
+      log,
+      random: () => 0.5,
+      async work() {
+        at.push(performance.now())
+        if (at.length < 5) throw new Error('not yet')
+      },
+    })
+    queue.add('a')
+    await eventually('it succeeds', () => (at.length === 5 ? true : null))
+    const gaps = at.slice(1).map((time, index) => time - (at[index] ?? 0))
+    expect(gaps[3]).toBeGreaterThanOrEqual(35)
+    expect(gaps[0]).toBeGreaterThanOrEqual(4)
+    await queue.stop()
+  })
+
+  test('takes nothing after it was stopped, and waits for what was begun', async () => {
+    const begun = Promise.withResolvers<void>()
+    let isDone = false
+    let runs = 0
+    const queue = createWorkQueue({
+      log,
+      async work() {
+        runs += 1
+        await begun.promise
+        isDone = true
+      },
+    })
+    queue.add('a')
+    await eventually('it began', () => (runs === 1 ? true : null))
+    const stopped = queue.stop()
+    queue.add('b')
+    queue.addAfter('c', 0)
+    begun.resolve()
+    await stopped
+    expect([isDone, runs]).toEqual([true, 1])
+  })
+})
+
+test('a back-off doubles from its least to its most wait, and is spread so that nobody comes back together', () => {
+  const waits = (random: number) => {
+    const backOff = createBackOff({ minMs: 800, maxMs: 30_000, random: () => random })
+    return Array.from({ length: 8 }, () => Math.round(backOff.next()))
+  }
+  expect(waits(0)).toEqual([800, 1_600, 3_200, 6_400, 12_800, 25_600, 15_000, 15_000])
+  expect(waits(0.999)).toEqual([1_599, 3_198, 6_397, 12_794, 25_587, 29_996, 29_985, 29_985])
+})

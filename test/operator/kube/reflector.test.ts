@@ -1,0 +1,185 @@
+import pino from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
+import type { KubeObject } from '../../../operator/kube/objects.ts'
+import { createReflector, type Reflector, type ReflectorTiming } from '../../../operator/kube/reflector.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type FakeCall, type FakeKubeApi, startFakeKubeApi, times } from '../../support/fake-kube-api.ts'
+
+const PATH = '/api/v1/configmaps'
+const COLLECTION = 'api/v1/configmaps'
+const QUICK: ReflectorTiming = { watchS: [290, 590], idleMs: 400, minMs: 10, maxMs: 100 }
+const log = pino({ level: 'silent' })
+
+let api: FakeKubeApi
+let client: KubeClient
+let reflector: Reflector<KubeObject> | undefined
+let changes: string[]
+let counts: { restarts: number; relists: number }
+
+beforeEach(async () => {
+  api = await startFakeKubeApi()
+  client = createKubeClient((await api.front('test')).config)
+  changes = []
+  counts = { restarts: 0, relists: 0 }
+})
+afterEach(async () => {
+  await reflector?.stop()
+  reflector = undefined
+  client[Symbol.dispose]()
+  await api[Symbol.asyncDispose]()
+})
+
+const isList = ({ isWatch, method }: FakeCall) => method === 'GET' && !isWatch
+const isWatch = (call: FakeCall) => call.isWatch
+const add = (name: string) => api.store.create(COLLECTION, { metadata: { name, namespace: 'ns' } })
+const drop = (name: string) => api.store.remove(COLLECTION, 'ns', name)
+const names = () =>
+  reflector
+    ?.list()
+    .map(({ metadata }) => metadata.name)
+    .sort()
+    .join() ?? ''
+const until = (wanted: string) =>
+  eventually(`the copy is ${wanted}`, () => (names() === wanted ? true : null)).catch((error: unknown) => {
+    throw new Error(`${String(error)}; is ${names()}`)
+  })
+
+function start(timing = QUICK): Reflector<KubeObject> {
+  reflector = createReflector<KubeObject>({
+    ...{ client, log, timing, resource: 'configmaps', selection: { path: PATH } },
+    onChange: (key) => changes.push(key),
+    metrics: {
+      restarted: () => {
+        counts.restarts += 1
+      },
+      relisted: () => {
+        counts.relists += 1
+      },
+    },
+  })
+  return reflector
+}
+
+const watching = () => eventually('a watch is open', () => (api.openWatches(PATH) > 0 ? true : null))
+
+describe('a copy of the objects of one kind', () => {
+  test('lists in pages of 500, then follows what comes, changes and goes', async () => {
+    for (let i = 0; i < 1_203; i += 1) add(`a${`${i}`.padStart(4, '0')}`)
+    await start().synced
+    expect(reflector?.list()).toHaveLength(1_203)
+    const lists = api.calls.filter(isList)
+    expect(lists.map(({ query }) => query.get('limit'))).toEqual(['500', '500', '500'])
+    await watching()
+    const [{ query } = { query: new URLSearchParams() }] = api.calls.filter(isWatch)
+    expect(query.get('allowWatchBookmarks')).toBe('true')
+    expect(Number(query.get('timeoutSeconds'))).toBeGreaterThanOrEqual(290)
+    expect(Number(query.get('timeoutSeconds'))).toBeLessThanOrEqual(590)
+    drop('a0000')
+    add('b')
+    await eventually('both are heard', () =>
+      changes.includes('ns/b') && reflector?.get('ns/a0000') === undefined ? true : null,
+    )
+  })
+
+  test('survives a storm of 410, by HTTP and by event: nothing is lost, deletions in the gap are seen', async () => {
+    for (const name of ['a', 'b', 'c']) add(name)
+    await start().synced
+    await watching()
+    const storm = [
+      api.fault(times(3, isWatch, { kind: 'status', status: 410 })),
+      api.fault(times(3, isWatch, { kind: 'error-event', code: 410 })),
+    ]
+    api.store.compact()
+    api.silenceWatches()
+    drop('b')
+    add('d')
+    await until('a,c,d')
+    expect(changes).toContain('ns/b')
+    expect(counts.relists).toBeGreaterThan(1)
+    for (const fault of storm) fault[Symbol.dispose]()
+    add('e')
+    await until('a,c,d,e')
+  })
+
+  test('notices a half-open watch, and what happened meanwhile', async () => {
+    add('a')
+    await start().synced
+    await watching()
+    api.silenceWatches()
+    drop('a')
+    add('b')
+    await until('b')
+    expect(changes).toContain('ns/a')
+  })
+
+  test('waits as long as a 429 asks, and not as long as it would by itself', async () => {
+    add('a')
+    const fault = api.fault(times(1, isList, { kind: 'status', status: 429, retryAfterS: 1 }))
+    await start().synced
+    const [first, second] = api.calls.filter(isList)
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_000)
+    fault[Symbol.dispose]()
+  })
+
+  test('goes on from where it was after a line that was cut off', async () => {
+    add('a')
+    const fault = api.fault(times(2, isWatch, { kind: 'truncate' }))
+    await start().synced
+    add('b')
+    await until('a,b')
+    expect(counts.relists).toBe(1)
+    fault[Symbol.dispose]()
+  })
+
+  test('keeps what it has while lists fail: a failed list is no empty list', async () => {
+    for (const name of ['a', 'b']) add(name)
+    await start().synced
+    await watching()
+    const lists = api.fault((call) => (isList(call) ? { kind: 'status', status: 500 } : null))
+    const gone = api.fault((call) => (isWatch(call) ? { kind: 'error-event', code: 410 } : null))
+    const before = changes.length
+    api.silenceWatches()
+    await eventually('several lists failed', () => (api.calls.filter(isList).length > 4 ? true : null))
+    expect(names()).toBe('a,b')
+    expect(changes.length).toBe(before)
+    drop('a')
+    lists[Symbol.dispose]()
+    gone[Symbol.dispose]()
+    await until('b')
+  })
+
+  test('keeps what it has when the second page of a list fails', async () => {
+    for (let i = 0; i < 501; i += 1) add(`a${i}`)
+    const fault = api.fault(
+      times(2, (call) => isList(call) && call.query.has('continue'), { kind: 'status', status: 500 }),
+    )
+    await start().synced
+    expect(reflector?.list()).toHaveLength(501)
+    fault[Symbol.dispose]()
+  })
+
+  test('is not synced before a slow list has come, and says how old it is', async () => {
+    add('a')
+    const fault = api.fault(times(1, isList, { kind: 'delay', ms: 300 }))
+    start()
+    expect(reflector?.isSynced()).toBe(false)
+    await reflector?.synced
+    expect(names()).toBe('a')
+    await watching()
+    api.silenceWatches()
+    await eventually('it grows old', () => ((reflector?.stalenessMs() ?? 0) > 200 ? true : null))
+    fault[Symbol.dispose]()
+  })
+
+  test('never asks faster than its back-off while everything fails', async () => {
+    const fault = api.fault(() => ({ kind: 'status', status: 500 }))
+    start({ ...QUICK, minMs: 50, maxMs: 200 })
+    await eventually('it asked often', () => (api.calls.length >= 6 ? true : null))
+    const times = api.calls.map(({ at }) => at)
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0))
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(24)
+    expect(Math.max(...gaps.slice(3))).toBeGreaterThanOrEqual(90)
+    fault[Symbol.dispose]()
+  })
+})
