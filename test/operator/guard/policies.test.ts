@@ -418,6 +418,19 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     },
   )
 
+  it('can afford to look at a pod with forty containers of twenty mounts each', async () => {
+    const mounts = Array.from({ length: 19 }, (_, at) => ({ name: 'own', mountPath: `/data/${at}` }))
+    const wide = governedPod('wide', (pod) => {
+      const first = agent(pod)
+      pod.spec.containers = Array.from({ length: 40 }, (_, at) => ({
+        ...first,
+        name: `agent-${at}`,
+        volumeMounts: [...(first.volumeMounts ?? []), ...mounts],
+      }))
+    })
+    expect(await create(wide)).toBeNull()
+  })
+
   it('refuses any pod without a sidecar where the namespace requires one, whatever the pod says', async () => {
     const metadata = { name: 'free', labels: { 'chaperone.dev/inject': 'disabled' } }
     expect(await create({ metadata, spec: PLAIN }, 'closed')).toContain('spec.initContainers')

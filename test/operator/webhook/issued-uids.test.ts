@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { PROXY_UIDS } from '../../../core/capture/pod-contract.ts'
+import { createIssuedUids } from '../../../operator/webhook/issued-uids.ts'
+
+it('knows the uids it gave for half a minute, and none that a pod made up', () => {
+  let now = 0
+  const uids = createIssuedUids(() => now)
+  const given = uids.fresh()
+  expect(given).toBeGreaterThanOrEqual(PROXY_UIDS.first)
+  expect(given).toBeLessThanOrEqual(PROXY_UIDS.last)
+  expect(uids.isIssued(given)).toBe(true)
+  expect(uids.isIssued(given === PROXY_UIDS.first ? given + 1 : given - 1)).toBe(false)
+  now = 30_001
+  expect(uids.isIssued(given)).toBe(false)
+})
+
+it('picks another one for every pod', () => {
+  const uids = createIssuedUids(() => 0)
+  expect(new Set(Array.from({ length: 100 }, uids.fresh)).size).toBeGreaterThan(95)
+})
