@@ -3,8 +3,8 @@ import { PolicySpec } from '../../core/crd/schemas.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
-import type { PolicyRow } from '../store/policies.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
+import { PolicyDetails, policyDetails } from './policy-view.ts'
 
 export type PolicyRoutesDeps = { readonly policies: Policies }
 
@@ -30,13 +30,12 @@ const PatchBody = z
     message: 'name a field to change',
   })
 
-const TestView = z.object({ name: z.string(), passed: z.boolean(), failure: z.string().optional() })
 const Saved = Ok.extend({
   policy_id: z.string(),
   version: z.number(),
   /** False: the text is stored, its tests fail, and what was in force before still is. */
   active: z.boolean(),
-  tests: z.array(TestView),
+  tests: PolicyDetails.shape.tests,
   warnings: z.array(z.string()),
 })
 
@@ -50,8 +49,8 @@ function list({ policies }: PolicyRoutesDeps): Route {
     path: '/api/dashboard/policies',
     auth: 'admin',
     summary: 'All policies with their texts and how their tests went',
-    response: z.object({ policies: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
-    handler: async () => ({ policies: (await policies.list()).map(policyView) }),
+    response: z.object({ policies: z.array(PolicyDetails) }),
+    handler: async () => ({ policies: (await policies.list()).map(policyDetails) }),
   })
 }
 
@@ -106,26 +105,5 @@ function savedView({ row, warnings }: SavedPolicy): z.infer<typeof Saved> {
     active,
     tests: [...row.tests],
     warnings: [...warnings],
-  }
-}
-
-function policyView(row: PolicyRow) {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    enabled: row.enabled,
-    priority: row.priority,
-    tags: row.tags,
-    mode: row.mode,
-    policyYaml: row.policyYaml,
-    version: row.version,
-    active: row.activeVersion === row.version,
-    active_version: row.activeVersion,
-    tests: row.tests,
-    source: row.source,
-    managed_by: row.managedBy,
-    created_at: row.createdAt,
-    updated_at: row.updatedAt,
   }
 }

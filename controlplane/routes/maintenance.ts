@@ -17,7 +17,14 @@ const CleanupView = z.object({
     used_nonces_cleaned: Count,
     old_audit_events: Count,
   }),
-  also_cleaned: z.record(z.string(), Count),
+  also_cleaned: z.object({
+    old_traffic: Count,
+    idempotency_keys: Count,
+    invitations: Count,
+    old_actions: Count,
+    old_approvals: Count,
+    stale_orders: Count,
+  }),
 })
 
 export function createMaintenanceRoutes({ retention, metrics }: MaintenanceRoutesDeps): readonly Route[] {
@@ -26,7 +33,7 @@ export function createMaintenanceRoutes({ retention, metrics }: MaintenanceRoute
       method: 'POST',
       path: '/api/maintenance/cleanup',
       auth: 'maintenance',
-      summary: 'Removes what is too old: nonces, sessions, audit events, traffic',
+      summary: 'Removes what is too old: nonces, sessions, audit events, traffic, actions, approvals',
       response: CleanupView,
       statuses: [409],
       handler: async ({ principal }) => retention.run(actorOf(principal)),

@@ -18,6 +18,7 @@ import type { AuditReading } from '../services/audit-reading.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
 import type { Policies } from '../services/policies.ts'
 import { AgentName, Environment, Runtime } from './fields.ts'
+import { policySummary } from './policy-view.ts'
 import { agentOf, requireCapability } from './v1-principals.ts'
 
 export type OrgRoutesDeps = {
@@ -65,14 +66,7 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
     auth: 'agent',
     summary: 'The policies, highest priority first',
     response: PoliciesReply,
-    handler: async () => ({
-      policies: (await service.list()).map(
-        ({ id, name, description, enabled, priority, tags, createdAt }) => ({
-          ...{ id, name, description, enabled, priority, tags },
-          created_at: createdAt.toISOString(),
-        }),
-      ),
-    }),
+    handler: async () => ({ policies: (await service.list()).map(policySummary) }),
   })
 }
 
