@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CONDITIONS, type Condition, LASTING_CONDITIONS } from '../../core/crd/conditions.ts'
+import { CONDITIONS, LASTING_CONDITIONS } from '../../core/crd/conditions.ts'
 import { ConnectorSpec, GatewaySpec } from '../../core/crd/schemas.ts'
 import { ConnectorStatus, GatewayStatus } from '../../core/crd/status.ts'
 import { DesiredReply, type GatewayProcess, OperatorState } from '../../core/wire/operator.ts'
@@ -7,7 +7,7 @@ import { mergeStates } from '../../operator/control/acknowledgements.ts'
 import { isInForce, stopOfConfigMap, stopOfGateway } from '../../operator/control/stops.ts'
 import { resolveCredential } from '../../operator/reconcile/credentials.ts'
 import { desiredBody } from '../../operator/reconcile/desired-body.ts'
-import type { OurObject } from '../../operator/reconcile/our-objects.ts'
+import type { OurObject, OurStatus } from '../../operator/reconcile/our-objects.ts'
 import { planStatus } from '../../operator/reconcile/plan-status.ts'
 import { countPods, governedPod } from '../../operator/reconcile/pods.ts'
 import type { StatusFacts } from '../../operator/reconcile/status-facts.ts'
@@ -34,9 +34,8 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   now: '2026-01-01T00:00:00Z',
   ...changes,
 })
-const said = (status: {
-  conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason'>[] | undefined
-}) => status.conditions?.map(({ type, status: is, reason }) => `${type}=${is}/${reason}`)
+const said = (status: OurStatus) =>
+  status.conditions?.map(({ type, status: is, reason }) => `${type}=${is}/${reason}`)
 
 describe('the status of an object', () => {
   test('has all lasting conditions, each with a documented reason, and fits its own schema', () => {
@@ -132,7 +131,7 @@ describe('the status of an object', () => {
 
   test('of a Connector lists every host that it governs, those of its type included', () => {
     const status = planStatus('Connector', connector({ type: 'payments' }), facts())
-    expect(ConnectorStatus.parse(status).domains).toBe('api.stripe.com')
+    expect(ConnectorStatus.parse(status).domains).toMatch(/^api\.stripe\.com, /)
   })
 })
 
