@@ -15,6 +15,16 @@ export const CONFIG_VARIABLES = {
     meaning: 'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it',
   },
   MASTER_KEY: { fallback: '', meaning: 'The key itself, where a file is not possible' },
+  TLS_HOSTS: {
+    fallback: 'plain HTTP',
+    meaning:
+      'Names or addresses, separated by commas, to serve HTTPS for; the certificates come from an authority that is derived from the master key (`chaperone cluster-setup` publishes it)',
+  },
+  TLS_CERT_FILE: {
+    fallback: 'none',
+    meaning: 'A certificate of your own (PEM) to serve HTTPS with, read again every hour',
+  },
+  TLS_KEY_FILE: { fallback: 'none', meaning: 'Its key (PEM)' },
   PUBLIC_URL: {
     fallback: 'address it listens on',
     meaning: 'Address that people open; `https:` makes cookies `Secure`',

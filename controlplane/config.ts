@@ -17,10 +17,17 @@ export type ControlPlaneConfig = {
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
+  /** Null = plain HTTP. */
+  readonly tls: TlsConfig | null
   /** The cluster's API; null outside of one. */
   readonly kubeApi: { readonly url: string; readonly caFile: string; readonly tokenFile: string } | null
   readonly logLevel: string
 }
+
+/** HTTPS with certificates of our own authority for these names, or with one that somebody gave. */
+export type TlsConfig =
+  | { readonly hosts: readonly [string, ...string[]] }
+  | { readonly certFile: string; readonly keyFile: string }
 
 type Env = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -41,7 +48,8 @@ export function readConfig(env: Env): ControlPlaneConfig {
     auditRetentionDays: auditRetentionDays(env),
     maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
     notifyAllowCidrs: cidrs(env),
-    kubeApi: kubeApi(env),
+    tls: tls(env),
+    kubeApi: kubeApiOf(env),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }
@@ -94,9 +102,31 @@ function publicUrl(env: Env): string | null {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
+function tls(env: Env): TlsConfig | null {
+  const [certFile, keyFile] = [text(env, 'TLS_CERT_FILE'), text(env, 'TLS_KEY_FILE')]
+  if (certFile !== null && keyFile !== null) return { certFile, keyFile }
+  if (certFile !== null || keyFile !== null)
+    throw new Error('TLS_CERT_FILE and TLS_KEY_FILE belong together: set both, or TLS_HOSTS alone')
+  const [first, ...others] = listOf(text(env, 'TLS_HOSTS'))
+  const wrong = [first, ...others].find(
+    (host) => host !== undefined && !/^[a-zA-Z0-9.:*-]{1,253}$/.test(host),
+  )
+  if (wrong !== undefined)
+    throw new Error(`TLS_HOSTS holds "${wrong}": set it to host names or addresses, separated by commas`)
+  return first === undefined ? null : { hosts: [first, ...others] }
+}
+
+function listOf(value: string | null): readonly string[] {
+  return (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-function kubeApi(env: Env): ControlPlaneConfig['kubeApi'] {
+/** Where the cluster's API is for this pod, or where the variables say; null outside of a cluster. */
+export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
   const own = ownCluster(text(env, 'KUBERNETES_SERVICE_HOST'), text(env, 'KUBERNETES_SERVICE_PORT'))
   const url = text(env, 'KUBE_API_URL') ?? own
   const caFile = text(env, 'KUBE_CA_FILE') ?? `${SERVICE_ACCOUNT}/ca.crt`
@@ -130,8 +160,7 @@ function auditRetentionDays(env: Env): number | null {
 }
 
 function cidrs(env: Env): readonly string[] {
-  const list = (text(env, 'NOTIFY_ALLOW_CIDRS') ?? '').split(',').map((part) => part.trim())
-  const given = list.filter((part) => part !== '')
+  const given = listOf(text(env, 'NOTIFY_ALLOW_CIDRS'))
   const wrong = given.find((part) => !isCidr(part))
   if (wrong === undefined) return given
   throw new Error(

@@ -5,6 +5,7 @@ import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secr
 import { sha256 } from './crypto/tokens.ts'
 import { listen } from './http/listen.ts'
 import { createHttpServer } from './http/server.ts'
+import { openTls } from './http/tls.ts'
 import { createParts, type Parts } from './parts.ts'
 import { acceptChatForms } from './routes/chat.ts'
 import { createRoutes } from './routes.ts'
@@ -58,13 +59,17 @@ async function serve(
   const { db, log } = given
   const parts = await createParts({ config, ...given, ...secrets })
   let url = config.publicUrl ?? ''
-  const routes = createRoutes(parts, { isSecure: url.startsWith('https:'), baseUrl: () => url })
+  const routes = createRoutes(parts, {
+    isSecure: config.tls !== null || url.startsWith('https:'),
+    baseUrl: () => url,
+  })
   const auth = {
     ...secrets,
     identify: parts.identify,
     publicUrl: config.publicUrl,
   }
-  const app = createHttpServer({ routes, auth, log, version: VERSION, listenHost: config.host })
+  const tls = config.tls === null ? null : await openTls(config.tls, secrets.keyring, log)
+  const app = createHttpServer({ routes, auth, log, tls, version: VERSION, listenHost: config.host })
   acceptChatForms(app)
   try {
     const address = await listen(app, config)

@@ -88,6 +88,11 @@ const COMMANDS: readonly Entry[] = [
     summary: 'the whole story in a minute, no account needed',
     load: async () => (await import('./demo.ts')).demo,
   },
+  {
+    name: 'cluster-setup',
+    summary: 'make the keys of an installation in a cluster; run by the chart',
+    load: async () => (await import('./cluster/cluster-setup.ts')).clusterSetup,
+  },
 ]
 
 export type CliContext = Pick<Invocation, 'env' | 'cwd' | 'terminal'>

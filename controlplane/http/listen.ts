@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 /** Listens; the error says which setting to change. */
 export async function listen(
   app: FastifyInstance,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, tls }: { readonly host: string; readonly port: number; readonly tls: unknown },
 ): Promise<{ readonly port: number; readonly url: string }> {
   try {
     await app.listen({ host, port })
@@ -15,7 +15,7 @@ export async function listen(
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return {
     port: address.port,
-    url: `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`,
+    url: `${tls === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`,
   }
 }
 

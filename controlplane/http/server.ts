@@ -1,3 +1,5 @@
+import type { RequestListener, Server } from 'node:http'
+import { createServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, {
   type FastifyBaseLogger,
@@ -14,6 +16,7 @@ import { asChaperoneError } from './errors.ts'
 import { parseInput } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
 import type { Principal, Route, RouteResult } from './route.ts'
+import type { Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
 
@@ -24,12 +27,15 @@ export type ServerDeps = {
   /** `X-Service-Version`. */
   readonly version: string
   readonly listenHost: string
+  /** Null = plain HTTP. */
+  readonly tls: Tls | null
 }
 
 /** The whole HTTP surface as a Fastify app that does not listen yet. */
 export function createHttpServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     loggerInstance: deps.log,
+    ...(deps.tls === null ? {} : { serverFactory: secureServer(deps.tls) }),
     // Addresses may carry tokens (`/setup?token=`): requests are not logged by their URL.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId('request'),
@@ -63,6 +69,15 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
   )
   for (const declared of deps.routes) addRoute(app, declared, deps.auth)
   return app
+}
+
+function secureServer(tls: Tls) {
+  return (handler: RequestListener): Server => {
+    const server = createServer(tls.certificate, handler)
+    tls.keepFresh(server)
+    // The framework only asks what both kinds of server have.
+    return server as unknown as Server
+  }
 }
 
 function addRoute(app: FastifyInstance, declared: Route, auth: AuthDeps): void {

@@ -61,7 +61,7 @@ function eventBody(
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { generateName: `${name.slice(0, 200)}.`, namespace: place.namespace },
+    metadata: { generateName: `${name.slice(0, 200)}-`, namespace: place.namespace },
     eventTime: `${new Date().toISOString().slice(0, -1)}000Z`,
     reportingController: 'chaperone.dev/operator',
     reportingInstance: place.instance.slice(0, 128),

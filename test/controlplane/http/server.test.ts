@@ -89,6 +89,7 @@ const auth: AuthDeps = {
   publicUrl: null,
 }
 const app = createHttpServer({
+  tls: null,
   routes,
   auth,
   log: pino({ level: 'silent' }),

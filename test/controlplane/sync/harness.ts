@@ -121,6 +121,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
   ]
   const sessions = new Map<string, UserPrincipal>()
   const app = createHttpServer({
+    tls: null,
     routes,
     log,
     version: '1.2.3',

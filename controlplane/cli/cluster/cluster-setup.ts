@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { kubeApiOf } from '../../config.ts'
+import { createKeyring } from '../../crypto/keyring.ts'
+import { parseMasterKey } from '../../crypto/secret-files.ts'
+import { createServerAuthority } from '../../crypto/server-certificate.ts'
+import { randomToken } from '../../crypto/tokens.ts'
+import { type Command, EXIT, type Invocation, text } from '../command.ts'
+import { type KubeApi, withKubeApi } from './kube-api.ts'
+
+export const clusterSetup: Command = {
+  name: 'cluster-setup',
+  summary: 'Makes the keys of an installation in a cluster, once; run by the chart before anything else.',
+  usage: ['cluster-setup [--secret NAME] [--ca-configmap NAME]'],
+  details:
+    'Runs in a pod whose ServiceAccount may get and create the Secret, and patch the ConfigMap, of its own namespace\n' +
+    '(POD_NAMESPACE). A Secret that is there is never changed: everything stored is encrypted with the key in it.',
+  options: {
+    secret: { type: 'string', value: 'NAME', help: 'Secret with the keys (default chaperone-keys)' },
+    'ca-configmap': {
+      type: 'string',
+      value: 'NAME',
+      help: 'ConfigMap with the authority of the control plane (default chaperone-control-plane-authority)',
+    },
+  },
+  examples: [['chaperone cluster-setup', 'in the chart’s own job']],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const namespace = invocation.env['POD_NAMESPACE'] ?? ''
+  const kube = kubeApiOf(invocation.env)
+  if (namespace === '' || kube === null) {
+    throw new ChaperoneError('validation', {
+      detail:
+        'cluster-setup runs in a pod: set POD_NAMESPACE, and KUBE_API_URL where the kubelet does not say where the API is',
+    })
+  }
+  const secret = text(invocation, 'secret') ?? 'chaperone-keys'
+  const configMap = text(invocation, 'ca-configmap') ?? 'chaperone-control-plane-authority'
+  const { isNew, masterKey } = await withKubeApi(kube, async (api) => {
+    const keys = await ensureKeys(api, namespace, secret)
+    await publishAuthority(api, { namespace, name: configMap, masterKey: keys.masterKey })
+    return keys
+  })
+  invocation.terminal.print(
+    `${isNew ? 'made' : 'kept'} Secret ${namespace}/${secret} (${masterKey.length} bytes of key)`,
+  )
+  invocation.terminal.print(`published ConfigMap ${namespace}/${configMap}`)
+  return EXIT.ok
+}
+
+/** Names of the Secret's entries: the files that the other processes are told to read. */
+const KEYS = ['master.key', 'admin.token', 'operator.token', 'maintenance.secret'] as const
+
+async function ensureKeys(
+  api: KubeApi,
+  namespace: string,
+  name: string,
+): Promise<{ readonly isNew: boolean; readonly masterKey: Buffer }> {
+  const path = `/api/v1/namespaces/${namespace}/secrets`
+  const found = await api.call('GET', `${path}/${name}`)
+  if (found !== null) return { isNew: false, masterKey: readMasterKey(found, `${namespace}/${name}`) }
+  const stringData = Object.fromEntries(
+    KEYS.map((key) => [key, key === 'master.key' ? randomBytes(32).toString('base64') : randomToken()]),
+  )
+  const made = await api.call('POST', path, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+    type: 'Opaque',
+    stringData,
+  })
+  return { isNew: true, masterKey: readMasterKey(made, `${namespace}/${name}`) }
+}
+
+function readMasterKey(secret: unknown, name: string): Buffer {
+  const data = (secret as { readonly data?: Readonly<Record<string, string>> }).data ?? {}
+  const missing = KEYS.filter((key) => (data[key] ?? '') === '')
+  if (missing.length > 0) {
+    throw new ChaperoneError('conflict', {
+      detail: `Secret ${name} has no ${missing.join(', ')}: add what is missing, or delete the Secret of an installation that holds nothing yet`,
+    })
+  }
+  return parseMasterKey(Buffer.from(data['master.key'] ?? '', 'base64').toString('utf8'), `Secret ${name}`)
+}
+
+async function publishAuthority(
+  api: KubeApi,
+  given: { readonly namespace: string; readonly name: string; readonly masterKey: Buffer },
+): Promise<void> {
+  const { namespace, name, masterKey } = given
+  const { caPem } = createServerAuthority(createKeyring(masterKey), Date.now())
+  await api.call(
+    'PATCH',
+    `/api/v1/namespaces/${namespace}/configmaps/${name}?fieldManager=chaperone-setup&force=true`,
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+      data: { 'ca.crt': caPem },
+    },
+  )
+}

@@ -1,0 +1,39 @@
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { leafTemplate } from '../../core/x509/certificate.ts'
+import { pem } from '../../core/x509/der.ts'
+import { createDerivedAuthority, type DerivedAuthority } from './derived-authority.ts'
+import type { Keyring } from './keyring.ts'
+
+/** What a server shows, PEM. */
+export type ServerCertificate = { readonly cert: string; readonly key: string }
+
+const LEAF_MS = 7 * 86_400_000
+/** A certificate is replaced when a third of its life is left. */
+export const RENEW_AFTER_MS = (LEAF_MS * 2) / 3
+
+/** The authority of this installation's own addresses; whoever calls the control plane inside a cluster trusts it. */
+export function createServerAuthority(keyring: Keyring, nowMs: number): DerivedAuthority {
+  return createDerivedAuthority(keyring, {
+    purpose: 'server authority',
+    name: 'Chaperone control plane',
+    pathLength: 0,
+    nowMs,
+  })
+}
+
+/** A certificate for these names, for a week, with a key that nothing but this process ever has. */
+export function issueServerCertificate(
+  { issuer }: DerivedAuthority,
+  hosts: readonly [string, ...string[]],
+  nowMs: number,
+): ServerCertificate {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  // A P-256 SubjectPublicKeyInfo ends with the 65 bytes of the uncompressed point.
+  const keyId = createHash('sha1').update(spki.subarray(-65)).digest()
+  const leaf = leafTemplate(issuer, { spki, keyId })(hosts, { nowMs, notAfterMs: nowMs + LEAF_MS })
+  return {
+    cert: pem('CERTIFICATE', leaf),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}

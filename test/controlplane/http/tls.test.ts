@@ -1,0 +1,89 @@
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, rootCertificates, type TLSSocket } from 'node:tls'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { readConfig } from '../../../controlplane/config.ts'
+import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import {
+  createServerAuthority,
+  issueServerCertificate,
+} from '../../../controlplane/crypto/server-certificate.ts'
+import { openTls } from '../../../controlplane/http/tls.ts'
+
+const keyring = createKeyring(Buffer.alloc(32, 7))
+const log = pino({ level: 'silent' })
+const HOSTS = ['control.chaperone.svc', '127.0.0.1'] as const
+
+/** The certificate that a client sees which trusts `ca` alone, or why it turns away. */
+async function visit(port: number, ca: string, servername: string): Promise<string> {
+  return await new Promise((resolve) => {
+    const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca, servername }, () => {
+      const { subjectaltname = '' } = socket.getPeerCertificate()
+      socket.destroy()
+      resolve(subjectaltname)
+    })
+    socket.once('error', (error) => resolve(String('code' in error ? error.code : error)))
+  })
+}
+
+async function serve(config: Parameters<typeof openTls>[0]): Promise<number> {
+  const tls = await openTls(config, keyring, log)
+  const server = createServer(tls.certificate)
+  tls.keepFresh(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+test('whoever trusts the authority of the master key trusts every replica, and nobody else is trusted', async () => {
+  const port = await serve({ hosts: HOSTS })
+  // Another process with the same master key makes the same authority.
+  const { caPem } = createServerAuthority(createKeyring(Buffer.alloc(32, 7)), Date.now() - 86_400_000)
+  expect(await visit(port, caPem, HOSTS[0])).toBe('DNS:control.chaperone.svc, IP Address:127.0.0.1')
+  expect(await visit(port, caPem, 'other.chaperone.svc')).toBe('ERR_TLS_CERT_ALTNAME_INVALID')
+  const stranger = createServerAuthority(createKeyring(Buffer.alloc(32, 8)), Date.now()).caPem
+  expect(await visit(port, stranger, HOSTS[0])).not.toContain('DNS:')
+  expect(await visit(port, rootCertificates.join('\n'), HOSTS[0])).not.toContain('DNS:')
+})
+
+test('the authority of servers may sign no other authority', () => {
+  const root = new X509Certificate(createServerAuthority(keyring, Date.now()).caPem)
+  expect(root.ca).toBe(true)
+  expect(root.subject).toMatch(/^O=Chaperone\nCN=Chaperone control plane [0-9a-f]{8}$/)
+})
+
+test('a certificate of one’s own is served as it lies there, and a missing file says which setting names it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const authority = createServerAuthority(keyring, Date.now())
+  const { cert, key } = issueServerCertificate(authority, ['own.example.com'], Date.now())
+  const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
+  await expect(openTls(files, keyring, log)).rejects.toThrow(/^TLS_CERT_FILE: cannot read .*ENOENT/)
+  await Promise.all([writeFile(files.certFile, cert), writeFile(files.keyFile, key)])
+  expect(await visit(await serve(files), authority.caPem, 'own.example.com')).toBe('DNS:own.example.com')
+})
+
+test('settings that cannot be are refused by name', () => {
+  const env = { DATABASE_URL: 'postgres://u:p@h/db', MASTER_KEY: 'ab'.repeat(32) }
+  expect(readConfig(env).tls).toBeNull()
+  expect(readConfig({ ...env, TLS_HOSTS: ' a.svc, 10.0.0.1 ' }).tls).toEqual({ hosts: ['a.svc', '10.0.0.1'] })
+  expect(() => readConfig({ ...env, TLS_CERT_FILE: '/x' })).toThrow('belong together')
+  expect(() => readConfig({ ...env, TLS_HOSTS: 'a b' })).toThrow('TLS_HOSTS holds "a b"')
+})
+
+test('a key that does not belong to the certificate is refused at the start', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const { cert } = issueServerCertificate(createServerAuthority(keyring, Date.now()), ['a.test'], Date.now())
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
+  await writeFile(files.certFile, cert)
+  await writeFile(files.keyFile, other.export({ type: 'pkcs8', format: 'pem' }))
+  await expect(serve(files)).rejects.toThrow(/key values mismatch/)
+})
