@@ -15,6 +15,8 @@ export type GatewayConfig = {
   readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
   readonly journalMaxBytes: number
   readonly logLevel: string
+  /** Unix socket on which connections of other network namespaces are handed over; null for none. */
+  readonly captureSocket: string | null
   /** Set in a pod, where the gateway is the sidecar of one agent. */
   readonly pod: PodConfig | null
 }
@@ -57,6 +59,7 @@ export function readConfig(env: Env): GatewayConfig {
     },
     journalMaxBytes: journalMaxBytes(env),
     logLevel: logLevel(env),
+    captureSocket: text(env, 'CAPTURE_SOCKET'),
     pod: podConfig(env),
   }
 }

@@ -10,6 +10,7 @@ import { createRecent } from './admin/recent.ts'
 import { internalRoutes } from './admin/routes.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
 import { createView } from './admin/view.ts'
+import { openCaptureSocket } from './capture-socket.ts'
 import { systemClock } from './clock.ts'
 import { type GatewayConfig, isLoopback, type PodConfig } from './config.ts'
 import type { ClientDeps } from './control/client.ts'
@@ -26,10 +27,11 @@ import { lockDataDir } from './journal/lock.ts'
 import type { FrontDeps } from './listener/deps.ts'
 import { createFront, type Front } from './listener/front.ts'
 import { createMetrics } from './metrics.ts'
+import { resolveAbsolute } from './name-owner.ts'
 import { createAdmit } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
-import { openPod, type Pod, podCalls, resolveAbsolute, signRequest } from './pod.ts'
+import { openPod, type Pod, podCalls, signRequest } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
 import { createPodAuthority, type PodAuthority } from './tls/pod-authority.ts'
@@ -183,11 +185,23 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const port = await front.listen(config.port, config.host)
   core.address.url = `http://${config.host}:${port}`
   await agentPorts.reopen()
+  const { captureSocket } = config
+  if (captureSocket !== null) await openCapture(captureSocket, { core, front, listener })
   control.start()
   uploader.start()
   await control.waits.until(() => control.snapshots.current() !== null, FIRST_SNAPSHOT_MS)
   log.info({ port, snapshot: control.snapshots.current()?.version ?? null }, 'gateway listens')
   return { port, close: once(() => closeAll(null)) }
+}
+
+/** A convenience of this machine: without it everything else works, and who asks for it is told why it is not there. */
+async function openCapture(path: string, given: Pick<InPod, 'core' | 'front' | 'listener'>): Promise<void> {
+  const { core, front, listener } = given
+  const { snapshots } = core.control
+  const { monotonicMs } = core.ports.clock
+  await openCaptureSocket({ path, front, listener, snapshot: snapshots.current, monotonicMs }).catch(
+    (error: unknown) => listener.log.warn({ err: error, path }, 'no socket for captured commands'),
+  )
 }
 
 type InPod = {

@@ -1,8 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { isOpaque, type NameOwner, ownerOfName } from '../core/capture/host-names.ts'
+import { isOpaque } from '../core/capture/host-names.ts'
 import { POD_HEADERS, POD_PORTS } from '../core/capture/pod-contract.ts'
-import { normaliseHost } from '../core/request/authority.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply, SYNC_PATHS } from '../core/wire/sync.ts'
 import { openHealthServer } from './admin/health-server.ts'
@@ -17,10 +16,10 @@ import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
 import { originalDestination } from './listener/original-destination.ts'
 import { type CapturedKind, createTransparent } from './listener/transparent.ts'
+import { existsOutside, ownerOf } from './name-owner.ts'
 import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './probe.ts'
 import type { PodAuthority } from './tls/pod-authority.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
-import { type Resolve, resolveByDns } from './upstream/dial.ts'
 
 export type PodDeps = {
   readonly config: PodConfig
@@ -173,25 +172,6 @@ async function openRedirected(
     // Redirected IPv6 lands on ::1. Without IPv6 there is nothing to redirect.
     if (hasIpv6Loopback()) await front.openPlace({ port, host: '::1' }, (arrival) => serve(kind, arrival))
   }
-}
-
-function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {
-  if (snapshot === null) return null
-  const host = normaliseHost(name)
-  return host === null ? 'unknown' : ownerOfName(snapshot, host)
-}
-
-/**
- * A name as it stands. A pod's search list would be tried first: slow, and somebody in the cluster could own
- * `api.example.com.svc.cluster.local`.
- */
-export const resolveAbsolute: Resolve = (host) => resolveByDns(`${host}.`)
-
-function existsOutside(name: string): Promise<boolean> {
-  return resolveAbsolute(name).then(
-    (addresses) => addresses.length > 0,
-    () => false,
-  )
 }
 
 /** The volume is the sidecar's alone; whoever can open the socket still needs the token. */

@@ -30,6 +30,7 @@ export function dataFolder(dir: string) {
     gatewayToken: join(root, 'gateway.token'),
     manifests: join(root, 'manifests'),
     gateway: join(root, 'gateway'),
+    captureSocket: join(root, 'gateway', 'capture.sock'),
     postgres: join(root, 'postgres'),
     logs: join(root, 'logs'),
     caKey: join(keys, 'ca.key'),

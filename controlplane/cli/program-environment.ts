@@ -52,6 +52,7 @@ export function gatewayEnvironment(
     CA_CERT_FILE: folder.caCert,
     CA_KEY_FILE: folder.caKey,
     CA_BUNDLE_FILE: folder.caBundle,
+    CAPTURE_SOCKET: folder.captureSocket,
   }
 }
 

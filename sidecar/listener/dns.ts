@@ -3,12 +3,25 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { decode, encode, type Packet, streamEncode } from 'dns-packet'
 import { answerDns, type DnsAnswerDeps } from './dns-answer.ts'
 
-export type DnsDeps = DnsAnswerDeps & {
-  readonly port: number
+export type DnsStreamDeps = DnsAnswerDeps & {
   readonly monotonicMs: () => number
   readonly log: {
     debug(fields: object, message: string): void
     warn(fields: object, message: string): void
+  }
+}
+
+export type DnsDeps = DnsStreamDeps & { readonly port: number }
+
+/** Answers queries on one stream, each with two bytes of length before it, until it ends. */
+export type DnsStream = (socket: Socket) => void
+
+export function createDnsStream(deps: DnsStreamDeps): DnsStream {
+  const take = createBucket(deps.monotonicMs)
+  return (socket) => {
+    serveStream(socket, deps, take)
+    socket.once('end', () => socket.end())
+    socket.resume()
   }
 }
 
@@ -108,7 +121,7 @@ async function openStreams(
 }
 
 /** Messages with two bytes of length before each, any number on one connection. */
-function serveStream(socket: Socket, deps: DnsDeps, take: () => boolean): void {
+function serveStream(socket: Socket, deps: DnsStreamDeps, take: () => boolean): void {
   let pending: Buffer = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])

@@ -202,7 +202,7 @@ tests:
 })
 
 describe('a governed command', () => {
-  const MODULE = new URL('../../../controlplane/cli/run.ts', import.meta.url).href
+  const MODULE = new URL('../../../controlplane/cli/pass-through.ts', import.meta.url).href
   const passThrough = (command: string, args: readonly string[]) =>
     spawn(process.execPath, [
       '--input-type=module',

@@ -10,6 +10,7 @@ describe('the configuration', () => {
       ...{ internalTokenFile: '/data/gateway.token', dataDir: '/data', journalMaxBytes: 268_435_456 },
       ca: { certFile: '/data/ca.crt', keyFile: '/data/ca.key', bundleFile: '/data/ca-bundle.crt' },
       logLevel: 'info',
+      captureSocket: null,
       pod: null,
     })
   })

@@ -1,0 +1,141 @@
+import { createSocket, type RemoteInfo } from 'node:dgram'
+import { readFile } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { type HandOver, handOverLine } from '../../../core/capture/hand-over.ts'
+import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
+import { type Destination, destinationIn, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
+
+export type ForwarderInput = {
+  readonly agent: string
+  /** The gateway's Unix socket: files are reached from every network namespace. */
+  readonly socketPath: string
+}
+
+export type Forwarder = { close(): void }
+
+type Kind = HandOver['kind']
+const PORTS: ReadonlyArray<readonly [Kind, number]> = [
+  ['tls', POD_PORTS.tls],
+  ['http', POD_PORTS.http],
+  ['other', POD_PORTS.other],
+  ['dns', POD_PORTS.dns],
+]
+const MAX_QUERIES = 256
+const QUERY_MS = 5_000
+
+/**
+ * Inside the namespace: takes what the rules redirect and hands it to the gateway as it is. Decides nothing, reads
+ * nothing, keeps nothing; when it ends nothing gets out. Rejects when a port cannot be opened.
+ */
+export async function startForwarder(input: ForwarderInput): Promise<Forwarder> {
+  const servers: Server[] = []
+  const datagrams: ReturnType<typeof createSocket>[] = []
+  for (const host of ['127.0.0.1', '::1']) {
+    try {
+      for (const [kind, port] of PORTS) servers.push(await openStreams(input, { kind, port, host }))
+      datagrams.push(await openDatagrams(input, host))
+    } catch (error) {
+      // Without IPv6 there is nothing to redirect to it.
+      if (host === '127.0.0.1' || !isNoIpv6(error)) throw error
+    }
+  }
+  return {
+    close() {
+      for (const server of servers) server.close()
+      for (const socket of datagrams) socket.close()
+    },
+  }
+}
+
+type Place = { readonly kind: Kind; readonly port: number; readonly host: string }
+
+function openStreams(input: ForwarderInput, { kind, port, host }: Place): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    client.on('error', () => client.destroy())
+    client.pause()
+    destinationOf(kind, client).then(
+      (destination) => join(client, openGateway(input, { kind, destination })),
+      () => client.destroy(),
+    )
+  })
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host, backlog: 1024 }, () => resolve(server))
+  })
+}
+
+async function destinationOf(kind: Kind, client: Socket): Promise<Destination | null> {
+  const { remoteAddress, remotePort, localPort } = client
+  if (kind !== 'other' || remoteAddress === undefined || remotePort === undefined) return null
+  const tables = await Promise.all(SOCKET_TABLES.map((path) => readFile(path, 'latin1')))
+  return destinationIn(tables, { address: remoteAddress, port: remotePort, acceptedOn: localPort ?? 0 })
+}
+
+function openGateway(
+  { agent, socketPath }: ForwarderInput,
+  what: Pick<HandOver, 'kind' | 'destination'>,
+): Socket {
+  const gateway = connect({ path: socketPath, allowHalfOpen: true })
+  gateway.on('error', () => gateway.destroy())
+  gateway.write(handOverLine({ agent, ...what }))
+  return gateway
+}
+
+/** Both ways, each end closed when the other one is. */
+function join(client: Socket, gateway: Socket): void {
+  client.on('close', () => gateway.destroy())
+  gateway.on('close', () => client.destroySoon())
+  client.pipe(gateway)
+  gateway.pipe(client)
+}
+
+async function openDatagrams(
+  input: ForwarderInput,
+  address: string,
+): Promise<ReturnType<typeof createSocket>> {
+  const type = address === '::1' ? 'udp6' : 'udp4'
+  const socket = createSocket({ type, ipv6Only: type === 'udp6' })
+  const open = { count: 0 }
+  socket.on('message', (query, from) => {
+    if (open.count >= MAX_QUERIES) return
+    open.count++
+    ask(input, query, (answer) => {
+      open.count--
+      if (answer !== null) reply(socket, answer, from)
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject)
+    socket.bind({ port: POD_PORTS.dns, address }, resolve)
+  })
+  return socket
+}
+
+function reply(socket: ReturnType<typeof createSocket>, answer: Buffer, { port, address }: RemoteInfo): void {
+  // A client that left meanwhile misses nothing.
+  socket.send(answer, port, address, () => undefined)
+}
+
+/** One query, one stream. Calls `done` once; null when there was no answer. */
+function ask(input: ForwarderInput, query: Buffer, done: (answer: Buffer | null) => void): void {
+  const gateway = openGateway(input, { kind: 'dns', destination: null })
+  const head = Buffer.alloc(2)
+  head.writeUInt16BE(query.length)
+  gateway.write(Buffer.concat([head, query]))
+  let bytes: Buffer = Buffer.alloc(0)
+  let answer: Buffer | null = null
+  gateway.setTimeout(QUERY_MS, () => gateway.destroy())
+  gateway.on('data', (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk])
+    if (bytes.length < 2 || bytes.length < 2 + bytes.readUInt16BE(0)) return
+    answer = bytes.subarray(2, 2 + bytes.readUInt16BE(0))
+    gateway.destroy()
+  })
+  gateway.on('end', () => gateway.destroy())
+  gateway.on('close', () => done(answer))
+}
+
+function isNoIpv6(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
+}

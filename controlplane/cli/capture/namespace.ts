@@ -1,0 +1,113 @@
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+import { ChaperoneError } from '../../../core/errors.ts'
+
+/** Programs that make the namespace, and the package that each comes in. */
+const TOOLS = { unshare: 'util-linux', mount: 'mount', ip: 'iproute2', nft: 'nftables' } as const
+/** Where they are when a user's PATH leaves the administrator's out. */
+const ADMIN_PATH = '/usr/local/sbin:/usr/sbin:/sbin'
+
+export type NamespaceCommand = { readonly program: string; readonly args: readonly string[] }
+
+export type NamespaceInput = {
+  readonly uid: number
+  readonly gid: number
+  readonly rulesFile: string
+  readonly resolvFile: string
+  /** What runs inside, as this user and without rights over the namespace. */
+  readonly command: readonly string[]
+}
+
+/** The PATH with which the namespace's programs are found. */
+export function toolPath(env: NodeJS.ProcessEnv): string {
+  return `${env['PATH'] ?? ''}:${ADMIN_PATH}`
+}
+
+/** Throws with what to install, or where else to go. */
+export function assertCanCapture(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): void {
+  if (platform !== 'linux') {
+    throw conflict(
+      'Capture is made of network namespaces, which only Linux has. Without --capture the command is governed by its proxy variables.',
+    )
+  }
+  const missing = Object.entries(TOOLS).filter(([tool]) => !isInstalled(tool, env))
+  if (missing.length === 0) return
+  const packages = [...new Set(missing.map(([, name]) => name))].join(' ')
+  const names = missing.map(([tool]) => tool).join(', ')
+  throw conflict(
+    `Capture needs ${names}, not found here. Install ${packages}, for example: apt-get install ${packages}`,
+  )
+}
+
+/**
+ * One command line that makes a network namespace with nothing in it but loopback, a device that leads nowhere and
+ * the rules, and then becomes `command`. Whoever is not root does it in a user namespace of his own; what runs inside
+ * has no rights over either, so it cannot take the rules away.
+ */
+export function namespaceCommand({
+  uid,
+  gid,
+  rulesFile,
+  resolvFile,
+  command,
+}: NamespaceInput): NamespaceCommand {
+  const asUser = uid !== 0
+  const drop = asUser
+    ? ['unshare', '--user', `--map-user=${uid}`, `--map-group=${gid}`, '--']
+    : ['setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all', '--']
+  const own = asUser ? ['--user', '--map-root-user'] : []
+  const script = ['sh', '-c', SCRIPT, 'chaperone', rulesFile, resolvFile, ...drop, ...command]
+  return { program: 'unshare', args: [...own, '--net', '--mount', '--', ...script] }
+}
+
+/** The exit code of a namespace that could not be made. */
+export const NAMESPACE_FAILED = 125
+
+/** Nobody is there: packets for it are redirected before they would be sent. */
+export const NAMESERVER = '198.19.255.53'
+
+/**
+ * $1 rules, $2 resolv.conf, then the command. Kernels come with one or the other kind of device. A resolver on a Unix
+ * socket would answer from outside, so its folders are covered; where resolv.conf is a link into one it is made anew.
+ */
+const SCRIPT = `
+fail() { echo "chaperone: the network namespace cannot be made: $1" >&2; exit ${NAMESPACE_FAILED}; }
+rules=$1; resolv=$2; shift 2
+ip link set lo up || fail "ip cannot set a device up"
+ip link add chaperone0 type dummy 2>/dev/null ||
+  ip link add chaperone0 type veth peer name chaperone1 || fail "the kernel has neither dummy nor veth devices"
+ip link set chaperone1 up 2>/dev/null
+ip link set chaperone0 up || fail "ip cannot set a device up"
+ip addr add 198.19.255.1/32 dev chaperone0 && ip route add default dev chaperone0 || fail "ip cannot set a route"
+ip -6 addr add fdc0:ffee::1/128 dev chaperone0 nodad 2>/dev/null && ip -6 route add default dev chaperone0 2>/dev/null
+nft -f "$rules" || fail "nft cannot load the rules (is the kernel module nf_tables there?)"
+target=$(readlink -f /etc/resolv.conf)
+for dir in /run/systemd/resolve /run/nscd /var/run/nscd; do
+  if [ -d "$dir" ]; then mount -t tmpfs tmpfs "$dir" || fail "$dir cannot be covered"; fi
+done
+case $target in
+  /run/systemd/resolve/*) cp "$resolv" "$target" || fail "$target cannot be written" ;;
+  *) mount --bind "$resolv" "$target" || fail "$target cannot be replaced" ;;
+esac
+exec "$@"
+`
+
+function isInstalled(tool: string, env: NodeJS.ProcessEnv): boolean {
+  return toolPath(env)
+    .split(':')
+    .some((dir) => dir !== '' && isExecutable(join(dir, tool)))
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch (error) {
+    if (error instanceof Error) return false
+    throw error
+  }
+}
+
+function conflict(detail: string): ChaperoneError {
+  return new ChaperoneError('conflict', { detail })
+}

@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+
+/** The command's exit code; 128 + n when a signal ended it, 127 when it was not found, 126 when it cannot be run. */
+export function passThrough(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: 'inherit', env })
+    const forward = (signal: NodeJS.Signals) => child.kill(signal)
+    // A Ctrl-C in the terminal reaches the command directly; we only must not end before it.
+    const stay = () => undefined
+    const forwarded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']
+    for (const signal of forwarded) process.on(signal, forward)
+    process.on('SIGINT', process.stdin.isTTY ? stay : forward)
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      process.stderr.write(
+        `chaperone: ${command} cannot be started: ${error.code === 'ENOENT' ? 'not found' : error.message}\n`,
+      )
+      resolve(error.code === 'ENOENT' ? 127 : 126)
+    })
+    child.once('exit', (code, signal) => {
+      for (const name of forwarded) process.off(name, forward)
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
+    })
+  })
+}

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+
+/**
+ * How a redirected connection is handed to a gateway that lives in another network namespace: over a Unix socket, one
+ * stream for each connection. The first line says what it is; the bytes of the connection follow. For `dns` they are
+ * queries with two bytes of length before each, as over TCP.
+ */
+export const HandOver = z.object({
+  /** Everything on this connection is this agent's. */
+  agent: z.string().min(1).max(253),
+  kind: z.enum(['tls', 'http', 'other', 'dns']),
+  /** Where the client meant to go; null when that cannot be told. */
+  destination: z.object({ address: z.string().max(64), port: z.int().min(1).max(65_535) }).nullable(),
+})
+export type HandOver = z.infer<typeof HandOver>
+
+export const MAX_HAND_OVER_BYTES = 1_024
+
+/** The first line, with its end. */
+export function handOverLine(what: HandOver): string {
+  return `${JSON.stringify(what)}\n`
+}

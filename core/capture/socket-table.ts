@@ -1,0 +1,83 @@
+import { parseAddress } from '../request/address.ts'
+
+/** Where a connection goes: an address in its usual text form, and a port. */
+export type Destination = { readonly address: string; readonly port: number }
+
+/** One end of a connection, as whoever accepted it sees its client. */
+export type Client = {
+  readonly address: string
+  readonly port: number
+  /** The port on which it was accepted. */
+  readonly acceptedOn: number
+}
+
+/** The kernel's tables of TCP sockets, IPv4 and IPv6. */
+export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as const
+
+/**
+ * The destination that a client gave to connect(), from the tables' texts. They show each socket as its owner sees it:
+ * with the destination from before a redirect. Null when the client is not there, or not once: nothing is known then.
+ */
+export function destinationIn(tables: readonly string[], client: Client): Destination | null {
+  const from = plain(client.address)
+  const found = tables
+    .flatMap((text) => socketsFrom(text, client.port))
+    .filter(({ local, remote }) => local === from && remote.port !== 0 && !isUs(remote, client.acceptedOn))
+  const [only] = found
+  return only !== undefined && found.length === 1 ? only.remote : null
+}
+
+type Entry = { readonly local: string; readonly remote: Destination }
+
+/** `sl local_address rem_address st …`, addresses as hex words in the machine's own byte order, ports as hex. */
+function socketsFrom(text: string, port: number): readonly Entry[] {
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  return text.split('\n').flatMap((line) => {
+    if (!line.includes(wanted)) return []
+    const [, local = '', remote = ''] = line.trim().split(/\s+/)
+    if (!local.endsWith(wanted)) return []
+    const [address = '', remotePort = ''] = remote.split(':')
+    const [own = ''] = local.split(':')
+    const end = { address: addressOf(address), port: Number.parseInt(remotePort, 16) }
+    return [{ local: addressOf(own), remote: end }]
+  })
+}
+
+/** Somebody who calls the listener itself was not redirected, and our own end of the connection is no client. */
+function isUs({ address, port }: Destination, acceptedOn: number): boolean {
+  return port === acceptedOn && (address.startsWith('127.') || address === '::1')
+}
+
+function addressOf(hex: string): string {
+  const words = hex.match(/.{8}/g) ?? []
+  return textOf(
+    words.flatMap((word) => (word.match(/../g) ?? []).map((b) => Number.parseInt(b, 16)).reverse()),
+  )
+}
+
+/** One spelling per address: an IPv4 address on an IPv6 socket is an IPv4 address. */
+function plain(address: string): string {
+  const bytes = parseAddress(address)
+  return bytes === null ? address : textOf([...bytes])
+}
+
+function textOf(bytes: readonly number[]): string {
+  if (bytes.length === 4) return bytes.join('.')
+  const isMapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255
+  if (isMapped) return bytes.slice(12).join('.')
+  const groups = Array.from({ length: 8 }, (_, i) => ((bytes[i * 2] ?? 0) << 8) | (bytes[i * 2 + 1] ?? 0))
+  return compressed(groups)
+}
+
+/** RFC 5952: the first of the longest runs of two and more zero groups becomes `::`. */
+function compressed(groups: readonly number[]): string {
+  const hex = groups.map((group) => group.toString(16))
+  let best = { start: 0, length: 1 }
+  for (let start = 0; start < hex.length; start++) {
+    const end = hex.findIndex((group, index) => index >= start && group !== '0')
+    const length = (end === -1 ? hex.length : end) - start
+    if (length > best.length) best = { start, length }
+  }
+  if (best.length === 1) return hex.join(':')
+  return `${hex.slice(0, best.start).join(':')}::${hex.slice(best.start + best.length).join(':')}`
+}

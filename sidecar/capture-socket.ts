@@ -1,0 +1,45 @@
+import { chmod, rm } from 'node:fs/promises'
+import { isOpaque } from '../core/capture/host-names.ts'
+import type { Snapshot } from '../core/snapshot/snapshot.ts'
+import { createAddressPool } from './listener/address-pool.ts'
+import type { FrontDeps } from './listener/deps.ts'
+import { createDnsStream } from './listener/dns.ts'
+import type { Front } from './listener/front.ts'
+import { createHandedOver } from './listener/handed-over.ts'
+import { existsOutside, ownerOf } from './name-owner.ts'
+
+export type CaptureSocketDeps = {
+  readonly path: string
+  readonly front: Front
+  readonly listener: FrontDeps
+  readonly snapshot: () => Snapshot | null
+  readonly monotonicMs: () => number
+}
+
+/**
+ * Where `chaperone run --capture` hands over what a command sends from a network namespace of its own: the same
+ * listeners as in a pod, for many agents. Only this user may open it. Rejects when the path cannot be used.
+ */
+export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
+  const { path, front, listener, snapshot, monotonicMs } = deps
+  const pool = createAddressPool()
+  const serve = createHandedOver({
+    ...listener,
+    pool,
+    isOpaque(host, port) {
+      const rules = snapshot()
+      return rules !== null && isOpaque(rules, host, port)
+    },
+    dns: createDnsStream({
+      pool,
+      ownerOf: (name) => ownerOf(snapshot(), name),
+      exists: existsOutside,
+      families: () => ({ v4: true, v6: true }),
+      monotonicMs,
+      log: listener.log,
+    }),
+  })
+  await rm(path, { force: true })
+  await front.openPlace({ path }, serve)
+  await chmod(path, 0o600)
+}

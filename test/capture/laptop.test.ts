@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decode, encode } from 'dns-packet'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { assertCanCapture } from '../../controlplane/cli/capture/namespace.ts'
+import { HandOver } from '../../core/capture/hand-over.ts'
+import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { startVendors, type Vendors } from '../support/vendors.ts'
+import { noNamespaces } from './network.ts'
+
+const reason = noNamespaces()
+const title = reason === null ? '' : ` (skipped: ${reason})`
+const GITHUB = 'https://api.github.com/repos/acme/site/issues'
+
+describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
+  let vendors: Vendors
+  let laptop: Laptop
+  beforeAll(async () => {
+    vendors = await startVendors()
+    laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  })
+  afterAll(async () => {
+    await laptop.stop()
+    await vendors.recorder.close()
+  })
+
+  const run = (...command: string[]): Promise<CommandResult> =>
+    laptop.cli(['run', '--capture', '--', ...command])
+
+  test.each([
+    ['fetch of Node', [process.execPath, '-e', `fetch('${GITHUB}').then(r=>console.log(r.status))`]],
+    [
+      'https of Node',
+      [process.execPath, '-e', `require('https').get('${GITHUB}',r=>{r.resume();console.log(r.statusCode)})`],
+    ],
+    [
+      'curl told to use no proxy',
+      ['curl', '-sS', '--noproxy', '*', '-o', '/dev/null', '-w', '%{http_code}', GITHUB],
+    ],
+    [
+      'Python',
+      ['/usr/bin/python3', '-c', `import urllib.request;print(urllib.request.urlopen('${GITHUB}').status)`],
+    ],
+  ])('governs %s without a proxy variable', async (_name, command) => {
+    const before = vendors.recorder.seen.length
+    const ran = await run(...command)
+    expect(ran.stdout, ran.stderr).toMatch(/^20[01]\s*$/)
+    expect(vendors.recorder.seen).toHaveLength(before + 1)
+  })
+
+  test('sets no proxy variable, and keeps input, output and the exit code of the command', async () => {
+    const ran = await run('sh', '-c', 'env | grep -ic "_proxy="; echo err >&2; exit 7')
+    expect(ran).toEqual({ code: 7, stdout: '0\n', stderr: 'err\n' })
+  })
+
+  test('refuses a host that nobody owns, other protocols and UDP', async () => {
+    const denied = await run(
+      'curl',
+      '-sS',
+      '-m',
+      '8',
+      '--resolve',
+      'evil.test:443:203.0.113.9',
+      'https://evil.test/',
+    )
+    expect(denied.stdout).toContain('No connector owns evil.test:443')
+    expect((await run('curl', '-sS', '-m', '8', 'https://unknown.test/')).stderr).toContain('resolve host')
+    const shell =
+      'import socket;s=socket.create_connection(("203.0.113.9",22),5);s.send(b"SSH-2.0-x\\r\\n");s.settimeout(5);print(s.recv(10))'
+    expect((await run('/usr/bin/python3', '-c', shell)).stdout).toContain("b''")
+    const udp =
+      'import socket;s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.sendto(b"x",("203.0.113.9",443))'
+    expect((await run('/usr/bin/python3', '-c', udp)).code).not.toBe(0)
+  })
+
+  test('leaves the command no right over its namespace', async () => {
+    const ran = await run(
+      'sh',
+      '-c',
+      'nft delete table inet chaperone; ip link set chaperone0 down; nsenter -t 1 -n true; echo done',
+    )
+    expect(ran.stdout).toBe('done\n')
+    expect(ran.stderr.match(/not permitted|denied/gi)?.length).toBeGreaterThanOrEqual(3)
+    const still = await run(
+      'sh',
+      '-c',
+      'nft delete table inet chaperone 2>/dev/null; curl -sS -m 5 http://203.0.113.9:81/ 2>&1',
+    )
+    expect(still.stdout).toContain('No connector owns')
+  })
+})
+
+describe.skipIf(reason !== null)(`the namespace of somebody who is not root${title}`, () => {
+  test('is made without any right outside, and hands everything to the socket', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'chaperone-user-'))
+    chmodSync(dir, 0o755)
+    const folder = join(dir, 'data', 'gateway')
+    mkdirSync(folder, { recursive: true })
+    for (const path of [join(dir, 'data'), folder]) chmodSync(path, 0o777)
+    const handed: HandOver[] = []
+    const server = await stubGateway(join(folder, 'capture.sock'), handed)
+    const script = `
+      import { runCaptured, runInside } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
+      import { dataFolder } from '${new URL('../../controlplane/cli/data-folder.ts', import.meta.url).href}'
+      const command = ['sh', '-c', 'id -u; curl -sS -m 5 http://any.test:8080/x; nft delete table inet chaperone; true']
+      const inside = await runInside(command, process.env)
+      process.exitCode = inside ?? (await runCaptured({ agent: 'me', folder: dataFolder('${join(dir, 'data')}'), command, env: process.env }))`
+    const file = join(dir, 'run.mjs')
+    writeFileSync(file, script)
+    const ran = await asUser(1_000, [process.execPath, file])
+    server.close()
+    rmSync(dir, { recursive: true, force: true })
+    expect(ran.stdout, ran.stderr).toBe('1000\nhanded over')
+    expect(ran.stderr).toMatch(/not permitted/i)
+    expect(handed.filter(({ kind }) => kind === 'dns').length).toBeGreaterThan(0)
+    expect(handed.filter(({ kind }) => kind !== 'dns')).toEqual([
+      { agent: 'me', kind: 'other', destination: { address: '198.18.0.9', port: 8_080 } },
+    ])
+  })
+})
+
+describe('a machine that cannot capture', () => {
+  test('is told what to install', () => {
+    expect(() => assertCanCapture({ PATH: '/nowhere' }, 'darwin')).toThrow('only Linux')
+    expect(() => assertCanCapture({ PATH: '/nowhere' }, 'linux')).toThrow(/unshare.*Install .*util-linux/)
+  })
+})
+
+/** Answers every name with one address and every connection with one sentence. */
+async function stubGateway(path: string, handed: HandOver[]): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    let what: HandOver | null = null
+    let bytes = Buffer.alloc(0)
+    socket.on('data', (chunk) => {
+      bytes = Buffer.concat([bytes, chunk])
+      if (what === null) {
+        const end = bytes.indexOf(10)
+        if (end === -1) return
+        what = HandOver.parse(JSON.parse(bytes.toString('utf8', 0, end)))
+        handed.push(what)
+        bytes = bytes.subarray(end + 1)
+      }
+      if (bytes.length < 3) return
+      if (what.kind !== 'dns') socket.end('HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhanded over')
+      else socket.end(dnsAnswer(bytes.subarray(2)))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  chmodSync(path, 0o777)
+  return server
+}
+
+function dnsAnswer(query: Buffer): Buffer {
+  const { id = 0, questions = [] } = decode(query)
+  const isA = questions[0]?.type === 'A'
+  const name = questions[0]?.name ?? ''
+  const reply = encode({
+    ...{ type: 'response', id, flags: 0x180, questions },
+    answers: isA ? [{ type: 'A', name, ttl: 5, data: '198.18.0.9' }] : [],
+  })
+  const head = Buffer.alloc(2)
+  head.writeUInt16BE(reply.length)
+  return Buffer.concat([head, reply])
+}
+
+function asUser(uid: number, argv: readonly string[]): Promise<CommandResult> {
+  const args = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--', ...argv]
+  const child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/' })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += String(chunk)
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += String(chunk)
+  })
+  return new Promise((resolve) =>
+    child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr })),
+  )
+}
