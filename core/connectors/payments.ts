@@ -57,8 +57,14 @@ export const payments: Connector = {
   catalogue: PAYMENTS_ROWS,
   toRequest: (spec, config) =>
     executeByRows(PAYMENTS_ROWS, spec, {
-      ...executeAddress(config, 'api.stripe.com'),
-      prefix: '',
-      format: 'form',
+      ...executeAddress(config, 'api.stripe.com', 'v1'),
+      format: JSON_ONLY.has(spec.type) ? 'json' : 'form',
     }),
 }
+
+/** The second generation of the API reads JSON; deeds that both have go by the first. */
+const JSON_ONLY: ReadonlySet<string> = new Set(
+  [...Map.groupBy(PAYMENTS_ROWS, (row) => row.type)]
+    .filter(([, rows]) => rows.every((row) => row.template.startsWith('/v2/')))
+    .map(([type]) => type),
+)

@@ -1,3 +1,4 @@
+import { headerValue } from '../../core/request/headers.ts'
 import type { Exchange, Reply, RequestBody } from '../pipeline/exchange.ts'
 import type { PipelinePorts } from '../pipeline/ports.ts'
 import type { Order, OrderRequest } from './execute.ts'
@@ -49,7 +50,9 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
 
 function headersOf(request: OrderRequest['request'], bytes: Buffer | null): string[] {
   const length = bytes === null ? [] : ['Content-Length', String(bytes.length)]
-  return ['Host', request.host, 'User-Agent', 'chaperone', 'Accept', '*/*', ...length, ...request.headers]
+  // Some servers read the first of two.
+  const accept = headerValue(request.headers, 'accept') === undefined ? ['Accept', '*/*'] : []
+  return ['Host', request.host, 'User-Agent', 'chaperone', ...accept, ...length, ...request.headers]
 }
 
 function bodyOf(bytes: Buffer | null): RequestBody {

@@ -105,3 +105,23 @@ test('a GraphQL field that is a REST deed has the name of one that stands in the
     for (const deed of deeds) expect(catalogue.knownAction(`codehost.${deed.action}`), field).not.toBeNull()
   }
 })
+
+test('the second generation of the payment provider is sent JSON, the first a form', () => {
+  const bound = bindConnector(entryOf('payments'))
+  const typeOf = (type: string, parameters: Record<string, unknown>) => {
+    const request = bound.connector.toRequest?.(
+      { type, resource: { provider: 'payments' }, parameters },
+      bound.config,
+    )
+    if (request === undefined || isRefusal(request)) throw new Error(`no request for ${type}`)
+    return [request.target, request.headers[1]]
+  }
+  expect(typeOf('payments.payout_intent.create', { amount: 1 })).toEqual([
+    '/v2/money_management/payout_intents',
+    'application/json',
+  ])
+  expect(typeOf('payments.account.create', { email: 'a' })).toEqual([
+    '/v1/accounts',
+    'application/x-www-form-urlencoded',
+  ])
+})
