@@ -1,0 +1,84 @@
+/** One reference that a push creates, moves or deletes. Object ids are hex, 40 or 64 digits; all zeros stand for nothing. */
+export type PushCommand = { readonly ref: string; readonly before: string; readonly after: string }
+
+/** `more`: the bytes end before the commands do. `packAt` is where the objects begin, behind the push options. */
+export type PushHead =
+  | { readonly kind: 'commands'; readonly commands: readonly PushCommand[]; readonly packAt: number }
+  | { readonly kind: 'more' }
+  | { readonly kind: 'malformed'; readonly detail: string }
+
+const MAX_COMMANDS = 512
+const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
+
+/**
+ * Reads the commands at the head of a push (`git-receive-pack`): lines with their length in four hex digits, the first
+ * with the client's capabilities behind a NUL, then a flush. Shallow lines come before, push options behind. A signed
+ * push wraps its commands in a certificate and is malformed here: what it does is not read.
+ */
+export function readPushHead(bytes: Uint8Array): PushHead {
+  const section = readSection(bytes, 0)
+  if (section.kind !== 'lines') return section
+  // The first command carries what the client can do; shallow lines may come before it.
+  const hasOptions = section.texts.some((text) =>
+    text.split('\0')[1]?.trim().split(' ').includes('push-options'),
+  )
+  const commands = section.texts
+    .map((text) => text.replace(/\n$/, '').split('\0')[0] ?? '')
+    .filter((line) => !line.startsWith('shallow '))
+    .map(readCommand)
+  if (!commands.every((command) => command !== null)) return malformed('a line of the push is no command')
+  if (commands.length === 0 || commands.length > MAX_COMMANDS) {
+    return malformed(`a push has 1 to ${MAX_COMMANDS} commands`)
+  }
+  const options = hasOptions ? readSection(bytes, section.next) : section
+  return options.kind === 'lines' ? { kind: 'commands', commands, packAt: options.next } : options
+}
+
+function readCommand(line: string): PushCommand | null {
+  const [all, before = '', after = '', ref = ''] = COMMAND.exec(line) ?? []
+  return all === undefined ? null : { ref, before, after }
+}
+
+export function isNothing(id: string): boolean {
+  return /^0+$/.test(id)
+}
+
+type Section =
+  | { readonly kind: 'lines'; readonly texts: readonly string[]; readonly next: number }
+  | Extract<PushHead, { kind: 'more' | 'malformed' }>
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Lines up to and with the next flush. */
+function readSection(bytes: Uint8Array, from: number): Section {
+  const texts: string[] = []
+  let at = from
+  for (let length = readLength(bytes, at); length !== 0; length = readLength(bytes, at)) {
+    if (length === null || at + length > bytes.length) return { kind: 'more' }
+    const text = length < 5 ? null : decode(bytes.subarray(at + 4, at + length))
+    if (text === null || texts.length > MAX_COMMANDS * 2)
+      return malformed('a line of the push cannot be read')
+    texts.push(text)
+    at += length
+  }
+  return { kind: 'lines', texts, next: at + 4 }
+}
+
+/** Null while there are fewer than four bytes; -1 for what is no hex number. */
+function readLength(bytes: Uint8Array, at: number): number | null {
+  if (bytes.length < at + 4) return null
+  const digits = String.fromCharCode(...bytes.subarray(at, at + 4))
+  return /^[0-9a-fA-F]{4}$/.test(digits) ? Number.parseInt(digits, 16) : -1
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+function malformed(detail: string): Extract<PushHead, { kind: 'malformed' }> {
+  return { kind: 'malformed', detail }
+}
