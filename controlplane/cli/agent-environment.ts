@@ -6,31 +6,44 @@ import {
   proxyVariables,
   trustVariables,
 } from '../../core/capture/client-variables.ts'
+import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 
 export type AgentEnvironmentInput = {
-  /** `http://127.0.0.1:PORT`, the agent's own port. */
-  readonly proxyUrl: string
+  /** `http://127.0.0.1:PORT`, the agent's own port; null where connections are redirected and nobody needs a proxy. */
+  readonly proxyUrl: string | null
   readonly caFile: string
   /** Public roots and ours: for everything that replaces its roots by the file. */
   readonly caBundleFile: string
   /** A wgetrc that names the bundle; wget knows no variable for it. */
   readonly wgetrcFile: string
+  /** The same roots for Java. */
+  readonly javaStoreFile?: string
   /** What the command would have got without us. */
   readonly env: NodeJS.ProcessEnv
 }
 
 /** The whole environment of a governed command. */
 export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEnv {
-  const { proxyUrl, caFile, caBundleFile, wgetrcFile, env } = input
+  const { proxyUrl, caFile, caBundleFile, wgetrcFile, javaStoreFile, env } = input
   const placeholders = Object.entries(PLACEHOLDER_KEYS).filter(([name]) => !env[name])
-  const java = [env[JAVA_OPTIONS_VARIABLE], javaOptions({ proxyUrl })]
+  const trustStore = javaStoreFile && { file: javaStoreFile, password: TRUST_FILES.javaPassword }
+  const java = [
+    env[JAVA_OPTIONS_VARIABLE],
+    javaOptions({ trustStore: trustStore || undefined, proxyUrl: proxyUrl ?? undefined }),
+  ]
   return {
-    ...env,
+    ...(proxyUrl === null ? withoutProxies(env) : env),
     ...Object.fromEntries(placeholders),
-    ...proxyVariables(proxyUrl),
+    ...(proxyUrl === null ? {} : proxyVariables(proxyUrl)),
     ...trustVariables({ caFile, bundleFile: caBundleFile, wgetrcFile }),
     [JAVA_OPTIONS_VARIABLE]: java.filter(Boolean).join(' '),
   }
+}
+
+/** A proxy of the user's own is not reached from where connections are redirected. */
+function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const proxies = new Set(Object.keys(proxyVariables('http://127.0.0.1:1')))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))
 }
 
 /** The command's folders, for looking it up on PATH. */

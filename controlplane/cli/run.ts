@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { agentEnvironment } from './agent-environment.ts'
 import { usageError } from './arguments.ts'
@@ -55,10 +56,11 @@ async function start(invocation: Invocation): Promise<number> {
   const wgetrcFile = join(folder.gateway, 'wgetrc')
   writePrivate(wgetrcFile, `ca_certificate = ${facts.ca_bundle_file}\n`, 0o644)
   const agentEnv = agentEnvironment({
-    proxyUrl: agent.proxy_url,
+    proxyUrl: flag(invocation, 'capture') ? null : agent.proxy_url,
     caFile: facts.ca_file,
     caBundleFile: facts.ca_bundle_file,
     wgetrcFile,
+    javaStoreFile: join(dirname(facts.ca_bundle_file), TRUST_FILES.java),
     env,
   })
   if (flag(invocation, 'capture'))

@@ -24,6 +24,14 @@ export function javaTrustStore(certificates: readonly TrustedCertificate[]): Uin
   return der.sequence(VERSION_3, content(der.sequence(content(contents))))
 }
 
+/** The same from PEM texts, each certificate once. */
+export function javaTrustStoreOf(pems: readonly string[]): Uint8Array {
+  const bodies = [...new Set(pems.map((text) => text.replace(/-----[^-]+-----|\s/g, '')))]
+  return javaTrustStore(
+    bodies.map((body, index) => ({ alias: `authority-${index + 1}`, der: Buffer.from(body, 'base64') })),
+  )
+}
+
 function bag({ alias, der: certificate }: TrustedCertificate): Uint8Array {
   const value = der.sequence(der.oid(OIDS.x509Certificate), der.explicit(0, der.octetString(certificate)))
   const attributes = der.set(

@@ -1,10 +1,9 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { writeAtomically } from './files.ts'
-import { javaTrustStore } from './java-trust-store.ts'
+import { javaTrustStoreOf } from './java-trust-store.ts'
 
 export type TrustFolder = {
   readonly dir: string
@@ -25,7 +24,7 @@ export async function writeTrustFolder({ dir, caPem, extraFile }: TrustFolder): 
   await write(bundle, `${all.join('\n')}\n`)
   await write(join(dir, TRUST_FILES.own), [caPem, ...extra].map((text) => `${text.trim()}\n`).join(''))
   await write(join(dir, TRUST_FILES.wgetrc), `ca_certificate = ${bundle}\n`)
-  await write(join(dir, TRUST_FILES.java), javaTrustStore([...new Set(all)].map(trusted)))
+  await write(join(dir, TRUST_FILES.java), javaTrustStoreOf(all))
 }
 
 async function readExtra(file: string): Promise<readonly string[]> {
@@ -37,10 +36,6 @@ async function readExtra(file: string): Promise<readonly string[]> {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (found.length > 0) return found
   throw new Error(`EXTRA_CA_FILE: ${file} holds no certificate; check trust.extraSecretRef of the Gateway`)
-}
-
-function trusted(pem: string, index: number): { alias: string; der: Uint8Array } {
-  return { alias: `authority-${index + 1}`, der: new X509Certificate(pem).raw }
 }
 
 /** For everybody in the pod to read. */

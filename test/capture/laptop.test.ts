@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,10 @@ import { noNamespaces } from './network.ts'
 const reason = noNamespaces()
 const title = reason === null ? '' : ` (skipped: ${reason})`
 const GITHUB = 'https://api.github.com/repos/acme/site/issues'
+
+const JAVA = `import java.net.URI;import java.net.http.*;
+public class Client{public static void main(String[] a)throws Exception{
+System.out.println(HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create("${GITHUB}")).build(),HttpResponse.BodyHandlers.ofString()).statusCode());}}`
 
 describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
   let vendors: Vendors
@@ -49,6 +53,13 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
     const ran = await run(...command)
     expect(ran.stdout, ran.stderr).toMatch(/^20[01]\s*$/)
     expect(vendors.recorder.seen).toHaveLength(before + 1)
+  })
+
+  test.skipIf(!existsSync('/usr/bin/java'))('governs Java, with its own trust store', async () => {
+    const file = join(laptop.data, 'Client.java')
+    writeFileSync(file, JAVA)
+    const ran = await run('/usr/bin/java', file)
+    expect(ran.stdout, ran.stderr).toMatch(/^20[01]\s*$/)
   })
 
   test('sets no proxy variable, and keeps input, output and the exit code of the command', async () => {

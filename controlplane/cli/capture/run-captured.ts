@@ -1,7 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { proxyVariables } from '../../../core/capture/client-variables.ts'
 import { captureRules } from '../../../core/capture/rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { DataFolder } from '../data-folder.ts'
@@ -35,7 +34,7 @@ export async function runCaptured({ agent, folder, command, env }: CapturedRun):
   const { program, args } = namespaceCommand({ uid, gid, rulesFile, resolvFile, command: own })
   const inside = JSON.stringify({ agent, socket, path: env['PATH'] ?? '' } satisfies z.infer<typeof Inside>)
   return passThrough(program, args, {
-    ...withoutProxies(env),
+    ...env,
     PATH: toolPath(env),
     [INSIDE_VARIABLE]: inside,
   })
@@ -52,12 +51,6 @@ export async function runInside(command: readonly string[], env: NodeJS.ProcessE
   const code = await passThrough(program, args, { ...rest, PATH: path })
   forwarder.close()
   return code
-}
-
-/** Nothing is sent to a proxy: there is none that could be reached, and none is needed. */
-function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const proxies = new Set(Object.keys(proxyVariables('http://127.0.0.1:1')))
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))
 }
 
 function noSocket(path: string): ChaperoneError {

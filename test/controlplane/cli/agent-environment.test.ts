@@ -14,6 +14,21 @@ it('sets the proxy in both cases, because wget reads only one and others only th
     expect(env[name]).toBe('http://127.0.0.1:41001')
 })
 
+it('names no proxy where connections are redirected, not even one of the caller, but the trust of every client', () => {
+  const env = agentEnvironment({
+    ...{ ...input, proxyUrl: null, javaStoreFile: '/d/truststore.p12' },
+    env: { HTTPS_PROXY: 'http://corp:3128', no_proxy: '*', HOME: '/h' },
+  })
+  expect(Object.keys(env).filter((name) => /proxy/i.test(name))).toEqual([])
+  expect(env).toMatchObject({
+    HOME: '/h',
+    SSL_CERT_FILE: '/d/ca-bundle.crt',
+    NODE_EXTRA_CA_CERTS: '/d/ca.crt',
+  })
+  expect(env['JAVA_TOOL_OPTIONS']).toContain('trustStore=/d/truststore.p12')
+  expect(env['JAVA_TOOL_OPTIONS']).not.toContain('proxy')
+})
+
 it('exempts nothing but loopback, whatever the caller had exempted', () => {
   const env = agentEnvironment({ ...input, env: { NO_PROXY: '*', no_proxy: 'api.github.com' } })
   expect(env['NO_PROXY']).toBe('localhost,127.0.0.1,::1')
