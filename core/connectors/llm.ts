@@ -3,6 +3,8 @@ import { isRefusal, type RawHeaders } from '../request/canonical.ts'
 import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { LLM_A_AGENTS } from './llm/a-agents.ts'
+import { LLM_A_FEDERATION } from './llm/a-federation.ts'
 import { LLM_A_OBJECTS } from './llm/a-objects.ts'
 import { LLM_A_ORGANIZATION } from './llm/a-organization.ts'
 import { LLM_B_AGENTS } from './llm/b-agents.ts'
@@ -55,7 +57,7 @@ function modelOf({ id, model }: Parameters): { target?: string } {
 export const llmA = createModelConnector({
   name: 'llm_a',
   domain: 'api.openai.com',
-  rows: [...LLM_A_MODELS, ...LLM_A_OBJECTS, ...LLM_A_ORGANIZATION],
+  rows: [...LLM_A_MODELS, ...LLM_A_OBJECTS, ...LLM_A_ORGANIZATION, ...LLM_A_AGENTS, ...LLM_A_FEDERATION],
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   demanded: [],

@@ -36,6 +36,7 @@ export const LLM_A_OBJECTS = readRows(
   POST   /v1/evals/{eval_id}/runs                                                   eval_run.create                       compute medium
   GET    /v1/evals/{eval_id}/runs/{run_id}                                          eval_run.get                          read    low
   POST   /v1/evals/{eval_id}/runs/{run_id}                                          eval_run.cancel                       write   low
+  POST   /v1/evals/{eval_id}/runs/{run_id}/cancel                                   eval_run.cancel                       write   low    @same
   DELETE /v1/evals/{eval_id}/runs/{run_id}                                          eval_run.delete                       write   high
   GET    /v1/evals/{eval_id}/runs/{run_id}/output_items                             eval_run_item.list                    read    low
   GET    /v1/evals/{eval_id}/runs/{run_id}/output_items/{output_item_id}            eval_run_item.get                     read    low

@@ -101,6 +101,7 @@ export const LLM_A_ORGANIZATION = readRows(
   GET    /v1/organization/usage/audio_transcriptions                                org_usage.get_audio_transcriptions      read  low
   GET    /v1/organization/usage/code_interpreter_sessions                           org_usage.get_code_interpreter_sessions read  low
   GET    /v1/organization/usage/completions                                         org_usage.get_completions               read  low
+  GET    /v1/organization/usage/decisions                                           org_usage.get_decisions                 read  low
   GET    /v1/organization/usage/embeddings                                          org_usage.get_embeddings                read  low
   GET    /v1/organization/usage/file_search_calls                                   org_usage.get_file_search_calls         read  low
   GET    /v1/organization/usage/images                                              org_usage.get_images                    read  low

@@ -37,6 +37,7 @@ export const LLM_B_AGENTS = readRows(
   GET    /v1/environments/{environment_id}/work/{work_id}                           environment_work.get               read    low
   POST   /v1/environments/{environment_id}/work/{work_id}                           environment_work.update            write   medium
   POST   /v1/environments/{environment_id}/work/{work_id}/ack                       environment_work.ack               write   low
+  POST   /v1/environments/{environment_id}/work/{work_id}/heartbeat                 environment_work.heartbeat         write   low
   POST   /v1/environments/{environment_id}/work/{work_id}/stop                      environment_work.stop              write   medium
   GET    /v1/memory_stores                                                          memory_store.list                  read    low
   POST   /v1/memory_stores                                                          memory_store.create                write   low    name

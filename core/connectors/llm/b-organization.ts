@@ -44,7 +44,14 @@ export const LLM_B_ORGANIZATION = readRows(
   GET    /v1/organizations/claude_tag/slack_workspaces/{id}                         tag_workspace.get                      read  low
   POST   /v1/organizations/claude_tag/slack_workspaces/{id}                         tag_workspace.update                   write high
   GET    /v1/organizations/cost_report                                              analytics.get_cost_report              read  low
+  GET    /v1/organizations/compliance_settings                                             compliance_setting.get                 read  low
+  POST   /v1/organizations/compliance_settings                                             compliance_setting.update              write high
   GET    /v1/organizations/external_keys                                            external_key.list                      read  low
+  POST   /v1/organizations/external_keys                                                   external_key.create                    write high
+  GET    /v1/organizations/external_keys/{external_key_id}                                 external_key.get                       read  low
+  POST   /v1/organizations/external_keys/{external_key_id}                                 external_key.update                    write high
+  DELETE /v1/organizations/external_keys/{external_key_id}                                 external_key.delete                    write high
+  POST   /v1/organizations/external_keys/{external_key_id}/validate                        external_key.validate                  write low
   GET    /v1/organizations/federation_issuers                                       federation_issuer.list                 read  low
   POST   /v1/organizations/federation_issuers                                       federation_issuer.create               write high
   GET    /v1/organizations/federation_issuers/{federation_issuer_id}                federation_issuer.get                  read  low
@@ -83,8 +90,15 @@ export const LLM_B_ORGANIZATION = readRows(
   GET    /v1/organizations/plugins/{plugin_id}/versions/{version}/content           plugin_version.download                read  low
   GET    /v1/organizations/rate_limits                                              rate_limit.list                        read  low
   GET    /v1/organizations/rbac_groups                                              rbac_group.list                        read  low
+  POST   /v1/organizations/rbac_groups                                                     rbac_group.create                      write high   name
+  GET    /v1/organizations/rbac_groups/{rbac_group_id}                                     rbac_group.get                         read  low
+  POST   /v1/organizations/rbac_groups/{rbac_group_id}                                     rbac_group.update                      write high   name
+  DELETE /v1/organizations/rbac_groups/{rbac_group_id}                                     rbac_group.delete                      write high
   GET    /v1/organizations/rbac_groups/{rbac_group_id}/members                      rbac_group_member.list                 read  low
+  POST   /v1/organizations/rbac_groups/{rbac_group_id}/members                             rbac_group_member.add                  write high   user_id
+  DELETE /v1/organizations/rbac_groups/{rbac_group_id}/members/{user_id}                   rbac_group_member.remove               write high
   GET    /v1/organizations/rbac_roles                                               rbac_role.list                         read  low
+  GET    /v1/organizations/rbac_roles/{rbac_role_id}                                       rbac_role.get                          read  low
   GET    /v1/organizations/rbac_roles/{rbac_role_id}/permissions                    rbac_role_permission.list              read  low
   GET    /v1/organizations/service_accounts                                         service_account.list                   read  low
   POST   /v1/organizations/service_accounts                                         service_account.create                 write high   name
@@ -95,9 +109,14 @@ export const LLM_B_ORGANIZATION = readRows(
   POST   /v1/organizations/service_accounts/{service_account_id}/workspaces         service_account.add_workspace          write high   workspace_id
   DELETE /v1/organizations/service_accounts/{service_account_id}/workspaces/{workspace_id} service_account.remove_workspace       write high
   GET    /v1/organizations/spend_limit_increase_requests                            spend_limit_request.list               read  low
+  GET    /v1/organizations/spend_limit_increase_requests/{request_id}                      spend_limit_request.get                read  low
+  POST   /v1/organizations/spend_limit_increase_requests/{request_id}/approve              spend_limit_request.approve            write high   +financial_impact
+  POST   /v1/organizations/spend_limit_increase_requests/{request_id}/deny                 spend_limit_request.deny               write medium
   GET    /v1/organizations/spend_limits                                             spend_limit.list                       read  low
   POST   /v1/organizations/spend_limits                                             spend_limit.set                        write high   amount +financial_impact
   GET    /v1/organizations/spend_limits/effective                                   spend_limit.get_effective              read  low
+  GET    /v1/organizations/spend_limits/{spend_limit_id}                                   spend_limit.get                        read  low
+  DELETE /v1/organizations/spend_limits/{spend_limit_id}                                   spend_limit.delete                     write high   +financial_impact
   GET    /v1/organizations/telemetry_destinations                                   telemetry_destination.list             read  low
   POST   /v1/organizations/telemetry_destinations                                   telemetry_destination.create           write high
   GET    /v1/organizations/telemetry_destinations/{destination_id}                  telemetry_destination.get              read  low
@@ -131,6 +150,7 @@ export const LLM_B_ORGANIZATION = readRows(
   POST   /v1/organizations/workspaces/{id}/members/{user_id}                        workspace_member.update                write high   workspace_role
   DELETE /v1/organizations/workspaces/{id}/members/{user_id}                        workspace_member.remove                write high
   GET    /v1/organizations/workspaces/{workspace_id}/rate_limits                    workspace.list_rate_limits             read  low
+  POST   /v1/organizations/workspaces/{workspace_id}/rate_limits/{rate_limit_id}           workspace.update_rate_limit            write high
   GET    /v1/organizations/workspaces/{workspace_id}/service_accounts               workspace_service_account.list         read  low
   POST   /v1/organizations/workspaces/{workspace_id}/service_accounts               workspace_service_account.add          write high
   GET    /v1/organizations/workspaces/{workspace_id}/service_accounts/{service_account_id} workspace_service_account.get          read  low
