@@ -35,7 +35,11 @@ export type ClusterTiming = {
 }
 
 /** What else runs on every replica of the operator, leader or not, and on the same connection: the webhooks. */
-export type Companion = AsyncDisposable & { readonly checks: readonly ReadinessCheck[] }
+export type Companion = AsyncDisposable & {
+  readonly checks: readonly ReadinessCheck[]
+  /** Pods that should be governed and are not, by `namespace/name` of the Gateway: its status says so. */
+  readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
+}
 export type CompanionDeps = {
   readonly client: KubeClient
   readonly config: ClusterConfig
@@ -70,9 +74,10 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     ...{ namespace: config.namespace, emergencyName: config.emergencyName },
     ...(timing.killPollMs === undefined ? {} : { pollMs: timing.killPollMs }),
   })
+  const started: Companion[] = []
   const leader = createLeader({
     ...{ client, desired, replicas, metrics, log, instance, namespace: config.namespace },
-    ...{ caches: copies.caches, pods: copies.pods },
+    ...{ caches: copies.caches, pods: copies.pods, bypassing: () => bypassingOf(started) },
     ...(timing.leader === undefined ? {} : { timing: timing.leader }),
   })
   copies.listen({
@@ -87,9 +92,8 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     lead: leader.lead,
     ...(timing.lease === undefined ? {} : { timing: timing.lease }),
   })
-  const started = await Promise.all(
-    companions.map((start) => start({ client, config, log, instance, caches: copies.caches })),
-  )
+  for (const start of companions)
+    started.push(await start({ client, config, log, instance, caches: copies.caches }))
   metrics.observe({
     staleness: copies.stalenessS,
     queueDepth: leader.depth,
@@ -116,6 +120,10 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
       client[Symbol.dispose]()
     },
   }
+}
+
+function bypassingOf(companions: readonly Companion[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(companions.flatMap(({ bypassing }) => (bypassing === undefined ? [] : [...bypassing()])))
 }
 
 function kubeConfigOf({ kubeconfig }: ClusterConfig): KubeConfig {

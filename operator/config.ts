@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../core/errors.ts'
+import { type InjectionConfig, readInjectionConfig } from './inject/config.ts'
 
 type Common = {
   /** `CONTROL_PLANE_URL`, without a trailing slash. */
@@ -52,6 +53,14 @@ export function readConfig(env: Env): OperatorConfig {
     controlPlaneCaFile: optional(env, 'CONTROL_PLANE_CA_FILE'),
     logLevel: optional(env, 'LOG_LEVEL') ?? 'info',
   }
+}
+
+/**
+ * What the injector needs (see there), in a cluster; null on one machine, and where `INJECTION=off` says that pods get
+ * their sidecars otherwise. Throws `validation` naming the variable.
+ */
+export function readInjection({ mode }: OperatorConfig, env: Env): InjectionConfig | null {
+  return mode === 'folder' || optional(env, 'INJECTION') === 'off' ? null : readInjectionConfig(env)
 }
 
 function clusterConfig(env: Env): Omit<ClusterConfig, keyof Common> {

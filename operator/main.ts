@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { readConfig } from './config.ts'
+import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
 /** Ends before whoever stops it loses patience. */
@@ -11,7 +11,8 @@ async function main(): Promise<void> {
   const name = config.mode === 'folder' ? 'manifests' : 'operator'
   // Standard error, at once: what is wrong with a manifest must be readable even when the process is killed.
   const log = pino({ name, level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
-  const operator = await createOperator({ config, log })
+  const injection = readInjection(config, process.env)
+  const operator = await createOperator({ config, injection, log })
   const stop = () => {
     setTimeout(() => process.exit(0), STOP_MS).unref()
     operator[Symbol.asyncDispose]().then(

@@ -2,15 +2,23 @@ import type { Logger } from 'pino'
 import { createClusterOperator } from './cluster-operator.ts'
 import type { OperatorConfig } from './config.ts'
 import { createFolderOperator } from './folder-operator.ts'
+import { injectionCompanion } from './inject/companion.ts'
+import type { InjectionConfig } from './inject/config.ts'
 
 export type Operator = AsyncDisposable & {
   /** Resolves when it does its work, with what is worth saying about it. */
   readonly ready: Promise<Readonly<Record<string, unknown>>>
 }
 
+export type OperatorDeps = {
+  readonly config: OperatorConfig
+  /** Null = no pods are injected. */
+  readonly injection: InjectionConfig | null
+  readonly log: Logger
+}
+
 /** Brings manifests into the control plane: from a folder, or from a cluster. */
-export async function createOperator(deps: { config: OperatorConfig; log: Logger }): Promise<Operator> {
-  const { config, log } = deps
+export async function createOperator({ config, injection, log }: OperatorDeps): Promise<Operator> {
   if (config.mode === 'folder') {
     const operator = createFolderOperator({ config, log })
     return {
@@ -20,7 +28,8 @@ export async function createOperator(deps: { config: OperatorConfig; log: Logger
       },
     }
   }
-  const operator = await createClusterOperator({ config, log })
+  const companions = injection === null ? [] : [injectionCompanion(injection)]
+  const operator = await createClusterOperator({ config, log, companions })
   return {
     ready: operator.synced.then(() => ({ health_port: operator.healthPort })),
     [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),

@@ -56,7 +56,6 @@ export const CONDITIONS = {
   BypassPossible: {
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
-    NeedsPrivileges: 'images of governed pods need privileges that the injector takes away',
   },
   /** A probe, or a pod without its sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {

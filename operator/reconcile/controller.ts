@@ -18,6 +18,8 @@ import type { StatusWriter } from './status-writer.ts'
 export type ControllerDeps = {
   readonly caches: Caches
   readonly pods: Pick<Reflector<GovernedPod>, 'list'>
+  /** Pods that should be governed and are not, by `namespace/name` of the Gateway. */
+  readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly handOver: HandOver
   readonly secrets: Pick<Secrets, 'read'>
   readonly acknowledgements: Pick<Acknowledgements, 'state' | 'staleMs'>
@@ -88,7 +90,7 @@ async function credentialOf(
 }
 
 function factsOf(
-  { acknowledgements, pods }: ControllerDeps,
+  { acknowledgements, pods, bypassing }: ControllerDeps,
   object: OurObject,
   told: Pick<StatusFacts, 'reply' | 'failure' | 'credential'>,
 ): StatusFacts {
@@ -97,6 +99,7 @@ function factsOf(
     state: acknowledgements.state(),
     staleMs: acknowledgements.staleMs(),
     pods: countPods(pods.list()).get(keyOf(object)) ?? null,
+    bypassing: bypassing().get(keyOf(object)) ?? [],
     now: `${new Date().toISOString().slice(0, 19)}Z`,
   }
 }

@@ -53,20 +53,33 @@ function killReasonOf(source: string, name: string): ConditionReason<'KillSwitch
   return source === 'configmap' ? 'Emergency' : 'Elsewhere'
 }
 
+const NAMED = 5
+
 function bypassVerdicts(
   { spec }: OurObject<'Gateway'>,
-  { pods }: StatusFacts,
+  { pods, bypassing }: StatusFacts,
   processes: readonly GatewayProcess[],
 ): readonly Verdict[] {
   const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected'))
-  const detected = `the capture of ${broken.length} of ${processes.length} sidecars does not hold: ${broken
-    .slice(0, 5)
-    .map((process) => process.process_id)
-    .join(', ')}`
   return [
     ...possible(spec.interception === 'proxyEnv', pods?.cooperative ?? 0),
-    ...(broken.length === 0 ? [] : [verdict('BypassDetected', 'True', ['CaptureBroken', detected])]),
+    ...detected(
+      broken.map((process) => process.process_id),
+      bypassing,
+    ),
   ]
+}
+
+/** A condition has one reason: the pod that has no sidecar at all is the graver one. */
+function detected(broken: readonly string[], bypassing: readonly string[]): readonly Verdict[] {
+  const some = (names: readonly string[]) => [...names].sort().slice(0, NAMED).join(', ')
+  if (bypassing.length > 0) {
+    const text = `${bypassing.length} pods that should be governed run without their sidecar: ${some(bypassing)}; restart them`
+    return [verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])]
+  }
+  if (broken.length === 0) return []
+  const text = `the capture of ${broken.length} sidecars does not hold: ${some(broken)}`
+  return [verdict('BypassDetected', 'True', ['CaptureBroken', text])]
 }
 
 function possible(isProxyEnv: boolean, cooperative: number): readonly Verdict[] {

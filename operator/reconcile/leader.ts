@@ -25,6 +25,7 @@ export type LeaderDeps = {
   readonly replicas: Replicas
   readonly caches: Caches
   readonly pods: Reflector<GovernedPod>
+  readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly metrics: OperatorMetrics
   readonly log: Logger
   readonly instance: string
@@ -112,7 +113,18 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
   })
   const statuses = createStatusWriter({ client, onWrite: metrics.statusWritten })
   const controller = createController({
-    ...{ caches, pods, handOver, secrets, acknowledgements, statuses, finalizer, events, enqueue },
+    ...{
+      caches,
+      pods,
+      bypassing: deps.bypassing,
+      handOver,
+      secrets,
+      acknowledgements,
+      statuses,
+      finalizer,
+      events,
+      enqueue,
+    },
   })
   return {
     acknowledgements,

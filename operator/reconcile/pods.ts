@@ -1,5 +1,6 @@
+import * as z from 'zod'
 import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
 type ContainerStatus = { readonly name: string; readonly ready: boolean }
 type FullPod = KubeObject & {
@@ -24,13 +25,32 @@ export function governedPod(pod: KubeObject): GovernedPod {
   const { metadata, status = {} } = pod as FullPod
   const { name, uid, resourceVersion, namespace = '' } = metadata
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
-  const named = metadata.annotations?.[ANNOTATIONS.gateway]
   return {
     metadata: { name, namespace, uid, resourceVersion },
-    gateway: named === undefined ? null : named.includes('/') ? named : `${namespace}/${named}`,
+    gateway: gatewayOf(metadata),
     isReady: statuses.some((each) => each.name === CONTAINERS.proxy && each.ready),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
+  }
+}
+
+const Injected = z.object({ gateway: z.string() })
+
+/** The injector wrote which Gateway it is; whoever made the pod may have named it shortly, or not at all. */
+function gatewayOf({ annotations = {}, namespace = '' }: ObjectMeta): string | null {
+  const written = Injected.safeParse(json(annotations[ANNOTATIONS.injected]))
+  if (written.success) return written.data.gateway
+  const named = annotations[ANNOTATIONS.gateway]
+  if (named === undefined) return null
+  return named.includes('/') ? named : `${namespace}/${named}`
+}
+
+function json(text = 'null'): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not what the injector writes: then it says nothing.
+    return null
   }
 }
 

@@ -16,6 +16,8 @@ export type StatusFacts = {
   readonly staleMs: number
   /** Of a Gateway. */
   readonly pods: PodCount | null
+  /** Of a Gateway: pods that should be governed by it and run without a sidecar, `namespace/name`. */
+  readonly bypassing: readonly string[]
   /** RFC 3339. */
   readonly now: string
 }

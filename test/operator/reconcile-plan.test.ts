@@ -30,7 +30,15 @@ const state = (processes: GatewayProcess[], kills: OperatorState['kills'] = []) 
 const reply = (changes: object = {}) =>
   DesiredReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
-  ...{ reply: reply(), failure: null, credential: null, state: state([]), staleMs: 0, pods: null },
+  ...{
+    reply: reply(),
+    failure: null,
+    credential: null,
+    state: state([]),
+    staleMs: 0,
+    pods: null,
+    bypassing: [],
+  },
   now: '2026-01-01T00:00:00Z',
   ...changes,
 })
@@ -122,6 +130,8 @@ describe('the status of an object', () => {
       ]),
     )
     expect(shown).toMatchObject({ killed: '1 of 2', pods: '3/2', layer: 'Cooperative' })
+    const bare = planStatus('Gateway', gateway(), facts({ bypassing: ['team/odd'] }))
+    expect(said(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
   })
 
   test("of a Gateway does not show a stop that is another Gateway's own affair", () => {

@@ -31,6 +31,8 @@ export type ClusterWorld = AsyncDisposable & {
   operator(options?: OperatorOptions): Promise<ClusterOperator>
   /** How often the API server was asked this, by its audit log: `list policies`, `get configmaps`. */
   asked(what: string): Promise<number>
+  /** Every call of one user, by the audit log: `verb group/resource[/subresource]`, with the answer's status. */
+  callsBy(user: string): Promise<ReadonlyArray<{ call: string; namespace: string; status: number }>>
   /** Writes of the operator that the API server has seen, as `verb resource/subresource namespace/name`. */
   writes(): Promise<string[]>
 }
@@ -78,13 +80,24 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
     asked: async (what) =>
       (await auditEvents(server)).filter(({ verb, objectRef }) => `${verb} ${objectRef?.resource}` === what)
         .length,
+    async callsBy(user) {
+      const events = (await auditEvents(server)).filter((event) => event.user.username === user)
+      return events.flatMap(({ verb, objectRef, responseStatus }) => {
+        if (objectRef === undefined) return []
+        const { apiGroup = '', resource, subresource, namespace = '' } = objectRef
+        const place = [resource, subresource].filter(Boolean).join('/')
+        return [{ call: `${verb} ${apiGroup}:${place}`, namespace, status: responseStatus?.code ?? 0 }]
+      })
+    },
     async writes() {
-      return (await auditEvents(server))
-        .filter((event) => event.requestURI.includes('fieldManager=chaperone-operator'))
-        .map(
-          ({ verb, objectRef: { resource, subresource, namespace, name } }) =>
-            `${verb} ${[resource, subresource].filter(Boolean).join('/')} ${namespace}/${name}`,
-        )
+      const events = (await auditEvents(server)).filter((event) =>
+        event.requestURI.includes('fieldManager=chaperone-operator'),
+      )
+      return events.flatMap(({ verb, objectRef }) => {
+        if (objectRef === undefined) return []
+        const { resource, subresource, namespace, name } = objectRef
+        return [`${verb} ${[resource, subresource].filter(Boolean).join('/')} ${namespace}/${name}`]
+      })
     },
     async [Symbol.asyncDispose]() {
       for (const operator of operators) await operator[Symbol.asyncDispose]()
@@ -104,7 +117,15 @@ async function auditEvents({ auditLogPath }: KubeApiServer): Promise<AuditEvent[
 type AuditEvent = {
   readonly verb: string
   readonly requestURI: string
-  readonly objectRef: { resource: string; subresource?: string; namespace?: string; name?: string }
+  readonly user: { readonly username: string }
+  readonly responseStatus?: { readonly code: number }
+  readonly objectRef?: {
+    apiGroup?: string
+    resource: string
+    subresource?: string
+    namespace?: string
+    name?: string
+  }
 }
 
 type Status = {
