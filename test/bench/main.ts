@@ -45,6 +45,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B12: async (context) => [...(await audit(context)), ...(await sidecar(context))],
 }
 
+/** Those that measure nothing beside the other proxies. */
+const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12']
+
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 
 Measures the gateway beside other proxies on this machine and prints one table. Ratios of one run count, not absolute
@@ -70,9 +73,11 @@ const upstream = await startUpstream(files)
 try {
   const bed: Bed = { upstream, upstreamPort: upstream.port, folder, ...files }
   const named = values.subjects?.split(',') ?? Object.keys(SUBJECTS)
-  const subjects = values.quick === true ? named : await thoseWithTheSameJob(named, bed)
+  const wanted = positionals.length > 0 ? positionals : Object.keys(BENCHES)
+  const isUnproven = values.quick === true || wanted.every((name) => ALONE.includes(name))
+  const subjects = isUnproven ? named : await thoseWithTheSameJob(named, bed)
   const rows: Row[] = []
-  for (const name of positionals.length > 0 ? positionals : Object.keys(BENCHES)) {
+  for (const name of wanted) {
     const bench = BENCHES[name]
     if (bench === undefined) throw new Error(`no bench ${name}; there are ${Object.keys(BENCHES).join(', ')}`)
     console.error(`bench: ${name} ...`)
