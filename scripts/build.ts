@@ -12,8 +12,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildDashboard } from './build-dashboard.ts'
+import { assembleImage } from './image/assemble-image.ts'
 
-/** Bundles the three processes, the command line and the dashboard into `dist/`: what images and the released CLI ship. */
+/** Bundles the three processes, the command line and the dashboard into `dist/`: what the image (`dist/image`) and the released CLI ship. */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
@@ -25,6 +26,7 @@ const ENTRIES = {
   controlplane: 'controlplane/main.ts',
   sidecar: 'sidecar/main.ts',
   operator: 'operator/main.ts',
+  'operator-tasks': 'operator/tasks/main.ts',
   'demo-agent': 'controlplane/cli/demo/agent.ts',
 }
 /** Files that the programs read, where they look for them. */
@@ -57,6 +59,7 @@ await build({
 for (const [from, to] of ASSETS) cpSync(join(root, from), join(out, to), { recursive: true })
 await buildDashboard(join(out, 'dashboard'))
 writeFileSync(join(out, 'package.json'), packageText())
+assembleImage(out)
 report()
 
 /** One package: the bundles as they are, and PostgreSQL for those who run everything on one machine. */

@@ -18,10 +18,11 @@ const isCheck = process.argv.includes('--check')
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? undefined : process.argv[outArgument + 1]
 
-const crds: ReadonlyArray<readonly [string, string]> = KINDS.map((kind) => [
-  join(out ?? join(root, 'crds'), `chaperone.dev_${kind.plural}.yaml`),
-  crdText(kind),
-])
+/** Once for people, once where the chart finds them. */
+const folders = out === undefined ? [join(root, 'crds'), join(root, 'helm/files/crds')] : [out]
+const crds = folders.flatMap((folder) =>
+  KINDS.map((kind) => [join(folder, `chaperone.dev_${kind.plural}.yaml`), crdText(kind)] as const),
+)
 const wanted = new Map(out === undefined ? [...crds, ...documents(), readme()] : crds)
 const stale = [...new Set([...wanted.keys()].map(dirname))]
   .filter((folder) => folder !== dirname(readme()[0]))

@@ -1,0 +1,109 @@
+{{- define "chaperone.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "chaperone.postgresImage" -}}
+{{- .Values.postgres.image | default (printf "%s-postgres:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion)) -}}
+{{- end -}}
+
+{{/* A Service's name is what sidecars call and what the certificate says. */}}
+{{- define "chaperone.controlPlaneHost" -}}
+chaperone-control-plane.{{ .Release.Namespace }}.svc
+{{- end -}}
+
+{{- define "chaperone.labels" -}}
+app.kubernetes.io/name: chaperone
+app.kubernetes.io/part-of: chaperone
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{/* Called with (list . "component"). */}}
+{{- define "chaperone.componentLabels" -}}
+{{ include "chaperone.labels" (first .) }}
+app.kubernetes.io/component: {{ last . }}
+{{- end -}}
+
+{{- define "chaperone.selector" -}}
+app.kubernetes.io/part-of: chaperone
+app.kubernetes.io/instance: {{ (first .).Release.Name }}
+app.kubernetes.io/component: {{ last . }}
+{{- end -}}
+
+{{/* Nothing of ours needs more than this: PodSecurity `restricted`. */}}
+{{- define "chaperone.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "chaperone.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- define "chaperone.container" -}}
+image: {{ include "chaperone.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext: {{- include "chaperone.containerSecurity" . | nindent 2 }}
+{{- end -}}
+
+{{- define "chaperone.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Two replicas on one node are one. Called with (list . "component"). */}}
+{{- define "chaperone.spread" -}}
+topologySpreadConstraints:
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ $key }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "chaperone.selector" $ | nindent 8 }}
+{{- end }}
+{{- end -}}
+
+{{/* Entries of an env list: the database's address, out of a Secret. */}}
+{{- define "chaperone.databaseUrl" -}}
+{{- if .Values.postgres.bundled }}
+{{- if .Values.database.urlSecret.name }}
+{{- fail "postgres.bundled and database.urlSecret.name exclude each other: take one database" }}
+{{- end }}
+valueFrom: { secretKeyRef: { name: chaperone-postgres, key: url } }
+{{- else }}
+{{- if not .Values.database.urlSecret.name }}
+{{- fail "no database: set database.urlSecret.name to a Secret with the address of your PostgreSQL, or postgres.bundled=true to try Chaperone out" }}
+{{- end }}
+valueFrom: { secretKeyRef: { name: {{ .Values.database.urlSecret.name }}, key: {{ .Values.database.urlSecret.key }} } }
+{{- end }}
+{{- end -}}
+
+{{- define "chaperone.tcpPorts" }}
+{{- range . }}
+- { protocol: TCP, port: {{ . }} }
+{{- end }}
+{{- end }}
+{{- define "chaperone.scrapers" }}
+{{- range .Values.networkPolicy.metricsNamespaces }}
+- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ . }} } }
+{{- end }}
+{{- end }}
+
+{{- define "chaperone.hook" -}}
+helm.sh/hook: {{ first . }}
+helm.sh/hook-weight: {{ last . | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { hasCode } from '../kube/kube-failure.ts'
+import { pathOf, RESOURCES } from '../kube/objects.ts'
+import type { TaskContext } from './task.ts'
+
+/** With the address in it, so that the control plane reads it as it reads the address of any other database. */
+export const POSTGRES_SECRET = 'chaperone-postgres'
+
+/** Makes the Secret of the bundled database, once: `password`, and `url` for the control plane. */
+export async function ensurePassword({ client, namespace, say }: TaskContext): Promise<void> {
+  const path = pathOf(RESOURCES.Secret, namespace)
+  try {
+    await client.call({ method: 'GET', path: `${path}/${POSTGRES_SECRET}` })
+    return say(`kept Secret ${namespace}/${POSTGRES_SECRET}`)
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error
+  }
+  const password = randomBytes(24).toString('hex')
+  await client.call({
+    method: 'POST',
+    path,
+    body: {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: POSTGRES_SECRET, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+      type: 'Opaque',
+      stringData: {
+        password,
+        url: `postgres://chaperone:${password}@${POSTGRES_SECRET}.${namespace}.svc:5432/chaperone`,
+      },
+    },
+  })
+  say(`made Secret ${namespace}/${POSTGRES_SECRET}`)
+}

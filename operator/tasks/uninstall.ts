@@ -1,0 +1,82 @@
+import { guardObjects } from '../guard/policies.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { hasCode } from '../kube/kube-failure.ts'
+import { listPages } from '../kube/list-pages.ts'
+import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
+import { sleep } from '../kube/sleep.ts'
+import { FINALIZER } from '../reconcile/finalizer.ts'
+import { WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
+import type { TaskContext } from './task.ts'
+
+const OPERATOR = 'chaperone-operator'
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const LOOK_AGAIN_MS = 500
+const PLURALS = {
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
+} as const
+
+/**
+ * What must be gone before the operator is: the operator's own pods first, since they would write it again, then
+ * whatever of ours the API server asks when a pod is made, then the finalizers that nobody would ever take off.
+ * Custom resources stay.
+ */
+export async function leaveCluster({ client, namespace, signal, say }: TaskContext): Promise<void> {
+  await stopOperator(client, namespace, signal)
+  say('the operator has stopped')
+  await remove(client, `${ADMISSION}/mutatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`)
+  for (const { kind, name } of guardNames()) await remove(client, `${ADMISSION}/${PLURALS[kind]}/${name}`)
+  say('the webhook and the admission policies are gone')
+  say(`${await releaseGateways(client, signal)} Gateways can be deleted without the operator`)
+}
+
+/** The bindings first: a policy without one says nothing. Their names do not depend on what they demand. */
+export function guardNames(): ReadonlyArray<{ readonly kind: keyof typeof PLURALS; readonly name: string }> {
+  const objects = guardObjects({
+    ...{ ownNamespace: '', operatorUser: '', controlPlaneUrl: '', proxyCommand: [] },
+    ...{ proxyImages: [], ruleImages: [], cooperativeGateways: [], strictGateways: [] },
+  })
+  return objects.map(({ kind, metadata }) => ({ kind, name: metadata.name })).reverse()
+}
+
+async function stopOperator(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const deployment = `/apis/apps/v1/namespaces/${namespace}/deployments/${OPERATOR}`
+  const contentType = 'application/merge-patch+json'
+  try {
+    const body = { spec: { replicas: 0 } }
+    await client.call({ method: 'PATCH', path: `${deployment}/scale`, contentType, body })
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error
+  }
+  const selection = {
+    path: pathOf(RESOURCES.Pod, namespace),
+    labelSelector: `app.kubernetes.io/component=operator,app.kubernetes.io/part-of=chaperone`,
+  }
+  while ((await listPages(client, selection, signal)).items.length > 0) {
+    if (signal.aborted) throw new Error(`the pods of ${namespace}/${OPERATOR} do not end: delete them`)
+    await sleep(LOOK_AGAIN_MS, signal)
+  }
+}
+
+async function remove(client: KubeClient, path: string): Promise<void> {
+  try {
+    await client.call({ method: 'DELETE', path })
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error
+  }
+}
+
+async function releaseGateways(client: KubeClient, signal: AbortSignal): Promise<number> {
+  const { items } = await listPages<KubeObject>(client, { path: pathOf(RESOURCES.Gateway) }, signal)
+  const held = items.filter(({ metadata }) => metadata.finalizers?.includes(FINALIZER))
+  for (const { metadata } of held) {
+    const finalizers = metadata.finalizers?.filter((name) => name !== FINALIZER) ?? []
+    await client.call({
+      method: 'PATCH',
+      path: pathOf(RESOURCES.Gateway, metadata.namespace, metadata.name),
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { finalizers, resourceVersion: metadata.resourceVersion } },
+    })
+  }
+  return held.length
+}
