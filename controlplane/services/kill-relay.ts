@@ -9,17 +9,23 @@ export type KillRelay = {
 
 export type KillRelayDeps = { readonly killSwitch: Pick<KillSwitch, 'effective' | 'set'> }
 
+/** What overtook it on the way is not older than this; a cluster restored from a backup counts from lower on. */
+const BELIEVED_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
 
 export function createKillRelay({ killSwitch }: KillRelayDeps): KillRelay {
-  /** Source -> the newest revision of its object that was heard here. */
-  const revisions = new Map<string, number>()
+  /** Source -> the newest revision of its object that was heard here, and when. */
+  const newest = new Map<string, { readonly revision: number; readonly at: number }>()
+  const isOlder = (source: string, revision: number) => {
+    const known = newest.get(source)
+    return known !== undefined && revision < known.revision && performance.now() - known.at < BELIEVED_MS
+  }
   return {
     async apply({ source, scopes, reason, by, revision }) {
       const wanted = new Set(scopes.map((scope) => scopeOf(source, scope)))
-      const applied = revision >= (revisions.get(source) ?? 0)
+      const applied = !isOlder(source, revision)
       if (!applied) return { applied, effective: [...killSwitch.effective()], acknowledged: NOTHING }
-      revisions.set(source, revision)
+      newest.set(source, { revision, at: performance.now() })
       const latched = killSwitch.effective().filter((entry) => entry.source === source)
       const isLatched = (scope: string) =>
         latched.some((entry) => entry.scope === scope && (reason === '' || entry.reason === reason))

@@ -27,6 +27,8 @@ export type KillRelayDeps = {
 /** Every replica is compared with the cluster so often even when nothing happens. */
 const VERIFY_MS = 5_000
 const RETRY_MAX_MS = 1_000
+/** A newer word outlives older ones for so long: after a cluster was restored from a backup revisions begin lower. */
+const BELIEVED_MS = 30_000
 /** One replica that does not answer must not keep a stop from the others, nor one stop the next. */
 const CONCURRENCY = 64
 
@@ -35,6 +37,8 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   const stopped = new AbortController()
   const { signal } = stopped
   const wanted = new Map<string, Stop>()
+  const heard = new Map<string, number>()
+  const heardAt = (source: string) => heard.get(source) ?? Number.NEGATIVE_INFINITY
   const links = new Map<string, Link>()
   let agreedAt = Number.NEGATIVE_INFINITY
   const work = (key: string) => deliver(deps, { key, links, wanted, signal })
@@ -77,7 +81,10 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   return {
     offer(stop) {
       const known = wanted.get(stop.source)
-      if (known !== undefined && known.revision > stop.revision) return
+      const now = performance.now()
+      if (known !== undefined && known.revision > stop.revision && now - heardAt(stop.source) < BELIEVED_MS)
+        return
+      heard.set(stop.source, now)
       wanted.set(stop.source, stop)
       if (known !== undefined && textOf(known) === textOf(stop)) return
       for (const name of links.keys()) queue.add(keyFor(name, stop.source))

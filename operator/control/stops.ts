@@ -26,13 +26,13 @@ export function stopOfGateway(gateway: GatewayObject): Stop {
     scopes: active ? unique(own) : [],
     reason: active ? reason.trim() || NO_REASON : '',
     by: `kubernetes Gateway ${name}`,
-    revision: revisionOf(gateway),
+    revision: revisionOf(gateway.metadata),
   }
 }
 
 /** A Gateway that is not there stops nothing. `resourceVersion` is of the list in which it was missing. */
 export function stopOfNothing(source: string, resourceVersion: string): Stop {
-  return { source, scopes: [], reason: '', by: 'kubernetes', revision: Number(resourceVersion) }
+  return { source, scopes: [], reason: '', by: 'kubernetes', revision: revisionOf({ resourceVersion }) }
 }
 
 /**
@@ -52,7 +52,7 @@ export function stopOfConfigMap(map: ConfigMapObject): Stop & { readonly problem
     scopes: isActive ? unique(wanted) : [],
     reason: isActive ? reason.trim() || NO_REASON : '',
     by: `kubernetes ConfigMap ${keyOf(map)}`,
-    revision: revisionOf(map),
+    revision: revisionOf(map.metadata),
     problems: wrong.map(
       (scope) =>
         `${JSON.stringify(scope)} is no scope (all, connector:NAME, agent:NAME, gateway:NAME or a bare name): everything is stopped instead`,
@@ -69,8 +69,10 @@ export function isInForce(stop: Stop, effective: readonly KillEntry[]): boolean 
   )
 }
 
-function revisionOf({ metadata: { resourceVersion } }: KubeObject): number {
-  return Number(resourceVersion)
+/** The API server counts up; one that does not is taken as it comes. */
+function revisionOf({ resourceVersion }: { readonly resourceVersion: string }): number {
+  const revision = Number(resourceVersion)
+  return Number.isSafeInteger(revision) ? revision : 0
 }
 
 function unique(scopes: readonly string[]): string[] {

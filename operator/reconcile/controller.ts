@@ -64,7 +64,7 @@ async function present(deps: ControllerDeps, kind: ResourceKind, object: OurObje
   if (told.isNew) lookAtOthers(deps, key)
   const status = statuses.current(kind, object)
   const shown = status === undefined ? object : { ...object, status }
-  const facts = factsOf(deps, shown, { ...told, credential })
+  const facts = { ...told, credential, ...factsOf(deps, kind, object) }
   await statuses.write(kind, shown, planStatus(kind, shown, facts))
   if (told.isNew && told.reply?.accepted === false) await tellRefusal(deps, kind, object, told.reply.reasons)
 }
@@ -91,15 +91,16 @@ async function credentialOf(
 
 function factsOf(
   { acknowledgements, pods, bypassing }: ControllerDeps,
+  kind: ResourceKind,
   object: OurObject,
-  told: Pick<StatusFacts, 'reply' | 'failure' | 'credential'>,
-): StatusFacts {
+): Omit<StatusFacts, 'reply' | 'failure' | 'credential'> {
+  const key = keyOf(object)
+  const isGateway = kind === 'Gateway'
   return {
-    ...told,
     state: acknowledgements.state(),
     staleMs: acknowledgements.staleMs(),
-    pods: countPods(pods.list()).get(keyOf(object)) ?? null,
-    bypassing: bypassing().get(keyOf(object)) ?? [],
+    pods: isGateway ? (countPods(pods.list()).get(key) ?? null) : null,
+    bypassing: isGateway ? (bypassing().get(key) ?? []) : [],
     now: `${new Date().toISOString().slice(0, 19)}Z`,
   }
 }
