@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { randomToken } from './tokens.ts'
 
@@ -21,8 +22,9 @@ export async function readSecretFile(path: string, setting: string): Promise<str
   return text.trim()
 }
 
-/** The same, after making the file (mode 0600, a random token) when there is none. */
+/** The same, after making the file (mode 0600, a random token) when there is none: its folder may be read-only when there is one. */
 export async function readOrCreateToken(path: string, setting: string): Promise<string> {
+  if (existsSync(path)) return await readSecretFile(path, setting)
   // Written aside and linked into place: a reader never sees half a token, and two starts agree on one.
   const draft = `${path}.${randomToken().slice(0, 8)}`
   const token = randomToken()
