@@ -26,6 +26,8 @@ const PAYMENTS_ROWS = [
   ...TEST_MODE,
 ]
 
+const DOMAINS = ['api.stripe.com', 'files.stripe.com', 'connect.stripe.com', 'meter-events.stripe.com']
+
 const NAMING: RowNaming = {
   connector: 'payments',
   formats: new Set(['json', 'form']),
@@ -47,7 +49,7 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
 /** The payment provider: form bodies with bracket keys; the same deed under an older address has the same name. */
 export const payments: Connector = {
   name: 'payments',
-  domains: (config) => ownedDomains(config, ['api.stripe.com', 'files.stripe.com', 'connect.stripe.com']),
+  domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
