@@ -13,6 +13,7 @@ import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql
 import { ISSUES } from './codehost/issues.ts'
 import { MIGRATIONS } from './codehost/migrations.ts'
 import { numberedRows } from './codehost/numbered.ts'
+import { OLDER } from './codehost/older.ts'
 import { ORG_ACTIONS } from './codehost/org-actions.ts'
 import { ORG_SECRETS } from './codehost/org-secrets.ts'
 import { ORGANISATION } from './codehost/organisation.ts'
@@ -57,6 +58,7 @@ const REST_ROWS = [
   ...REPO_MORE,
   ...ACCOUNT,
   ...REFERENCE,
+  ...OLDER,
 ]
 const REST = compileRows([...REST_ROWS, ...numberedRows(REST_ROWS)])
 const GIT_OVER_HTTP = compileRows(GIT)
