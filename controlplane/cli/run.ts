@@ -1,6 +1,8 @@
-import { dirname, join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
 import { agentEnvironment } from './agent-environment.ts'
 import { usageError } from './arguments.ts'
 import { runCaptured, runInside } from './capture/run-captured.ts'
@@ -54,18 +56,25 @@ async function start(invocation: Invocation): Promise<number> {
   }
   const facts = running(folder)
   const wgetrcFile = join(folder.gateway, 'wgetrc')
+  const javaStoreFile = join(folder.gateway, TRUST_FILES.java)
+  writeFileSync(javaStoreFile, javaTrustStoreOf(certificatesIn(facts.ca_bundle_file)))
   writePrivate(wgetrcFile, `ca_certificate = ${facts.ca_bundle_file}\n`, 0o644)
   const agentEnv = agentEnvironment({
     proxyUrl: flag(invocation, 'capture') ? null : agent.proxy_url,
     caFile: facts.ca_file,
     caBundleFile: facts.ca_bundle_file,
     wgetrcFile,
-    javaStoreFile: join(dirname(facts.ca_bundle_file), TRUST_FILES.java),
+    javaStoreFile,
     env,
   })
   if (flag(invocation, 'capture'))
     return runCaptured({ agent: name, folder, command: invocation.rest, env: agentEnv })
   return await passThrough(command, args, agentEnv)
+}
+
+function certificatesIn(bundleFile: string): readonly string[] {
+  const text = readFileSync(bundleFile, 'utf8')
+  return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
 
 async function assertUsable(agents: Awaited<ReturnType<typeof listAgents>>, name: string): Promise<void> {

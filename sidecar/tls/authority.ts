@@ -6,14 +6,11 @@ import {
   randomBytes,
   X509Certificate,
 } from 'node:crypto'
-import { dirname, join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { certificateSubject } from '../../core/x509/certificate-subject.ts'
 import { pem } from '../../core/x509/der.ts'
 import { type Issuer, keyIdentifier, leafTemplate, makeRoot } from './certificate.ts'
 import { readIfPresent, writeAtomically } from './files.ts'
-import { javaTrustStoreOf } from './java-trust-store.ts'
 
 const DAY_MS = 86_400_000
 const LEAF_LIFETIME_MS = 7 * DAY_MS
@@ -46,7 +43,7 @@ export type AuthorityFiles = {
 
 /**
  * Reads the certificate authority, or makes a P-256 root when there is none (key 0600), and writes the bundle of
- * the public roots and ours, for Java, too (`truststore.p12` beside it). Throws an Error that says which file is wrong and what to do.
+ * the public roots and ours. Throws an Error that says which file is wrong and what to do.
  */
 export async function loadAuthority(
   files: AuthorityFiles,
@@ -55,10 +52,7 @@ export async function loadAuthority(
   const key = await loadKey(files)
   const chain = await loadChain(files, key, nowMs())
   const anchor = chain.at(-1) ?? chain[0]
-  const trusted = [...rootCertificates, anchor.toString()]
-  await writeAtomically(files.bundleFile, trusted.join('\n'), 0o644)
-  const javaFile = join(dirname(files.bundleFile), TRUST_FILES.java)
-  await writeAtomically(javaFile, javaTrustStoreOf(trusted), 0o644)
+  await writeAtomically(files.bundleFile, [...rootCertificates, anchor.toString()].join('\n'), 0o644)
   return createAuthority(key, chain, nowMs)
 }
 

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
+import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
 import { writeAtomically } from './files.ts'
-import { javaTrustStoreOf } from './java-trust-store.ts'
 
 export type TrustFolder = {
   readonly dir: string

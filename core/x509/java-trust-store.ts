@@ -1,4 +1,4 @@
-import * as der from '../../core/x509/der.ts'
+import * as der from './der.ts'
 
 const OIDS = {
   data: '1.2.840.113549.1.7.1',
@@ -28,7 +28,10 @@ export function javaTrustStore(certificates: readonly TrustedCertificate[]): Uin
 export function javaTrustStoreOf(pems: readonly string[]): Uint8Array {
   const bodies = [...new Set(pems.map((text) => text.replace(/-----[^-]+-----|\s/g, '')))]
   return javaTrustStore(
-    bodies.map((body, index) => ({ alias: `authority-${index + 1}`, der: Buffer.from(body, 'base64') })),
+    bodies.map((body, index) => ({
+      alias: `authority-${index + 1}`,
+      der: Uint8Array.from(atob(body), (byte) => byte.charCodeAt(0)),
+    })),
   )
 }
 
