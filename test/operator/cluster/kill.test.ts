@@ -126,7 +126,10 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await kill(true)
     await stopped(world.replica, 'manifest:team/prod', 1)
     const { db } = world.replica
-    expect((await db.query('delete from kill_switches')).rowCount).toBe(1)
+    // It is in force before it is stored.
+    await eventually('it was stored and is lifted', async () =>
+      (await db.query('delete from kill_switches')).rowCount === 1 ? true : null,
+    )
     await world.replica.hub.kill.refresh()
     await eventually('it is stored again', async () =>
       (await db.query('select source from kill_switches')).rowCount === 1 ? true : null,
