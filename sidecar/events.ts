@@ -3,6 +3,7 @@ import type { Recent } from './admin/recent.ts'
 import type { Metrics } from './metrics.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { EventPort } from './pipeline/ports.ts'
+import { Roster } from './roster.ts'
 
 export type EventsDeps = {
   readonly metrics: Metrics
@@ -21,14 +22,14 @@ export type Events = EventPort & {
 
 /** One call per business event: it counts, keeps and logs, so that the three never disagree. */
 export function createEvents({ metrics, recent, log }: EventsDeps): Events {
-  const active = new Set<Exchange>()
+  const active = new Roster<Exchange>()
   return {
     accepted(exchange) {
-      active.add(exchange)
       metrics.accepted()
+      const seat = active.add(exchange)
+      return () => active.remove(seat)
     },
     finished(exchange, record, json) {
-      active.delete(exchange)
       metrics.finished(record, exchange.outcome.denyReason)
       recent.add(json)
       // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
@@ -37,7 +38,7 @@ export function createEvents({ metrics, recent, log }: EventsDeps): Events {
     },
     activeByAgent() {
       const counts = new Map<string | null, number>()
-      for (const exchange of active) {
+      for (const exchange of active.all()) {
         const agent = exchange.agent?.name ?? null
         counts.set(agent, (counts.get(agent) ?? 0) + 1)
       }

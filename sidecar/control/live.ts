@@ -1,6 +1,7 @@
 import type { KillEntry } from '../../core/wire/sync.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { LivePort } from '../pipeline/ports.ts'
+import { Roster } from '../roster.ts'
 
 /** Every exchange under way: requests, streams, tunnels, holds. */
 export type Live = LivePort & {
@@ -16,19 +17,19 @@ export type Live = LivePort & {
 export type KillAbort = { readonly kind: 'kill'; readonly entry: KillEntry }
 
 export function createLive(): Live {
-  const exchanges = new Set<Exchange>()
+  const exchanges = new Roster<Exchange>()
   return {
     add(exchange) {
-      exchanges.add(exchange)
-      return () => void exchanges.delete(exchange)
+      const seat = exchanges.add(exchange)
+      return () => exchanges.remove(seat)
     },
     get size() {
       return exchanges.size
     },
-    all: () => exchanges,
+    all: () => exchanges.all(),
     cut(match) {
       let count = 0
-      for (const exchange of [...exchanges]) {
+      for (const exchange of exchanges.all()) {
         const entry = exchange.abort.signal.aborted ? null : match(exchange)
         if (entry === null) continue
         exchange.abort.abort({ kind: 'kill', entry } satisfies KillAbort)
@@ -37,7 +38,7 @@ export function createLive(): Live {
       return count
     },
     abortAll(reason) {
-      const open = [...exchanges].filter((exchange) => !exchange.abort.signal.aborted)
+      const open = exchanges.all().filter((exchange) => !exchange.abort.signal.aborted)
       for (const exchange of open) exchange.abort.abort(reason)
       return open.length
     },

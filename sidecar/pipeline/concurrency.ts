@@ -23,9 +23,8 @@ export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent):
     release(exchange) {
       if (!admitted.delete(exchange)) return
       const name = exchange.agent?.name ?? ''
-      const left = (counts.get(name) ?? 1) - 1
-      if (left > 0) counts.set(name, left)
-      else counts.delete(name)
+      // Not taken out at 0: there are few agents, and the same ones come again.
+      counts.set(name, (counts.get(name) ?? 1) - 1)
     },
   }
 }

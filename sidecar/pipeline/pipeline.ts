@@ -44,8 +44,8 @@ export function createPipeline(
 
   return async (exchange) => {
     const unregister = ports.live.add(exchange)
+    const isOver = ports.events.accepted(exchange)
     try {
-      ports.events.accepted(exchange)
       const run = new Run(stages, exchange)
       for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()
       if (!exchange.reply.isStarted) throw new Error('no stage answered the exchange')
@@ -53,6 +53,7 @@ export function createPipeline(
       endFailed(exchange, error)
     } finally {
       unregister()
+      isOver()
       concurrency.release(exchange)
       if (killedBy(exchange) !== null) exchange.actId ??= ports.newId('actionRequest')
       finish(exchange, ports)

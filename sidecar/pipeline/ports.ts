@@ -60,8 +60,8 @@ export type LivePort = {
 }
 
 export type EventPort = {
-  /** Counted once, at accept, whatever follows; also the active-connections gauge. */
-  accepted(exchange: Exchange): void
+  /** Counted once, at accept, whatever follows; it is an active connection until the returned function is called. */
+  accepted(exchange: Exchange): () => void
   /** Record (as an object and as JSON), metrics and log line of one finished request, in one call. */
   finished(exchange: Exchange, record: TrafficRecord, json: string): void
 }

@@ -1,3 +1,5 @@
+import { Roster, type Seat } from '../roster.ts'
+
 /** Something that must move now and then: whoever moves it sets `quiet` to 0, a plain store for every chunk. */
 export type Watched = { quiet: number; onIdle(): void }
 
@@ -5,19 +7,24 @@ export type Watched = { quiet: number; onIdle(): void }
  * One timer for all exchanges instead of one each: every twelfth of the limit each entry's mark is checked, so an
  * exchange ends after the limit and at most a twelfth more without a byte in either direction.
  */
-export type IdleWatch = { add(entry: Watched): void; remove(entry: Watched): void; stop(): void }
+export type IdleWatch = {
+  add(entry: Watched): Seat<Watched>
+  remove(seat: Seat<Watched>): void
+  stop(): void
+}
 
 const TICKS = 12
 
 export function createIdleWatch(limitMs: number): IdleWatch {
-  const watched = new Set<Watched>()
+  const watched = new Roster<Watched>()
   let timer: NodeJS.Timeout | undefined
 
   function tick(): void {
-    for (const entry of watched) {
+    for (const entry of watched.all()) {
       entry.quiet += 1
       if (entry.quiet <= TICKS) continue
-      watched.delete(entry)
+      // Once is enough, although it leaves the roster only when it has ended.
+      entry.quiet = Number.NEGATIVE_INFINITY
       entry.onIdle()
     }
     if (watched.size === 0) stop()
@@ -30,10 +37,10 @@ export function createIdleWatch(limitMs: number): IdleWatch {
 
   return {
     add(entry) {
-      watched.add(entry)
       timer ??= setInterval(tick, limitMs / TICKS).unref()
+      return watched.add(entry)
     },
-    remove: (entry) => void watched.delete(entry),
+    remove: (seat) => watched.remove(seat),
     stop,
   }
 }

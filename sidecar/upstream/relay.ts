@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
+import type { Seat } from '../roster.ts'
 import { abortReason } from './abort-reason.ts'
 import { inboundHeaders } from './headers.ts'
 import type { ResponseHandler, UpstreamConnection } from './http1/connection.ts'
@@ -25,6 +26,7 @@ export class Relay implements ResponseHandler, Watched {
   readonly #exchange: Exchange
   readonly #outbound: Outbound
   readonly #deps: RelayDeps
+  readonly #seat: Seat<Watched>
   readonly #settled = Promise.withResolvers<undefined>()
   #connection: UpstreamConnection | null = null
   #stream: ReplyStream | null = null
@@ -35,7 +37,7 @@ export class Relay implements ResponseHandler, Watched {
     this.#outbound = outbound
     this.#deps = deps
     exchange.abort.signal.addEventListener('abort', this.#onAbort)
-    deps.idle.add(this)
+    this.#seat = deps.idle.add(this)
   }
 
   get done(): Promise<undefined> {
@@ -130,7 +132,7 @@ export class Relay implements ResponseHandler, Watched {
 
   #over(): void {
     this.#isOver = true
-    this.#deps.idle.remove(this)
+    this.#deps.idle.remove(this.#seat)
     this.#exchange.abort.signal.removeEventListener('abort', this.#onAbort)
   }
 

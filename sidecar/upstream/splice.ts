@@ -27,12 +27,12 @@ export function splice({ client, upstream, signal, idle, counts }: SpliceOptions
       upstream.destroy()
     }
     const watched: Watched = { quiet: 0, onIdle: () => cut('idle') }
-    idle.add(watched)
+    const seat = idle.add(watched)
     const onAbort = () => cut('aborted')
     const onClosed = () => {
       open -= 1
       if (open > 0) return
-      idle.remove(watched)
+      idle.remove(seat)
       signal.removeEventListener('abort', onAbort)
       resolve(how)
     }

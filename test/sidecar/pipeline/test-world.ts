@@ -107,7 +107,7 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
         return () => live.delete(exchange)
       },
     },
-    events: { accepted: () => undefined, finished: () => undefined },
+    events: { accepted: () => () => undefined, finished: () => undefined },
     clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
     newId: (kind) => makeId(kind, Buffer.from(String(ids++).padStart(16, '0'))),
   }
