@@ -6,7 +6,8 @@ export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
 /** The gateway's way to its control plane. Every method rejects when it cannot be reached or answers too late. */
 export type ControlClient = {
-  post(path: string, body: object | string, timeoutMs?: number): Promise<ControlReply>
+  /** Text and bytes are JSON already. */
+  post(path: string, body: object | string | Buffer, timeoutMs?: number): Promise<ControlReply>
   get(path: string, timeoutMs?: number): Promise<ControlReply>
   /** The long-lived answer of the stream; ends when `signal` fires. */
   open(path: string, signal: AbortSignal): Promise<{ status: number; body: AsyncIterable<Buffer> }>
@@ -46,7 +47,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   const call = async (
     method: 'GET' | 'POST',
     path: string,
-    options: { readonly body: string | null; readonly timeoutMs: number },
+    options: { readonly body: string | Buffer | null; readonly timeoutMs: number },
   ): Promise<ControlReply> => {
     const headers = headersFor(await readToken())
     const reply = await request(base + path, {
@@ -61,7 +62,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
 
   return {
     post: (path, body, timeoutMs = DEFAULT_TIMEOUT_MS) =>
-      call('POST', path, { body: typeof body === 'string' ? body : JSON.stringify(body), timeoutMs }),
+      call('POST', path, { body: isJson(body) ? body : JSON.stringify(body), timeoutMs }),
     get: (path, timeoutMs = DEFAULT_TIMEOUT_MS) => call('GET', path, { body: null, timeoutMs }),
     async open(path, signal) {
       const bearer = await readToken()
@@ -87,6 +88,10 @@ function connectorFor(caFile: string): buildConnector.connector {
       },
     )
   }
+}
+
+function isJson(body: object | string | Buffer): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body)
 }
 
 /** The reply's JSON, or null when it is none. */

@@ -41,7 +41,9 @@ afterEach(async () => {
 
 describe('records', () => {
   test('reach the control plane whole and in order, and the journal forgets them', async () => {
-    const records = Array.from({ length: 1_200 }, (_, n) => trafficRecord({ id: `rec_${n}`, seq: n }))
+    const records = Array.from({ length: 1_200 }, (_, n) =>
+      trafficRecord({ id: `rec_${n}`, seq: n, ...(n % 7 === 0 ? { note: `ünïcödé — "${n}"\n` } : {}) }),
+    )
     for (const record of records) journal.result(record)
     await until('upload', () => fake.records.length === 1_200)
     expect(fake.records).toEqual(records)
