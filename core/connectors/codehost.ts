@@ -1,5 +1,5 @@
 import type { Parameters } from '../action/action.ts'
-import type { CanonicalRequest } from '../request/canonical.ts'
+import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import { ACCOUNT } from './codehost/account.ts'
 import { ACTIONS } from './codehost/actions.ts'
 import { APPS } from './codehost/apps.ts'
@@ -22,12 +22,13 @@ import { PEOPLE } from './codehost/people.ts'
 import { PROJECTS } from './codehost/projects.ts'
 import { PROTECTION } from './codehost/protection.ts'
 import { PULLS } from './codehost/pulls.ts'
+import { FORCE_PUSH, isPushHead, PUSH_HEAD_BYTES, pushActions } from './codehost/push/actions.ts'
 import { REFERENCE } from './codehost/reference.ts'
 import { REPO_ACTIONS } from './codehost/repo-actions.ts'
 import { REPO_MORE } from './codehost/repo-more.ts'
 import { REPOS } from './codehost/repos.ts'
 import { SECURITY } from './codehost/security.ts'
-import type { AuthScheme, Connector, ConnectorConfig } from './connector.ts'
+import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
@@ -116,11 +117,14 @@ export const codehost: Connector = {
   name: 'codehost',
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) =>
-    isGraphql(request, config)
-      ? nameGraphql(request, body, { config, known: KNOWN })
-      : parseByRows(NAMING, request, body, config),
+    body?.kind === 'head'
+      ? namePush(request, body, config)
+      : isGraphql(request, config)
+        ? nameGraphql(request, body, { config, known: KNOWN })
+        : parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) =>
     isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
+  readsHead: (request) => (isPush(request) ? { maxBytes: PUSH_HEAD_BYTES, isEnough: isPushHead } : null),
   injectCredentials(edit, secret, auth, request) {
     injectAuth(edit, secret, isGitOverHttp(request) ? gitAuth(auth) : auth)
   },
@@ -130,9 +134,26 @@ export const codehost: Connector = {
     bodyFields: [],
   },
   defaultAuth: { type: 'token' },
-  catalogue: [...REST_ROWS, ...GIT, ...GRAPHQL_CATALOGUE],
+  catalogue: [...REST_ROWS, ...GIT, FORCE_PUSH, ...GRAPHQL_CATALOGUE],
   toRequest: (spec, config) =>
     executeByRows(REST_ROWS, spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
+}
+
+/** A push itself, not its discovery. */
+function isPush(request: CanonicalRequest): boolean {
+  return request.method === 'POST' && request.segments.at(-1) === 'git-receive-pack' && isGitOverHttp(request)
+}
+
+function namePush(
+  request: CanonicalRequest,
+  body: Extract<BodyView, { kind: 'head' }>,
+  config: ConnectorConfig,
+): Classification {
+  const named = parseByRows(NAMING, request, { kind: 'opaque' }, config)
+  const [push] = named.kind === 'actions' ? named.actions : []
+  if (push === undefined || push.type !== 'codehost.git.push') return named
+  const actions = pushActions(body, push, config)
+  return isRefusal(actions) ? actions : { kind: 'actions', actions }
 }
 
 /** git clients and servers speak Basic; an administrator's own Basic user or `none` stays. */

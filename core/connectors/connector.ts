@@ -18,6 +18,16 @@ export type BodyView =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'form'; readonly fields: ReadonlyArray<readonly [string, string]> }
   | { readonly kind: 'opaque' }
+  /**
+   * The first bytes of a body that streams on (see `Connector.readsHead`), and what only a caller may do: inflate a zlib
+   * stream, and hash an object as git does.
+   */
+  | {
+      readonly kind: 'head'
+      readonly bytes: Uint8Array
+      readonly inflate: (from: Uint8Array) => { readonly data: Uint8Array; readonly consumed: number } | null
+      readonly objectId: (type: string, data: Uint8Array) => string
+    }
   /** Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`. */
   | { readonly kind: 'invalid'; readonly detail: string }
 
@@ -107,6 +117,14 @@ export type Connector = {
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
   /** Body keys that the class of this request depends on, as paths (`state`, `params.name`); empty when it does not. */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
+  /**
+   * Given where the first bytes of the body, whatever its type, tell what the request does: how many at most, and when
+   * there are enough. They come as the body view `head`.
+   */
+  readsHead?(
+    request: CanonicalRequest,
+    config: ConnectorConfig,
+  ): { readonly maxBytes: number; isEnough(bytes: Uint8Array): boolean } | null
   /** Adds the credential to a request from which the agent's own were already removed. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */

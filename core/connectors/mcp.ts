@@ -67,6 +67,7 @@ function namePost(
       return refusal('malformed_request', 'an MCP POST is named by its body, which is not here')
     case 'form':
     case 'opaque':
+    case 'head':
       return refusal('unsupported_body', 'an MCP message must be sent as application/json')
     case 'absent':
     case 'invalid':

@@ -71,6 +71,7 @@ function membersOf(body: BodyView): Members | Refusal {
       return refusal('malformed_request', body.detail)
     case 'form':
     case 'opaque':
+    case 'head':
       return refusal(
         'unsupported_body',
         'what this request does depends on its body; send it as application/json',

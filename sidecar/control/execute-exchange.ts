@@ -58,6 +58,7 @@ function headersOf(request: OrderRequest['request'], bytes: Buffer | null): stri
 function bodyOf(bytes: Buffer | null): RequestBody {
   return {
     isEmpty: bytes === null,
+    peek: async () => bytes ?? Buffer.alloc(0),
     buffer: async (limit) => (bytes === null || bytes.length <= limit ? (bytes ?? Buffer.alloc(0)) : null),
     forward: () => bytes,
     bytesIn: bytes?.length ?? 0,

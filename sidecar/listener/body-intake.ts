@@ -16,6 +16,8 @@ const STREAM_BUFFER_BYTES = 256 * 1024
 
 type Waiter = {
   readonly limit: number
+  /** Of a reader of the head: true ends the wait early. */
+  readonly isEnough?: (bytes: Buffer) => boolean
   readonly resolve: (body: Buffer | null) => void
   readonly reject: (error: Error) => void
 }
@@ -57,6 +59,20 @@ export class BodyIntake implements RequestBody {
     })
   }
 
+  peek(limit: number, isEnough: (bytes: Buffer) => boolean): Promise<Buffer> {
+    if (this.#error !== null) return Promise.reject(this.#error)
+    if (this.#isComplete || this.#queued >= limit || isEnough(this.#whole())) {
+      return Promise.resolve(this.#whole())
+    }
+    if (this.#waiter !== null || this.#stream !== null) {
+      return Promise.reject(new Error('the request body is already being read'))
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiter = { limit, isEnough, resolve: (bytes) => resolve(bytes ?? NOTHING), reject }
+      this.#source.want()
+    })
+  }
+
   forward(): Buffer | Readable {
     if (this.#stream !== null) return this.#stream
     if (this.#isComplete && this.#error === null) return this.#whole()
@@ -79,8 +95,7 @@ export class BodyIntake implements RequestBody {
     }
     this.#chunks.push(chunk)
     this.#queued += chunk.length
-    if (this.#waiter !== null && this.#queued > this.#waiter.limit)
-      this.#settle((waiter) => waiter.resolve(null))
+    this.#tellWaiter()
     if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
   }
 
@@ -104,6 +119,18 @@ export class BodyIntake implements RequestBody {
     this.#chunks = []
     this.#queued = 0
     if (!this.#isComplete) this.#source.want()
+  }
+
+  /** More than its limit is too much for who wants it whole, and enough for who wants its head. */
+  #tellWaiter(): void {
+    const { isEnough, limit } = this.#waiter ?? {}
+    if (limit === undefined) return
+    if (isEnough === undefined) {
+      if (this.#queued > limit) this.#settle((waiter) => waiter.resolve(null))
+      return
+    }
+    if (this.#queued >= limit || isEnough(this.#whole()))
+      this.#settle((waiter) => waiter.resolve(this.#whole()))
   }
 
   #whole(): Buffer {
@@ -152,5 +179,6 @@ export const EMPTY_BODY: RequestBody = {
   isEmpty: true,
   bytesIn: 0,
   buffer: () => Promise.resolve(NOTHING),
+  peek: () => Promise.resolve(NOTHING),
   forward: () => null,
 }

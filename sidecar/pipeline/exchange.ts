@@ -41,6 +41,11 @@ export type RequestBody = {
   readonly isEmpty: boolean
   /** Resolves with the whole body, or null when it is longer than `limit` (what was read stays for `forward`). Rejects when the client goes away. */
   buffer(limit: number): Promise<Buffer | null>
+  /**
+   * The first bytes, once `isEnough` says so or there are `limit` of them or the body ends; they are still there for
+   * whoever reads on.
+   */
+  peek(limit: number, isEnough: (bytes: Buffer) => boolean): Promise<Buffer>
   /** The whole body when it is already here (buffered, or arrived with the head), else a stream; null when empty. */
   forward(): Buffer | Readable | null
   /** Bytes received so far. */

@@ -274,7 +274,7 @@ describe('other clients', () => {
     expect(refused).toMatchObject({ ok: false, status: 403 })
   })
 
-  test('git clones, and a push is held, approved and arrives', async () => {
+  test('git clones; a push is held, approved and arrives; what it does to each reference has its own name', async () => {
     const clone = join(folder, 'clone')
     const cloned = await run(['git', 'clone', '-q', 'https://github.com/acme/site.git', clone])
     expect(cloned.stderr).not.toMatch(/fatal/)
@@ -301,6 +301,38 @@ describe('other clients', () => {
       'work',
     ])
     expect(String(branches)).toContain('work')
+    // The same client, now moving that branch on, throwing its history away, and removing it.
+    const bare = join(folder, 'git/acme/site.git')
+    const commit = (text: string, ...more: string[]) => {
+      writeFileSync(join(clone, 'NEW'), text)
+      execFileSync('git', [...as, '-C', clone, 'commit', '-qam', text, ...more])
+      return execFileSync('git', ['-C', clone, 'rev-parse', 'HEAD']).toString().trim()
+    }
+    const pushGoverned = async (...args: string[]) => {
+      const answered = { isDone: false }
+      const approver = (async () => {
+        while (!answered.isDone) await approveIfAny()
+      })()
+      const outcome = await run(['git', '-C', clone, 'push', '-q', 'origin', ...args])
+      answered.isDone = true
+      await approver
+      return outcome
+    }
+    const work = () => execFileSync('git', ['-C', bare, 'rev-parse', 'work']).toString().trim()
+    const onward = commit('three')
+    expect((await pushGoverned('HEAD:work')).code).toBe(0)
+    expect(work()).toBe(onward)
+    commit('rewritten', '--amend')
+    expect((await pushGoverned('+HEAD:work')).stderr).toContain('403')
+    expect((await pushGoverned(':work')).stderr).toContain('403')
+    expect(work()).toBe(onward)
+    for (const [type, decision] of [
+      ['codehost.branch.create', 'ALLOW'],
+      ['codehost.git.force_push', 'DENY'],
+      ['codehost.branch.delete', 'DENY'],
+    ] as const) {
+      expect((await records(type, 1)).some((row) => row.decision === decision)).toBe(true)
+    }
     const token = Buffer.from(`x-access-token:${SECRETS.codehost}`).toString('base64')
     const gitCalls = vendors.recorder.seen.filter((seen) => seen.header('host') === 'github.com')
     for (const seen of gitCalls) expect(seen.header('authorization')).toBe(`Basic ${token}`)

@@ -179,6 +179,7 @@ const RULES: ReadonlyArray<readonly [type: string, pattern: string, decision: st
   ['codehost', 'codehost.issue.*', 'allow'],
   ['codehost', 'codehost.git.fetch', 'allow'],
   ['codehost', 'codehost.git.push', 'require_approval'],
+  ['codehost', 'codehost.branch.create', 'require_approval'],
   ['codehost', 'codehost.pr.merge', 'require_approval'],
   ['codehost', 'codehost.branch.delete', 'deny'],
   ['llm_a', 'llm_a.chat.*', 'allow'],

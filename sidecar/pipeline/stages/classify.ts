@@ -7,6 +7,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import { decideNaming, rulingOn } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { inflate, objectId } from '../git-objects.ts'
 import { type Naming, nameByLine } from '../naming.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refuse.ts'
@@ -19,10 +20,10 @@ export function createClassify(ports: PipelinePorts): Stage {
   return {
     name: 'classify',
     run(exchange) {
-      const { connector, request } = exchange
-      return connector === undefined || request === undefined
-        ? 'continue'
-        : name(exchange, connector, request, ports)
+      const { connector: bound, request, body } = exchange
+      if (bound === undefined || request === undefined) return 'continue'
+      const head = body.isEmpty ? undefined : bound.connector.readsHead?.(request, bound.config)
+      return head ? classifyByHead(exchange, { bound, request, head }) : name(exchange, bound, request, ports)
     },
   }
 }
@@ -75,6 +76,22 @@ async function readAndClassify(
   exchange.bodyBytes = bytes
   const view = parseBody(bytes, request.body, decidingKeys(bound, request))
   return settle(exchange, isRefusal(view) ? view : classify(bound, request, view))
+}
+
+type ByHead = {
+  readonly bound: BoundConnector
+  readonly request: CanonicalRequest
+  readonly head: NonNullable<ReturnType<NonNullable<BoundConnector['connector']['readsHead']>>>
+}
+
+/** The rest of such a body streams on behind its head. */
+async function classifyByHead(exchange: Exchange, { bound, request, head }: ByHead): Promise<StageResult> {
+  if (request.body.encoding !== undefined) {
+    const detail = `The body is ${request.body.encoding}-encoded, and its first bytes say what it does: send it without Content-Encoding.`
+    return refuseReading(exchange, { code: 'unsupported_body', detail })
+  }
+  const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.isEnough))
+  return settle(exchange, classify(bound, request, { kind: 'head', bytes, inflate, objectId }))
 }
 
 function settle(exchange: Exchange, named: Classification): StageResult {

@@ -6,6 +6,7 @@ import { parseBody } from '../../../core/request/body.ts'
 import { isRefusal, type RawRequest } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
 
 /** One line of `test/golden/requests/*.json`: a request in no transport's words, and what it is. */
 export type GoldenCase = {
@@ -92,6 +93,11 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
   const request = canonicalise(raw)
   if (isRefusal(request)) return request
   if (body === undefined) return classify(bound, request)
+  const reader = body === '' ? null : bound.connector.readsHead?.(request, bound.config)
+  if (reader) {
+    const bytes = Buffer.from(body, 'latin1')
+    return classify(bound, request, { kind: 'head', bytes, inflate, objectId })
+  }
   const keys = decidingKeys(bound, request)
   const view = parseBody(Buffer.from(body), request.body, keys)
   // A body that decides nothing streams by: what is wrong with it is between the agent and the upstream.

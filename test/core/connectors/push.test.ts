@@ -47,6 +47,10 @@ describe('the head of a push', () => {
     expect(readPushHead(body)).toMatchObject({ kind: 'commands', packAt: body.length - 4 })
   })
 
+  test('of an empty push, which only asks whether one may, names none', () => {
+    expect(readPushHead(bytes('0000'))).toEqual({ kind: 'commands', commands: [], packAt: 4 })
+  })
+
   test('however it is cut, asks for more and never takes a part for the whole', () => {
     const whole = bytes(first(`${A} ${B} refs/heads/x`), line(`${A} ${NOTHING} refs/heads/main`), '0000')
     fc.assert(
@@ -59,7 +63,6 @@ describe('the head of a push', () => {
   })
 
   test.each([
-    ['no commands', '0000'],
     ['a length that is none', 'zzzz'],
     ['a delimiter that servers of this revision do not know', '0001'],
     ['a line that is no command', `${line('hello')}0000`],

@@ -110,6 +110,7 @@ function testBody(body: TestExchangeInput['body']): RequestBody {
       replay = Buffer.concat(parts)
       return replay
     },
+    peek: async () => whole ?? Buffer.alloc(0),
     forward: () => replay,
   }
 }

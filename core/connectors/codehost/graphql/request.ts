@@ -49,6 +49,7 @@ export function nameGraphql(
       return refusal('malformed_request', 'a GraphQL request is named by its body, which is not here')
     case 'form':
     case 'opaque':
+    case 'head':
       return refusal('unsupported_body', 'GraphQL must be sent as application/json')
     case 'absent':
       return refusal('malformed_request', 'a GraphQL request needs a body with a "query"')

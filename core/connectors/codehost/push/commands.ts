@@ -13,7 +13,8 @@ const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\
 /**
  * Reads the commands at the head of a push (`git-receive-pack`): lines with their length in four hex digits, the first
  * with the client's capabilities behind a NUL, then a flush. Shallow lines come before, push options behind. A signed
- * push wraps its commands in a certificate and is malformed here: what it does is not read.
+ * push wraps its commands in a certificate and is malformed here: what it does is not read. Clients also send an empty
+ * push, before a large one, to see whether they may.
  */
 export function readPushHead(bytes: Uint8Array): PushHead {
   const section = readSection(bytes, 0)
@@ -27,9 +28,7 @@ export function readPushHead(bytes: Uint8Array): PushHead {
     .filter((line) => !line.startsWith('shallow '))
     .map(readCommand)
   if (!commands.every((command) => command !== null)) return malformed('a line of the push is no command')
-  if (commands.length === 0 || commands.length > MAX_COMMANDS) {
-    return malformed(`a push has 1 to ${MAX_COMMANDS} commands`)
-  }
+  if (commands.length > MAX_COMMANDS) return malformed(`a push has at most ${MAX_COMMANDS} commands`)
   const options = hasOptions ? readSection(bytes, section.next) : section
   return options.kind === 'lines' ? { kind: 'commands', commands, packAt: options.next } : options
 }

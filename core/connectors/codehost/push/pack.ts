@@ -8,13 +8,17 @@ export type Commits = ReadonlyMap<string, readonly string[]>
 export type ObjectId = (type: string, data: Uint8Array) => string
 
 const COMMIT = 1
+const TREE = 2
+const BLOB = 3
 const OFS_DELTA = 6
 const REF_DELTA = 7
-const MAX_OBJECTS = 20_000
+/** Each costs a moment in which nothing else is served. */
+const MAX_OBJECTS = 1_000
 
 /**
  * The commits of a pack with their parents, as far as its bytes are here. Commits that are stored as differences to
- * others are left out: what is not read proves nothing.
+ * others are left out, and so is what comes behind the first tree or file, because git sends commits first: what is
+ * not read proves nothing.
  */
 export function readCommits(pack: Uint8Array, inflate: Inflate, idOf: ObjectId, idBytes = 20): Commits {
   const commits = new Map<string, readonly string[]>()
@@ -24,8 +28,9 @@ export function readCommits(pack: Uint8Array, inflate: Inflate, idOf: ObjectId, 
   let at = 12
   for (let i = 0; i < count; i++) {
     const entry = readEntry(pack, at, idBytes)
-    const body = entry === null ? null : inflate(pack.subarray(entry.dataAt))
-    if (entry === null || body === null) return commits
+    if (entry === null || entry.type === TREE || entry.type === BLOB) return commits
+    const body = inflate(pack.subarray(entry.dataAt))
+    if (body === null) return commits
     if (entry.type === COMMIT) commits.set(idOf('commit', body.data), parentsOf(body.data))
     at = entry.dataAt + body.consumed
   }
