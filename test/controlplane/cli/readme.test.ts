@@ -32,7 +32,7 @@ async function overview(): Promise<string> {
 
 test('the README names exactly the commands that there are', async () => {
   const named = new Set(quoted(firstCells('Command line')).map((text) => text.split(/[ |]/)[0]))
-  const real = [...(await overview()).matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name)
+  const real = [...(await overview()).matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name)
   expect([...named].sort()).toEqual(real.filter((name) => name !== 'chaperone').sort())
 })
 
