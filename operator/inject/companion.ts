@@ -44,6 +44,7 @@ export function injectionCompanion(
         { name: 'injector', problem: () => (watch.isSynced() ? null : 'namespaces were not listed yet') },
         { name: 'guard', problem: upkeep.problem },
       ],
+      bypassing: watch.bypassing,
       async [Symbol.asyncDispose]() {
         upkeep.stop()
         await watch.stop()

@@ -18,6 +18,8 @@ export type Watch = {
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
   /** Namespaces were listed once. */
   isSynced(): boolean
+  /** Gateway (`namespace/name`) -> pods that can go past it, as the last look found them. */
+  bypassing(): Sweep['bypassing']
   stop(): Promise<void>
 }
 
@@ -54,12 +56,18 @@ export function openWatch(deps: WatchDeps): Watch {
     return namespace === undefined ? undefined : (namespace.metadata.labels ?? {})
   }
   const say = sayChanges(log)
+  let bypassing: Sweep['bypassing'] = new Map()
+  const found = (now: Sweep['bypassing']) => {
+    bypassing = now
+    say(now)
+  }
   const timer = setInterval(() => {
-    if (namespaces.isSynced() && pods.isSynced()) void look(deps, { pods, namespaceLabels, say })
+    if (namespaces.isSynced() && pods.isSynced()) void look(deps, { pods, namespaceLabels, found })
   }, deps.sweepMs ?? SWEEP_MS)
   return {
     namespaceLabels,
     isSynced: namespaces.isSynced,
+    bypassing: () => bypassing,
     async stop() {
       clearInterval(timer)
       await Promise.all([namespaces.stop(), pods.stop()])
@@ -70,11 +78,11 @@ export function openWatch(deps: WatchDeps): Watch {
 type Looking = {
   readonly pods: Reflector<WatchedPod>
   readonly namespaceLabels: WatchdogPort['namespaceLabels']
-  readonly say: (bypassing: Sweep['bypassing']) => void
+  readonly found: (bypassing: Sweep['bypassing']) => void
 }
 
 /** A pod that stays as it is is said once, not twice a minute. */
-function sayChanges(log: Logger): Looking['say'] {
+function sayChanges(log: Logger): Looking['found'] {
   let said = ''
   return (bypassing) => {
     const now = JSON.stringify([...bypassing])
@@ -86,7 +94,7 @@ function sayChanges(log: Logger): Looking['say'] {
 
 async function look(
   { client, log, recorder, ownNamespace, config }: WatchDeps,
-  { pods, namespaceLabels, say }: Looking,
+  { pods, namespaceLabels, found }: Looking,
 ): Promise<void> {
   const kept = new Map(pods.list().map((pod) => [pod.watched, pod.metadata]))
   const port: WatchdogPort = {
@@ -111,7 +119,7 @@ async function look(
   }
   try {
     const options = { ownNamespace, proxyImages: [config.images.proxy], evicts: config.evicts }
-    say((await sweep(port, options)).bypassing)
+    found((await sweep(port, options)).bypassing)
   } catch (error) {
     log.warn({ err: error }, 'pods that are not governed could not be ended')
   }

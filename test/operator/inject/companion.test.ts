@@ -166,6 +166,8 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       )
     })
     expect(event.note).toContain('it has no sidecar')
+    // What the Gateway's own status then says.
+    expect([...(companion.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
   })
 
   it('lets a pod with the image of either version pass while one replaces the other', async () => {
