@@ -68,6 +68,7 @@ async function connectorEntry(
     upstream: upstreamOf(spec),
     tlsMode: spec.tls.mode,
     errorShape: spec.errorShape,
+    ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,
     source: row.source,

@@ -35,7 +35,14 @@ export const GatewaySpec = z.strictObject({
       unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
       allowedHosts: z.array(host).max(256).default([]),
       tcp: z
-        .array(z.strictObject({ host, port: z.int().min(1).max(65535) }))
+        .array(
+          z.strictObject({
+            host,
+            port: z.int().min(1).max(65535),
+            /** Also when the name leads to an address inside the network, such as a database beside the agent. */
+            allowPrivateAddresses: z.boolean().default(false),
+          }),
+        )
         .max(64)
         .default([]),
     })
@@ -118,6 +125,8 @@ export const ConnectorSpec = z.strictObject({
     .prefault({}),
   tls: z.strictObject({ mode: z.enum(['intercept', 'passthrough']).default('intercept') }).prefault({}),
   errorShape: z.enum(['service', 'provider']).default('service'),
+  /** For type mcp: `filterTools` takes what the agent may not call out of the answers to `tools/list`. */
+  mcp: z.strictObject({ filterTools: z.boolean().default(true) }).optional(),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

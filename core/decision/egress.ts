@@ -20,6 +20,13 @@ export function decideUnowned({ gateway }: Snapshot, host: string, port: number)
   return plainDecision('deny', 'deny', why, 'default')
 }
 
+/** Is the host and port listed in `egress.tcp` with `allowPrivateAddresses`, so that it may lie inside the network? */
+export function mayBePrivate({ gateway }: Snapshot, host: string, port: number): boolean {
+  return gateway.egress.tcp.some(
+    (rule) => rule.allowPrivateAddresses && rule.port === port && matchesHost(rule.host, host),
+  )
+}
+
 /** A decision that no permission or policy took: about a host, or a request that cannot be read. */
 export function plainDecision(
   verdict: Verdict,

@@ -75,6 +75,8 @@ export const ConnectorEntry = z.object({
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
+  /** Left out: tools are filtered. */
+  mcp: z.object({ filterTools: z.boolean() }).optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),

@@ -195,7 +195,7 @@ function rememberSession(sessions: Map<string, Buffer>, key: string, session: Bu
 }
 
 function refusedBy(host: string, address: string, why: string): ChaperoneError {
-  const detail = `${host} resolves to ${address}, ${why}. Set upstream.allowPrivateAddresses on the connector if this is meant.`
+  const detail = `${host} resolves to ${address}, ${why}. If this is meant, set allowPrivateAddresses: under upstream of the connector, or on the host's entry in egress.tcp of the gateway.`
   return new ChaperoneError('address_refused', { detail, extra: { error_type: 'connect' } })
 }
 

@@ -13,7 +13,12 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-const HOP_LENGTHS: ReadonlySet<number> = new Set([...HOP_BY_HOP].map((name) => name.length))
+/**
+ * What ends here on the way down: Alt-Svc as well, because an agent that follows it leaves for another host or for
+ * QUIC, where nobody governs it.
+ */
+const ANSWER_ONLY: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'alt-svc'])
+const ANSWER_LENGTHS: ReadonlySet<number> = new Set([...ANSWER_ONLY].map((name) => name.length))
 
 /** Ours to write anew: Host from the target, Expect was answered by us, an h2c offer is not ours to pass on. */
 const REQUEST_ONLY: ReadonlySet<string> = new Set(['host', 'expect', 'http2-settings'])
@@ -41,15 +46,15 @@ export function inboundHeaders(raw: RawHeaders): string[] {
   const out: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at] ?? ''
-    if (isHopByHop(name) || named?.has(name.toLowerCase()) === true) continue
+    if (endsHere(name) || named?.has(name.toLowerCase()) === true) continue
     out.push(name, raw[at + 1] ?? '')
   }
   return out
 }
 
 /** Most names are told by their length alone. */
-function isHopByHop(name: string): boolean {
-  return HOP_LENGTHS.has(name.length) && HOP_BY_HOP.has(name.toLowerCase())
+function endsHere(name: string): boolean {
+  return ANSWER_LENGTHS.has(name.length) && ANSWER_ONLY.has(name.toLowerCase())
 }
 
 function connectionTokens(raw: RawHeaders): Set<string> | null {

@@ -27,8 +27,7 @@ const HTTPS_PORT = 443
 const cached = new WeakMap<ConnectorEntry, Map<string, UpstreamTarget>>()
 
 /** Where a request goes. Targets of a connector are made once per host: entries never change, they are replaced. */
-export function targetOf(entry: ConnectorEntry | null, request: CanonicalRequest): UpstreamTarget {
-  if (entry === null) return plainTarget(request)
+export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): UpstreamTarget {
   const known = cached.get(entry) ?? new Map<string, UpstreamTarget>()
   const where = `${request.scheme}:${request.host}:${request.port}`
   const target = known.get(where) ?? connectorTarget(entry, request)
@@ -40,11 +39,11 @@ export function targetOf(entry: ConnectorEntry | null, request: CanonicalRequest
 /** A wildcard domain has any number of hosts. */
 const MAX_CACHED = 256
 
-/** The target of a request that no connector owns but the gateway lets out: as it was asked, public addresses only. */
-export function plainTarget(request: CanonicalRequest): UpstreamTarget {
+/** The target of a request that no connector owns but the gateway lets out: as it was asked. */
+export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: boolean): UpstreamTarget {
   const isTls = request.scheme === 'https'
   return {
-    key: `-|${request.scheme}|${request.host}|${request.port}`,
+    key: `-|${request.scheme}|${request.host}|${request.port}|${allowPrivateAddresses}`,
     isTls,
     host: request.host,
     port: request.port,
@@ -52,7 +51,7 @@ export function plainTarget(request: CanonicalRequest): UpstreamTarget {
     identities: [request.host],
     hostHeader: hostHeader(request.host, request.port, isTls ? HTTPS_PORT : HTTP_PORT),
     pathPrefix: '',
-    allowPrivateAddresses: false,
+    allowPrivateAddresses,
     caBundle: null,
   }
 }
