@@ -76,6 +76,7 @@ export async function createActionParts(deps: ActionPartsDeps) {
       },
     },
     tokenKeys,
+    actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),
     /** What the end of an approval means for its action. */
     onApprovalEnded: createActionEnding(base),

@@ -1,11 +1,18 @@
 import type { Logger } from 'pino'
+import type { KnownAction } from '../core/action/spec.ts'
 import type { Catalogue } from '../core/connectors/catalogue.ts'
+import type { ActionRulesSource } from './services/action-rules.ts'
 import type { Actions } from './services/actions.ts'
 import { createActivity } from './services/activity.ts'
 import { createCatalogueReading } from './services/catalogue-reading.ts'
 import { createChanges } from './services/changes.ts'
 import { createDryRun } from './services/dry-run.ts'
+import { createEffectivePermissions } from './services/effective-permissions.ts'
+import { createEvidence } from './services/evidence.ts'
 import { createOverview } from './services/overview.ts'
+import { createPolicyCheck } from './services/policy-check.ts'
+import { createPolicyHistory } from './services/policy-history.ts'
+import { createPolicyReplay } from './services/policy-replay.ts'
 import { createTrafficRecordReading } from './services/traffic-record.ts'
 import type { Db } from './store/query.ts'
 import type { Clock } from './sync/clock.ts'
@@ -19,18 +26,26 @@ export type PagePartsDeps = {
   readonly hub: Pick<Hub, 'kill' | 'liveOf'>
   readonly catalogue: Catalogue
   readonly actions: Pick<Actions, 'dryRun'>
+  readonly actionRules: ActionRulesSource
+  readonly knownAction: (type: string) => KnownAction | null
 }
 
 /** Reads that the dashboard needs beside what the specification names. */
 export function createPageParts(deps: PagePartsDeps) {
   const { clock, hub } = deps
   const given = { ...deps, nowMs: clock.nowMs, kills: hub.kill.effective, liveOf: hub.liveOf }
+  const catalogueReading = createCatalogueReading(deps.catalogue)
   return {
     changes: createChanges(given),
     overview: createOverview(given),
     activity: createActivity(given),
     dryRun: createDryRun(given),
     trafficRecord: createTrafficRecordReading(given),
-    catalogueReading: createCatalogueReading(deps.catalogue),
+    catalogueReading,
+    policyCheck: createPolicyCheck(given),
+    policyReplay: createPolicyReplay(given),
+    policyHistory: createPolicyHistory(given),
+    effectivePermissions: createEffectivePermissions({ ...given, reading: catalogueReading }),
+    evidence: createEvidence(given),
   }
 }

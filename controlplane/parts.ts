@@ -74,7 +74,7 @@ export async function createParts(deps: PartsDeps) {
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, onOpened, onEnded })
-  const pages = createPageParts({ ...base, hub, catalogue, actions: v1.actions })
+  const pages = createPageParts({ ...base, ...v1, hub, catalogue })
   const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: v1.actions.tokenOf })
   return {
     ...v1,

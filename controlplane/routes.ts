@@ -10,10 +10,13 @@ import { createConfigRoutes } from './routes/dash-config.ts'
 import { createConnectorRoutes } from './routes/dash-connectors.ts'
 import { createDemoRoutes } from './routes/dash-demo.ts'
 import { createDryRunRoutes } from './routes/dash-dry-run.ts'
+import { createEffectiveRoutes } from './routes/dash-effective.ts'
 import { createEventRoutes } from './routes/dash-events.ts'
+import { createEvidenceRoutes } from './routes/dash-evidence.ts'
 import { createOverviewRoutes } from './routes/dash-overview.ts'
 import { createPeopleRoutes } from './routes/dash-people.ts'
 import { createPolicyRoutes } from './routes/dash-policies.ts'
+import { createPolicyDeskRoutes } from './routes/dash-policy-desk.ts'
 import { createProbeRoutes } from './routes/dash-probe.ts'
 import { createRecordRoute } from './routes/dash-record.ts'
 import { createRecordRoutes } from './routes/dash-records.ts'
@@ -56,6 +59,9 @@ export function createRoutes(
     ...createEventRoutes(parts),
     ...createCatalogueRoutes({ catalogue: parts.catalogueReading }),
     ...createDryRunRoutes(parts),
+    ...createPolicyDeskRoutes(parts),
+    ...createEffectiveRoutes(parts),
+    ...createEvidenceRoutes(parts),
     ...createSettingsRoutes(parts),
     ...createAuditRoutes(parts),
     ...createBundleRoutes(parts),

@@ -2,20 +2,11 @@ import { Readable } from 'node:stream'
 import * as z from 'zod'
 import { type Route, route } from '../http/route.ts'
 import type { AuditExport } from '../services/audit-export.ts'
-import { Id, Moment } from './fields.ts'
+import { AuditFilterFields } from './fields.ts'
 
-const EventType = z.string().min(1).max(100)
 /** Both spellings of spec 4.4; `type` and `event_type` are the same. */
 const ExportQuery = z
-  .strictObject({
-    type: EventType.optional(),
-    event_type: EventType.optional(),
-    q: z.string().min(1).max(300).optional(),
-    from: Moment.optional(),
-    to: Moment.optional(),
-    agent_id: Id.optional(),
-    action_request_id: Id.optional(),
-  })
+  .strictObject(AuditFilterFields)
   .refine(({ type, event_type }) => type === undefined || event_type === undefined || type === event_type, {
     path: ['type'],
     message: 'says something else than event_type: give one of the two',

@@ -39,6 +39,18 @@ export const Moment = z.iso
 /** `limit` of a list, as it stands in a query. */
 export const Limit = z.coerce.number().pipe(z.int().min(1).max(LIMITS.listMax)).default(LIMITS.listDefault)
 
+const EventType = z.string().min(1).max(100)
+/** What the audit log is searched by. `type` and `event_type` are the same. */
+export const AuditFilterFields = {
+  type: EventType.optional(),
+  event_type: EventType.optional(),
+  q: z.string().min(1).max(300).optional(),
+  from: Moment.optional(),
+  to: Moment.optional(),
+  agent_id: Id.optional(),
+  action_request_id: Id.optional(),
+}
+
 export const ConnectorFields = {
   type: ConnectorType,
   token: z.string().min(1).max(65_536),

@@ -152,6 +152,19 @@ export async function getApproval(q: Query, id: string): Promise<ApprovalRow | u
   return rows[0]
 }
 
+/** The approvals that one action went through, oldest first. */
+export async function listApprovalsOfAction(
+  q: Query,
+  orgId: string,
+  actId: string,
+): Promise<readonly ApprovalRow[]> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${COLUMNS} from approvals where org_id = $1 and act_id = $2 order by created_at, id limit 50`,
+    [orgId, actId],
+  )
+  return rows
+}
+
 export type ApprovalAnswer = {
   readonly id: string
   readonly status: 'approved' | 'denied' | 'cancelled'

@@ -33,6 +33,30 @@ export async function listAuditAfter(
   orgId: string,
   page: { readonly filter: AuditFilter; readonly after: number; readonly limit: number },
 ): Promise<readonly AuditExportRow[]> {
+  return listAudit(q, orgId, { ...page, from: page.after, where: 'e.id > $2', order: 'e.id' })
+}
+
+/** At most `limit` events before the one numbered `before`, or the newest ones; newest first. */
+export async function listAuditBefore(
+  q: Query,
+  orgId: string,
+  page: { readonly filter: AuditFilter; readonly before: number | null; readonly limit: number },
+): Promise<readonly AuditExportRow[]> {
+  const where = '($2::bigint is null or e.id < $2::bigint)'
+  return listAudit(q, orgId, { ...page, from: page.before, where, order: 'e.id desc' })
+}
+
+async function listAudit(
+  q: Query,
+  orgId: string,
+  page: {
+    readonly filter: AuditFilter
+    readonly from: number | null
+    readonly limit: number
+    readonly where: string
+    readonly order: string
+  },
+): Promise<readonly AuditExportRow[]> {
   const { where, values } = conditions(page.filter)
   const { rows } = await q.query<AuditExportRow>(
     `select e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
@@ -44,9 +68,9 @@ export async function listAuditAfter(
        select r.details from audit_events r
        where r.action_request_id = e.action_request_id and r.event_type = 'action.requested' order by r.id limit 1
      ) requested on e.action_request_id is not null
-     where e.org_id = $1 and e.id > $2 ${where.map((condition) => `and ${condition}`).join(' ')}
-     order by e.id limit $3`,
-    [orgId, page.after, page.limit, ...values],
+     where e.org_id = $1 and ${[page.where, ...where].join(' and ')}
+     order by ${page.order} limit $3`,
+    [orgId, page.from, page.limit, ...values],
   )
   return rows
 }

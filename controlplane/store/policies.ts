@@ -1,3 +1,4 @@
+import { keepPolicyVersion } from './policy-versions.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
 
@@ -80,7 +81,9 @@ export async function insertPolicy(q: Query, row: PolicyInput): Promise<PolicyRo
      values ($1, $2, ${WRITABLE.map((_, index) => `$${index + 3}`).join(', ')}) returning ${COLUMNS}`,
     [row.id, row.orgId, ...WRITABLE.map((field) => stored(field.name, row[field.name]))],
   )
-  return onlyRow(rows)
+  const inserted = onlyRow(rows)
+  await keepPolicyVersion(q, inserted)
+  return inserted
 }
 
 /**
@@ -100,7 +103,9 @@ export async function updatePolicy(
      where id = $1 and ($2::integer is null or version = $2) returning ${COLUMNS}`,
     [id, expectedVersion ?? null, ...fields.map((field) => stored(field.name, changes[field.name]))],
   )
-  return rows[0]
+  const [updated] = rows
+  if (updated !== undefined && changes.version !== undefined) await keepPolicyVersion(q, updated)
+  return updated
 }
 
 export async function deletePolicy(q: Query, id: string): Promise<boolean> {

@@ -18,3 +18,18 @@ export async function getTrafficRecord(
   const [row] = rows
   return row === undefined ? undefined : { ...row, time: row.time.toISOString() }
 }
+
+/** The requests that were governed for one action, oldest first: its own, and those that its approvals held. */
+export async function listTrafficOfAction(
+  q: Query,
+  orgId: string,
+  actId: string,
+): Promise<readonly TrafficRecord[]> {
+  const { rows } = await q.query<TrafficRecord & { time: Date }>(
+    `select ${COLUMNS} from traffic where org_id = $1
+       and (act_id = $2 or approval_id in (select id from approvals where org_id = $1 and act_id = $2))
+     order by time, id limit 50`,
+    [orgId, actId],
+  )
+  return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
+}

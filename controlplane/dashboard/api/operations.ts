@@ -8,6 +8,7 @@ import type {
   RecordReply,
 } from '../../../core/wire/dashboard.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { AdminOperations } from './admin-operations.ts'
 import type {
   AgentList,
   Answered,
@@ -37,7 +38,7 @@ type Text = string | undefined
  * Every call that the pages make, by the name that `/api/openapi.json` gives it; a test holds this list against that
  * document. A page that needs another call adds it here.
  */
-export type Operations = {
+export type Operations = AdminOperations & {
   readonly 'GET /api/auth/me': Read<Me>
   readonly 'GET /api/dashboard/events': Read<ChangesReply>
   readonly 'GET /api/dashboard/overview': Read<OverviewReply>

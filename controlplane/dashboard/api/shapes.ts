@@ -4,6 +4,7 @@ import type { Decision } from '../../../core/decision/decision.ts'
 import type { KillEntry } from '../../../core/wire/sync.ts'
 import type { DecisionView, DryRunReply } from '../../../core/wire/v1.ts'
 import type { Role } from '../session/roles.ts'
+import type { Agent, User } from './admin-shapes.ts'
 
 type Infer<Schema extends { readonly _output: unknown }> = Schema['_output']
 
@@ -54,24 +55,8 @@ export type TrafficQuery = {
   readonly limit?: number
   readonly cursor?: string | undefined
 }
-export type AgentList = {
-  readonly agents: ReadonlyArray<{
-    readonly agent_id: string
-    readonly name: string
-    readonly status: string
-    readonly environment: string
-    readonly gateway: string | null
-  }>
-}
-export type UserList = {
-  readonly users: ReadonlyArray<{
-    readonly id: string
-    readonly email: string
-    readonly role: Role
-    readonly status: string
-    readonly groups: readonly string[]
-  }>
-}
+export type AgentList = { readonly agents: readonly Agent[] }
+export type UserList = { readonly users: readonly User[] }
 export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custom'
 export type RuleDecision = 'allow' | 'deny' | 'require_approval'
 export type SetupConnector = {

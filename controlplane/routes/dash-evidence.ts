@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { AuditReply, EvidenceReply } from '../../core/wire/governance.ts'
+import { type Route, route } from '../http/route.ts'
+import type { Evidence } from '../services/evidence.ts'
+import { AuditFilterFields, Id, Limit } from './fields.ts'
+
+export type EvidenceRoutesDeps = { readonly evidence: Evidence }
+
+const { type: _asEventType, ...Filter } = AuditFilterFields
+const Query = z.strictObject({ ...Filter, limit: Limit, cursor: z.string().min(1).max(20).optional() })
+
+export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/dashboard/audit',
+      auth: 'admin',
+      summary: 'Events of the audit log, newest first',
+      query: Query,
+      response: AuditReply,
+      handler: async ({ query }) => {
+        const { limit, cursor, event_type: eventType, agent_id: agentId, ...rest } = query
+        const { action_request_id: actionRequestId, ...texts } = rest
+        return evidence.search({ ...texts, eventType, agentId, actionRequestId }, { limit, cursor })
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/dashboard/evidence/:action_request_id',
+      auth: 'admin',
+      summary: 'Everything that is known of one action: events, approvals, governed requests',
+      params: z.object({ action_request_id: Id }),
+      response: EvidenceReply,
+      handler: async ({ params }) => evidence.chain(params.action_request_id),
+    }),
+  ]
+}

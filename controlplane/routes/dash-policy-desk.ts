@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import { PolicySpec } from '../../core/crd/schemas.ts'
+import { PolicyCheckReply, PolicyVersionsReply, ReplayReply } from '../../core/wire/governance.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import { type Route, route } from '../http/route.ts'
+import type { PolicyCheck } from '../services/policy-check.ts'
+import type { PolicyHistory } from '../services/policy-history.ts'
+import type { PolicyReplay } from '../services/policy-replay.ts'
+import { Id, PolicyName, PolicyText } from './fields.ts'
+
+export type PolicyDeskRoutesDeps = {
+  readonly policyCheck: PolicyCheck
+  readonly policyReplay: PolicyReplay
+  readonly policyHistory: PolicyHistory
+}
+
+const Priority = PolicySpec.shape.priority.unwrap()
+const Mode = PolicySpec.shape.mode.unwrap()
+
+/** The record beside the text: what the text repeats must agree with it. */
+const CheckBody = z.strictObject({
+  policyYaml: PolicyText,
+  name: PolicyName.optional(),
+  enabled: z.boolean().optional(),
+  priority: Priority.optional(),
+  tags: PolicySpec.shape.tags.unwrap().optional(),
+  mode: Mode.optional(),
+})
+
+const ReplayBody = z.strictObject({
+  policyYaml: PolicyText,
+  policy_id: Id.optional(),
+  enabled: z.boolean().default(true),
+  priority: Priority.default(100),
+  mode: Mode.default('enforce'),
+  limit: z.int().min(1).max(LIMITS.listMax).default(200),
+})
+
+/** What an editor of policies asks while nothing is saved. */
+export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/dashboard/policies/check',
+      auth: 'admin',
+      summary: 'What is wrong with the text of a policy, by line, and how its tests go; nothing is stored',
+      body: CheckBody,
+      response: PolicyCheckReply,
+      handler: async ({ body: { policyYaml, ...record } }) => deps.policyCheck(policyYaml, record),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/dashboard/policies/replay',
+      auth: 'admin',
+      summary: 'Which recent requests would be decided otherwise with this policy; nothing is stored',
+      body: ReplayBody,
+      response: ReplayReply,
+      handler: async ({ body: { policy_id: policyId, ...draft } }) =>
+        deps.policyReplay({ ...draft, policyId }),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/dashboard/policies/:policy_id/versions',
+      auth: 'admin',
+      summary: 'The texts that a policy had, newest first',
+      params: z.object({ policy_id: Id }),
+      response: PolicyVersionsReply,
+      handler: async ({ params }) => deps.policyHistory(params.policy_id),
+    }),
+  ]
+}

@@ -1,0 +1,57 @@
+import type { KnownAction } from '../../core/action/spec.ts'
+import {
+  assertRepeatedFieldsAgree,
+  type ParsedPolicy,
+  parsePolicyYaml,
+  type RepeatedFields,
+} from '../../core/decision/policy-document.ts'
+import { runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { PolicyCheckReply, PolicyProblem } from '../../core/wire/governance.ts'
+
+/** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
+export type PolicyCheck = (policyYaml: string, record: RepeatedFields) => PolicyCheckReply
+
+export function createPolicyCheck(deps: {
+  readonly knownAction: (type: string) => KnownAction | null
+}): PolicyCheck {
+  return (policyYaml, record) => {
+    const parsed = problemsOr(() => parsePolicyYaml(policyYaml))
+    if ('problems' in parsed) return { ok: false, ...parsed, tests: [], warnings: [] }
+    return examine(parsed.value, record, deps.knownAction)
+  }
+}
+
+function examine(
+  parsed: ParsedPolicy,
+  record: RepeatedFields,
+  knownAction: (type: string) => KnownAction | null,
+): PolicyCheckReply {
+  const agreed = problemsOr(() => assertRepeatedFieldsAgree(parsed.repeated, record))
+  const problems = 'problems' in agreed ? agreed.problems : []
+  const tests = runPolicyTests(parsed.document, knownAction).map(({ name, passed, expected, got }) =>
+    passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
+  )
+  const ok = problems.length === 0 && tests.every(({ passed }) => passed)
+  return { ok, problems, tests, warnings: [...parsed.warnings] }
+}
+
+function problemsOr<T>(work: () => T): { readonly value: T } | { readonly problems: PolicyProblem[] } {
+  try {
+    return { value: work() }
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'validation')
+      return { problems: problemsOf(error.message) }
+    throw error
+  }
+}
+
+/** The core joins `line 7: rules.0.decision: Invalid option` by semicolons, which messages may have of their own. */
+function problemsOf(message: string): PolicyProblem[] {
+  return message.split(/; (?=line \d+: )/).map((part) => {
+    const match = /^line (\d+): (.*)$/s.exec(part)
+    return match === null
+      ? { line: null, message: part }
+      : { line: Number(match[1]), message: match[2] ?? '' }
+  })
+}

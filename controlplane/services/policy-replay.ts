@@ -1,0 +1,152 @@
+import type { Action } from '../../core/action/action.ts'
+import { actionFromSpec, type KnownAction } from '../../core/action/spec.ts'
+import { classify } from '../../core/connectors/classify.ts'
+import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
+import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
+import { decide } from '../../core/decision/decide.ts'
+import type { Decision } from '../../core/decision/decision.ts'
+import { compilePolicy, parsePolicyYaml } from '../../core/decision/policy-document.ts'
+import { buildPolicyIndex, type PolicyIndex } from '../../core/decision/policy-index.ts'
+import { proxiedInputs, withCredential } from '../../core/decision/proxied.ts'
+import { LOG_DECISION } from '../../core/decision/vocabulary.ts'
+import type { TrafficRecord } from '../../core/record.ts'
+import { type CanonicalRequest, isRefusal } from '../../core/request/canonical.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { ReplayReply } from '../../core/wire/governance.ts'
+import type { AgentRow } from '../store/agents.ts'
+import { listAgents } from '../store/agents.ts'
+import { getPolicy } from '../store/policies.ts'
+import type { Db } from '../store/query.ts'
+import { listTraffic } from '../store/traffic.ts'
+import { knownByName } from './action-names.ts'
+import type { ActionRulesSource, GatewayRules } from './action-rules.ts'
+import { requestOf } from './explain-request.ts'
+
+export type PolicyReplayDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly knownAction: (type: string) => KnownAction | null
+  readonly actionRules: Pick<ActionRulesSource, 'fresh'>
+}
+
+export type ReplayInput = {
+  readonly policyYaml: string
+  /** The policy whose text it would replace; without it the text is a policy of its own. */
+  readonly policyId?: string | undefined
+  readonly enabled: boolean
+  readonly priority: number
+  readonly mode: 'enforce' | 'monitor'
+  /** How many of the newest records. */
+  readonly limit: number
+}
+
+/**
+ * Decides recorded requests twice by the rules of now: as they are, and with the given text in place. Bodies are not
+ * recorded, so conditions on parameters see none. Throws `validation` for a text that cannot be read.
+ */
+export type PolicyReplay = (input: ReplayInput) => Promise<ReplayReply>
+
+const NOT_STORED = 'pol_draft'
+
+export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
+  return async (input) => {
+    const { db, orgId } = deps
+    const { document } = parsePolicyYaml(input.policyYaml)
+    const row = input.policyId === undefined ? undefined : await getPolicy(db, input.policyId)
+    const { priority, mode } = input
+    const draft = compilePolicy({
+      id: row?.id ?? NOT_STORED,
+      name: row?.name ?? 'this policy',
+      version: (row?.version ?? 0) + 1,
+      priority,
+      mode,
+      document,
+    })
+    const [rules, agents, records] = await Promise.all([
+      deps.actionRules.fresh(),
+      listAgents(db),
+      listTraffic(db, orgId, { filter: {}, limit: input.limit }),
+    ])
+    const byName = new Map(agents.map((agent) => [agent.name, agent]))
+    const indexes = createIndexes(draft, input.enabled)
+    const cases = records.map((record) => {
+      const agent = byName.get(record.agent ?? '')
+      const gateway = agent === undefined ? null : rules.gatewayOf(agent)
+      return agent === undefined || gateway === null
+        ? null
+        : replayed(deps, { record, agent, gateway, policies: indexes(gateway.snapshot) })
+    })
+    const known = cases.filter((each) => each !== null)
+    return {
+      considered: known.length,
+      skipped: cases.length - known.length,
+      changes: known.filter(isChanged),
+    }
+  }
+}
+
+/** The policies of a gateway with the draft among them, made once for each gateway. */
+function createIndexes(draft: CompiledPolicy, isEnabled: boolean): (snapshot: Snapshot) => PolicyIndex {
+  const made = new Map<Snapshot, PolicyIndex>()
+  return (snapshot) => {
+    const known = made.get(snapshot)
+    if (known !== undefined) return known
+    const others = snapshot.policies.all.filter(({ id }) => id !== draft.id)
+    const index = buildPolicyIndex(isEnabled ? [...others, draft] : others)
+    made.set(snapshot, index)
+    return index
+  }
+}
+
+type Case = {
+  readonly record: TrafficRecord
+  readonly agent: AgentRow
+  readonly gateway: GatewayRules
+  readonly policies: PolicyIndex
+}
+type Change = ReplayReply['changes'][number]
+
+function replayed(deps: PolicyReplayDeps, { record, agent, gateway, policies }: Case): Change | null {
+  const { snapshot } = gateway
+  const request = requestOf(record.method, `https://${record.host ?? ''}${record.path ?? '/'}`)
+  if (record.action_type === null || isRefusal(request)) return null
+  const bound = findConnector(snapshot.hosts, request.host, request.port)
+  if (bound === null) return null
+  const action = actionOf(deps, { request, bound, type: record.action_type })
+  const nowMs = Date.parse(record.time)
+  const { rules, inputs } = proxiedInputs({ snapshot, agent, bound, request, nowMs }, [action])
+  const [input] = inputs
+  if (input === undefined) return null
+  const view = (decision: Decision) => viewOf(withCredential(decision, bound, snapshot))
+  return {
+    record_id: record.id,
+    time: record.time,
+    agent: agent.name,
+    action_type: action.type,
+    request: `${record.method} ${record.host ?? ''}${record.path ?? ''}`,
+    before: view(decide(rules, input)),
+    after: view(decide({ ...rules, policies }, input)),
+  }
+}
+
+/** The action as the path names it, so that its target is known; else what its name alone tells. */
+function actionOf(
+  { knownAction }: PolicyReplayDeps,
+  given: { readonly request: CanonicalRequest; readonly bound: BoundConnector; readonly type: string },
+): Action {
+  const { request, bound, type } = given
+  const named = classify(bound, request)
+  const found = isRefusal(named) ? [] : named.kind === 'actions' ? named.actions : named.candidates
+  const same = found.find((action) => action.type === type)
+  if (same !== undefined) return same
+  const resource = { provider: bound.connector.name }
+  return actionFromSpec({ type, resource }, knownByName(type, knownAction, [bound]))
+}
+
+function viewOf({ verdict, would, reason }: Decision): Change['before'] {
+  return { decision: LOG_DECISION[verdict], would: LOG_DECISION[would], reason }
+}
+
+function isChanged({ before, after }: Change): boolean {
+  return before.decision !== after.decision || before.would !== after.would
+}

@@ -1,0 +1,42 @@
+import type { Query } from './query.ts'
+
+export type PolicyVersionRow = {
+  readonly version: number
+  readonly policyYaml: string
+  readonly passed: boolean
+  readonly createdAt: Date
+}
+
+const KEPT = 200
+
+/** Keeps the text of the row as it stands; a version that is kept already stays. */
+export async function keepPolicyVersion(
+  q: Query,
+  row: {
+    readonly id: string
+    readonly version: number
+    readonly policyYaml: string
+    readonly activeVersion: number | null
+  },
+): Promise<void> {
+  const { rowCount } = await q.query(
+    `insert into policy_versions (policy_id, version, policy_yaml, passed) values ($1, $2, $3, $4)
+     on conflict do nothing`,
+    [row.id, row.version, row.policyYaml, row.activeVersion === row.version],
+  )
+  if (rowCount === 0 || row.version <= KEPT) return
+  await q.query('delete from policy_versions where policy_id = $1 and version <= $2', [
+    row.id,
+    row.version - KEPT,
+  ])
+}
+
+/** Newest first. */
+export async function listPolicyVersions(q: Query, policyId: string): Promise<readonly PolicyVersionRow[]> {
+  const { rows } = await q.query<PolicyVersionRow>(
+    `select version, policy_yaml as "policyYaml", passed, created_at as "createdAt" from policy_versions
+     where policy_id = $1 order by version desc`,
+    [policyId],
+  )
+  return rows
+}
