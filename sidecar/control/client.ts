@@ -1,6 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { Agent, buildConnector, request } from 'undici'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import type { Socket } from 'node:net'
 import { PROCESS_HEADER } from '../../core/wire/sync.ts'
+import { FileTrustAgent } from './file-trust-agent.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
@@ -29,66 +32,126 @@ export type ClientDeps = {
 
 const DEFAULT_TIMEOUT_MS = 5_000
 const CONNECT_TIMEOUT_MS = 3_000
+const STREAM_HEAD_MS = 10_000
+const KEEP_ALIVE_MS = 10_000
+const MAX_CALLS = 8
 
+type Call = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body: string | Buffer | null
+  readonly signal: AbortSignal
+  readonly agent: Agent
+}
+
+/** Node's own client: a gateway sits beside every agent, and another one would take 15 MiB of it. */
 export function createControlClient(deps: ClientDeps): ControlClient {
   const { token, processId, caFile = null } = deps
-  const base = deps.url.replace(/\/+$/, '')
-  const connect = caFile === null ? { timeout: CONNECT_TIMEOUT_MS } : connectorFor(caFile)
+  const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const calls = agentFor(base, caFile, { keepAlive: true, maxSockets: MAX_CALLS, timeout: KEEP_ALIVE_MS })
   // The stream has a connection of its own, so that it never waits behind a batch of records.
-  const calls = new Agent({ connections: 8, connect, keepAliveTimeout: 10_000 })
-  const streams = new Agent({ connect, bodyTimeout: 0, headersTimeout: 10_000 })
+  const streams = agentFor(base, caFile, { keepAlive: false })
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
-  const headersFor = (bearer: string) => ({
-    ...deps.headers,
-    authorization: `Bearer ${bearer}`,
-    [PROCESS_HEADER]: processId,
-  })
 
-  const call = async (
+  function send({ method, path, body, signal, agent }: Call, bearer: string): Promise<IncomingMessage> {
+    const options: RequestOptions = {
+      ...{ method, agent, signal, path: prefix + path },
+      headers: {
+        ...deps.headers,
+        authorization: `Bearer ${bearer}`,
+        [PROCESS_HEADER]: processId,
+        ...(body === null
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      },
+    }
+    const request = base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
+    request.once('socket', limitConnect)
+    // What goes wrong behind the head is told by the response; here it would end the process.
+    request.on('error', ignore)
+    request.end(body)
+    return once(request, 'response', { signal }).then(([response]) => response as IncomingMessage)
+  }
+
+  async function call(
     method: 'GET' | 'POST',
     path: string,
-    options: { readonly body: string | Buffer | null; readonly timeoutMs: number },
-  ): Promise<ControlReply> => {
-    const headers = headersFor(await readToken())
-    const reply = await request(base + path, {
-      method,
-      headers: options.body === null ? headers : { ...headers, 'content-type': 'application/json' },
-      body: options.body,
-      dispatcher: calls,
-      signal: AbortSignal.timeout(options.timeoutMs),
-    })
-    return { status: reply.statusCode, bytes: Buffer.from(await reply.body.arrayBuffer()) }
+    { body, timeoutMs }: { readonly body: string | Buffer | null; readonly timeoutMs: number },
+  ): Promise<ControlReply> {
+    const bearer = await readToken()
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      const response = await send({ method, path, body, signal, agent: calls }, bearer)
+      const parts: Buffer[] = await response.toArray()
+      return { status: response.statusCode ?? 0, bytes: Buffer.concat(parts) }
+    } catch (error) {
+      throw reasonOf(signal, error)
+    }
+  }
+
+  async function open(path: string, signal: AbortSignal) {
+    const bearer = await readToken()
+    deps.onStream?.(bearer)
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(tooLate(STREAM_HEAD_MS)), STREAM_HEAD_MS)
+    const either = AbortSignal.any([signal, late.signal])
+    try {
+      const response = await send({ method: 'GET', path, body: null, signal: either, agent: streams }, bearer)
+      return { status: response.statusCode ?? 0, body: bodyOf(response, signal) }
+    } catch (error) {
+      throw reasonOf(either, error)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return {
     post: (path, body, timeoutMs = DEFAULT_TIMEOUT_MS) =>
       call('POST', path, { body: isJson(body) ? body : JSON.stringify(body), timeoutMs }),
     get: (path, timeoutMs = DEFAULT_TIMEOUT_MS) => call('GET', path, { body: null, timeoutMs }),
-    async open(path, signal) {
-      const bearer = await readToken()
-      deps.onStream?.(bearer)
-      const headers = headersFor(bearer)
-      const reply = await request(base + path, { method: 'GET', headers, dispatcher: streams, signal })
-      return { status: reply.statusCode, body: reply.body }
-    },
-    async close() {
-      await Promise.all([calls.destroy(), streams.destroy()])
+    open,
+    close() {
+      calls.destroy()
+      streams.destroy()
+      return Promise.resolve()
     },
   }
 }
 
-/** Authorities are renewed while the process runs, like the token: each connection reads them anew. */
-function connectorFor(caFile: string): buildConnector.connector {
-  return (options, callback) => {
-    readFile(caFile, 'utf8').then(
-      (ca) => buildConnector({ ca, timeout: CONNECT_TIMEOUT_MS })(options, callback),
-      (cause: unknown) => {
-        const message = `CONTROL_PLANE_CA_FILE: ${caFile} cannot be read. Set it to a PEM file with the control plane's authority.`
-        callback(new Error(message, { cause }), null)
-      },
-    )
+type AgentOptions = { readonly keepAlive: boolean; readonly maxSockets?: number; readonly timeout?: number }
+
+function agentFor(base: URL, caFile: string | null, options: AgentOptions): Agent {
+  if (base.protocol !== 'https:') return new Agent(options)
+  return caFile === null ? new TlsAgent(options) : new FileTrustAgent(caFile, options)
+}
+
+/** A machine that swallows packets would otherwise be waited for as long as the whole call may take. */
+function limitConnect(socket: Socket): void {
+  if (!socket.connecting) return
+  const timer = setTimeout(() => socket.destroy(tooLate(CONNECT_TIMEOUT_MS)), CONNECT_TIMEOUT_MS)
+  const done = (): void => clearTimeout(timer)
+  socket.once('connect', done).once('close', done)
+}
+
+function tooLate(ms: number): Error {
+  return new Error(`the control plane did not answer within ${ms / 1_000} s`)
+}
+
+async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* response
+  } catch (error) {
+    throw reasonOf(signal, error)
   }
 }
+
+/** Who aborted says why; the library would only say that somebody did. */
+function reasonOf(signal: AbortSignal, error: unknown): unknown {
+  return signal.aborted ? signal.reason : error
+}
+
+function ignore(): void {}
 
 function isJson(body: object | string | Buffer): body is string | Buffer {
   return typeof body === 'string' || Buffer.isBuffer(body)

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  type ClientDeps,
+  type ControlClient,
+  createControlClient,
+  jsonOf,
+} from '../../../sidecar/control/client.ts'
+import { createTestCa } from '../../support/test-ca.ts'
+
+let dir = ''
+const ends: Array<() => unknown> = []
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'chaperone-client-'))
+})
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+async function listen(server: Server, scheme: 'http' | 'https'): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  ends.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function clientOf(url: string, deps: Partial<ClientDeps> = {}): ControlClient {
+  const client = createControlClient({ url, token: 'secret', processId: 'proc_1', ...deps })
+  ends.push(() => client.close())
+  return client
+}
+
+/** Answers with what it was sent. */
+const echo: RequestListener = (request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    const { method, url, headers } = request
+    response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(parts).toString() }))
+  })
+}
+
+describe('a call', () => {
+  test('carries token, process and body, below the path that the address has', async () => {
+    const url = await listen(createServer(echo), 'http')
+    const client = clientOf(`${url}/below/`, { headers: { 'x-pod': 'web-1' } })
+    for (const body of [{ a: 'é' }, '{"a":"é"}', Buffer.from('{"a":"é"}')]) {
+      const reply = await client.post('/api/x', body)
+      expect(reply.status).toBe(200)
+      expect(jsonOf(reply)).toMatchObject({
+        ...{ method: 'POST', url: '/below/api/x', body: '{"a":"é"}' },
+        headers: { authorization: 'Bearer secret', 'x-process-id': 'proc_1', 'x-pod': 'web-1' },
+      })
+    }
+    expect(jsonOf(await client.get('/api/y?z=1'))).toMatchObject({
+      method: 'GET',
+      url: '/below/api/y?z=1',
+      body: '',
+    })
+  })
+
+  test('that is not answered in time is rejected', async () => {
+    const url = await listen(
+      createServer(() => undefined),
+      'http',
+    )
+    await expect(clientOf(url).get('/', 50)).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('whose answer stops half-way is rejected', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-length': 100 })
+      response.write('half', () => response.destroy())
+    })
+    const url = await listen(server, 'http')
+    await expect(clientOf(url).get('/')).rejects.toThrow()
+  })
+
+  test('to nobody is rejected', async () => {
+    const server = createServer(echo)
+    const url = await listen(server, 'http')
+    server.close()
+    await once(server, 'close')
+    await expect(clientOf(url).get('/')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('uses its connection again', async () => {
+    const server = createServer(echo)
+    let connections = 0
+    server.on('connection', () => connections++)
+    const client = clientOf(await listen(server, 'http'))
+    for (let n = 0; n < 3; n++) await client.post('/', {})
+    expect(connections).toBe(1)
+  })
+})
+
+describe('the stream', () => {
+  test('arrives piece by piece, and whoever ends it is told so in his own words', async () => {
+    const server = createServer((_request, response) => void response.write('first'))
+    const client = clientOf(await listen(server, 'http'))
+    const session = new AbortController()
+    const reply = await client.open('/stream', session.signal)
+    expect(reply.status).toBe(200)
+    const pieces: string[] = []
+    const reading = (async () => {
+      for await (const piece of reply.body) {
+        pieces.push(String(piece))
+        session.abort(new Error('the control plane went silent'))
+      }
+    })()
+    await expect(reading).rejects.toThrow('the control plane went silent')
+    expect(pieces).toEqual(['first'])
+  })
+})
+
+describe('over TLS', () => {
+  test('believes the authority in the file, as it is at that moment, and no other', async () => {
+    const [own, other] = [createTestCa(), createTestCa()]
+    const leaf = own.issue('127.0.0.1')
+    const url = await listen(createTlsServer({ key: leaf.key, cert: leaf.cert }, echo), 'https')
+    const caFile = join(dir, 'ca.crt')
+    const client = clientOf(url, { caFile })
+    await expect(client.get('/')).rejects.toThrow(/CONTROL_PLANE_CA_FILE: .*ca\.crt cannot be read/)
+    writeFileSync(caFile, other.cert)
+    await expect(client.get('/')).rejects.toMatchObject({
+      code: expect.stringMatching(/CERT|SIGNATURE|LEAF/),
+    })
+    writeFileSync(caFile, own.cert)
+    expect((await client.get('/')).status).toBe(200)
+    await expect(clientOf(url).get('/')).rejects.toThrow()
+  })
+})
