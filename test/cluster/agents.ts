@@ -107,17 +107,27 @@ print(r.status, r.read().decode())`,
   ],
 } as const
 
-/** Lines of the record of what left for nowhere, by the addresses of these pods. Null where there is no record. */
-export async function leftOutside(...pods: readonly string[]): Promise<readonly string[] | null> {
+type Packet = { readonly kind: string; readonly src?: string; readonly dst?: string }
+
+/** What left for nowhere, by the addresses of these pods. Null where nobody keeps a record. */
+export async function leftOutside(...pods: readonly string[]): Promise<readonly Packet[] | null> {
+  const addresses = new Set((await Promise.all(pods.map(addressesOf))).flat())
+  return packets(({ src = '' }) => addresses.has(src))
+}
+
+/** What left for these addresses, whoever sent it. */
+export async function leftFor(addresses: readonly string[]): Promise<readonly Packet[] | null> {
+  return packets(({ dst = '' }) => addresses.includes(dst.replace(/:\d+$/, '')))
+}
+
+function packets(isMeant: (packet: Packet) => boolean): readonly Packet[] | null {
   const { outsideRecord } = inject('installation').environment
   if (outsideRecord === null) return null
-  const addresses = new Set((await Promise.all(pods.map(addressesOf))).flat())
   return readFileSync(outsideRecord, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as { readonly kind: string; readonly src?: string })
-    .filter(({ kind, src }) => kind === 'outside' && src !== undefined && addresses.has(src))
-    .map((line) => JSON.stringify(line))
+    .map((line) => JSON.parse(line) as Packet)
+    .filter((packet) => packet.kind === 'outside' && isMeant(packet))
 }
 
 export async function addressesOf(pod: string): Promise<readonly string[]> {

@@ -14,21 +14,23 @@ import {
 } from './agents.ts'
 import { AGENTS, install } from './installation.ts'
 import { apply, get, type KubeObject, kube, kubectl, refusalOf } from './kubectl.ts'
-import { killProxy, proxyUidOf } from './node-access.ts'
+import { type NodeAccess, openNode, proxyUidOf } from './node-access.ts'
 
 const GATEWAY = 'bypass'
 const POD = 'captive'
 let vendor: Vendor
+let node: NodeAccess
 
 beforeAll(async () => {
   await install(inject('installation'))
   vendor = await startVendor(GATEWAY)
-  // Two addresses outside of everything: whatever reaches them has left.
+  node = await openNode()
   await apply(agentPod(POD, GATEWAY))
   await running(POD)
   await inForce(GATEWAY)
 })
 afterAll(async () => {
+  await node?.[Symbol.asyncDispose]()
   await vendor?.[Symbol.asyncDispose]()
 })
 
@@ -199,7 +201,7 @@ print(found)
   test('by a command, a shell or a debug container of somebody who may do so elsewhere', async () => {
     const inProxy = await kubectl(['exec', POD, '-n', AGENTS, '-c', 'chaperone-proxy', '--', 'id'])
     expect(inProxy.code).not.toBe(0)
-    expect(inProxy.stderr).toContain('chaperone-proxy')
+    expect(inProxy.stderr).toContain('nobody enters the sidecar')
     const debug = await kubectl([
       'debug',
       POD,
@@ -254,7 +256,7 @@ describe('a pod is governed or refused, naming the field', () => {
     ['escalation', security({ allowPrivilegeEscalation: true }), 'allowPrivilegeEscalation'],
     ['unmasked proc', security({ procMount: 'Unmasked' }), 'procMount'],
     ['unconfined', security({ seccompProfile: { type: 'Unconfined' } }), 'seccompProfile'],
-    ['uid of a proxy', security({ runAsUser: 1_950_000_000 }), 'runAsUser'],
+    ['a uid such as proxies have', security({ runAsUser: 1_950_000_000 }), /runAsUser|^$/],
     ['hostNetwork', spec({ hostNetwork: true }), 'hostNetwork'],
     ['hostPID', spec({ hostPID: true }), 'hostPID'],
     ['hostIPC', spec({ hostIPC: true }), 'hostIPC'],
@@ -358,7 +360,7 @@ while time.time() < until:
 print(sorted(seen))
 `,
     ])
-    await killProxy(POD)
+    await node.killProxy(POD)
     expect((await tries).stdout).toContain('ConnectionRefusedError')
     await eventually(
       'the proxy is started again',
@@ -372,6 +374,22 @@ print(sorted(seen))
     )
     expect(vendor.recorder.seen.length).toBe(before + 1)
     await expectNothingLeft()
+  })
+
+  test('rules that somebody took away are missed within ten seconds, and the Gateway says so', async () => {
+    await apply(agentPod('loose', GATEWAY))
+    await running('loose')
+    await node.dropRules('loose')
+    type Gateway = { readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string }> } }
+    await eventually(
+      'the bypass is detected',
+      async () => {
+        const found = await get<Gateway>('cgw', GATEWAY, AGENTS)
+        return found?.status?.conditions?.some(({ type }) => type === 'BypassDetected') ? true : null
+      },
+      10_000,
+    )
+    await kube(['delete', 'pod', 'loose', '-n', AGENTS, '--wait=false'])
   })
 
   test('without the webhook’s configuration no annotated pod starts that has no sidecar', async () => {

@@ -13,7 +13,6 @@ export const AGENTS = 'chaperone-test-agents'
 const ROOT = join(import.meta.dirname, '../..')
 
 declare module 'vitest' {
-  // biome-ignore lint/style/useConsistentTypeDefinitions: it adds to vitest's own
   interface ProvidedContext {
     readonly installation: Installation
   }

@@ -1,10 +1,17 @@
 import { inject } from 'vitest'
-import { eventually } from '../support/eventually.ts'
 import { AGENTS } from './installation.ts'
 import { apply, exec, get, kube } from './kubectl.ts'
 
 const NAMESPACE = 'chaperone-test-node'
 const POD = 'node-access'
+
+/** What root of the node can do, and nobody by the cluster's API: faults, not attacks. */
+export type NodeAccess = AsyncDisposable & {
+  /** Ends a proxy as a node that is short of memory would. */
+  killProxy(pod: string): Promise<void>
+  /** Takes the rules out of a pod's network. */
+  dropRules(pod: string): Promise<void>
+}
 
 export async function proxyUidOf(pod: string): Promise<number> {
   type Annotated = { readonly metadata: { readonly annotations: Readonly<Record<string, string>> } }
@@ -12,41 +19,36 @@ export async function proxyUidOf(pod: string): Promise<number> {
   return Number(found?.metadata.annotations['chaperone.dev/proxy-uid'])
 }
 
-/** Ends a proxy as a node that is short of memory would: no command of the cluster's API may. */
-export async function killProxy(pod: string): Promise<void> {
-  const uid = await proxyUidOf(pod)
-  const image = inject('installation').environment.agentImage
+export async function openNode(): Promise<NodeAccess> {
+  const { image } = inject('installation')
+  const agent = {
+    ...{ name: 'agent', image, imagePullPolicy: 'Never', command: ['sleep', 'infinity'] },
+    securityContext: { privileged: true, runAsUser: 0 },
+  }
   await apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
     {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: POD, namespace: NAMESPACE },
-      spec: {
-        hostPID: true,
-        terminationGracePeriodSeconds: 0,
-        containers: [
-          {
-            ...{ name: 'agent', image, imagePullPolicy: 'IfNotPresent', command: ['sleep', 'infinity'] },
-            securityContext: { privileged: true },
-          },
-        ],
-      },
+      spec: { hostPID: true, terminationGracePeriodSeconds: 0, containers: [agent] },
     },
   )
   await kube(['wait', `pod/${POD}`, '-n', NAMESPACE, '--for=condition=Ready', '--timeout=60s'])
-  const program = `
-import os
-pids = [int(p) for p in os.listdir('/proc') if p.isdigit() and os.stat('/proc/' + p).st_uid == ${uid}]
-for pid in pids: os.kill(pid, 9)
-print(len(pids))
-`
-  try {
-    await eventually('the proxy’s process is found', async () => {
-      const { stdout } = await exec({ pod: POD, namespace: NAMESPACE }, ['python3', '-c', program])
-      return Number(stdout) > 0 ? true : null
-    })
-  } finally {
-    await kube(['delete', 'namespace', NAMESPACE, '--wait=false'])
+
+  /** Runs a shell command for the proxy's process `$1`. */
+  async function atProxy(pod: string, command: string): Promise<void> {
+    const uid = await proxyUidOf(pod)
+    const find = `for p in /proc/[0-9]*; do if [ "$(stat -c %u $p 2>/dev/null)" = ${uid} ]; then set -- \${p#/proc/}; ${command}; exit; fi; done; exit 1`
+    const { code, stderr } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', find])
+    if (code !== 0) throw new Error(`no process of uid ${uid}, or: ${stderr}`)
+  }
+
+  return {
+    killProxy: (pod) => atProxy(pod, 'kill -9 $1'),
+    dropRules: (pod) => atProxy(pod, 'nsenter -t $1 -n nft delete table inet chaperone'),
+    async [Symbol.asyncDispose]() {
+      await kube(['delete', 'namespace', NAMESPACE, '--wait=false'])
+    },
   }
 }

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import {
+  agentPod,
+  inForce,
+  leftFor,
+  podTemplate,
+  running,
+  startVendor,
+  VENDOR,
+  type Vendor,
+} from './agents.ts'
+import { AGENTS, install } from './installation.ts'
+import { apply, kube, kubectl } from './kubectl.ts'
+
+const GATEWAY = 'load'
+const SIDECARS = 20
+/** All at once for the API server; the node starts as many at a time as it has room for. */
+const STARTS = Number(process.env['CHAPERONE_STARTS'] ?? 200)
+const AT_A_TIME = 40
+let vendor: Vendor
+
+beforeAll(async () => {
+  await install(inject('installation'))
+  vendor = await startVendor(GATEWAY, { rateLimit: { requestsPerMinute: 100_000 } })
+})
+afterAll(async () => {
+  await kube(['delete', 'pods,jobs', '-n', AGENTS, '-l', 'load=yes', '--wait=false'])
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+/** Asks every 20 ms and prints a line with the time when the answer changes. */
+const WATCHER = `
+const https = require('node:https')
+let last = ''
+const agent = new https.Agent({ keepAlive: true })
+function ask() {
+  const request = https.get('https://${VENDOR}/watch', { agent }, (response) => {
+    response.resume().on('end', () => note(response.statusCode))
+  })
+  request.on('error', (error) => note(error.code))
+}
+function note(now) {
+  if (String(now) !== last) console.log(Date.now(), now)
+  last = String(now)
+  setTimeout(ask, 20)
+}
+ask()`
+
+test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () => {
+  const names = Array.from({ length: SIDECARS }, (_, at) => `watcher-${at}`)
+  const pods = names.map((name) => {
+    const pod = agentPod(name, GATEWAY, { command: ['node', '-e', WATCHER] })
+    return { ...pod, metadata: { ...pod.metadata, labels: { load: 'yes' } } }
+  })
+  await apply(...pods)
+  await kube(['wait', '-n', AGENTS, '--for=condition=Ready', '--timeout=170s', 'pod', '-l', 'load=yes'])
+  await running(...names)
+  await inForce(GATEWAY)
+  const linesOf = async (name: string) =>
+    (await kubectl(['logs', name, '-c', 'agent', '-n', AGENTS])).stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' '))
+  for (const name of names)
+    await eventually(
+      `${name} is served`,
+      async () => ((await linesOf(name)).at(-1)?.[1] === '200' ? true : null),
+      30_000,
+    )
+  const patchedAt = Date.now()
+  await kube([
+    'patch',
+    'cgw',
+    GATEWAY,
+    '-n',
+    AGENTS,
+    '--type=merge',
+    '-p',
+    JSON.stringify({ spec: { killSwitch: { active: true, reason: 'drill' } } }),
+  ])
+  const delays: number[] = []
+  for (const name of names) {
+    const [at] = await eventually(`${name} is stopped`, async () => {
+      const [time, status] = (await linesOf(name)).at(-1) ?? []
+      return status === '403' ? [Number(time)] : null
+    })
+    delays.push((at ?? Number.POSITIVE_INFINITY) - patchedAt)
+  }
+  delays.sort((a, b) => a - b)
+  console.log(`from kubectl patch to the first refusal, ms: ${delays.join(' ')}`)
+  const columns = await eventually('all processes have confirmed', async () => {
+    const line = await kube(['get', 'cgw', GATEWAY, '-n', AGENTS, '-o', 'jsonpath={.status.programmed}'])
+    return line === `${SIDECARS} of ${SIDECARS}` ? line : null
+  })
+  expect(columns).toBe(`${SIDECARS} of ${SIDECARS}`)
+  expect(delays.at(-1)).toBeLessThan(1_000)
+  await kube([
+    'patch',
+    'cgw',
+    GATEWAY,
+    '-n',
+    AGENTS,
+    '--type=merge',
+    '-p',
+    JSON.stringify({ spec: { killSwitch: { active: false } } }),
+  ])
+  await kube(['delete', 'pods', '-n', AGENTS, '-l', 'load=yes', '--timeout=120s'])
+}, 400_000)
+
+/** Sends at once, to the vendor and to where nobody may; then says what it was answered. */
+const HASTY = `
+const net = require('node:net')
+const out = net.connect(443, '198.51.100.20').on('error', () => undefined).on('connect', () => out.write('x'))
+require('node:dgram').createSocket('udp4').on('error', () => undefined).send('x', 443, '198.51.100.21')
+fetch('https://${VENDOR}/start').then((r) => { console.log(r.status); process.exit(0) }, (e) => { console.log(e.cause?.code ?? e.message); process.exit(1) })`
+
+test(`${STARTS} agents that send with their first instruction are all answered, and nothing leaks`, async () => {
+  const template = podTemplate(GATEWAY, { command: ['node', '-e', HASTY], spec: { restartPolicy: 'Never' } })
+  const labelled = { ...template, metadata: { ...template.metadata, labels: { load: 'yes', app: 'hasty' } } }
+  const before = vendor.recorder.seen.filter(({ target }) => target === '/start').length
+  await apply({
+    ...{ apiVersion: 'batch/v1', kind: 'Job' },
+    metadata: { name: 'hasty', namespace: AGENTS, labels: { load: 'yes' } },
+    spec: { completions: STARTS, parallelism: AT_A_TIME, backoffLimit: 0, template: labelled },
+  })
+  await eventually(
+    `${STARTS} have ended`,
+    async () => {
+      const status = await kube([
+        'get',
+        'job',
+        'hasty',
+        '-n',
+        AGENTS,
+        '-o',
+        'jsonpath={.status.succeeded}/{.status.failed}',
+      ])
+      if (!status.endsWith('/')) throw new Error(`some were not answered 200: ${status}`)
+      return status === `${STARTS}/` ? true : null
+    },
+    560_000,
+  )
+  expect(vendor.recorder.seen.filter(({ target }) => target === '/start').length - before).toBe(STARTS)
+  const left = await leftFor(['198.51.100.20', '198.51.100.21'])
+  if (left !== null) expect(left).toEqual([])
+}, 600_000)
