@@ -3,16 +3,9 @@ import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../requ
 import type { BodyView, Classification, ConnectorConfig, Row } from './connector.ts'
 import { pickFields } from './fields.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
+import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
-import {
-  isNearMiss,
-  lookUp,
-  nearMiss,
-  type PathSegments,
-  pathParameter,
-  type RowMatch,
-  type RowTrie,
-} from './rows.ts'
+import { lookUp, type PathSegments, pathParameter, type RowMatch, type RowTrie } from './rows.ts'
 
 /** How one connector names requests by rows. */
 export type RowNaming = {
@@ -68,13 +61,15 @@ function findRows(
   const { tries, path } = naming.surface(request, config)
   for (const trie of tries) {
     const match = lookUp(trie, request.method, path)
-    if (match !== null) return match
+    if (match === null) continue
+    if (isRefusal(match)) return match
+    return isStricterElsewhere(trie, request.method, path.segments, match.rows) ? nearMiss() : match
   }
-  return judgeUnmatched(tries, path)
+  return judgeUnmatched(tries, request.method, path)
 }
 
 /** A path without a row may still be one that another server reads as a listed one: that is refused, not named. */
-function judgeUnmatched(tries: readonly RowTrie[], path: PathSegments): Refusal | null {
+function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(
       'ambiguous_request',
@@ -82,7 +77,7 @@ function judgeUnmatched(tries: readonly RowTrie[], path: PathSegments): Refusal 
     )
   }
   if (path.rawSegments.some((segment) => segment.includes(';'))) return pathParameter()
-  return tries.some((trie) => isNearMiss(trie, path.segments)) ? nearMiss() : null
+  return tries.some((trie) => isNearMiss(trie, method, path.segments)) ? nearMiss() : null
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Parameters } from '../action/action.ts'
 import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import { decodedFully } from '../request/percent.ts'
 import type { Row } from './connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
@@ -18,7 +19,7 @@ type Node = {
   leaf: Leaf | null
 }
 /** Rows of one path by method. Rows of one method are candidates of one another. */
-type Leaf = Map<string, CompiledRow[]>
+export type Leaf = Map<string, CompiledRow[]>
 
 export type RowMatch = {
   readonly kind: 'match'
@@ -85,7 +86,7 @@ function addRow(leaf: Leaf | null, compiled: CompiledRow): Leaf {
 export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
   const leaf = descend(trie.root, path.segments, 0, 'literals')
   if (leaf === null) return null
-  const rows = leaf.get(method) ?? leaf.get('*') ?? (method === 'HEAD' ? leaf.get('GET') : undefined)
+  const rows = rowsOf(leaf, method)
   const first = rows?.[0]
   if (rows === undefined || first === undefined) return null
   const parameters = bind(first.parts, path)
@@ -93,21 +94,15 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
   return { kind: 'match', rows, parameters: parameters.values }
 }
 
+export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
+  return leaf.get(method) ?? leaf.get('*') ?? (method === 'HEAD' ? leaf.get('GET') : undefined)
+}
+
 /** Raw and once-decoded segments, without a connector's own prefix. */
 export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
 
-/**
- * True for a path that no row has, but that a server which ignores case or a trailing slash would take for one:
- * a name of its own (`unmapped`) would let a listed deed pass under another name.
- */
-export function isNearMiss(trie: RowTrie, segments: readonly string[]): boolean {
-  if (descend(trie.root, segments, 0, 'literals') !== null) return false
-  const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments
-  const folded = bare.map((segment) => segment.toLowerCase())
-  return descend(trie.root, folded, 0, 'folded') !== null
-}
-
-function descend(
+/** The rows of a path, by its words as they are or (lower-case segments given) whatever their case. */
+export function descend(
   node: Node,
   segments: readonly string[],
   at: number,
@@ -155,7 +150,7 @@ function readParameter(
 function readNumber(name: string, text: string): number | Refusal | null {
   if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)
   if (text.includes('/')) return encodedSlash(name)
-  return /^[\s+-]*[0-9]/.test(text)
+  return /^[\s+-]*[0-9]/.test(decodedFully(text))
     ? refusal('ambiguous_request', `{${name}} must be a plain decimal number, not "${text.slice(0, 40)}"`)
     : null
 }
@@ -178,11 +173,4 @@ function encodedSlash(name: string): Refusal {
 
 export function pathParameter(): Refusal {
   return refusal('ambiguous_request', 'a path segment holds ";", which some servers cut off; send it as %3B')
-}
-
-export function nearMiss(): Refusal {
-  return refusal(
-    'ambiguous_request',
-    'the path differs from a known one only in case or a trailing slash; send that one',
-  )
 }

@@ -1,7 +1,8 @@
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import type { Classification, ConnectorConfig, Row, UserRow } from './connector.ts'
 import { namedAction, oneAction } from './named-action.ts'
-import { compileRows, isNearMiss, lookUp, nearMiss, type RowTrie } from './rows.ts'
+import { isNearMiss, nearMiss } from './near-miss.ts'
+import { compileRows, lookUp, type RowTrie } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**
@@ -53,7 +54,8 @@ export function nameByUserRows(
   const match = lookUp(trie, request.method, request)
   if (isRefusal(match)) return match
   const row = match?.rows[0]?.row
-  if (match === null || row === undefined) return isNearMiss(trie, request.segments) ? nearMiss() : null
+  if (match === null || row === undefined)
+    return isNearMiss(trie, request.method, request.segments) ? nearMiss() : null
   const { type, effect, risk } = row
   const target = request.host + request.rawPath
   return oneAction(

@@ -18,6 +18,19 @@ export function hidesSecondEncoding(decoded: string): boolean {
   return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
 }
 
+/** What is left when somebody decodes until nothing changes; escapes that cannot be decoded stay. */
+export function decodedFully(text: string): string {
+  let now = text
+  for (let left = MAX_DECODINGS; left > 0 && now.includes('%'); left -= 1) {
+    const next = decodePercent(now)
+    if (next === null || next === now) return now
+    now = next
+  }
+  return now
+}
+
+const MAX_DECODINGS = 8
+
 /** True for C0 controls and DEL. */
 export function hasControl(text: string): boolean {
   for (let i = 0; i < text.length; i++) {

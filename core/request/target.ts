@@ -90,10 +90,10 @@ function judgeSegment(segment: string, isLast: boolean): Refusal | null {
   return null
 }
 
-/** Also `a%2F..%2Fb`, and `..;x`, which servers with path parameters read as `..`. */
+/** Also `a%2F..%2Fb`, `..;x`, which servers with path parameters read as `..`, and `.. ` for those that trim. */
 function isDotted(segment: string): boolean {
   if (!segment.includes('.')) return false
-  return segment.split('/').some((part) => /^\.\.?(;|$)/.test(part))
+  return segment.split('/').some((part) => /^\s*\.\.?\s*(;|$)/.test(part))
 }
 
 /** Decodes the query's pairs once, in order, `+` as space. */

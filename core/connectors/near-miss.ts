@@ -1,0 +1,74 @@
+import type { Effect, RiskLevel } from '../action/action.ts'
+import { type Refusal, refusal } from '../request/canonical.ts'
+import { decodedFully } from '../request/percent.ts'
+import { type CompiledRow, descend, type RowTrie, rowsOf } from './rows.ts'
+
+/**
+ * True for a path without a row that a careless server would take for one: it ignores case, empty segments, white space
+ * around them or what follows a `;`, or decodes once more. A name of its own (`unmapped`) would let a listed deed pass
+ * under another name.
+ */
+export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
+  const exact = descend(trie.root, segments, 0, 'literals')
+  return carelessReadings(segments).some((reading) => {
+    const meant = descend(trie.root, reading, 0, 'folded')
+    if (meant === null) return false
+    return exact === null || (exact !== meant && rowsOf(meant, method) !== undefined)
+  })
+}
+
+/** What a careless server could read as something else: `CREATE`, `%63reate`, ` create`, `create;x`. */
+const CARELESS = /[A-Z%;\s]/
+
+/** True where a careless server would take a parameter's value for a word of the path, and so do something stricter. */
+export function isStricterElsewhere(
+  trie: RowTrie,
+  method: string,
+  segments: readonly string[],
+  named: readonly CompiledRow[],
+): boolean {
+  if (!segments.some((segment) => CARELESS.test(segment))) return false
+  return carelessReadings(segments).some((reading) => {
+    const meant = descend(trie.root, reading, 0, 'folded')
+    const rows = meant === null ? undefined : rowsOf(meant, method)
+    return rows !== undefined && rows !== named && isStricter(rows, named)
+  })
+}
+
+/** With and without the segments that hold nothing but white space: some servers drop them. */
+function carelessReadings(segments: readonly string[]): readonly (readonly string[])[] {
+  const folded = segments
+    .flatMap((segment) => decodedFully(segment).split(/[/\\]/))
+    .map((segment) => (segment.split(';')[0] ?? '').toLowerCase())
+    .filter((segment) => segment !== '')
+  const trimmed = folded.map((segment) => segment.trim())
+  return [
+    trimmed.filter((segment) => segment !== ''),
+    trimmed.map((segment, at) => segment || (folded[at] ?? '')),
+  ]
+}
+
+const EFFECTS: readonly Effect[] = ['read', 'compute', 'write']
+const RISKS: readonly RiskLevel[] = ['low', 'medium', 'high']
+
+function isStricter(rows: readonly CompiledRow[], than: readonly CompiledRow[]): boolean {
+  return (
+    rankOf(rows, EFFECTS, 'effect') > rankOf(than, EFFECTS, 'effect') ||
+    rankOf(rows, RISKS, 'risk') > rankOf(than, RISKS, 'risk')
+  )
+}
+
+function rankOf<K extends 'effect' | 'risk'>(
+  rows: readonly CompiledRow[],
+  order: readonly string[],
+  key: K,
+): number {
+  return Math.max(...rows.map(({ row }) => order.indexOf(row[key])))
+}
+
+export function nearMiss(): Refusal {
+  return refusal(
+    'ambiguous_request',
+    'the path differs from a known one only in case, white space, slashes or encoding; send that one',
+  )
+}
