@@ -44,6 +44,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./explain/explain-page.tsx'),
   },
   {
+    path: 'policies',
+    title: 'Policies',
+    icon: 'policies',
+    least: 'admin',
+    load: () => import('./policies/policies-page.tsx'),
+  },
+  {
     path: 'get-started',
     title: 'Get started',
     icon: 'start',

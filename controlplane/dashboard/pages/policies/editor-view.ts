@@ -1,0 +1,138 @@
+import { lintGutter, setDiagnostics } from '@codemirror/lint'
+import { Compartment, EditorState } from '@codemirror/state'
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  lineNumbers,
+  MatchDecorator,
+  ViewPlugin,
+  type ViewUpdate,
+} from '@codemirror/view'
+import { minimalSetup } from 'codemirror'
+import type { PolicyProblem } from '../../../../core/wire/governance.ts'
+import { styleNonce } from '../../style-nonce.ts'
+
+export type Editor = {
+  setText(text: string): void
+  setProblems(problems: readonly PolicyProblem[]): void
+  setReadOnly(isReadOnly: boolean): void
+  destroy(): void
+}
+
+type Options = {
+  readonly text: string
+  readonly label: string
+  readonly onChange: (text: string) => void
+}
+
+/** Both colour schemes have these properties; the library's own colours know only one. */
+const THEME = EditorView.theme({
+  '&': {
+    fontSize: '13px',
+    border: '1px solid var(--line)',
+    borderRadius: '8px',
+    backgroundColor: 'var(--mantine-color-body)',
+    color: 'var(--mantine-color-text)',
+    maxHeight: '70vh',
+    minHeight: '320px',
+  },
+  '&.cm-focused': { outline: '2px solid var(--mantine-primary-color-filled)' },
+  '.cm-scroller': {
+    fontFamily: 'var(--mantine-font-family-monospace)',
+    lineHeight: '1.55',
+    overflow: 'auto',
+  },
+  '.cm-content': { caretColor: 'var(--mantine-color-text)' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--surface)',
+    color: 'var(--mantine-color-dimmed)',
+    borderRight: '1px solid var(--line)',
+  },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    background: 'var(--info-bg)',
+  },
+  '.cm-cursor': { borderLeftColor: 'var(--mantine-color-text)' },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--mantine-color-body)',
+    color: 'var(--mantine-color-text)',
+    border: '1px solid var(--line)',
+    maxWidth: 'min(520px, 90vw)',
+  },
+  '.cm-yaml-key': { color: 'var(--mantine-color-anchor)', fontWeight: '600' },
+  '.cm-yaml-comment': { color: 'var(--mantine-color-dimmed)', fontStyle: 'italic' },
+  '.cm-yaml-text': { color: 'var(--good-fg)' },
+})
+
+const CLASSES: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^\s*#/, 'cm-yaml-comment'],
+  [/^["']/, 'cm-yaml-text'],
+  [/:$/, 'cm-yaml-key'],
+]
+const MARKS = new Map(CLASSES.map(([, name]) => [name, Decoration.mark({ class: name })]))
+
+/** Keys, comments and quoted texts: enough to see the shape of a policy. */
+const matcher = new MatchDecorator({
+  regexp:
+    /(?:^|(?<=\s))#.*|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?<=^\s*(?:- )?|[{,]\s*)[A-Za-z_][\w.-]*:(?=\s|$)/g,
+  decoration: ([text]) => MARKS.get(CLASSES.find(([shape]) => shape.test(text))?.[1] ?? '') ?? null,
+})
+
+const colours = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet
+    constructor(view: EditorView) {
+      this.decorations = matcher.createDeco(view)
+    }
+    update(update: ViewUpdate) {
+      this.decorations = matcher.updateDeco(update, this.decorations)
+    }
+  },
+  { decorations: (plugin) => plugin.decorations },
+)
+
+export function createEditor(parent: HTMLElement, { text, label, onChange }: Options): Editor {
+  const reading = new Compartment()
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        EditorView.cspNonce.of(styleNonce()),
+        minimalSetup,
+        lineNumbers(),
+        lintGutter(),
+        colours,
+        THEME,
+        EditorState.tabSize.of(2),
+        EditorView.contentAttributes.of({ 'aria-label': label }),
+        reading.of([]),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onChange(update.state.doc.toString())
+        }),
+      ],
+    }),
+  })
+  // What scrolls must be reachable with the keyboard; the text inside it is.
+  return {
+    setText(next) {
+      const { doc } = view.state
+      if (doc.toString() !== next) view.dispatch({ changes: { from: 0, to: doc.length, insert: next } })
+    },
+    setProblems: (problems) => view.dispatch(setDiagnostics(view.state, diagnosticsOf(view, problems))),
+    setReadOnly: (isReadOnly) =>
+      view.dispatch({
+        effects: reading.reconfigure(isReadOnly ? EditorState.readOnly.of(true) : []),
+      }),
+    destroy: () => view.destroy(),
+  }
+}
+
+function diagnosticsOf({ state: { doc } }: EditorView, problems: readonly PolicyProblem[]) {
+  return problems.flatMap(({ line, message }) => {
+    if (line === null || line > doc.lines) return []
+    const { from, to, text } = doc.line(line)
+    const indent = text.length - text.trimStart().length
+    return [{ from: from + indent, to, severity: 'error' as const, message }]
+  })
+}

@@ -1,0 +1,10 @@
+import { useQueryState } from '../../routing/use-place.ts'
+import { PolicyEditor } from './policy-editor.tsx'
+import { PolicyList } from './policy-list.tsx'
+
+/** The list, or one policy; which one is in the address. */
+export function Page() {
+  const [query] = useQueryState()
+  const chosen = query['policy']
+  return chosen === undefined ? <PolicyList /> : <PolicyEditor key={chosen} id={chosen} />
+}

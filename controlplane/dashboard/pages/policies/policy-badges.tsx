@@ -1,0 +1,21 @@
+import type { Policy, PolicyTestResult } from '../../api/admin-shapes.ts'
+import { ToneBadge } from '../../parts/tone-badge.tsx'
+
+/** What of a policy is in force. */
+export function StateBadge({ policy }: { readonly policy: Policy }) {
+  if (!policy.enabled) return <ToneBadge tone="quiet">Disabled</ToneBadge>
+  if (policy.active_version === null) return <ToneBadge tone="bad">Never in force</ToneBadge>
+  if (!policy.active) return <ToneBadge tone="wait">Version {policy.active_version} in force</ToneBadge>
+  if (policy.mode === 'monitor') return <ToneBadge tone="info">Watching only</ToneBadge>
+  return <ToneBadge tone="good">In force</ToneBadge>
+}
+
+export function TestsBadge({ tests }: { readonly tests: readonly PolicyTestResult[] }) {
+  if (tests.length === 0) return <span className="dim">none</span>
+  const passed = tests.filter((test) => test.passed).length
+  if (passed < tests.length) {
+    const failed = tests.length - passed
+    return <ToneBadge tone="bad">{`${failed} of ${tests.length} fail`}</ToneBadge>
+  }
+  return <ToneBadge tone="good">{`${passed} pass`}</ToneBadge>
+}

@@ -1,0 +1,117 @@
+import { Alert, Anchor, SimpleGrid, Stack } from '@mantine/core'
+import { useState } from 'react'
+import type { Policy } from '../../api/admin-shapes.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { isReadOnly, ManagedNote } from '../../parts/source-badge.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { useSession } from '../../session/session.tsx'
+import { draftOf, NEW_DRAFT, type PolicyDraft } from './draft.ts'
+import { PolicyFieldsForm } from './policy-fields-form.tsx'
+import { PolicySide } from './policy-side.tsx'
+import { SaveBar } from './save-bar.tsx'
+import { TextEditor } from './text-editor.tsx'
+import { useCheck } from './use-check.ts'
+
+/** One policy, `new` for one that is not there yet. */
+export function PolicyEditor({ id }: { readonly id: string }) {
+  const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
+  if (id === 'new') return <Desk stored={null} onSaved={policies.reload} />
+  return (
+    <Loaded of={policies}>
+      {({ policies: rows }) => {
+        const stored = rows.find((policy) => policy.id === id)
+        return stored === undefined ? <Gone /> : <Desk stored={stored} onSaved={policies.reload} />
+      }}
+    </Loaded>
+  )
+}
+
+function Gone() {
+  return (
+    <>
+      <PageHead title="Policy" />
+      <TeachingEmpty icon="search" title="There is no such policy">
+        Somebody may have removed it. <a href={hrefOf('policies')}>All policies</a>
+      </TeachingEmpty>
+    </>
+  )
+}
+
+type DeskProps = { readonly stored: Policy | null; readonly onSaved: () => void }
+
+function Desk({ stored, onSaved }: DeskProps) {
+  const { may } = useSession()
+  // What the editing began with: somebody else's change meanwhile must not look like one of ours.
+  const [base, setBase] = useState(stored)
+  const [draft, setDraft] = useState<PolicyDraft>(stored === null ? NEW_DRAFT : draftOf(stored))
+  const check = useCheck(draft)
+  const readOnly = !may('admin') || (stored !== null && isReadOnly(stored))
+  const change = (fields: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...fields }))
+  const begin = (policy: Policy) => {
+    setBase(policy)
+    setDraft(draftOf(policy))
+  }
+  return (
+    <>
+      <Anchor href={hrefOf('policies')} size="sm">
+        All policies
+      </Anchor>
+      <PageHead title={stored?.name ?? 'New policy'} about={aboutOf(stored)} />
+      <Stack gap="md">
+        {stored !== null && isReadOnly(stored) ? (
+          <Alert
+            color="indigo"
+            variant="outline"
+            icon={<Icon name="shield" />}
+            title="Read-only here"
+            className="note"
+          >
+            <ManagedNote row={stored} />
+          </Alert>
+        ) : null}
+        <PolicyFieldsForm draft={draft} isReadOnly={readOnly} onChange={change} />
+        <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+          <div className="min-0">
+            <TextEditor
+              label="policyYaml"
+              text={draft.policyYaml}
+              problems={check.reply?.problems ?? NO_PROBLEMS}
+              isReadOnly={readOnly}
+              onChange={(policyYaml) => change({ policyYaml })}
+            />
+          </div>
+          <PolicySide
+            draft={draft}
+            stored={stored}
+            check={check}
+            onUse={readOnly ? null : (policyYaml) => change({ policyYaml })}
+          />
+        </SimpleGrid>
+        {readOnly ? null : (
+          <SaveBar
+            base={base}
+            stored={stored}
+            draft={draft}
+            check={check}
+            onSaved={onSaved}
+            onBegin={begin}
+          />
+        )}
+      </Stack>
+    </>
+  )
+}
+
+const NO_PROBLEMS: readonly never[] = []
+
+function aboutOf(stored: Policy | null): string {
+  if (stored === null) return 'Nothing is in force before it is saved.'
+  const { version, active, active_version: inForce } = stored
+  if (active) return `Version ${version}, in force${stored.enabled ? '' : ' once it is enabled'}.`
+  if (inForce === null) return `Version ${version}; none was ever in force, because its tests fail.`
+  return `Version ${version} fails its tests; version ${inForce} stays in force.`
+}

@@ -1,0 +1,79 @@
+import { NumberInput, SegmentedControl, SimpleGrid, Switch, TagsInput, Text, TextInput } from '@mantine/core'
+import type { PolicyDraft } from './draft.ts'
+
+type Props = {
+  readonly draft: PolicyDraft
+  readonly isReadOnly: boolean
+  readonly onChange: (fields: Partial<PolicyDraft>) => void
+}
+
+const MODES = [
+  { value: 'enforce', label: 'Enforce' },
+  { value: 'monitor', label: 'Watch only' },
+]
+
+/** The record beside the text. */
+export function PolicyFieldsForm({ draft, isReadOnly, onChange }: Props) {
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
+        <TextInput
+          label="Name"
+          value={draft.name}
+          onChange={(event) => onChange({ name: event.currentTarget.value })}
+          readOnly={isReadOnly}
+          maxLength={253}
+          required
+        />
+        <TextInput
+          label="Description"
+          value={draft.description}
+          onChange={(event) => onChange({ description: event.currentTarget.value })}
+          readOnly={isReadOnly}
+          maxLength={2_000}
+        />
+        <NumberInput
+          label="Priority"
+          value={draft.priority}
+          onChange={(value) => onChange({ priority: Number(value) || 0 })}
+          readOnly={isReadOnly}
+          allowDecimal={false}
+          min={-1_000_000}
+          max={1_000_000}
+          hideControls={isReadOnly}
+        />
+        <TagsInput
+          label="Tags"
+          value={[...draft.tags]}
+          onChange={(tags) => onChange({ tags })}
+          readOnly={isReadOnly}
+          maxTags={32}
+          acceptValueOnBlur
+        />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <div>
+          <SegmentedControl
+            aria-label="Mode"
+            data={MODES}
+            value={draft.mode}
+            onChange={(mode) => onChange({ mode: mode as PolicyDraft['mode'] })}
+            disabled={isReadOnly}
+          />
+          <Text size="sm" c="dimmed" mt={4}>
+            {draft.mode === 'enforce'
+              ? 'Its rules decide.'
+              : 'Its rules only show in "would deny" and "would hold" of the traffic.'}
+          </Text>
+        </div>
+        <Switch
+          label="Enabled"
+          description="A disabled policy is never asked."
+          checked={draft.enabled}
+          onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
+          disabled={isReadOnly}
+        />
+      </SimpleGrid>
+    </>
+  )
+}

@@ -1,0 +1,135 @@
+import { Anchor, Button, Group, Stack, Switch, Text } from '@mantine/core'
+import type { Policy } from '../../api/admin-shapes.ts'
+import { call } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { isReadOnly, SourceBadge } from '../../parts/source-badge.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { ToneBadge } from '../../parts/tone-badge.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { hrefOf } from '../../routing/place.ts'
+import { useSession } from '../../session/session.tsx'
+import { StateBadge, TestsBadge } from './policy-badges.tsx'
+
+/** Every policy in the order in which they are asked. */
+export function PolicyList() {
+  const { may } = useSession()
+  const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
+  const toggle = useDeed(async (policy: Policy) => {
+    await call('PATCH /api/dashboard/policies', {
+      body: { policy_id: policy.id, enabled: !policy.enabled, expected_version: policy.version },
+    })
+    policies.reload()
+  })
+  const mayAct = may('admin')
+  return (
+    <>
+      <PageHead
+        title="Policies"
+        about="Rules with conditions. The stricter of permission and policy wins; among policies the highest priority speaks."
+      >
+        {mayAct ? (
+          <Button
+            component="a"
+            href={hrefOf('policies', { policy: 'new' })}
+            leftSection={<Icon name="plus" size={16} />}
+          >
+            New policy
+          </Button>
+        ) : null}
+      </PageHead>
+      <Stack gap="md">
+        {toggle.error === null ? null : <ErrorNote error={toggle.error} />}
+        <Loaded of={policies}>
+          {({ policies: rows }) =>
+            rows.length === 0 ? (
+              <NoPolicies />
+            ) : (
+              <RowTable
+                rows={rows}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: 'Policy', cell: (policy) => <Name policy={policy} /> },
+                  { head: 'Priority', cell: ({ priority }) => <span className="number">{priority}</span> },
+                  { head: 'State', cell: (policy) => <StateBadge policy={policy} /> },
+                  { head: 'Tests', cell: ({ tests }) => <TestsBadge tests={tests} /> },
+                  { head: 'Source', cell: (policy) => <SourceBadge row={policy} /> },
+                  { head: 'Changed', cell: ({ updated_at }) => <TimeText at={updated_at} /> },
+                ]}
+                actions={
+                  mayAct
+                    ? (policy) => (
+                        <Toggle policy={policy} isBusy={toggle.isBusy} onToggle={() => toggle.run(policy)} />
+                      )
+                    : undefined
+                }
+              />
+            )
+          }
+        </Loaded>
+      </Stack>
+    </>
+  )
+}
+
+function Name({ policy }: { readonly policy: Policy }) {
+  return (
+    <>
+      <Anchor href={hrefOf('policies', { policy: policy.id })} fw={600}>
+        <UntrustedText text={policy.name} />
+      </Anchor>
+      {policy.description === '' ? null : (
+        <Text size="sm" c="dimmed" component="div">
+          <UntrustedText text={policy.description} />
+        </Text>
+      )}
+      {policy.tags.length === 0 ? null : (
+        <Group gap={4} mt={4}>
+          {policy.tags.map((tag) => (
+            <ToneBadge key={tag} tone="quiet">
+              {tag}
+            </ToneBadge>
+          ))}
+        </Group>
+      )}
+    </>
+  )
+}
+
+function Toggle(props: { readonly policy: Policy; readonly isBusy: boolean; readonly onToggle: () => void }) {
+  const { policy, isBusy, onToggle } = props
+  if (isReadOnly(policy)) {
+    return (
+      <Text size="sm" c="dimmed" component="span">
+        by its manifest
+      </Text>
+    )
+  }
+  return (
+    <Switch
+      aria-label={`${policy.name} is enabled`}
+      checked={policy.enabled}
+      disabled={isBusy}
+      onChange={onToggle}
+      onLabel="on"
+      offLabel="off"
+      size="md"
+      display="inline-block"
+    />
+  )
+}
+
+function NoPolicies() {
+  return (
+    <TeachingEmpty icon="policies" title="No policy yet">
+      Permissions alone decide now. A policy adds conditions: "merges into production wait for a release
+      manager", "nothing over 500 leaves the payments account". Each brings its own tests.
+    </TeachingEmpty>
+  )
+}

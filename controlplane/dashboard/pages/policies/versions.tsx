@@ -1,0 +1,89 @@
+import { Box, Button, Group, Select, Stack, Text } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import type { PolicyVersionsReply } from '../../../../core/wire/governance.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { localTime, TimeText } from '../../parts/time-text.tsx'
+import { ToneBadge } from '../../parts/tone-badge.tsx'
+import { diffLines } from './line-diff.ts'
+
+type Props = {
+  readonly policyId: string
+  readonly text: string
+  readonly onUse: ((policyYaml: string) => void) | null
+}
+
+/** The texts it had, each against what is in the editor. */
+export function Versions({ policyId, text, onUse }: Props) {
+  const kept = useResource('GET /api/dashboard/policies/{policy_id}/versions', {
+    params: { policy_id: policyId },
+  })
+  return (
+    <Loaded of={kept}>{({ versions }) => <Compare versions={versions} text={text} onUse={onUse} />}</Loaded>
+  )
+}
+
+type CompareProps = {
+  readonly versions: PolicyVersionsReply['versions']
+  readonly text: string
+  readonly onUse: Props['onUse']
+}
+
+function Compare({ versions, text, onUse }: CompareProps) {
+  const [chosen, setChosen] = useState(String((versions[1] ?? versions[0])?.version ?? ''))
+  const shown = versions.find(({ version }) => String(version) === chosen)
+  if (shown === undefined) return <Text size="sm">No earlier text was kept.</Text>
+  return (
+    <Stack gap="sm">
+      <Select
+        label="Compare the text in the editor with"
+        data={versions.map(({ version, created_at }) => ({
+          value: String(version),
+          label: `Version ${version}, ${localTime(created_at)}`,
+        }))}
+        value={chosen}
+        onChange={(value) => setChosen(value ?? chosen)}
+        allowDeselect={false}
+      />
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs">
+          <ToneBadge tone={shown.passed ? 'good' : 'bad'}>
+            {shown.passed ? 'Its tests passed' : 'Its tests failed'}
+          </ToneBadge>
+          <TimeText at={shown.created_at} />
+        </Group>
+        {onUse === null || shown.policyYaml === text ? null : (
+          <Button size="xs" variant="default" onClick={() => onUse(shown.policyYaml)}>
+            Put version {shown.version} into the editor
+          </Button>
+        )}
+      </Group>
+      <Diff before={shown.policyYaml} after={text} />
+    </Stack>
+  )
+}
+
+const SIGNS = { same: ' ', added: '+', removed: '−' } as const
+const TONES = { same: '', added: 'tone-good', removed: 'tone-bad' } as const
+
+function Diff({ before, after }: { readonly before: string; readonly after: string }) {
+  const lines = useMemo(() => diffLines(before, after), [before, after])
+  if (before === after) return <Text size="sm">The same text.</Text>
+  return (
+    <Box
+      component="pre"
+      className="untrusted-block mono"
+      tabIndex={0}
+      role="region"
+      aria-label="Difference"
+      m={0}
+      mah="50vh"
+    >
+      {lines.map(({ kind, text, at }) => (
+        <div key={at} className={TONES[kind]}>
+          {SIGNS[kind]} {text}
+        </div>
+      ))}
+    </Box>
+  )
+}
