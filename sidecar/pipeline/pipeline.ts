@@ -39,7 +39,7 @@ export function createPipeline(
     createHold(ports, { name: naming, recheck: [createRefresh(ports), killGuard, route, ...naming] }),
     credential,
     createIntent(ports),
-    createForward(upstream),
+    createForward(ports, upstream),
   ]
 
   return async (exchange) => {

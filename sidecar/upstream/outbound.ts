@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { AnswerEdit } from './answer-edit.ts'
 import type { UpstreamTarget } from './target.ts'
 
 /** One request as it leaves, credential included. `target` bytes go out exactly as they are. */
@@ -10,6 +11,7 @@ export type Outbound = {
   readonly rawHeaders: RawHeaders
   readonly body: Buffer | Readable | null
   readonly watch?: BodyWatch | null
+  readonly edit?: AnswerEdit | null
 }
 
 /** Somebody who looks at the body on its way, and may change nothing. */

@@ -4,6 +4,7 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
 import type { Seat } from '../roster.ts'
 import { abortReason } from './abort-reason.ts'
+import { editedStream } from './answer-edit.ts'
 import { inboundHeaders } from './headers.ts'
 import type { ResponseHandler, UpstreamConnection } from './http1/connection.ts'
 import type { ResponseHead } from './http1/response-head.ts'
@@ -67,11 +68,19 @@ export class Relay implements ResponseHandler, Watched {
 
   head(status: number, headers: readonly string[], hasBody: boolean): void {
     this.quiet = 0
-    const { reply, outcome } = this.#exchange
+    const { outcome } = this.#exchange
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
     outcome.errorType = errorTypeOf(status)
-    this.#stream = reply.stream(status, inboundHeaders(headers), hasBody)
+    this.#stream = this.#open(status, inboundHeaders(headers), hasBody)
+  }
+
+  #open(status: number, headers: readonly string[], hasBody: boolean): ReplyStream {
+    const { reply } = this.#exchange
+    const edit = hasBody ? (this.#outbound.edit?.begin(status, headers) ?? null) : null
+    return edit === null
+      ? reply.stream(status, headers, hasBody)
+      : editedStream(reply, { status, headers }, edit)
   }
 
   data(chunk: Buffer): boolean {
@@ -107,7 +116,8 @@ export class Relay implements ResponseHandler, Watched {
     if (this.#isOver) return
     this.#over()
     const failure = asFailure(error, this.#outbound.target.host)
-    if (this.#stream === null) {
+    // An edited answer may still be held back as a whole.
+    if (this.#stream === null || !this.#exchange.reply.isStarted) {
       this.#settled.reject(failure)
       return
     }

@@ -46,16 +46,22 @@ function filterMessage(message: unknown, ids: ReadonlySet<string>, { mayCall, hi
   return { ...message, result: { ...result, tools } }
 }
 
+/** Numbers stay the text that they were: the bounds in a tool's schema are often beyond what a double can hold. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, (_key, value: unknown, { source }: { source?: string } = {}) =>
+      typeof value === 'number' && source !== undefined ? rawJson(source) : value,
+    )
   } catch {
     return undefined
   }
 }
 
-/** Events longer than this pass as they are: a list of tools is far shorter, and nothing may be held back for long. */
-const MAX_EVENT_CHARS = 4 * 1024 * 1024
+/** Not in the library's types yet. */
+const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => object }
+
+/** Events, and whole answers, longer than this pass as they are: a list of tools is far shorter, and nothing may be held back for long. */
+export const MAX_EVENT_CHARS = 4 * 1024 * 1024
 
 export type EventFilter = {
   /** Decoded text as it arrives; answers what may go on at once, cut at the ends of events. */
@@ -95,7 +101,8 @@ export function createEventFilter(rewrite: (data: string) => string): EventFilte
   }
 }
 
-const BLANK_LINE = /\r\n\r\n|\n\n|\r\r(?!\n)/
+/** Lines end in CRLF, LF or CR, and the two that make a blank one need not be of a kind. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/
 
 function endOfEvent(text: string): number {
   const match = BLANK_LINE.exec(text)

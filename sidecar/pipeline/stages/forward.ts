@@ -1,19 +1,23 @@
 import { mayBePrivate } from '../../../core/decision/egress.ts'
 import type { CanonicalRequest } from '../../../core/request/canonical.ts'
 import type { Upstream } from '../../upstream/http.ts'
+import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import { scanCandidates } from '../candidate-name.ts'
 import type { Exchange, Stage } from '../exchange.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { askForPlain, toolFilterOf } from '../tool-filter.ts'
 
 /** The only stage that reaches an upstream. */
-export function createForward(upstream: Upstream): Stage {
+export function createForward({ clock }: Pick<PipelinePorts, 'clock'>, upstream: Upstream): Stage {
   return {
     name: 'forward',
     run(exchange): Promise<undefined> {
       const { request } = exchange
       if (request === undefined) throw new Error('forwarded before it was read')
       const target = whereTo(exchange, request)
-      return exchange.kind === 'tunnel' ? upstream.tunnel(exchange, target) : send(exchange, upstream, target)
+      if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target)
+      return upstream.forward(exchange, outboundOf(exchange, target, clock.nowMs()))
     },
   }
 }
@@ -24,15 +28,17 @@ function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): 
   return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
 }
 
-function send(exchange: Exchange, upstream: Upstream, target: UpstreamTarget): Promise<undefined> {
+function outboundOf(exchange: Exchange, target: UpstreamTarget, nowMs: number): Outbound {
   const { outbound, raw } = exchange
   if (outbound === undefined) throw new Error('forwarded before its credentials were seen to')
-  return upstream.forward(exchange, {
+  const edit = toolFilterOf(exchange, nowMs)
+  return {
     target,
     method: raw.method,
     path: outbound.rawTarget,
-    rawHeaders: outbound.rawHeaders,
+    rawHeaders: edit === null ? outbound.rawHeaders : askForPlain(outbound.rawHeaders),
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
-  })
+    edit,
+  }
 }

@@ -1,0 +1,60 @@
+import { nameMessage } from '../connectors/mcp/message.ts'
+import type { MayCall } from '../connectors/mcp/tool-list.ts'
+import { isRefusal } from '../request/canonical.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts'
+import type { Condition } from './condition.ts'
+import { decideAll } from './decide.ts'
+import { buildPolicyIndex, type PolicyIndex } from './policy-index.ts'
+import { type ProxiedCase, proxiedInputs } from './proxied.ts'
+
+/**
+ * Which tools the agent may call on this MCP server, now or after a person agreed, with some arguments at least. It is
+ * THE decision about the call, under policies that grant it the arguments it needs. At the level `monitor` everything.
+ */
+export function callableTools(given: ProxiedCase): MayCall {
+  const { snapshot, bound } = given
+  if (snapshot.gateway.level === 'monitor') return () => true
+  const lenient = { ...given, snapshot: { ...snapshot, policies: lenientPolicies(snapshot) } }
+  return (name) => {
+    const call = { jsonrpc: '2.0', id: 0, method: 'tools/call', params: { name } }
+    const action = nameMessage(call, bound.config)
+    // A name that no request may carry.
+    if (isRefusal(action)) return false
+    const { rules, inputs } = proxiedInputs(lenient, [action])
+    return decideAll(rules, inputs).verdict !== 'deny'
+  }
+}
+
+const made = new WeakMap<PolicyIndex, PolicyIndex>()
+
+function lenientPolicies({ policies }: Snapshot): PolicyIndex {
+  const known = made.get(policies)
+  if (known !== undefined) return known
+  const lenient = buildPolicyIndex(policies.all.map(withAnyArguments))
+  made.set(policies, lenient)
+  return lenient
+}
+
+/**
+ * The policy at its most lenient, whatever the arguments: what they could deny they do not, and what they could let
+ * pass, or let a person decide, they do. A deny that is left is one for every call.
+ */
+function withAnyArguments(policy: CompiledPolicy): CompiledPolicy {
+  if (!policy.rules.some(looksAtArguments)) return policy
+  const rules = policy.rules.flatMap((rule) => {
+    if (!looksAtArguments(rule)) return [rule]
+    if (rule.verdict === 'deny') return []
+    return [{ ...rule, conditions: rule.conditions.filter((condition) => !asksForArguments(condition)) }]
+  })
+  return { ...policy, rules }
+}
+
+function looksAtArguments({ conditions }: CompiledRule): boolean {
+  return conditions.some(asksForArguments)
+}
+
+/** Of a call's parameters only the tool's name is known before it is made. */
+function asksForArguments({ text }: Condition): boolean {
+  return /\bparameters\b(?!\.name\b)/.test(text)
+}

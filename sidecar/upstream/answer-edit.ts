@@ -1,0 +1,127 @@
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { Reply, ReplyStream } from '../pipeline/exchange.ts'
+
+/** Somebody who may change an answer's body on its way to the agent. */
+export type AnswerEdit = {
+  /** Asked once, with the end-to-end fields of the head. Null: the body passes as it is. */
+  begin(status: number, headers: RawHeaders): BodyEdit | null
+}
+
+/**
+ * `whole`: the head waits until the body is complete, because its length may change; a body longer than `maxBytes`
+ * passes as it is. `edit` returns the very same buffer when nothing changed, and then the head does not change either.
+ * `stream`: what `push` returns goes on at once, `end` says what is left.
+ */
+export type BodyEdit =
+  | { readonly kind: 'whole'; readonly maxBytes: number; edit(body: Buffer): Buffer }
+  | { readonly kind: 'stream'; push(chunk: Buffer): Buffer; end(): Buffer }
+
+/** The head of an answer, as it goes to the agent. */
+export type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
+
+/** The agent's side of an answer whose body is edited. */
+export function editedStream(reply: Reply, head: AnswerHead, edit: BodyEdit): ReplyStream {
+  return edit.kind === 'whole' ? new WholeEdit(reply, head, edit) : streamEdit(reply, head, edit)
+}
+
+type Whole = Extract<BodyEdit, { kind: 'whole' }>
+
+class WholeEdit implements ReplyStream {
+  readonly #reply: Reply
+  readonly #head: AnswerHead
+  readonly #edit: Whole
+  #held: Buffer[] = []
+  #heldBytes = 0
+  /** Set once the head has gone. */
+  #stream: ReplyStream | null = null
+
+  constructor(reply: Reply, head: AnswerHead, edit: Whole) {
+    this.#reply = reply
+    this.#head = head
+    this.#edit = edit
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#stream !== null) return this.#stream.write(chunk)
+    this.#held.push(chunk)
+    this.#heldBytes += chunk.length
+    return this.#heldBytes <= this.#edit.maxBytes || this.#open(this.#head.headers).write(this.#taken())
+  }
+
+  onDrain(callback: () => void): void {
+    this.#stream?.onDrain(callback)
+  }
+
+  end(trailers?: RawHeaders): void {
+    if (this.#stream === null) this.#writeEdited()
+    if (trailers === undefined) this.#stream?.end()
+    else this.#stream?.end(trailers)
+  }
+
+  destroy(): void {
+    this.#stream?.destroy()
+  }
+
+  #writeEdited(): void {
+    const body = this.#taken()
+    const edited = this.#edit.edit(body)
+    const { headers } = this.#head
+    const stream = this.#open(edited === body ? headers : headersFor(headers, edited.length))
+    if (edited.length > 0) stream.write(edited)
+  }
+
+  #open(headers: RawHeaders): ReplyStream {
+    const stream = this.#reply.stream(this.#head.status, headers, true)
+    this.#stream = stream
+    return stream
+  }
+
+  #taken(): Buffer {
+    const body = Buffer.concat(this.#held)
+    this.#held = []
+    return body
+  }
+}
+
+/** What a field says of the bytes of the body is no longer true. */
+const ABOUT_BYTES: ReadonlySet<string> = new Set([
+  'etag',
+  'content-md5',
+  'content-digest',
+  'digest',
+  'repr-digest',
+  'accept-ranges',
+])
+
+function headersFor(headers: RawHeaders, length: number): string[] {
+  const out: string[] = []
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] ?? ''
+    const lower = name.toLowerCase()
+    if (ABOUT_BYTES.has(lower)) continue
+    out.push(name, lower === 'content-length' ? String(length) : (headers[at + 1] ?? ''))
+  }
+  return out
+}
+
+function streamEdit(
+  reply: Reply,
+  { status, headers }: AnswerHead,
+  edit: Extract<BodyEdit, { kind: 'stream' }>,
+): ReplyStream {
+  const stream = reply.stream(status, headers, true)
+  return {
+    write(chunk) {
+      const out = edit.push(chunk)
+      return out.length === 0 || stream.write(out)
+    },
+    onDrain: (callback) => stream.onDrain(callback),
+    end(trailers) {
+      const rest = edit.end()
+      if (rest.length > 0) stream.write(rest)
+      if (trailers === undefined) stream.end()
+      else stream.end(trailers)
+    },
+    destroy: () => stream.destroy(),
+  }
+}
