@@ -7,10 +7,11 @@ import { Outline } from './parts/loading.tsx'
 import { SessionProvider, useSessionState } from './session/session.tsx'
 
 // Asked for at once, beside the question who is there: most are signed in.
-const frame = import('./frame/frame.tsx')
-void preloadPage(location.hash)
+const loadFrame = () => import('./frame/frame.tsx')
+loadFrame().catch(() => undefined)
+preloadPage(location.hash)
 
-const Frame = lazily(async () => (await frame).Frame)
+const Frame = lazily(async () => (await loadFrame()).Frame)
 const SignInPage = lazily(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage)
 
 /** Who is there decides what is shown: the application, or the way in. */

@@ -41,6 +41,8 @@ export async function visit(
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
+    // Other tests of this machine make and remove network interfaces; the page asks again.
+    if (message.text().includes('ERR_NETWORK_CHANGED')) return
     if (message.type() === 'error') complaints.push(`${message.text()} ${message.location().url}`)
   })
   return { page, context, complaints }
@@ -52,12 +54,16 @@ type Violation = {
   readonly nodes: ReadonlyArray<{ readonly target: readonly unknown[]; readonly failureSummary?: string }>
 }
 
-/** Violations of serious and critical impact on what is shown now: rule, and where. */
-export async function violations(page: Page): Promise<string[]> {
+/** Violations of serious and critical impact on what is shown now, of all rules or of these: rule, and where. */
+export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  // Colours that are still on their way are nobody's.
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished))',
+  )
   // Through the debugger, because the page's own policy admits no script of ours.
   await page.evaluate(axe.source)
   const results = await page.evaluate<{ violations: readonly Violation[] }>(
-    "axe.run(document, { resultTypes: ['violations'] })",
+    `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) })})`,
   )
   return results.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -3,10 +3,11 @@ import { asApiError } from '../api/api-error.ts'
 import type { PageEntry } from '../pages/table.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Outline } from '../parts/loading.tsx'
+import { patientImport } from '../parts/patient-import.ts'
 
 /** The page of the table, loaded when it is first wanted. */
 export function CurrentPage({ entry }: { readonly entry: PageEntry }) {
-  const Page = useMemo(() => lazy(async () => ({ default: (await entry.load()).Page })), [entry])
+  const Page = useMemo(() => lazy(async () => ({ default: (await patientImport(entry.load)).Page })), [entry])
   return (
     <PageBoundary>
       <Suspense fallback={<Outline />}>

@@ -82,6 +82,7 @@ function moment(tick: number, times: readonly number[]): string {
 
 function label(tick: number, unit: string): string {
   if (!Number.isInteger(tick) && unit === '') return ''
+  if (unit === 'ms' && tick >= 1_000) return `${tick / 1_000} s`
   const text = tick >= 10_000 ? `${Math.round(tick / 1_000)}k` : String(tick)
   return unit === '' ? text : `${text} ${unit}`
 }

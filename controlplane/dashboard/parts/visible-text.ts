@@ -62,6 +62,14 @@ export function visibleSegments(text: string, options: { readonly isOneLine?: bo
   return found
 }
 
+/** About how many letters wide the text is when everything in it is seen. */
+export function visibleLength(text: string): number {
+  return visibleSegments(text, { isOneLine: true }).reduce(
+    (sum, segment) => sum + (segment.kind === 'text' ? segment.text.length : segment.code.length + 1),
+    0,
+  )
+}
+
 function isPlain(char: string, isOneLine: boolean): boolean {
   if (char === '\n' || char === '\t') return !isOneLine
   return !HIDDEN.test(char)

@@ -31,6 +31,7 @@ export function AlwaysAllowForm({ card, onClose }: Props) {
     setIsSaved(true)
   })
   if (isSaved) return <Saved onClose={onClose} />
+  if (agents.data !== null && gateway === null) return <NoGateway agent={card.agent} />
   return (
     <Stack gap="md">
       <PolicyWarning rule={policyBehind(card.matched_rule)} />
@@ -47,7 +48,6 @@ export function AlwaysAllowForm({ card, onClose }: Props) {
         </Group>
       </Radio.Group>
       {agents.error === null ? null : <ErrorNote error={agents.error} onRetry={agents.reload} />}
-      {proposal === null && agents.data !== null ? <NoGateway agent={card.agent} /> : null}
       {proposal === null ? null : <CopyText label="permission" text={manifestOf(proposal)} />}
       {save.error === null ? null : <ErrorNote error={save.error} />}
       <Group justify="space-between">

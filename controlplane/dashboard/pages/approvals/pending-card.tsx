@@ -1,10 +1,12 @@
-import { Group, Paper, Stack } from '@mantine/core'
+import { Box, Group, Paper, Stack } from '@mantine/core'
+import type { ReactNode } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { useNow } from '../../live/use-now.ts'
 import { ActionName } from '../../parts/action-name.tsx'
 import { RiskBadge, riskOf } from '../../parts/risk-badge.tsx'
 import { TimeLeft } from '../../parts/time-left.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { visibleLength } from '../../parts/visible-text.ts'
 import { AgentWords } from './agent-words.tsx'
 import { AnswerForm } from './answer-form.tsx'
 import { ExpiredNote } from './expired-note.tsx'
@@ -31,7 +33,7 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
       data-approval={card.id}
       aria-label={`${card.action_type} of ${card.agent}`}
     >
-      <header className="approval-head">
+      <CardHead card={card}>
         <Group justify="space-between" align="flex-start" wrap="wrap" gap="xs">
           <div className="min-0">
             <ActionName type={card.action_type} isLarge />
@@ -44,7 +46,7 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
           <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
         </Group>
         <RiskBadge score={card.risk_score} factors={card.risk_factors} />
-      </header>
+      </CardHead>
       <Stack gap="sm" p="md">
         <RequestFacts card={card} />
         <ParameterList parameters={card.parameters} />
@@ -56,5 +58,24 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
         )}
       </Stack>
     </Paper>
+  )
+}
+
+/** Longer than this it scrolls in itself, so that it never fills the window; then the keyboard reaches it. */
+const LONG_HEAD = 180
+
+function CardHead({ card, children }: { readonly card: ApprovalCard; readonly children: ReactNode }) {
+  const isLong = visibleLength(card.action_type) + visibleLength(card.target ?? '') > LONG_HEAD
+  if (!isLong) return <header className="approval-head">{children}</header>
+  return (
+    <Box
+      component="header"
+      className="approval-head approval-head-long"
+      tabIndex={0}
+      role="region"
+      aria-label="Action"
+    >
+      {children}
+    </Box>
   )
 }

@@ -20,7 +20,8 @@ export function agentCommands(facts: {
     title: 'Anywhere else',
     about: 'ca-bundle.crt lies in the data folder of the gateway: public roots and its own.',
     text: [
-      `export HTTPS_PROXY=${shellWord(proxy)} HTTP_PROXY=${shellWord(proxy)}`,
+      `export HTTPS_PROXY=${shellWord(proxy)}`,
+      'export HTTP_PROXY=$HTTPS_PROXY',
       'export SSL_CERT_FILE=ca-bundle.crt REQUESTS_CA_BUNDLE=ca-bundle.crt CURL_CA_BUNDLE=ca-bundle.crt',
       'export NODE_USE_ENV_PROXY=1 NODE_EXTRA_CA_CERTS=ca-bundle.crt',
       'python agent.py',

@@ -10,7 +10,9 @@ import { hrefOf } from '../../routing/place.ts'
 export function ExplainNow({ record }: { readonly record: TrafficRecord }) {
   const { method, host, path, agent, gateway } = record
   const isKnown = host !== null && agent !== null
-  const question = { method, url: `https://${host ?? ''}${path ?? '/'}`, agent: agent ?? '', gateway }
+  // A tunnel that was refused before anything was asked in it: what would a simple request have been told?
+  const asked = method === 'CONNECT' ? 'GET' : method
+  const question = { method: asked, url: `https://${host ?? ''}${path ?? '/'}`, agent: agent ?? '', gateway }
   const answer = useResource('GET /api/dashboard/explain', isKnown ? { query: question } : null)
   if (!isKnown) return null
   const { gateway: _gateway, ...shared } = question

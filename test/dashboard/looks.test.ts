@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type View, type Visitor, violations } from './browser.ts'
+import { HOSTILE } from './hostile-strings.ts'
+import { cards, OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
+
+const VIEWS: readonly View[] = [
+  { width: 1440, scheme: 'light' },
+  { width: 375, scheme: 'light' },
+]
+/** With what must be there before a page is looked at. */
+const PLACES = [
+  ['overview', 'Loudest denials'],
+  ['approvals', 'Approve'],
+  ['approvals?tab=answered', 'Denied'],
+  ['traffic', 'issue.create'],
+  ['explain', 'Ask before an agent does'],
+  ['explain?method=DELETE&url=https://api.github.com/repos/acme/site&agent=dev', 'snapshot'],
+  ['explain?mode=action', 'Action spec'],
+  ['get-started', 'One that is there'],
+] as const
+/** In the dark only colours differ. */
+const SCHEMES = [
+  ['light', undefined],
+  ['dark', ['color-contrast']],
+] as const
+const SUBMITTED = HOSTILE.length
+type Measured = {
+  readonly id: string
+  readonly width: number
+  readonly head: string
+  readonly headHeight: number
+  readonly buttons: readonly string[]
+}
+const MEASURE = `[...document.querySelectorAll('[data-approval]')].map((card) => ({
+  id: card.id,
+  width: card.getBoundingClientRect().width,
+  head: card.querySelector('header').innerText,
+  headHeight: card.querySelector('header').getBoundingClientRect().height,
+  buttons: [...card.querySelectorAll('button')].map((button) => button.innerText.trim()),
+}))`
+const LONGEST = HOSTILE.filter((text) => text.length > 100)
+
+describe.skipIf(whySkipped !== null)('how the pages look', { timeout: 180_000 }, () => {
+  let stage: Stage
+
+  beforeAll(async () => {
+    stage = await startStage()
+    await registerOwner(stage)
+    await fillWithHostileText(stage)
+  }, 120_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+
+  const go = async ({ page }: Visitor, place: string, landmark: string) => {
+    await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
+    await page.getByText(landmark).first().waitFor()
+  }
+
+  test.each(VIEWS)('hostile text at $width px does nothing and hides nothing', async (view) => {
+    const visitor = await stage.signedIn(OWNER, '', view)
+    const { page, context } = visitor
+    await go(visitor, 'approvals', 'Approve')
+    const all = cards(page)
+    await all.nth(SUBMITTED - 1).waitFor()
+    const height = page.viewportSize()?.height ?? 0
+    for (const card of await page.evaluate<readonly Measured[]>(MEASURE)) {
+      expect(card.width, card.id).toBeLessThanOrEqual(view.width)
+      expect(card.headHeight, card.id).toBeLessThan(height / 2)
+      expect(card.head, card.id).toContain('hostile.')
+      expect(card.buttons, card.id).toEqual(expect.arrayContaining(['Approve', 'Deny']))
+    }
+    for (const place of ['overview', 'traffic', 'approvals']) {
+      await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
+      await page.locator('main :text("codehost."), main :text("hostile.")').first().waitFor()
+      const foreign = await page.evaluate<number>(
+        "document.querySelectorAll('main :is(script, img, iframe, style:not([data-mantine-styles]), base, form[action], math, a[href^=javascript])').length",
+      )
+      expect(foreign, place).toBe(0)
+      expect(await page.evaluate('globalThis.pwned'), place).toBeUndefined()
+    }
+    expect(new URL(page.url()).origin).toBe(stage.laptop.ready.base_url)
+    expect(visitor.complaints).toEqual([])
+    await context.close()
+  })
+
+  test('after that a few cards are left to look at', async () => {
+    const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending&limit=500')
+    const waiting = body['approvals'] as { id: string }[]
+    for (const { id } of waiting)
+      await stage.laptop.api('POST', '/api/dashboard/proxy-approvals', {
+        id,
+        approved: false,
+        note: HOSTILE[0],
+      })
+    expect(waiting.length).toBeGreaterThanOrEqual(SUBMITTED)
+  })
+
+  test.each(VIEWS)(
+    'every page at $width px, light and dark, has no serious flaw for those who need help, and fits',
+    async (view) => {
+      const visitor = await stage.signedIn(OWNER, '', view)
+      const { page, context } = visitor
+      for (const text of LONGEST) await submit(stage, text)
+      const flaws: string[] = []
+      const look = async (what: string) => {
+        for (const [scheme, rules] of SCHEMES) {
+          await page.emulateMedia({ colorScheme: scheme })
+          flaws.push(...(await violations(page, rules)).map((flaw) => `${what}, ${scheme}: ${flaw}`))
+        }
+        await page.emulateMedia({ colorScheme: 'light' })
+      }
+      for (const [place, landmark] of PLACES) {
+        await go(visitor, place, landmark)
+        await look(place)
+        expect(await page.evaluate('globalThis.pwned'), place).toBeUndefined()
+        const surplus = await page.evaluate<number>(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        if (surplus > 0) flaws.push(`${place} is ${surplus} px wider than the window`)
+      }
+      await page.goto(`${stage.laptop.ready.base_url}/#/traffic?decision=DENY`)
+      await page.locator('[data-record] a').first().click()
+      await page.getByText('What the rules say now').waitFor()
+      await look('a request')
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Stop', exact: true }).click()
+      await page.getByRole('dialog').getByLabel('Why').fill('to look at it')
+      await look('stop')
+      await page.keyboard.press('Escape')
+      expect(flaws).toEqual([])
+      expect(visitor.complaints).toEqual([])
+      await context.clearCookies()
+      await page.goto(`${stage.laptop.ready.base_url}/setup`)
+      await page.getByRole('heading', { name: 'Register' }).waitFor()
+      await look('register')
+      expect(flaws).toEqual([])
+      await context.close()
+    },
+  )
+})
+
+/** Every field of an action that an agent chooses, one string after the other; and requests with hostile paths. */
+async function fillWithHostileText(stage: Stage): Promise<void> {
+  const { laptop, agent } = stage
+  const rule = {
+    name: 'ask',
+    conditions: ['action.type.startsWith("hostile.")'],
+    decision: 'require_approval',
+  }
+  const policyYaml = JSON.stringify({ rules: [rule] })
+  await laptop.api('POST', '/api/dashboard/policies', { name: 'ask', policyYaml, priority: 900 })
+  await Promise.all(HOSTILE.map((text) => submit(stage, text)))
+  const send = (method: string, target: string, body?: string) =>
+    agent.json({
+      method,
+      host: 'api.github.com',
+      target,
+      ...(body === undefined ? {} : { headers: [['Content-Type', 'application/json']] as const, body }),
+    })
+  await send('POST', '/repos/acme/site/issues', '{"title":"x"}')
+  await send('DELETE', '/repos/acme/site')
+  for (const text of HOSTILE.slice(0, 20))
+    await send('GET', `/repos/acme/${encodeURIComponent(text).slice(0, 900)}`)
+}
+
+/** Each agent may ask sixty times a minute. */
+async function submit(stage: Stage, text: string): Promise<void> {
+  const body = { name: `agent-${crypto.randomUUID()}`, runtime: '', environment: 'test' }
+  const made = await stage.laptop.api('POST', '/api/dashboard/agents', body)
+  const answer = await fetch(`${stage.laptop.ready.base_url}/api/v1/actions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${made.body['api_key']}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ action_spec: hostileSpec(text) }),
+  })
+  const { status } = (await answer.json()) as { status: string }
+  if (status !== 'pending_approval') throw new Error(`${JSON.stringify(text)}: ${status}`)
+}
+
+function hostileSpec(text: string) {
+  return {
+    type: `hostile.${text}`.slice(0, 300),
+    resource: { provider: 'hostile', target: text },
+    parameters: { [text]: text, nested: { [text]: [text] }, long: text.repeat(50) },
+    context: { reason: text.repeat(30).slice(0, 9_000) },
+  }
+}
