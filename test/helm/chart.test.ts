@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { guardNames } from '../../operator/tasks/uninstall.ts'
+import { WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
+import { KINDS } from '../../scripts/crds/kinds.ts'
+import {
+  CHART,
+  helm,
+  helmProgram,
+  LEAST,
+  podsOf,
+  type Resource,
+  type Rule,
+  resources,
+  template,
+} from './chart.ts'
+
+const EVERYTHING = [
+  'postgres.bundled',
+  'monitoring.enabled',
+  'grafana.enabled',
+  'operator.evictUngoverned',
+].flatMap((name) => ['--set', `${name}=true`])
+
+describe.skipIf(helmProgram === null)('the chart', () => {
+  test('says the same, byte by byte, when it is asked twice', async () => {
+    for (const values of [LEAST, EVERYTHING]) {
+      const [first, second] = await Promise.all([template(...values), template(...values)])
+      expect(first).toBe(second)
+      expect(first.length).toBeGreaterThan(10_000)
+    }
+  })
+
+  test('has nothing that helm’s own check complains about', async () => {
+    expect(await helm('lint', '--strict', CHART, ...LEAST)).toContain('0 chart(s) failed')
+  })
+
+  test.each([
+    ['a value that it does not know', 'controlPlane.replica=3', /replica/],
+    ['one that is deep inside', 'postgres.persistence.sizes=1Gi', /sizes/],
+    ['a number that makes no sense', 'operator.replicas=0', /replicas/],
+    ['a word that is none of those', 'image.pullPolicy=Sometimes', /pullPolicy/],
+    ['a digest that is none', 'image.digest=latest', /digest/],
+  ])('refuses %s, naming it', async (_what, value, message) => {
+    await expect(template(...LEAST, '--set', value)).rejects.toThrow(message)
+  })
+
+  test('asks for a database, and for one only', async () => {
+    await expect(template()).rejects.toThrow(/database\.urlSecret\.name/)
+    await expect(template(...LEAST, '--set', 'postgres.bundled=true')).rejects.toThrow(/exclude each other/)
+  })
+
+  test('keeps every custom resource definition, as it is generated', async () => {
+    const found = (await resources(...LEAST)).filter(({ kind }) => kind === 'CustomResourceDefinition')
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(
+      KINDS.map(({ plural }) => `${plural}.chaperone.dev`).sort(),
+    )
+    for (const { metadata } of found) expect(metadata.annotations?.['helm.sh/resource-policy']).toBe('keep')
+    for (const { plural } of KINDS) {
+      const name = `chaperone.dev_${plural}.yaml`
+      expect(readFileSync(join(CHART, 'files/crds', name), 'utf8')).toBe(
+        readFileSync(join(CHART, '../crds', name), 'utf8'),
+      )
+    }
+  })
+
+  test('makes only pods that PodSecurity `restricted` takes, with a root that nobody writes', async () => {
+    const pods = podsOf(await resources(...EVERYTHING))
+    expect(pods.length).toBeGreaterThanOrEqual(6)
+    for (const { name, spec } of pods) {
+      expect(spec.securityContext, name).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
+      expect(spec.hostNetwork, name).toBeUndefined()
+      for (const volume of spec.volumes ?? []) expect(volume, name).not.toHaveProperty('hostPath')
+      for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+        expect(container.securityContext, `${name} ${container.name}`).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        })
+      }
+    }
+  })
+
+  test('holds no secret: neither a Secret nor a value that is one', async () => {
+    const all = await resources(...EVERYTHING)
+    expect(all.filter(({ kind }) => kind === 'Secret')).toEqual([])
+    const variables = podsOf(all).flatMap(({ spec }) => spec.containers.flatMap(({ env = [] }) => env))
+    const given = variables.filter(
+      ({ name, value }) => /SECRET|PASSWORD|TOKEN$|KEY$|DATABASE_URL/.test(name) && value !== undefined,
+    )
+    expect(given).toEqual([])
+    for (const file of ['_names.tpl', 'setup/job.yaml']) {
+      expect(readFileSync(join(CHART, 'templates', file), 'utf8')).not.toMatch(
+        /rand(Alpha|Ascii|Numeric|Bytes)|gen(CA|Signed|Self|Private)|lookup/,
+      )
+    }
+  })
+
+  test('grants no wildcard, and the Secrets of no whole cluster', async () => {
+    const all = await resources(...EVERYTHING)
+    for (const [owner, rule] of rulesOf(all)) {
+      expect([...rule.apiGroups, ...rule.resources, ...rule.verbs], owner).not.toContain('*')
+    }
+    const bound = new Set(
+      all
+        .filter(({ kind }) => kind === 'ClusterRoleBinding')
+        .map((binding) => (binding as unknown as { roleRef: { name: string } }).roleRef.name),
+    )
+    const wide = all.filter(({ kind, metadata }) => kind === 'ClusterRole' && bound.has(metadata.name))
+    expect(wide.length).toBeGreaterThan(1)
+    for (const [owner, rule] of rulesOf(wide)) expect(rule.resources, owner).not.toContain('secrets')
+  })
+
+  test('reads the Secrets of agents only where it is told that it may', async () => {
+    const bindings = (all: readonly Resource[]) =>
+      all
+        .filter(({ kind, metadata }) => kind === 'RoleBinding' && metadata.name === 'chaperone-secret-reader')
+        .map(({ metadata }) => metadata.namespace)
+    expect(bindings(await resources(...LEAST))).toEqual([])
+    expect(bindings(await resources(...LEAST, '--set', 'secretNamespaces={team-a,team-b}'))).toEqual([
+      'team-a',
+      'team-b',
+    ])
+  })
+
+  test('lets the operator write, and the uninstaller remove, exactly the policies that there are', async () => {
+    const all = await resources(...LEAST)
+    const names = (role: string, resource: string) =>
+      rulesOf(all.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === role))
+        .filter(([, rule]) => rule.resources.includes(resource))
+        .flatMap(([, rule]) => rule.resourceNames ?? [])
+        .sort()
+    const policies = guardNames()
+      .filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
+      .map(({ name }) => name)
+      .sort()
+    for (const role of ['chaperone-operator', 'chaperone-uninstall']) {
+      expect(names(role, 'validatingadmissionpolicies')).toEqual(policies)
+      expect(names(role, 'validatingadmissionpolicybindings')).toEqual(policies)
+      expect(names(role, 'mutatingwebhookconfigurations')).toEqual([WEBHOOK_CONFIGURATION])
+    }
+  })
+
+  test('removes what the API server asks before anything else, and no custom resource', async () => {
+    const hooks = (await resources(...LEAST)).filter(
+      ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-delete',
+    )
+    expect(hooks.map(({ kind }) => kind)).toContain('Job')
+    for (const [owner, rule] of rulesOf(hooks)) {
+      if (rule.apiGroups.includes('chaperone.dev')) expect(rule.verbs, owner).not.toContain('delete')
+    }
+  })
+})
+
+function rulesOf(all: readonly Resource[]): ReadonlyArray<readonly [string, Rule]> {
+  return all.flatMap(({ kind, metadata, rules = [] }) =>
+    rules.map((rule) => [`${kind} ${metadata.name}`, rule] as const),
+  )
+}
