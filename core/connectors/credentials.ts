@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../errors.ts'
-import { formatOf } from '../request/body.ts'
+import { formatOf, judgeFormNames } from '../request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import { boundaryOf, readPartNames } from '../request/multipart.ts'
 import { readPair } from '../request/target.ts'
@@ -150,10 +150,13 @@ function stripPairs(text: string, names: ReadonlySet<string>): string {
 }
 
 function isCarrier(part: string, names: ReadonlySet<string>): boolean {
+  return names.has(fieldOf(nameOf(part)))
+}
+
+/** What cannot be decoded names nothing a server would take for a credential; elsewhere it is refused. */
+function nameOf(part: string): string {
   const pair = readPair(part)
-  // What cannot be decoded names nothing a server would take for a credential; elsewhere it is refused.
-  if (isRefusal(pair)) return false
-  return names.has(fieldOf(pair[0]))
+  return isRefusal(pair) ? '' : pair[0]
 }
 
 export type StrippedBody = { readonly bytes: Uint8Array; readonly removed: boolean }
@@ -220,6 +223,8 @@ function judgeParts(
   if (isRefusal(boundary)) return boundary
   const parts = readPartNames(bytes, boundary)
   if (isRefusal(parts)) return parts
+  const overriding = judgeFormNames(parts)
+  if (overriding !== null) return overriding
   const own = parts.find((name) => names.has(fieldOf(name)))
   if (own === undefined) return { bytes, removed: false }
   return refusal('unsupported_body', `the part "${own}" carries a credential of your own; leave it out`)
@@ -238,6 +243,8 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
   } catch {
     return refusal('malformed_request', 'the form body is not valid UTF-8')
   }
+  const overriding = judgeFormNames(text.split('&').map(nameOf))
+  if (overriding !== null) return overriding
   const kept = stripPairs(text, names)
   return kept === text ? { bytes, removed: false } : { bytes: new TextEncoder().encode(kept), removed: true }
 }

@@ -61,13 +61,13 @@ function readForm(text: string): BodyView | Refusal {
     if (isRefusal(pair)) return pair
     if (pair !== null) fields.push(pair)
   }
-  if (fields.some(([name]) => name === '_method')) {
-    return refusal(
-      'ambiguous_request',
-      "the form field _method would replace the request's method; remove it",
-    )
-  }
-  return { kind: 'form', fields }
+  return judgeFormNames(fields.map(([name]) => name)) ?? { kind: 'form', fields }
+}
+
+/** Frameworks that honour a method override take it from a form, too; they ignore what surrounds its name. */
+export function judgeFormNames(names: readonly string[]): Refusal | null {
+  if (!names.some((name) => name.trim().toLowerCase() === '_method')) return null
+  return refusal('ambiguous_request', "the form field _method would replace the request's method; remove it")
 }
 
 /** Sees the chunks of a streamed JSON body pass and remembers top-level scalars. Names the record, never decides. */

@@ -235,6 +235,16 @@ describe('credentials in bodies', () => {
     expect(strip(text, 'multipart/form-data; boundary="b"')).toEqual([text, false])
   })
 
+  test.each(['_method=DELETE', 'a=b&_method=PUT', '%5Fmethod=DELETE', '_METHOD=delete', '+_method=DELETE'])(
+    'a form that would replace the method is refused: %s',
+    (form) => {
+      expect(strip(form, 'application/x-www-form-urlencoded')).toBe('ambiguous_request')
+      expect(strip(`${named('_method')}--b--\r\n`, 'multipart/form-data; boundary=b')).toBe(
+        'ambiguous_request',
+      )
+    },
+  )
+
   test('other media types pass as they are', () => {
     expect(strip('token=x', 'text/plain')).toEqual(['token=x', false])
   })
