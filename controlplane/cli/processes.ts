@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from './child-program.ts'
 import type { DataFolder } from './data-folder.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
+import { gatewayBundle } from './gateway-bundle.ts'
 import type { InstallationKeys } from './installation-keys.ts'
 import { type KeptAlive, keepAlive, type Restartable } from './keep-alive.ts'
 import {
@@ -10,7 +11,7 @@ import {
   gatewayEnvironment,
   operatorEnvironment,
 } from './program-environment.ts'
-import { programFile } from './program-files.ts'
+import { programFile, shippedFile } from './program-files.ts'
 
 export type ProcessesOptions = {
   readonly folder: DataFolder
@@ -29,9 +30,10 @@ export type Processes = {
 
 /**
  * The gateway sits beside other programs, so its memory counts more than the last per cent of speed: a young space
- * of a few thousand requests, and an old one that is cleaned before it has doubled.
+ * of a few hundred requests, of which hardly anything outlives its turn, and an old one that is cleaned before it has
+ * doubled.
  */
-const GATEWAY_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=80'] as const
+const GATEWAY_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=80'] as const
 
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
@@ -108,23 +110,28 @@ async function startKept(
   running: Running,
   signal: AbortSignal,
 ): Promise<RunningProgram['ready']> {
-  const spec = specOf(name, options)
+  const spec = await specOf(name, options)
+  signal.throwIfAborted()
   const first = await startProgram(spec, signal)
   running[name] = keepAlive({
     first,
-    start: (stopping) => startProgram(spec, stopping),
+    // The file may be another one by then: the gateway's is made of the sources as they are.
+    start: async (stopping) => startProgram(await specOf(name, options), stopping),
     ...announcements(spec.title, spec.logFile, options.warn),
   })
   return first.ready
 }
 
-function specOf(name: 'gateway' | 'operator' | 'controlPlane', options: ProcessesOptions): ProgramSpec {
+async function specOf(
+  name: 'gateway' | 'operator' | 'controlPlane',
+  options: ProcessesOptions,
+): Promise<ProgramSpec> {
   const { folder, addresses, env } = options
   if (name === 'gateway') {
     const gatewayEnv = gatewayEnvironment(folder, addresses, env)
     return {
       title: 'gateway',
-      file: programFile('sidecar'),
+      file: shippedFile('sidecar') ?? (await gatewayBundle(options.warn)) ?? programFile('sidecar'),
       env: gatewayEnv,
       nodeFlags: GATEWAY_FLAGS,
       logFile: join(folder.logs, 'gateway.log'),

@@ -10,12 +10,14 @@ export type Addresses = {
   readonly withGateway: boolean
 }
 
+const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
+
 /** What a child inherits: everything but what would send our own processes through a proxy or rename them. */
-function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function inherited(env: NodeJS.ProcessEnv, cache: NodeJS.ProcessEnv = CACHED): NodeJS.ProcessEnv {
   const foreign =
     /^(https?_proxy|all_proxy|no_proxy|node_use_env_proxy|host|port|node_channel_fd|node_options)$/i
   const kept = Object.entries(env).filter(([name]) => !foreign.test(name))
-  return { NODE_COMPILE_CACHE: COMPILE_CACHE, ...Object.fromEntries(kept) }
+  return { ...cache, ...Object.fromEntries(kept) }
 }
 
 export function controlPlaneEnvironment(
@@ -42,7 +44,8 @@ export function gatewayEnvironment(
   return {
     // One arena of the C library: a second one for each thread holds memory that is never given back.
     MALLOC_ARENA_MAX: '1',
-    ...inherited(env),
+    // It is one file and starts as fast without compiled code, which would stay in its memory.
+    ...inherited(env, {}),
     HOST: '127.0.0.1',
     PORT: String(addresses.gatewayPort),
     CONTROL_PLANE_URL: baseUrl(addresses),

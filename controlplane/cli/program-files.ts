@@ -12,6 +12,11 @@ const SOURCES: Readonly<Record<Program, string>> = {
 
 /** The file that starts a process: its bundle beside ours when we are one, else its source. */
 export function programFile(program: Program): string {
+  return shippedFile(program) ?? fileURLToPath(new URL(SOURCES[program], import.meta.url))
+}
+
+/** The bundle beside ours; null when we are run from the sources. */
+export function shippedFile(program: Program): string | null {
   const bundle = fileURLToPath(new URL(`./${program}.js`, import.meta.url))
-  return existsSync(bundle) ? bundle : fileURLToPath(new URL(SOURCES[program], import.meta.url))
+  return existsSync(bundle) ? bundle : null
 }

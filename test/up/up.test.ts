@@ -255,7 +255,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   it('starts a gateway again that died, says so, and gives the agent the same port', async () => {
     const each = await start()
     const [gateway] = processesOf(data).filter((pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.ts'),
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.'),
     )
     process.kill(gateway as number, 'SIGKILL')
     const deadline = performance.now() + 30_000
