@@ -122,6 +122,8 @@ function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.in
     type: row.type,
     domains: ownedDomains(row),
     auth_type: authOf(row.spec).type,
+    header: authOf(row.spec).header ?? null,
+    base_url: row.spec.baseUrl ?? null,
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
     source: row.source,

@@ -84,6 +84,7 @@ export type AdminOperations = {
       readonly domains?: readonly string[]
       readonly auth_type?: string
       readonly header?: string
+      readonly base_url?: string
       readonly gateway?: string
     }
   >

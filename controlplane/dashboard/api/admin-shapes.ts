@@ -49,6 +49,8 @@ export type Connector = Managed & {
   readonly type: string
   readonly domains: readonly string[]
   readonly auth_type: string
+  readonly header: string | null
+  readonly base_url: string | null
   readonly has_token: boolean
   /** Empty = every gateway. */
   readonly gateways: readonly string[]

@@ -1,0 +1,119 @@
+import { Button, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
+import type { Agent } from '../../api/admin-shapes.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { SecretOnce } from '../../parts/secret-once.tsx'
+import { SourceBadge } from '../../parts/source-badge.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { AgoText } from '../../parts/time-text.tsx'
+import { type Tone, ToneBadge } from '../../parts/tone-badge.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { useSession } from '../../session/session.tsx'
+import { AgentDeeds } from './agent-deeds.tsx'
+import { NewAgent } from './new-agent.tsx'
+
+/** A key that was just made, and whose it is. */
+export type FreshKey = { readonly agent: string; readonly key: string }
+
+const TONES: Readonly<Record<Agent['status'], Tone>> = { active: 'good', suspended: 'wait', revoked: 'bad' }
+
+/** Everybody that acts here by a program. */
+export function Page() {
+  const { may } = useSession()
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const [fresh, setFresh] = useState<FreshKey | null>(null)
+  const agents = useResource('GET /api/dashboard/agents', {}, { on: ['config'], everyMs: 30_000 })
+  const mayAct = may('admin')
+  const onKey = (key: FreshKey) => {
+    setFresh(key)
+    agents.reload()
+  }
+  return (
+    <>
+      <PageHead
+        title="Agents"
+        about="Programs that act for somebody. Each has a key, a gateway, and a status."
+      >
+        {mayAct ? (
+          <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>
+            New agent
+          </Button>
+        ) : null}
+      </PageHead>
+      <Stack gap="md">
+        {fresh === null ? null : (
+          <SecretOnce
+            title={`The key of ${fresh.agent}, shown this once`}
+            about="It cannot be shown again, only replaced. Give it to the agent as its proxy password or as the bearer token of the API."
+            label="key"
+            secret={fresh.key}
+          />
+        )}
+        <Loaded of={agents}>
+          {({ agents: rows }) =>
+            rows.length === 0 ? (
+              <TeachingEmpty icon="agents" title="No agent yet">
+                An agent needs a name and a key of its own, so that what it does can be told apart, limited
+                and stopped. "New agent" makes both.
+              </TeachingEmpty>
+            ) : (
+              <RowTable
+                rows={rows}
+                keyOf={({ agent_id }) => agent_id}
+                columns={[
+                  { head: 'Agent', cell: (agent) => <Name agent={agent} /> },
+                  {
+                    head: 'Status',
+                    cell: ({ status }) => <ToneBadge tone={TONES[status]}>{status}</ToneBadge>,
+                  },
+                  { head: 'Environment', cell: ({ environment }) => environment },
+                  { head: 'Gateway', cell: ({ gateway }) => gateway ?? <span className="dim">none</span> },
+                  { head: 'Last seen', cell: ({ last_seen_at }) => <AgoText at={last_seen_at} /> },
+                  { head: 'Source', cell: (agent) => <SourceBadge row={agent} /> },
+                ]}
+                actions={
+                  mayAct
+                    ? (agent) => <AgentDeeds agent={agent} onKey={onKey} onDone={agents.reload} />
+                    : undefined
+                }
+              />
+            )
+          }
+        </Loaded>
+      </Stack>
+      {mayAct ? <NewAgent isOpen={isOpen} onClose={close} onKey={onKey} /> : null}
+    </>
+  )
+}
+
+function Name({ agent }: { readonly agent: Agent }) {
+  const { name, runtime, api_key_prefix: prefix, status } = agent
+  return (
+    <>
+      <Text fw={600} component="div">
+        <UntrustedText text={name} />
+      </Text>
+      <Text size="sm" c="dimmed" component="div">
+        {runtime === '' ? null : (
+          <>
+            <UntrustedText text={runtime} />,{' '}
+          </>
+        )}
+        {prefix === null ? 'no key' : <span className="mono">{prefix}…</span>}
+      </Text>
+      {status === 'revoked' ? null : (
+        <Text size="sm">
+          <a href={hrefOf('permissions', { agent: name })}>What it may do</a>
+          {', '}
+          <a href={hrefOf('traffic', { agent: name })}>what it did</a>
+        </Text>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,81 @@
+import { Autocomplete, Select, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import type { FreshKey } from './agents-page.tsx'
+
+type Props = {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly onKey: (key: FreshKey) => void
+}
+
+const NO_GATEWAY = '-'
+
+export function NewAgent({ isOpen, onClose, onKey }: Props) {
+  const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
+  const [name, setName] = useState('')
+  const [runtime, setRuntime] = useState('')
+  const [environment, setEnvironment] = useState('development')
+  const [gateway, setGateway] = useState<string | null>(null)
+  const gateways = overview.data?.gateways.map((each) => each.name) ?? []
+  const chosen = gateway ?? gateways[0] ?? NO_GATEWAY
+  const create = useDeed(async () => {
+    const agent = name.trim()
+    const body = { name: agent, runtime: runtime.trim(), environment: environment.trim() }
+    const { api_key: key } = await call('POST /api/dashboard/agents', {
+      body: chosen === NO_GATEWAY ? body : { ...body, gateway: chosen },
+    })
+    setName('')
+    onKey({ agent, key })
+    onClose()
+  })
+  return (
+    <FormDialog
+      title="New agent"
+      isOpen={isOpen}
+      onClose={onClose}
+      label="Create"
+      isReady={name.trim() !== '' && environment.trim() !== ''}
+      deed={create}
+    >
+      <TextInput
+        label="Name"
+        description="Part of every record. No colon, star or blank at the ends."
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        maxLength={253}
+        required
+        data-autofocus
+      />
+      <TextInput
+        label="Runtime"
+        description="What runs it, such as a framework's name; may be empty."
+        value={runtime}
+        onChange={(event) => setRuntime(event.currentTarget.value)}
+        maxLength={128}
+      />
+      <Autocomplete
+        label="Environment"
+        description="Policies can ask for it."
+        data={['development', 'staging', 'production']}
+        value={environment}
+        onChange={setEnvironment}
+        maxLength={64}
+        required
+      />
+      <Select
+        label="Gateway"
+        data={[
+          ...gateways.map((value) => ({ value, label: value })),
+          { value: NO_GATEWAY, label: 'none yet' },
+        ]}
+        value={chosen}
+        onChange={(value) => setGateway(value)}
+        allowDeselect={false}
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,103 @@
+import { Anchor, Button, Stack } from '@mantine/core'
+import { useMemo } from 'react'
+import type { AuditEntry } from '../../../../core/wire/governance.ts'
+import { addressOf } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { useQueryState } from '../../routing/use-place.ts'
+import { AuditFilters } from './audit-filters.tsx'
+import { auditQuery, FILTER_NAMES } from './audit-query.ts'
+import { EventBadge, eventFacts } from './event-words.tsx'
+import { EvidenceDrawer } from './evidence-drawer.tsx'
+import { useNames } from './use-names.ts'
+import { useOlder } from './use-older.ts'
+
+const PAGE_SIZE = 50
+
+/** Everything that was decided, answered and changed, by whom; what is written here is never changed. */
+export function Page() {
+  const [query, change] = useQueryState()
+  const filter = useMemo(() => auditQuery(query), [query])
+  const names = useNames()
+  const newest = useResource(
+    'GET /api/dashboard/audit',
+    { query: { ...filter, limit: PAGE_SIZE } },
+    { on: ['audit'] },
+  )
+  const older = useOlder(filter, newest.data, PAGE_SIZE)
+  const isFiltered = FILTER_NAMES.some((name) => query[name])
+  return (
+    <>
+      <PageHead title="Audit" about="Who did what, when and why. Events are only ever added.">
+        <Button
+          component="a"
+          variant="default"
+          href={addressOf('/api/dashboard/audit-export', { query: filter })}
+          download="audit-events.csv"
+        >
+          {isFiltered ? 'Export these as CSV' : 'Export as CSV'}
+        </Button>
+      </PageHead>
+      <Stack gap="md">
+        <AuditFilters
+          query={query}
+          agents={names.agents}
+          onChange={change}
+          onClear={() => change(Object.fromEntries(FILTER_NAMES.map((name) => [name, null])))}
+        />
+        <Loaded of={newest}>
+          {() =>
+            older.events.length === 0 ? (
+              <TeachingEmpty icon="audit" title={isFiltered ? 'Nothing matches' : 'Nothing has happened yet'}>
+                {isFiltered
+                  ? 'No event fits all of these filters. Take one away; requests that simply passed are in the traffic, not here.'
+                  : 'Denied, held and approved actions, answers, sign-ins and every change of a rule appear here.'}
+              </TeachingEmpty>
+            ) : (
+              <RowTable
+                rows={older.events}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: 'Event', cell: ({ event_type }) => <EventBadge type={event_type} /> },
+                  { head: 'Time', cell: ({ created_at }) => <TimeText at={created_at} /> },
+                  {
+                    head: 'Who',
+                    cell: (event) => <UntrustedText text={names.who(event)} />,
+                  },
+                  { head: 'What', width: '42%', cell: (event) => <What event={event} /> },
+                  {
+                    head: 'Evidence',
+                    cell: ({ action_request_id: id }) => <ChainLink id={id} query={query} />,
+                  },
+                ]}
+              />
+            )
+          }
+        </Loaded>
+        {older.hasMore ? (
+          <Button variant="default" onClick={older.more} loading={older.isBusy}>
+            Show older ones
+          </Button>
+        ) : null}
+      </Stack>
+      <EvidenceDrawer id={query['action'] ?? null} names={names} onClose={() => change({ action: null })} />
+    </>
+  )
+}
+
+function What({ event }: { readonly event: AuditEntry }) {
+  const text = [event.action_type, eventFacts(event)].filter(Boolean).join(': ')
+  return text === '' ? <span className="dim">–</span> : <UntrustedText text={text} />
+}
+
+function ChainLink(props: { readonly id: string | null; readonly query: Readonly<Record<string, string>> }) {
+  const { id, query } = props
+  if (id === null) return null
+  return <Anchor href={hrefOf('audit', { ...query, action: id })}>Whole story</Anchor>
+}

@@ -1,0 +1,139 @@
+import { Anchor, Code, Drawer, Group, Stack, Text, Timeline } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { AuditEntry, EvidenceReply } from '../../../../core/wire/governance.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ActionName } from '../../parts/action-name.tsx'
+import { DecisionBadge } from '../../parts/decision-badge.tsx'
+import { FactList } from '../../parts/fact-list.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { EventBadge } from './event-words.tsx'
+import type { Names } from './use-names.ts'
+
+type Props = { readonly id: string | null; readonly names: Names; readonly onClose: () => void }
+
+/** One action from the request to its end: what was asked, decided, answered by whom, and sent. */
+export function EvidenceDrawer({ id, names, onClose }: Props) {
+  return (
+    <Drawer
+      opened={id !== null}
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title="The story of one action"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {id === null ? null : <Chain id={id} names={names} />}
+    </Drawer>
+  )
+}
+
+function Chain({ id, names }: { readonly id: string; readonly names: Names }) {
+  const chain = useResource(
+    'GET /api/dashboard/evidence/{action_request_id}',
+    { params: { action_request_id: id } },
+    { on: ['audit', 'approvals'] },
+  )
+  return (
+    <Loaded of={chain}>
+      {(reply) => {
+        const type = reply.events.find((event) => event.action_type !== null)?.action_type
+        const steps = stepsOf(reply, names)
+        return (
+          <Stack gap="lg" pb="xl">
+            <div>
+              <ActionName type={type ?? reply.approvals[0]?.action_type ?? null} isLarge />
+              <Text size="sm" c="dimmed" className="mono">
+                {reply.action_request_id}
+              </Text>
+            </div>
+            <Timeline active={steps.length} bulletSize={14} lineWidth={2} color="indigo">
+              {steps.map(({ key, at, title, body }) => (
+                <Timeline.Item key={key} title={title}>
+                  <Text size="sm" c="dimmed" component="div">
+                    <TimeText at={at} />
+                  </Text>
+                  {body}
+                </Timeline.Item>
+              ))}
+            </Timeline>
+          </Stack>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+type Step = { readonly key: string; readonly at: string; readonly title: ReactNode; readonly body: ReactNode }
+
+function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): Step[] {
+  const told = events.map((event) => ({
+    key: event.id,
+    at: event.created_at,
+    title: <EventBadge type={event.event_type} />,
+    body: <EventBody event={event} who={names.who(event)} />,
+  }))
+  const asked = approvals.map((card) => ({
+    key: card.id,
+    at: card.created_at,
+    title: (
+      <Group gap="xs">
+        <span>Approval card</span>
+        <DecisionBadge decision={card.status} />
+      </Group>
+    ),
+    body: (
+      <FactList
+        facts={[
+          ['Agent', <UntrustedText key="agent" text={card.agent} />],
+          ['Rule', card.matched_rule === null ? null : <UntrustedText key="rule" text={card.matched_rule} />],
+          ['Groups', card.required_approver_groups.join(', ')],
+          ['Answered by', card.responded_by],
+          ['Note', card.note === null ? null : <UntrustedText key="note" text={card.note} />],
+        ]}
+      />
+    ),
+  }))
+  const sent = requests.map((record) => ({
+    key: record.id,
+    at: record.time,
+    title: (
+      <Group gap="xs">
+        <span>Request at the gateway</span>
+        <DecisionBadge decision={record.decision} note={record.note} />
+      </Group>
+    ),
+    body: (
+      <>
+        <Code className="note">
+          <UntrustedText text={`${record.method} ${record.host ?? ''}${record.path ?? ''}`} />
+        </Code>
+        <Text size="sm">
+          Answered {record.status ?? 'nothing'}.{' '}
+          <Anchor href={hrefOf('traffic', { record: record.id })}>In the traffic</Anchor>
+        </Text>
+      </>
+    ),
+  }))
+  return [...told, ...asked, ...sent].sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
+}
+
+function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: string }) {
+  const facts = Object.entries(event.details).filter(([, value]) => value !== null && value !== '')
+  return (
+    <FactList
+      facts={[
+        ['Who', <UntrustedText key="who" text={who} />],
+        ...facts.map(
+          ([name, value]) =>
+            [
+              name.replaceAll('_', ' '),
+              <UntrustedText key={name} text={typeof value === 'string' ? value : JSON.stringify(value)} />,
+            ] as const,
+        ),
+      ]}
+    />
+  )
+}

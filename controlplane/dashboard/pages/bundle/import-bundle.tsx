@@ -1,0 +1,112 @@
+import { Button, FileInput, Group, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { ImportReply } from '../../api/admin-shapes.ts'
+import { ApiError } from '../../api/api-error.ts'
+import { call } from '../../api/client.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { SecretOnce } from '../../parts/secret-once.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+
+type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly unknown[] }
+
+/** Two steps: what is in the file, then the import with its report and the new keys. */
+export function ImportBundle() {
+  const [bundle, setBundle] = useState<Bundle | null>(null)
+  const [reply, setReply] = useState<ImportReply | null>(null)
+  const read = useDeed(async (file: File | null) => {
+    setReply(null)
+    setBundle(null)
+    if (file !== null) setBundle(bundleOf(await file.text()))
+  })
+  const send = useDeed(async () => {
+    setReply(await call('POST /api/dashboard/import', { body: bundle }))
+    setBundle(null)
+  })
+  const error = read.error ?? send.error
+  return (
+    <Panel title="Import a bundle">
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          Agents get new keys, shown once. Policies become new entries; those whose tests fail arrive
+          disabled. Nothing that is here is replaced.
+        </Text>
+        <FileInput
+          label="Bundle"
+          placeholder="chaperone-export.json"
+          accept="application/json,.json"
+          onChange={(file) => read.run(file)}
+          clearable
+          clearButtonProps={{ 'aria-label': 'Take another file' }}
+        />
+        {error === null ? null : <ErrorNote error={error} />}
+        {bundle === null ? null : (
+          <Group justify="space-between">
+            <Text size="sm" role="status">
+              In this file: {bundle.agents.length} agents and {bundle.policies.length} policies.
+            </Text>
+            <Button onClick={() => send.run()} loading={send.isBusy}>
+              Import
+            </Button>
+          </Group>
+        )}
+        {reply === null ? null : <Report reply={reply} />}
+      </Stack>
+    </Panel>
+  )
+}
+
+function bundleOf(text: string): Bundle {
+  const value = parsed(text)
+  if (typeof value !== 'object' || value === null || !('version' in value))
+    throw new ApiError(400, 'This file is no bundle: choose one that "Download the bundle" has made.')
+  const { agents = [], policies = [] } = value as Partial<Bundle>
+  if (!Array.isArray(agents) || !Array.isArray(policies))
+    throw new ApiError(400, 'In a bundle agents and policies are lists: this file was changed.')
+  return { ...value, agents, policies }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new ApiError(400, `This file is no JSON (${error.message}).`, { cause: error })
+  }
+}
+
+function Report({ reply }: { readonly reply: ImportReply }) {
+  const { agent_keys: keys, errors, policies_disabled: disabled } = reply
+  return (
+    <Stack gap="sm">
+      <Text fw={600} role="status">
+        {reply.agents_imported} agents and {reply.policies_imported} policies were imported.
+      </Text>
+      {disabled.length === 0 ? null : (
+        <Text size="sm">
+          Disabled, because their tests fail: <UntrustedText text={disabled.join(', ')} />
+        </Text>
+      )}
+      {errors.length === 0 ? null : (
+        <RowTable
+          rows={errors}
+          keyOf={({ kind, name, error }) => `${kind} ${name} ${error}`}
+          columns={[
+            { head: 'Left out', cell: ({ kind, name }) => <UntrustedText text={`${kind} ${name}`} /> },
+            { head: 'Why', cell: ({ error }) => <UntrustedText text={error} /> },
+          ]}
+        />
+      )}
+      {keys.length === 0 ? null : (
+        <SecretOnce
+          title="The new keys, shown this once"
+          about="One line an agent."
+          label="keys"
+          secret={keys.map(({ name, api_key }) => `${name} ${api_key}`).join('\n')}
+        />
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,118 @@
+import { Button, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import type { Connector } from '../../api/admin-shapes.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { isReadOnly, SourceBadge } from '../../parts/source-badge.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { ToneBadge } from '../../parts/tone-badge.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { useSession } from '../../session/session.tsx'
+import { CONNECTOR_WORDS } from '../get-started/connector-words.ts'
+import { ConnectorDeeds } from './connector-deeds.tsx'
+import { NewConnector } from './new-connector.tsx'
+
+/** What stands for a provider, and whether it could send anything. A credential is never shown. */
+export function Page() {
+  const { may } = useSession()
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const connectors = useResource('GET /api/dashboard/connectors', {}, { on: ['config'] })
+  const mayAct = may('admin')
+  return (
+    <>
+      <PageHead
+        title="Connectors"
+        about="Each stands for a provider: it names what requests do and adds the credential that agents never see."
+      >
+        {mayAct ? (
+          <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>
+            Add a connector
+          </Button>
+        ) : null}
+      </PageHead>
+      <Stack gap="md">
+        <Loaded of={connectors}>
+          {({ connectors: rows }) =>
+            rows.length === 0 ? (
+              <TeachingEmpty icon="connectors" title="No connector yet">
+                Agents can reach only what a connector stands for. Add one with its credential and say what
+                may be done with it.
+              </TeachingEmpty>
+            ) : (
+              <RowTable
+                rows={rows}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: 'Connector', cell: (row) => <Name row={row} /> },
+                  { head: 'Hosts', cell: ({ domains }) => <Hosts domains={domains} /> },
+                  { head: 'Credential', cell: (row) => <CredentialBadge row={row} /> },
+                  { head: 'Gateways', cell: ({ gateways }) => gateways.join(', ') || 'every one' },
+                  { head: 'Source', cell: (row) => <SourceBadge row={row} /> },
+                ]}
+                actions={
+                  mayAct
+                    ? (row) =>
+                        isReadOnly(row) ? (
+                          <Text size="sm" c="dimmed" component="span">
+                            by its manifest
+                          </Text>
+                        ) : (
+                          <ConnectorDeeds row={row} onDone={connectors.reload} />
+                        )
+                    : undefined
+                }
+              />
+            )
+          }
+        </Loaded>
+        <Text size="sm" c="dimmed">
+          What agents may do with them: <a href={hrefOf('permissions')}>Permissions</a>
+        </Text>
+      </Stack>
+      {mayAct ? <NewConnector isOpen={isOpen} onClose={close} onSaved={connectors.reload} /> : null}
+    </>
+  )
+}
+
+function Name({ row }: { readonly row: Connector }) {
+  return (
+    <>
+      <Text fw={600} component="div">
+        <UntrustedText text={row.name} />
+      </Text>
+      <Text size="sm" c="dimmed">
+        {CONNECTOR_WORDS[row.type]?.title ?? row.type}
+      </Text>
+    </>
+  )
+}
+
+function Hosts({ domains }: { readonly domains: readonly string[] }) {
+  if (domains.length === 0) return <span className="dim">none</span>
+  return (
+    <span className="mono">
+      <UntrustedText text={domains.join(', ')} />
+    </span>
+  )
+}
+
+function CredentialBadge({ row: { auth_type, has_token, type } }: { readonly row: Connector }) {
+  if (auth_type === 'none') return <ToneBadge tone="quiet">None needed</ToneBadge>
+  if (has_token) return <ToneBadge tone="good">{`Stored, sent as ${auth_type}`}</ToneBadge>
+  if (type === 'codehost') {
+    return (
+      <ToneBadge tone="wait" title="Without its own, the token of the settings is used when one is set there">
+        Of the settings, if set
+      </ToneBadge>
+    )
+  }
+  return (
+    <ToneBadge tone="bad" title="Requests are denied until it has one">
+      Missing
+    </ToneBadge>
+  )
+}

@@ -1,0 +1,63 @@
+import { Select, Text } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { ConnectorForm } from '../get-started/connector-form.tsx'
+import { CONNECTOR_WORDS } from '../get-started/connector-words.ts'
+import { connectorProblem, EMPTY_DRAFT, newConnector, requestOf } from '../get-started/draft.ts'
+
+type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
+
+/** The form of the first minutes for one more connector; its access rule becomes permissions for every agent. */
+export function NewConnector({ isOpen, onClose, onSaved }: Props) {
+  const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
+  const catalogue = useResource('GET /api/dashboard/catalogue', isOpen ? {} : null)
+  const [gateway, setGateway] = useState<string | null>(null)
+  const [draft, setDraft] = useState(() => newConnector('codehost', 0))
+  const gateways = overview.data?.gateways.map(({ name }) => name) ?? []
+  const chosen = gateway ?? gateways[0] ?? null
+  const problem = connectorProblem(draft)
+  const save = useDeed(async () => {
+    const gatewayDraft = { ...EMPTY_DRAFT.gateway, name: chosen ?? '' }
+    const { gateway: target, connectors } = requestOf({
+      ...EMPTY_DRAFT,
+      gateway: gatewayDraft,
+      connectors: [draft],
+    })
+    await call('POST /api/dashboard/gateway', { body: { gateway: target, connectors } })
+    setDraft(newConnector('codehost', 0))
+    onSaved()
+    onClose()
+  })
+  return (
+    <FormDialog
+      title="Add a connector"
+      isOpen={isOpen}
+      onClose={onClose}
+      label="Save"
+      isReady={chosen !== null && problem === null}
+      deed={save}
+      size="xl"
+    >
+      <Select label="Gateway" data={gateways} value={chosen} onChange={setGateway} allowDeselect={false} />
+      <Select
+        label="Provider"
+        data={Object.entries(CONNECTOR_WORDS).map(([value, { title }]) => ({ value, label: title }))}
+        value={draft.type}
+        onChange={(type) => setDraft(newConnector(type ?? draft.type, 0))}
+        allowDeselect={false}
+      />
+      <ConnectorForm
+        draft={draft}
+        kind={catalogue.data?.connectors.find(({ type }) => type === draft.type) ?? null}
+        onChange={setDraft}
+        onRemove={() => setDraft(newConnector(draft.type, 0))}
+      />
+      <Text size="sm" c="dimmed" role="status">
+        {problem ?? 'The same provider with the same hosts gets the new credential and rules.'}
+      </Text>
+    </FormDialog>
+  )
+}

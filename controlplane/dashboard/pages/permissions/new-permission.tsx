@@ -1,0 +1,104 @@
+import { Autocomplete, Radio, Select, SimpleGrid } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import type { RuleDecision } from '../../api/shapes.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { CONNECTOR_WORDS, DECISION_WORDS } from '../get-started/connector-words.ts'
+
+type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
+
+const EVERYONE = '*'
+
+/** One permission; the same pattern for the same agent is replaced. */
+export function NewPermission({ isOpen, onClose, onSaved }: Props) {
+  const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
+  const agents = useResource('GET /api/dashboard/agents', isOpen ? {} : null)
+  const [gateway, setGateway] = useState<string | null>(null)
+  const [agent, setAgent] = useState(EVERYONE)
+  const [type, setType] = useState('codehost')
+  const [pattern, setPattern] = useState('')
+  const [decision, setDecision] = useState<RuleDecision>('require_approval')
+  const catalogue = useResource('GET /api/dashboard/catalogue/{type}', isOpen ? { params: { type } } : null)
+  const gateways = overview.data?.gateways.map(({ name }) => name) ?? []
+  const chosen = gateway ?? gateways[0] ?? null
+  const save = useDeed(async () => {
+    if (chosen === null) return
+    const body = {
+      gateway_name: chosen,
+      connector_type: type,
+      action_pattern: pattern.trim(),
+      decision,
+      agent,
+    }
+    await call('POST /api/dashboard/permissions', { body })
+    onSaved()
+    onClose()
+  })
+  const names = agents.data?.agents.filter(({ status }) => status !== 'revoked').map(({ name }) => name) ?? []
+  return (
+    <FormDialog
+      title="Add a permission"
+      isOpen={isOpen}
+      onClose={onClose}
+      label="Save"
+      isReady={pattern.trim() !== '' && chosen !== null}
+      deed={save}
+      size="lg"
+    >
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <Select label="Gateway" data={gateways} value={chosen} onChange={setGateway} allowDeselect={false} />
+        <Select
+          label="For"
+          data={[
+            { value: EVERYONE, label: 'every agent of the gateway' },
+            ...names.map((name) => ({ value: name, label: name })),
+          ]}
+          value={agent}
+          onChange={(value) => setAgent(value ?? EVERYONE)}
+          allowDeselect={false}
+          searchable
+        />
+        <Select
+          label="Connector"
+          data={Object.entries(CONNECTOR_WORDS).map(([value, { title }]) => ({ value, label: title }))}
+          value={type}
+          onChange={(value) => setType(value ?? type)}
+          allowDeselect={false}
+        />
+        <Autocomplete
+          label="Action"
+          description="A name, or the beginning of names and a star."
+          placeholder={`${type}.*`}
+          data={catalogue.data?.actions.map((action) => action.type) ?? []}
+          limit={20}
+          value={pattern}
+          onChange={setPattern}
+          required
+        />
+      </SimpleGrid>
+      <WhatHappens decision={decision} onChange={setDecision} />
+    </FormDialog>
+  )
+}
+
+function WhatHappens(props: {
+  readonly decision: RuleDecision
+  readonly onChange: (decision: RuleDecision) => void
+}) {
+  const { decision, onChange } = props
+  return (
+    <Radio.Group
+      label="What happens"
+      value={decision}
+      onChange={(value) => onChange(value as RuleDecision)}
+    >
+      <SimpleGrid cols={{ base: 1, sm: 3 }} mt={6}>
+        {DECISION_WORDS.map(({ value, label }) => (
+          <Radio key={value} value={value} label={label} />
+        ))}
+      </SimpleGrid>
+    </Radio.Group>
+  )
+}

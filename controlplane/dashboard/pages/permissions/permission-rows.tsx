@@ -1,0 +1,111 @@
+import { Button, Code, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
+import type { Permission } from '../../api/admin-shapes.ts'
+import { call } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ConfirmButton } from '../../parts/confirm-button.tsx'
+import { DecisionBadge } from '../../parts/decision-badge.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { isReadOnly, SourceBadge } from '../../parts/source-badge.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { NewPermission } from './new-permission.tsx'
+
+const FEW = 6
+
+/** The permissions as they were set, newest last; access rules make many. */
+export function PermissionRows() {
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const permissions = useResource('GET /api/dashboard/permissions', {}, { on: ['config'] })
+  return (
+    <Panel
+      title="Permissions set"
+      aside={
+        <Button size="xs" leftSection={<Icon name="plus" size={14} />} onClick={open}>
+          Add a permission
+        </Button>
+      }
+    >
+      <Loaded of={permissions}>
+        {({ permissions: rows }) =>
+          rows.length === 0 ? <NothingAllowed /> : <FewOrAll rows={rows} onRemoved={permissions.reload} />
+        }
+      </Loaded>
+      <NewPermission isOpen={isOpen} onClose={close} onSaved={permissions.reload} />
+    </Panel>
+  )
+}
+
+function NothingAllowed() {
+  return (
+    <TeachingEmpty icon="permissions" title="Nothing is allowed yet">
+      Without a permission every action at a gateway is denied. Add one for a name such as codehost.pr.get, or
+      for a family such as codehost.issue.*.
+    </TeachingEmpty>
+  )
+}
+
+type RowsProps = { readonly rows: readonly Permission[]; readonly onRemoved: () => void }
+
+function FewOrAll({ rows, onRemoved }: RowsProps) {
+  const [isWhole, setIsWhole] = useState(false)
+  return (
+    <>
+      <Rows rows={isWhole ? rows : rows.slice(0, FEW)} onRemoved={onRemoved} />
+      {rows.length > FEW ? (
+        <Button variant="subtle" size="xs" mt="xs" onClick={() => setIsWhole(!isWhole)}>
+          {isWhole ? 'Show fewer' : `Show all ${rows.length}`}
+        </Button>
+      ) : null}
+    </>
+  )
+}
+
+function Rows({ rows, onRemoved }: RowsProps) {
+  return (
+    <RowTable
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        { head: 'Pattern', cell: ({ action_pattern }) => <Code className="note">{action_pattern}</Code> },
+        { head: 'Decision', cell: ({ decision }) => <DecisionBadge decision={decision} /> },
+        { head: 'For', cell: ({ agent }) => <For agent={agent} /> },
+        { head: 'Gateway', cell: ({ gateway_name }) => gateway_name },
+        { head: 'Source', cell: (row) => <SourceBadge row={row} /> },
+      ]}
+      actions={(row) => <Remove row={row} onRemoved={onRemoved} />}
+    />
+  )
+}
+
+function For({ agent }: { readonly agent: string }) {
+  return agent === '*' ? 'every agent' : <UntrustedText text={agent} />
+}
+
+function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemoved: () => void }) {
+  if (isReadOnly(row)) {
+    return (
+      <Text size="sm" c="dimmed" component="span">
+        by its manifest
+      </Text>
+    )
+  }
+  return (
+    <ConfirmButton
+      label="Remove"
+      ariaLabel={`Remove ${row.action_pattern}`}
+      title="Remove this permission"
+      onConfirm={async () => {
+        await call('DELETE /api/dashboard/permissions', { query: { permission_id: row.id } })
+        onRemoved()
+      }}
+    >
+      <Code>{row.action_pattern}</Code> of {row.gateway_name} then falls under what is less specific, and is
+      denied when nothing is.
+    </ConfirmButton>
+  )
+}

@@ -1,0 +1,138 @@
+import { Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import type { EffectiveReply } from '../../../../core/wire/governance.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { useQueryState } from '../../routing/use-place.ts'
+import { useSession } from '../../session/session.tsx'
+import { CONNECTOR_WORDS } from '../get-started/connector-words.ts'
+import { EffectiveList } from './effective-list.tsx'
+import { PermissionRows } from './permission-rows.tsx'
+
+const DECISIONS = [
+  { value: 'ALLOW', label: 'Allowed' },
+  { value: 'HOLD', label: 'Held' },
+  { value: 'DENY', label: 'Denied' },
+]
+
+/** What one agent may do with everything the catalogue names, and the permissions that say so. */
+export function Page() {
+  const { may } = useSession()
+  const [query, change] = useQueryState()
+  const type = query['type'] ?? 'codehost'
+  const effective = useResource(
+    'GET /api/dashboard/effective-permissions',
+    { query: { type, agent: query['agent'] } },
+    { on: ['config'] },
+  )
+  return (
+    <>
+      <PageHead
+        title="Permissions"
+        about="What happens to every action an agent can name. Exact names beat wildcards, an agent's own beat everyone's, and what nothing allows is denied."
+      />
+      <Stack gap="xl">
+        {may('admin') ? <PermissionRows /> : null}
+        <Stack gap="md" component="section" aria-label="Effective permissions">
+          <Loaded of={effective}>
+            {(reply) => (
+              <>
+                <Filters reply={reply} type={type} query={query} onChange={change} />
+                <Outcome reply={reply} query={query} />
+              </>
+            )}
+          </Loaded>
+        </Stack>
+      </Stack>
+    </>
+  )
+}
+
+type Query = Readonly<Record<string, string>>
+
+function Filters(props: {
+  readonly reply: EffectiveReply
+  readonly type: string
+  readonly query: Query
+  readonly onChange: (changes: Readonly<Record<string, string | null>>) => void
+}) {
+  const { reply, type, query, onChange } = props
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="sm">
+      <Select
+        label="Agent"
+        data={reply.agents.map(({ name, status }) => ({
+          value: name,
+          label: status === 'active' ? name : `${name} (${status})`,
+        }))}
+        value={reply.agent}
+        onChange={(agent) => onChange({ agent })}
+        allowDeselect={false}
+        searchable
+      />
+      <Select
+        label="Connector"
+        data={Object.entries(CONNECTOR_WORDS).map(([value, { title }]) => ({ value, label: title }))}
+        value={type}
+        onChange={(next) => onChange({ type: next })}
+        allowDeselect={false}
+      />
+      <TextInput
+        type="search"
+        label="Search"
+        placeholder="pr.merge, delete …"
+        leftSection={<Icon name="search" size={16} />}
+        value={query['q'] ?? ''}
+        onChange={(event) => onChange({ q: event.currentTarget.value })}
+      />
+      <Select
+        label="Decision"
+        placeholder="All"
+        data={DECISIONS}
+        value={query['decision'] ?? null}
+        onChange={(decision) => onChange({ decision })}
+        clearable
+        clearButtonProps={{ 'aria-label': 'All decisions' }}
+      />
+    </SimpleGrid>
+  )
+}
+
+function Outcome({ reply, query }: { readonly reply: EffectiveReply; readonly query: Query }) {
+  if (reply.agent === null) {
+    return (
+      <TeachingEmpty icon="agents" title="No agent yet">
+        Once there is an agent, this shows what happens to each of its actions, and why.
+      </TeachingEmpty>
+    )
+  }
+  const words = (query['q'] ?? '').toLowerCase().split(/\s+/)
+  const wanted = query['decision']
+  const shown = reply.actions.filter(
+    ({ type, decision }) =>
+      (wanted === undefined || decision === wanted) &&
+      words.every((word) => type.toLowerCase().includes(word)),
+  )
+  return (
+    <>
+      <Text size="sm" c="dimmed" component="div" role="status">
+        {shown.length} of {reply.actions.length} actions, for <UntrustedText text={reply.agent} />{' '}
+        {reply.gateway === null ? 'without a gateway: policies alone decide' : `at ${reply.gateway}`}.
+        {reply.gateway !== null && reply.connectors.length === 0
+          ? ' This gateway has no such connector, so these requests do not reach it yet.'
+          : ''}
+      </Text>
+      {shown.length === 0 ? (
+        <TeachingEmpty icon="search" title="Nothing matches">
+          No action of this connector fits the search. What has no name is "unmapped" and falls under the
+          wildcards.
+        </TeachingEmpty>
+      ) : (
+        <EffectiveList key={JSON.stringify([query, reply.agent])} actions={shown} agent={reply.agent} />
+      )}
+    </>
+  )
+}

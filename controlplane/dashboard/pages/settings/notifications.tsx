@@ -1,0 +1,130 @@
+import { Button, Group, Select, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { Notification } from '../../api/admin-shapes.ts'
+import { call } from '../../api/client.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { type Tone, ToneBadge } from '../../parts/tone-badge.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+
+const STATES: ReadonlyArray<{ readonly value: string; readonly label: string }> = [
+  { value: 'pending', label: 'Waiting' },
+  { value: 'delivered', label: 'Delivered' },
+  { value: 'dead', label: 'Given up' },
+  { value: 'obsolete', label: 'Not needed any more' },
+]
+const TONES: Readonly<Record<Notification['state'], Tone>> = {
+  pending: 'wait',
+  delivered: 'good',
+  dead: 'bad',
+  obsolete: 'quiet',
+}
+const LIMIT = 50
+
+/** What was told to receivers, and what was not. */
+export function Notifications() {
+  const [state, setState] = useState<string | null>(null)
+  const sent = useResource(
+    'GET /api/dashboard/notifications',
+    { query: { limit: LIMIT, ...(state === null ? {} : { state }) } },
+    { everyMs: 10_000 },
+  )
+  const retry = useDeed(async (event_id: string) => {
+    await call('POST /api/dashboard/notifications', { body: { event_id, action: 'retry' } })
+    sent.reload()
+  })
+  return (
+    <Panel
+      title="Notifications"
+      aside={
+        <Select
+          aria-label="State"
+          placeholder="All"
+          size="xs"
+          data={[...STATES]}
+          value={state}
+          onChange={setState}
+          clearable
+          clearButtonProps={{ 'aria-label': 'All states' }}
+        />
+      }
+    >
+      <Stack gap="sm">
+        {retry.error === null ? null : <ErrorNote error={retry.error} />}
+        <Loaded of={sent}>
+          {({ notifications, total }) =>
+            notifications.length === 0 ? (
+              <TeachingEmpty icon="quote" title="Nothing was sent">
+                An action that carries a webhook_url is told its decision there, signed with the secret above;
+                with a team chat, approvals are asked for in its channel.
+              </TeachingEmpty>
+            ) : (
+              <>
+                <List rows={notifications} isBusy={retry.isBusy} onRetry={retry.run} />
+                {total > notifications.length ? (
+                  <Text size="sm" c="dimmed">
+                    The newest {notifications.length} of {total}.
+                  </Text>
+                ) : null}
+              </>
+            )
+          }
+        </Loaded>
+      </Stack>
+    </Panel>
+  )
+}
+
+function List(props: {
+  readonly rows: readonly Notification[]
+  readonly isBusy: boolean
+  readonly onRetry: (id: string) => void
+}) {
+  const { rows, isBusy, onRetry } = props
+  return (
+    <RowTable
+      rows={rows}
+      keyOf={({ event_id }) => event_id}
+      columns={[
+        { head: 'Event', cell: ({ event }) => event },
+        { head: 'State', cell: (row) => <State row={row} /> },
+        { head: 'Receiver', cell: ({ receiver }) => <UntrustedText text={receiver} /> },
+        { head: 'Attempts', cell: ({ attempts }) => attempts },
+        { head: 'Time', cell: ({ created_at }) => <TimeText at={created_at} /> },
+      ]}
+      actions={(row) =>
+        row.state === 'dead' ? (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => onRetry(row.event_id)}
+            disabled={isBusy}
+            aria-label={`Send ${row.event} again`}
+          >
+            Send again
+          </Button>
+        ) : null
+      }
+    />
+  )
+}
+
+function State({ row: { state, last_error, last_status } }: { readonly row: Notification }) {
+  const label = STATES.find(({ value }) => value === state)?.label ?? state
+  return (
+    <Group gap="xs">
+      <ToneBadge tone={TONES[state]}>{last_status === null ? label : `${label} (${last_status})`}</ToneBadge>
+      {last_error === null ? null : (
+        <Text size="sm" c="dimmed" component="span">
+          <UntrustedText text={last_error} />
+        </Text>
+      )}
+    </Group>
+  )
+}

@@ -1,0 +1,132 @@
+import { Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+
+type Values = Readonly<Record<string, string>>
+
+const FIELDS = [
+  {
+    key: 'chat_bot_token',
+    label: 'Bot token of the team chat',
+    about: 'With it approvals are asked for in the chat.',
+    isSecret: true,
+  },
+  {
+    key: 'chat_signing_secret',
+    label: 'Signing secret of the team chat',
+    about: 'Proves that an answer comes from the chat.',
+    isSecret: true,
+  },
+  {
+    key: 'chat_channel_id',
+    label: 'Channel',
+    about: 'Where approvals are asked for, such as C0123456789.',
+    isSecret: false,
+  },
+  {
+    key: 'codehost_pat',
+    label: 'Access token of the code host',
+    about: 'For code host connectors that have none of their own.',
+    isSecret: true,
+  },
+  {
+    key: 'gateway_url',
+    label: 'Address of the gateway',
+    about: 'Where this control plane reaches a gateway to run approved actions; empty: the connected one.',
+    isSecret: false,
+  },
+] as const
+
+/** A secret comes as a mask; what is not touched is not sent. */
+export function SettingsForm({ values, onSaved }: { readonly values: Values; readonly onSaved: () => void }) {
+  const [changed, setChanged] = useState<Values>({})
+  const count = Object.keys(changed).length
+  const save = useDeed(async () => {
+    await call('PUT /api/dashboard/settings', { body: { settings: changed } })
+    setChanged({})
+    onSaved()
+  })
+  return (
+    <Panel title="Connections">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (count > 0) save.run()
+        }}
+      >
+        <Stack gap="md">
+          <SimpleGrid cols={{ base: 1, md: 2 }}>
+            {FIELDS.map((field) => (
+              <Field
+                key={field.key}
+                field={field}
+                stored={values[field.key]}
+                value={changed[field.key]}
+                onChange={(value) => setChanged((before) => ({ ...before, [field.key]: value }))}
+              />
+            ))}
+          </SimpleGrid>
+          {save.error === null ? null : <ErrorNote error={save.error} />}
+          <Group justify="space-between">
+            <Text size="sm" c="dimmed" role="status">
+              {count === 0 ? 'Nothing was changed.' : `${count} will be changed.`}
+            </Text>
+            <Group gap="sm">
+              {count === 0 ? null : (
+                <Button variant="default" onClick={() => setChanged({})}>
+                  Undo
+                </Button>
+              )}
+              <Button type="submit" disabled={count === 0} loading={save.isBusy}>
+                Save
+              </Button>
+            </Group>
+          </Group>
+        </Stack>
+      </form>
+    </Panel>
+  )
+}
+
+function Field(props: {
+  readonly field: (typeof FIELDS)[number]
+  readonly stored: string | undefined
+  readonly value: string | undefined
+  readonly onChange: (value: string) => void
+}) {
+  const { field, stored, value, onChange } = props
+  const { label, about, isSecret } = field
+  const isRemoved = stored !== undefined && value === ''
+  if (!isSecret) {
+    return (
+      <TextInput
+        label={label}
+        description={about}
+        value={value ?? stored ?? ''}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    )
+  }
+  return (
+    <Group align="flex-end" gap="xs" wrap="nowrap">
+      <PasswordInput
+        className="grow"
+        label={label}
+        description={about}
+        placeholder={isRemoved ? 'will be removed' : stored === undefined ? 'not set' : `${stored} (set)`}
+        value={value ?? ''}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        autoComplete="off"
+        visibilityToggleButtonProps={{ 'aria-label': `Show or hide: ${label}`, tabIndex: 0 }}
+      />
+      {stored === undefined || isRemoved ? null : (
+        <Button variant="default" onClick={() => onChange('')} aria-label={`Remove: ${label}`}>
+          Remove
+        </Button>
+      )}
+    </Group>
+  )
+}

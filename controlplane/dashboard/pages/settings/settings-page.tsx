@@ -1,0 +1,29 @@
+import { Stack } from '@mantine/core'
+import { useResource } from '../../live/use-resource.ts'
+import { Loaded } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Notifications } from './notifications.tsx'
+import { SettingsForm } from './settings-form.tsx'
+import { WebhookSecret } from './webhook-secret.tsx'
+
+/** What belongs to the installation as a whole. */
+export function Page() {
+  const settings = useResource('GET /api/dashboard/settings', {})
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        about="For the whole installation. Secrets are stored encrypted and never shown again."
+      />
+      <Stack gap="md">
+        <Loaded of={settings}>
+          {({ settings: values }) => (
+            <SettingsForm key={JSON.stringify(values)} values={values} onSaved={settings.reload} />
+          )}
+        </Loaded>
+        <WebhookSecret />
+        <Notifications />
+      </Stack>
+    </>
+  )
+}
