@@ -33,9 +33,12 @@ function readRow(connector: string, line: string): Row {
   return { method, template, type: `${connector}.${action}`, effect, risk, ...readExtras(rest) }
 }
 
+const NOTHING = {}
+
 function readExtras(
   rest: readonly string[],
 ): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent' | 'isAlternative'> {
+  if (rest.length === 0) return NOTHING
   const when = rest.find((column) => column.startsWith('?'))
   const hints = rest
     .filter((column) => column.startsWith('+'))

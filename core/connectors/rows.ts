@@ -10,10 +10,11 @@ export type CompiledRow = { readonly row: Row; readonly parts: readonly Template
 /** All rows of one connector and surface, as a tree over path segments. */
 export type RowTrie = { readonly root: Node }
 
+/** Most nodes are the end of one path: what they do not have costs nothing. */
 type Node = {
-  readonly literals: Map<string, Node>
+  literals: Map<string, Node> | null
   /** The same children by lower-case text, only to recognise a path that is misspelt in case. */
-  readonly folded: Map<string, Node>
+  folded: Map<string, Node> | null
   parameter: Node | null
   tail: Leaf | null
   leaf: Leaf | null
@@ -36,7 +37,7 @@ export function compileRows(rows: readonly Row[]): RowTrie {
 }
 
 function newNode(): Node {
-  return { literals: new Map(), folded: new Map(), parameter: null, tail: null, leaf: null }
+  return { literals: null, folded: null, parameter: null, tail: null, leaf: null }
 }
 
 function insert(root: Node, compiled: CompiledRow): void {
@@ -52,9 +53,17 @@ function insert(root: Node, compiled: CompiledRow): void {
 }
 
 function literalChild(node: Node, text: string): Node {
-  const child = node.literals.get(text) ?? newNode()
+  const known = node.literals?.get(text)
+  if (known !== undefined) return known
+  const child = newNode()
+  const lower = text.toLowerCase()
+  node.literals ??= new Map()
+  // One map for both as long as every word is in lower case, which nearly all are.
+  if (lower !== text && (node.folded === null || node.folded === node.literals))
+    node.folded = new Map(node.literals)
+  node.folded ??= node.literals
   node.literals.set(text, child)
-  node.folded.set(text.toLowerCase(), child)
+  node.folded.set(lower, child)
   return child
 }
 
@@ -110,7 +119,7 @@ export function descend(
 ): Leaf | null {
   if (at === segments.length) return node.leaf
   const segment = segments[at] ?? ''
-  const literal = node[by].get(segment)
+  const literal = node[by]?.get(segment)
   const exact = literal === undefined ? null : descend(literal, segments, at + 1, by)
   if (exact !== null) return exact
   const byParameter =

@@ -13,8 +13,8 @@ export type TemplatePart =
 export function compileTemplate(template: string): readonly TemplatePart[] {
   const texts = template === '/' ? [] : template.slice(1).split('/')
   // `{name/}` holds a slash itself: put it together again.
-  const joined = texts.join('/').replaceAll('/}', '%}').split('/')
-  const parts = template === '/' ? [] : joined.map(compilePart)
+  const joined = template.includes('/}') ? texts.join('/').replaceAll('/}', '%}').split('/') : texts
+  const parts = joined.map(compilePart)
   const tail = parts.findIndex((part) => part.kind === 'tail')
   if (tail !== -1 && tail !== parts.length - 1) throw new Error(`a tail must come last: ${template}`)
   return parts

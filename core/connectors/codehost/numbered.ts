@@ -6,7 +6,10 @@ import type { Row } from '../connector.ts'
  * a condition on the target then cannot be evaluated, and can only tighten.
  */
 export function numberedRows(rows: readonly Row[]): readonly Row[] {
-  const known = new Set(rows.map(addressOf))
+  const own = rows.filter(({ template }) =>
+    ALIASES.some(({ to }) => template.startsWith(to.slice(0, to.indexOf('{')))),
+  )
+  const known = new Set(own.map(addressOf))
   return rows
     .flatMap((row) => ALIASES.flatMap((alias) => renamed(row, alias)))
     .filter((row) => !known.has(addressOf(row)))

@@ -50,7 +50,33 @@ export function readOperation(asked: Asked): Operation | Refusal {
   return { kind: operation.operation, fields, fragments, variables }
 }
 
+/**
+ * Clients send the same documents with other variables, and reading one costs more than everything else about it.
+ * Bounded by the characters kept, because a tree is many times its text.
+ */
+const known = new Map<string, DocumentNode>()
+const MAX_KNOWN_CHARACTERS = 65_536
+const MAX_KNOWN_DOCUMENT = 8_192
+let knownCharacters = 0
+
 function parseDocument(text: string): DocumentNode | Refusal {
+  const found = known.get(text)
+  if (found !== undefined) return found
+  const parsed = readDocument(text)
+  if (!isRefusal(parsed) && text.length <= MAX_KNOWN_DOCUMENT) remember(text, parsed)
+  return parsed
+}
+
+function remember(text: string, parsed: DocumentNode): void {
+  if (knownCharacters + text.length > MAX_KNOWN_CHARACTERS) {
+    known.clear()
+    knownCharacters = 0
+  }
+  known.set(text, parsed)
+  knownCharacters += text.length
+}
+
+function readDocument(text: string): DocumentNode | Refusal {
   try {
     return parse(text, { noLocation: true, maxTokens: MAX_TOKENS })
   } catch (error) {
