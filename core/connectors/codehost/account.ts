@@ -8,7 +8,7 @@ export const ACCOUNT = readRows(
   GET    /user/blocks/{username}                                  user_block.check                       read  low
   PUT    /user/blocks/{username}                                  user_block.add                         write medium
   DELETE /user/blocks/{username}                                  user_block.remove                      write medium
-  PATCH  /user/email/visibility                                   user_email.set_visibility              write medium visibility
+  PATCH  /user/email/visibility                                   user_email.set_visibility              write high   visibility
   POST   /user/emails                                             user_email.add                         write high   emails
   DELETE /user/emails                                             user_email.remove                      write high   emails
   GET    /user/followers                                          follower.list                          read  low

@@ -41,6 +41,6 @@ export const ACTIONS = readRows(
   POST   /repos/{owner}/{repo}/actions/variables                       actions_variable.create    write medium name
   GET    /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.get       read  low
   PATCH  /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.update    write medium
-  DELETE /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.delete    write medium
+  DELETE /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.delete    write high
 `,
 )

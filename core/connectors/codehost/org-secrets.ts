@@ -21,7 +21,7 @@ export const ORG_SECRETS = readRows(
   GET    /orgs/{org}/actions/variables/{name}/repositories                         org_actions_variable.list_repos      read  low
   PUT    /orgs/{org}/actions/variables/{name}/repositories                         org_actions_variable.set_repos       write medium
   PUT    /orgs/{org}/actions/variables/{name}/repositories/{repository_id}         org_actions_variable.add_repo        write medium
-  DELETE /orgs/{org}/actions/variables/{name}/repositories/{repository_id}         org_actions_variable.remove_repo     write medium
+  DELETE /orgs/{org}/actions/variables/{name}/repositories/{repository_id}         org_actions_variable.remove_repo     write high
   GET    /orgs/{org}/agents/secrets                                                org_agents_secret.list               read  low
   GET    /orgs/{org}/agents/secrets/public-key                                     org_agents_secret.get_public_key     read  low
   GET    /orgs/{org}/agents/secrets/{secret_name}                                  org_agents_secret.get                read  low
@@ -39,7 +39,7 @@ export const ORG_SECRETS = readRows(
   GET    /orgs/{org}/agents/variables/{name}/repositories                          org_agents_variable.list_repos       read  low
   PUT    /orgs/{org}/agents/variables/{name}/repositories                          org_agents_variable.set_repos        write medium
   PUT    /orgs/{org}/agents/variables/{name}/repositories/{repository_id}          org_agents_variable.add_repo         write medium
-  DELETE /orgs/{org}/agents/variables/{name}/repositories/{repository_id}          org_agents_variable.remove_repo      write medium
+  DELETE /orgs/{org}/agents/variables/{name}/repositories/{repository_id}          org_agents_variable.remove_repo      write high
   GET    /orgs/{org}/codespaces/secrets                                            org_codespaces_secret.list           read  low
   GET    /orgs/{org}/codespaces/secrets/public-key                                 org_codespaces_secret.get_public_key read  low
   GET    /orgs/{org}/codespaces/secrets/{secret_name}                              org_codespaces_secret.get            read  low

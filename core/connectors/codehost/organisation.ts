@@ -16,7 +16,7 @@ export const ORGANISATION = readRows(
   GET    /orgs/{org}/blocks                                                       org_block.list                        read  low
   GET    /orgs/{org}/blocks/{username}                                            org_block.check                       read  low
   PUT    /orgs/{org}/blocks/{username}                                            org_block.add                         write medium
-  DELETE /orgs/{org}/blocks/{username}                                            org_block.remove                      write medium
+  DELETE /orgs/{org}/blocks/{username}                                            org_block.remove                      write high
   GET    /orgs/{org}/events                                                       event.list_in_org                     read  low
   GET    /orgs/{org}/failed_invitations                                           org_invitation.list_failed            read  low
   GET    /orgs/{org}/hooks                                                        org_hook.list                         read  low
@@ -75,7 +75,7 @@ export const ORGANISATION = readRows(
   GET    /orgs/{org}/personal-access-tokens/{pat_id}/repositories                 token_grant.list_repos                read  low
   GET    /orgs/{org}/public_members                                               public_member.list                    read  low
   GET    /orgs/{org}/public_members/{username}                                    public_member.check                   read  low
-  PUT    /orgs/{org}/public_members/{username}                                    public_member.publish                 write medium
+  PUT    /orgs/{org}/public_members/{username}                                    public_member.publish                 write high
   DELETE /orgs/{org}/public_members/{username}                                    public_member.conceal                 write low
   GET    /orgs/{org}/settings/network-configurations                              network_configuration.list            read  low
   POST   /orgs/{org}/settings/network-configurations                              network_configuration.create          write high

@@ -23,16 +23,16 @@ export const PEOPLE = readRows(
   GET    /orgs/{org}/teams                                             team.list                  read  low
   POST   /orgs/{org}/teams                                             team.create                write low    name,privacy,parent_team_id
   GET    /orgs/{org}/teams/{team_slug}                                 team.get                   read  low
-  PATCH  /orgs/{org}/teams/{team_slug}                                 team.update                write medium name,privacy
+  PATCH  /orgs/{org}/teams/{team_slug}                                 team.update                write high   name,privacy
   DELETE /orgs/{org}/teams/{team_slug}                                 team.delete                write high   +irreversible
   GET    /orgs/{org}/teams/{team_slug}/members                         team_member.list           read  low
   GET    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.get            read  low
-  PUT    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.set            write medium role
-  DELETE /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.remove         write medium
+  PUT    /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.set            write high   role
+  DELETE /orgs/{org}/teams/{team_slug}/memberships/{username}          team_member.remove         write high
   GET    /orgs/{org}/teams/{team_slug}/repos                           team_repo.list             read  low
   GET    /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.check            read  low
   PUT    /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.set              write high   permission
-  DELETE /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.remove           write medium
+  DELETE /orgs/{org}/teams/{team_slug}/repos/{owner}/{repo}            team_repo.remove           write high
   GET    /user                                                         user.get_self              read  low
   PATCH  /user                                                         user.update                write medium
   GET    /user/teams                                                   team.list                  read  low

@@ -5,8 +5,8 @@ export const PROTECTION = readRows(
   'codehost',
   `
   GET    /orgs/{org}/interaction-limits                                               org_interaction_limit.get                    read  low
-  PUT    /orgs/{org}/interaction-limits                                               org_interaction_limit.set                    write medium limit,expiry
-  DELETE /orgs/{org}/interaction-limits                                               org_interaction_limit.remove                 write medium
+  PUT    /orgs/{org}/interaction-limits                                               org_interaction_limit.set                    write high   limit,expiry
+  DELETE /orgs/{org}/interaction-limits                                               org_interaction_limit.remove                 write high
   GET    /orgs/{org}/interaction-limits/pulls/creation-cap                            org_interaction_limit.get_pr_cap             read  low
   PATCH  /orgs/{org}/interaction-limits/pulls/creation-cap                            org_interaction_limit.set_pr_cap             write medium
   GET    /orgs/{org}/properties/schema                                                org_property.list                            read  low
@@ -56,13 +56,13 @@ export const PROTECTION = readRows(
   PUT    /repos/{owner}/{repo}/branches/{branch/}/protection/restrictions/users       branch_restriction.set_users                 write high   users
   DELETE /repos/{owner}/{repo}/branches/{branch/}/protection/restrictions/users       branch_restriction.remove_users              write high   users
   GET    /repos/{owner}/{repo}/interaction-limits                                     interaction_limit.get                        read  low
-  PUT    /repos/{owner}/{repo}/interaction-limits                                     interaction_limit.set                        write medium limit,expiry
-  DELETE /repos/{owner}/{repo}/interaction-limits                                     interaction_limit.remove                     write medium
+  PUT    /repos/{owner}/{repo}/interaction-limits                                     interaction_limit.set                        write high   limit,expiry
+  DELETE /repos/{owner}/{repo}/interaction-limits                                     interaction_limit.remove                     write high
   GET    /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list                   interaction_limit.list_pr_bypass             read  low
   PUT    /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list                   interaction_limit.add_pr_bypass              write high   users
-  DELETE /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list                   interaction_limit.remove_pr_bypass           write medium users
+  DELETE /repos/{owner}/{repo}/interaction-limits/pulls/bypass-list                   interaction_limit.remove_pr_bypass           write high   users
   GET    /repos/{owner}/{repo}/interaction-limits/pulls/creation-cap                  interaction_limit.get_pr_cap                 read  low
-  PATCH  /repos/{owner}/{repo}/interaction-limits/pulls/creation-cap                  interaction_limit.set_pr_cap                 write medium
+  PATCH  /repos/{owner}/{repo}/interaction-limits/pulls/creation-cap                  interaction_limit.set_pr_cap                 write high
   GET    /repos/{owner}/{repo}/properties/values                                      repo_property_value.list                     read  low
   PATCH  /repos/{owner}/{repo}/properties/values                                      repo_property_value.set                      write high   properties
   GET    /repos/{owner}/{repo}/rulesets                                               ruleset.list                                 read  low
@@ -75,7 +75,7 @@ export const PROTECTION = readRows(
   GET    /repos/{owner}/{repo}/rulesets/{ruleset_id}/history                          ruleset.list_history                         read  low
   GET    /repos/{owner}/{repo}/rulesets/{ruleset_id}/history/{version_id}             ruleset.get_version                          read  low
   GET    /user/interaction-limits                                                     user_interaction_limit.get                   read  low
-  PUT    /user/interaction-limits                                                     user_interaction_limit.set                   write medium limit,expiry
-  DELETE /user/interaction-limits                                                     user_interaction_limit.remove                write medium
+  PUT    /user/interaction-limits                                                     user_interaction_limit.set                   write high   limit,expiry
+  DELETE /user/interaction-limits                                                     user_interaction_limit.remove                write high
 `,
 )

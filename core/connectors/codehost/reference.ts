@@ -40,20 +40,20 @@ export const REFERENCE = readRows(
   DELETE /notifications/threads/{thread_id}/subscription   notification.delete_subscription   write low
   GET    /octocat                                          meta.get_octocat                   read  low
   GET    /teams/{team_id}                                  team.get                           read  low
-  PATCH  /teams/{team_id}                                  team.update                        write medium name,privacy @same
+  PATCH  /teams/{team_id}                                  team.update                        write high   name,privacy @same
   DELETE /teams/{team_id}                                  team.delete                        write high   +irreversible @same
   GET    /teams/{team_id}/invitations                      team.list_invitations              read  low
   GET    /teams/{team_id}/members                          team_member.list                   read  low
   GET    /teams/{team_id}/members/{username}               team_member.get                    read  low
-  PUT    /teams/{team_id}/members/{username}               team_member.set                    write medium @same
-  DELETE /teams/{team_id}/members/{username}               team_member.remove                 write medium @same
+  PUT    /teams/{team_id}/members/{username}               team_member.set                    write high   @same
+  DELETE /teams/{team_id}/members/{username}               team_member.remove                 write high   @same
   GET    /teams/{team_id}/memberships/{username}           team_member.get                    read  low
-  PUT    /teams/{team_id}/memberships/{username}           team_member.set                    write medium role @same
-  DELETE /teams/{team_id}/memberships/{username}           team_member.remove                 write medium @same
+  PUT    /teams/{team_id}/memberships/{username}           team_member.set                    write high   role @same
+  DELETE /teams/{team_id}/memberships/{username}           team_member.remove                 write high   @same
   GET    /teams/{team_id}/repos                            team_repo.list                     read  low
   GET    /teams/{team_id}/repos/{owner}/{repo}             team_repo.check                    read  low
   PUT    /teams/{team_id}/repos/{owner}/{repo}             team_repo.set                      write high   permission @same
-  DELETE /teams/{team_id}/repos/{owner}/{repo}             team_repo.remove                   write medium @same
+  DELETE /teams/{team_id}/repos/{owner}/{repo}             team_repo.remove                   write high   @same
   GET    /teams/{team_id}/teams                            team.list_children                 read  low
   GET    /versions                                         meta.list_versions                 read  low
 `,

@@ -60,11 +60,11 @@ export const REPO_MORE = readRows(
   POST   /repos/{owner}/{repo}/stacks/{stack_number}/unstack                          pr_stack.unstack                   write low
   GET    /repos/{owner}/{repo}/stargazers                                             stargazer.list                     read  low
   GET    /repos/{owner}/{repo}/stargazers/count                                       stargazer.count                    read  low
-  GET    /repos/{owner}/{repo}/stats/code_frequency                                   repo_stats.get_code_frequency      read  low
-  GET    /repos/{owner}/{repo}/stats/commit_activity                                  repo_stats.get_commit_activity     read  low
-  GET    /repos/{owner}/{repo}/stats/contributors                                     repo_stats.get_contributors        read  low
-  GET    /repos/{owner}/{repo}/stats/participation                                    repo_stats.get_participation       read  low
-  GET    /repos/{owner}/{repo}/stats/punch_card                                       repo_stats.get_punch_card          read  low
+  GET    /repos/{owner}/{repo}/stats/code_frequency                                   repo_stat.get_code_frequency       read  low
+  GET    /repos/{owner}/{repo}/stats/commit_activity                                  repo_stat.get_commit_activity      read  low
+  GET    /repos/{owner}/{repo}/stats/contributors                                     repo_stat.get_contributors         read  low
+  GET    /repos/{owner}/{repo}/stats/participation                                    repo_stat.get_participation        read  low
+  GET    /repos/{owner}/{repo}/stats/punch_card                                       repo_stat.get_punch_card           read  low
   GET    /repos/{owner}/{repo}/subscribers                                            subscriber.list                    read  low
   GET    /repos/{owner}/{repo}/subscription                                           subscription.get                   read  low
   PUT    /repos/{owner}/{repo}/subscription                                           subscription.set                   write low    subscribed,ignored

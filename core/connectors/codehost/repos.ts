@@ -28,21 +28,21 @@ export const REPOS = readRows(
   GET    /repos/{owner}/{repo}/collaborators                           collaborator.list          read  low
   GET    /repos/{owner}/{repo}/collaborators/{username}                collaborator.check         read  low
   PUT    /repos/{owner}/{repo}/collaborators/{username}                collaborator.add           write high   permission
-  DELETE /repos/{owner}/{repo}/collaborators/{username}                collaborator.remove        write medium
+  DELETE /repos/{owner}/{repo}/collaborators/{username}                collaborator.remove        write high
   GET    /repos/{owner}/{repo}/collaborators/{username}/permission     collaborator.get_permission  read  low
   GET    /repos/{owner}/{repo}/keys                                    deploy_key.list            read  low
   POST   /repos/{owner}/{repo}/keys                                    deploy_key.create          write high   title,read_only
   GET    /repos/{owner}/{repo}/keys/{key_id}                           deploy_key.get             read  low
-  DELETE /repos/{owner}/{repo}/keys/{key_id}                           deploy_key.delete          write medium
+  DELETE /repos/{owner}/{repo}/keys/{key_id}                           deploy_key.delete          write high
   GET    /repos/{owner}/{repo}/hooks                                   hook.list                  read  low
   POST   /repos/{owner}/{repo}/hooks                                   hook.create                write high   config,events
   GET    /repos/{owner}/{repo}/hooks/{hook_id}                         hook.get                   read  low
   PATCH  /repos/{owner}/{repo}/hooks/{hook_id}                         hook.update                write high   config,events
-  DELETE /repos/{owner}/{repo}/hooks/{hook_id}                         hook.delete                write medium
+  DELETE /repos/{owner}/{repo}/hooks/{hook_id}                         hook.delete                write high
   GET    /repos/{owner}/{repo}/deployments                             deployment.list            read  low
   POST   /repos/{owner}/{repo}/deployments                             deployment.create          write high   ref,environment
   GET    /repos/{owner}/{repo}/deployments/{deployment_id}             deployment.get             read  low
-  DELETE /repos/{owner}/{repo}/deployments/{deployment_id}             deployment.delete          write medium
+  DELETE /repos/{owner}/{repo}/deployments/{deployment_id}             deployment.delete          write high
   GET    /repos/{owner}/{repo}/deployments/{deployment_id}/statuses    deployment_status.list     read  low
   POST   /repos/{owner}/{repo}/deployments/{deployment_id}/statuses    deployment_status.create   write medium state,environment
 
@@ -58,6 +58,6 @@ export const REPOS = readRows(
   POST   /repos/{owner}/{repo}/releases/{id}/assets                    release_asset.upload       write medium name @content
   GET    /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.get          read  low
   PATCH  /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.update       write low    name
-  DELETE /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.delete       write medium
+  DELETE /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.delete       write high
 `,
 )

@@ -34,12 +34,12 @@ export const LLM_B_ORGANIZATION = readRows(
   GET    /v1/organizations/claude_tag/bundles/{bundle_id}/targets                   tag_bundle_target.list                 read  low
   POST   /v1/organizations/claude_tag/bundles/{bundle_id}/targets                   tag_bundle_target.add                  write high
   GET    /v1/organizations/claude_tag/bundles/{bundle_id}/targets/{target_id}       tag_bundle_target.get                  read  low
-  DELETE /v1/organizations/claude_tag/bundles/{bundle_id}/targets/{target_id}       tag_bundle_target.remove               write medium
+  DELETE /v1/organizations/claude_tag/bundles/{bundle_id}/targets/{target_id}       tag_bundle_target.remove               write high
   GET    /v1/organizations/claude_tag/slack_channels                                tag_channel.list                       read  low
   POST   /v1/organizations/claude_tag/slack_channels                                tag_channel.add                        write high
   GET    /v1/organizations/claude_tag/slack_channels/{id}                           tag_channel.get                        read  low
   POST   /v1/organizations/claude_tag/slack_channels/{id}                           tag_channel.update                     write high
-  DELETE /v1/organizations/claude_tag/slack_channels/{id}                           tag_channel.remove                     write medium
+  DELETE /v1/organizations/claude_tag/slack_channels/{id}                           tag_channel.remove                     write high
   GET    /v1/organizations/claude_tag/slack_workspaces                              tag_workspace.list                     read  low
   GET    /v1/organizations/claude_tag/slack_workspaces/{id}                         tag_workspace.get                      read  low
   POST   /v1/organizations/claude_tag/slack_workspaces/{id}                         tag_workspace.update                   write high
@@ -125,7 +125,7 @@ export const LLM_B_ORGANIZATION = readRows(
   POST   /v1/organizations/telemetry_destinations/{destination_id}/test             telemetry_destination.test             write low
   GET    /v1/organizations/telemetry_destinations/{destination_id}/workspaces       telemetry_destination.list_workspaces  read  low
   POST   /v1/organizations/telemetry_destinations/{destination_id}/workspaces/{workspace_id} telemetry_destination.add_workspace    write high
-  DELETE /v1/organizations/telemetry_destinations/{destination_id}/workspaces/{workspace_id} telemetry_destination.remove_workspace write medium
+  DELETE /v1/organizations/telemetry_destinations/{destination_id}/workspaces/{workspace_id} telemetry_destination.remove_workspace write high
   GET    /v1/organizations/usage_report/claude_code                                 analytics.get_code_usage               read  low
   GET    /v1/organizations/usage_report/messages                                    analytics.get_message_usage            read  low
   GET    /v1/organizations/users                                                    org_user.list                          read  low

@@ -65,11 +65,11 @@ export const LLM_A_MODELS = readRows(
   POST   /v1/assistants                                assistant.create          write   low    model,name
   GET    /v1/assistants/{id}                           assistant.get             read    low
   POST   /v1/assistants/{id}                           assistant.update          write   low    model,name
-  DELETE /v1/assistants/{id}                           assistant.delete          write   medium +irreversible
+  DELETE /v1/assistants/{id}                           assistant.delete          write   high   +irreversible
   POST   /v1/threads                                   thread.create             write   low
   GET    /v1/threads/{id}                              thread.get                read    low
   POST   /v1/threads/{id}                              thread.update             write   low
-  DELETE /v1/threads/{id}                              thread.delete             write   medium
+  DELETE /v1/threads/{id}                              thread.delete             write   high
   GET    /v1/threads/{id}/messages                     thread_message.list       read    low
   POST   /v1/threads/{id}/messages                     thread_message.create     write   low
   GET    /v1/threads/{id}/runs                         run.list                  read    low
@@ -81,7 +81,7 @@ export const LLM_A_MODELS = readRows(
   POST   /v1/vector_stores                             vector_store.create       write   low    name
   GET    /v1/vector_stores/{id}                        vector_store.get          read    low
   POST   /v1/vector_stores/{id}                        vector_store.update       write   low    name
-  DELETE /v1/vector_stores/{id}                        vector_store.delete       write   medium +irreversible
+  DELETE /v1/vector_stores/{id}                        vector_store.delete       write   high   +irreversible
   GET    /v1/vector_stores/{id}/search                 vector_store.search       read    low
   POST   /v1/vector_stores/{id}/search                 vector_store.search       read    low
 `,

@@ -25,11 +25,11 @@ export const LLM_B_MODELS = readRows(
   GET    /v1/skills                                    skill.list                read    low
   POST   /v1/skills                                    skill.create              write   medium
   GET    /v1/skills/{id}                               skill.get                 read    low
-  DELETE /v1/skills/{id}                               skill.delete              write   medium +irreversible
+  DELETE /v1/skills/{id}                               skill.delete              write   high   +irreversible
   GET    /v1/skills/{id}/versions                      skill_version.list        read    low
   POST   /v1/skills/{id}/versions                      skill_version.create      write   medium
   GET    /v1/skills/{id}/versions/{version}            skill_version.get         read    low
-  DELETE /v1/skills/{id}/versions/{version}            skill_version.delete      write   medium +irreversible
+  DELETE /v1/skills/{id}/versions/{version}            skill_version.delete      write   high   +irreversible
   GET    /v1/skills/{id}/versions/{version}/content    skill_version.download    read    low
 `,
 )

@@ -16,7 +16,7 @@ export const BILLING = readRows(
   GET    /v1/billing/credit_grants                      billing_credit_grant.list               read  low
   POST   /v1/billing/credit_grants                      billing_credit_grant.create             write high   amount,customer +financial_impact
   GET    /v1/billing/credit_grants/{id}                 billing_credit_grant.get                read  low
-  POST   /v1/billing/credit_grants/{id}                 billing_credit_grant.update             write medium
+  POST   /v1/billing/credit_grants/{id}                 billing_credit_grant.update             write high
   POST   /v1/billing/credit_grants/{id}/expire          billing_credit_grant.expire             write high   +financial_impact
   POST   /v1/billing/credit_grants/{id}/void            billing_credit_grant.void               write high   +financial_impact
   GET    /v1/billing/feedback_options                   billing_feedback_option.list            read  low
@@ -133,7 +133,7 @@ export const BILLING = readRows(
   POST   /v1/subscriptions/{id}/migrate                 subscription.migrate                    write medium
   POST   /v1/subscriptions/{id}/pause                   subscription.pause                      write medium
   GET    /v1/tax/associations/find                      tax_association.find                    read  low
-  POST   /v1/tax/calculations                           tax_calculation.create                  read  low    currency,line_items
+  POST   /v1/tax/calculations                           tax_calculation.create                  write low    currency,line_items
   GET    /v1/tax/calculations/{id}                      tax_calculation.get                     read  low
   GET    /v1/tax/calculations/{id}/line_items           tax_calculation.list_lines              read  low
   GET    /v1/tax/locations                              tax_location.list                       read  low
@@ -143,8 +143,8 @@ export const BILLING = readRows(
   POST   /v1/tax/registrations                          tax_registration.create                 write high   country
   GET    /v1/tax/registrations/{id}                     tax_registration.get                    read  low
   POST   /v1/tax/registrations/{id}                     tax_registration.update                 write medium
-  GET    /v1/tax/settings                               tax_settings.get                        read  low
-  POST   /v1/tax/settings                               tax_settings.update                     write high
+  GET    /v1/tax/settings                               tax_setting.get                         read  low
+  POST   /v1/tax/settings                               tax_setting.update                      write high
   POST   /v1/tax/transactions/create_from_calculation   tax_transaction.create                  write medium calculation,reference
   POST   /v1/tax/transactions/create_reversal           tax_transaction.reverse                 write high   mode,original_transaction
   GET    /v1/tax/transactions/{id}                      tax_transaction.get                     read  low

@@ -12,7 +12,7 @@ export const ISSUING = readRows(
   GET    /v1/issuing/cardholders                  issuing_cardholder.list               read  low
   POST   /v1/issuing/cardholders                  issuing_cardholder.create             write medium
   GET    /v1/issuing/cardholders/{id}             issuing_cardholder.get                read  low
-  POST   /v1/issuing/cardholders/{id}             issuing_cardholder.update             write medium
+  POST   /v1/issuing/cardholders/{id}             issuing_cardholder.update             write high
   GET    /v1/issuing/cards                        issuing_card.list                     read  low
   POST   /v1/issuing/cards                        issuing_card.create                   write high   cardholder,currency,type +financial_impact
   GET    /v1/issuing/cards/{id}                   issuing_card.get                      read  low

@@ -10,8 +10,8 @@ export const PAYMENT_OBJECTS = readRows(
   POST   /v1/application_fees/{id}/refunds                             application_fee_refund.create                write high   amount +financial_impact
   GET    /v1/application_fees/{fee_id}/refunds/{id}                    application_fee_refund.get                   read  low
   POST   /v1/application_fees/{fee_id}/refunds/{id}                    application_fee_refund.update                write low
-  GET    /v1/balance_settings                                          balance_settings.get                         read  low
-  POST   /v1/balance_settings                                          balance_settings.update                      write high   payments
+  GET    /v1/balance_settings                                          balance_setting.get                          read  low
+  POST   /v1/balance_settings                                          balance_setting.update                       write high   payments
   GET    /v1/climate/orders                                            climate_order.list                           read  low
   POST   /v1/climate/orders                                            climate_order.create                         write high   amount,currency,product +financial_impact
   GET    /v1/climate/orders/{id}                                       climate_order.get                            read  low

@@ -105,7 +105,7 @@ const CUSTOMERS = `
   GET    /v1/products/search                           product.search            read  low    query
   GET    /v1/products/{id}                             product.get               read  low
   POST   /v1/products/{id}                             product.update            write low    name
-  DELETE /v1/products/{id}                             product.delete            write medium +irreversible
+  DELETE /v1/products/{id}                             product.delete            write high   +irreversible
   GET    /v1/prices                                    price.list                read  low
   POST   /v1/prices                                    price.create              write medium product,currency,unit_amount
   GET    /v1/prices/search                             price.search              read  low    query
