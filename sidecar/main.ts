@@ -7,7 +7,11 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   // Node would open its inspector on the agent's own loopback.
   if (config.pod !== null) process.on('SIGUSR1', () => undefined)
-  const log = pino({ level: config.logLevel, base: { component: 'gateway' } })
+  // Lines are written between requests, not within one; what is left is written at the end of the process.
+  const log = pino(
+    { level: config.logLevel, base: { component: 'gateway' } },
+    pino.destination({ dest: 1, sync: false }),
+  )
   let gateway: Gateway | null = null
   stopWhenTold(async () => {
     // Before it serves there is nothing to finish: the journal and the lock are made to be left at any moment.
