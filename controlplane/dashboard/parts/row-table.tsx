@@ -1,4 +1,4 @@
-import { Paper, Stack, Table } from '@mantine/core'
+import { Box, Paper, Stack, Table } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { FactList } from './fact-list.tsx'
@@ -7,6 +7,8 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ReactNode
   readonly width?: number | string
+  /** Short words and badges: never broken or cut in a table. */
+  readonly isWhole?: boolean
 }
 
 /** Rows as a table where there is room for one, as cards on a telephone: the first column is then the title. */
@@ -40,12 +42,16 @@ function Wide<Row>({ rows, keyOf, columns, actions }: Props<Row>) {
         <Table.Tbody>
           {rows.map((row) => (
             <Table.Tr key={keyOf(row)} data-row={keyOf(row)}>
-              {columns.map(({ head, cell }) => (
-                <Table.Td key={head} className="note">
-                  {cell(row)}
+              {columns.map(({ head, cell, isWhole = false }) => (
+                <Table.Td key={head}>
+                  {isWhole ? <Box miw="max-content">{cell(row)}</Box> : cell(row)}
                 </Table.Td>
               ))}
-              {actions === undefined ? null : <Table.Td ta="right">{actions(row)}</Table.Td>}
+              {actions === undefined ? null : (
+                <Table.Td ta="right">
+                  <Box miw="max-content">{actions(row)}</Box>
+                </Table.Td>
+              )}
             </Table.Tr>
           ))}
         </Table.Tbody>

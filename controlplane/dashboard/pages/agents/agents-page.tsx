@@ -1,4 +1,4 @@
-import { Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Agent } from '../../api/admin-shapes.ts'
@@ -70,12 +70,21 @@ export function Page() {
                   { head: 'Agent', cell: (agent) => <Name agent={agent} /> },
                   {
                     head: 'Status',
+                    isWhole: true,
                     cell: ({ status }) => <ToneBadge tone={TONES[status]}>{status}</ToneBadge>,
                   },
-                  { head: 'Environment', cell: ({ environment }) => environment },
-                  { head: 'Gateway', cell: ({ gateway }) => gateway ?? <span className="dim">none</span> },
-                  { head: 'Last seen', cell: ({ last_seen_at }) => <AgoText at={last_seen_at} /> },
-                  { head: 'Source', cell: (agent) => <SourceBadge row={agent} /> },
+                  { head: 'Environment', isWhole: true, cell: ({ environment }) => environment },
+                  {
+                    head: 'Gateway',
+                    isWhole: true,
+                    cell: ({ gateway }) => gateway ?? <span className="dim">none</span>,
+                  },
+                  {
+                    head: 'Last seen',
+                    isWhole: true,
+                    cell: ({ last_seen_at }) => <AgoText at={last_seen_at} />,
+                  },
+                  { head: 'Source', isWhole: true, cell: (agent) => <SourceBadge row={agent} /> },
                 ]}
                 actions={
                   mayAct
@@ -109,9 +118,13 @@ function Name({ agent }: { readonly agent: Agent }) {
       </Text>
       {status === 'revoked' ? null : (
         <Text size="sm">
-          <a href={hrefOf('permissions', { agent: name })}>What it may do</a>
+          <Anchor inherit href={hrefOf('permissions', { agent: name })}>
+            What it may do
+          </Anchor>
           {', '}
-          <a href={hrefOf('traffic', { agent: name })}>what it did</a>
+          <Anchor inherit href={hrefOf('traffic', { agent: name })}>
+            what it did
+          </Anchor>
         </Text>
       )}
     </>

@@ -64,8 +64,12 @@ export function Page() {
                 rows={older.events}
                 keyOf={({ id }) => id}
                 columns={[
-                  { head: 'Event', cell: ({ event_type }) => <EventBadge type={event_type} /> },
-                  { head: 'Time', cell: ({ created_at }) => <TimeText at={created_at} /> },
+                  {
+                    head: 'Event',
+                    isWhole: true,
+                    cell: ({ event_type }) => <EventBadge type={event_type} />,
+                  },
+                  { head: 'Time', isWhole: true, cell: ({ created_at }) => <TimeText at={created_at} /> },
                   {
                     head: 'Who',
                     cell: (event) => <UntrustedText text={names.who(event)} />,
@@ -73,6 +77,7 @@ export function Page() {
                   { head: 'What', width: '42%', cell: (event) => <What event={event} /> },
                   {
                     head: 'Evidence',
+                    isWhole: true,
                     cell: ({ action_request_id: id }) => <ChainLink id={id} query={query} />,
                   },
                 ]}

@@ -1,4 +1,4 @@
-import { Button, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { Connector } from '../../api/admin-shapes.ts'
 import { useResource } from '../../live/use-resource.ts'
@@ -49,9 +49,13 @@ export function Page() {
                 columns={[
                   { head: 'Connector', cell: (row) => <Name row={row} /> },
                   { head: 'Hosts', cell: ({ domains }) => <Hosts domains={domains} /> },
-                  { head: 'Credential', cell: (row) => <CredentialBadge row={row} /> },
-                  { head: 'Gateways', cell: ({ gateways }) => gateways.join(', ') || 'every one' },
-                  { head: 'Source', cell: (row) => <SourceBadge row={row} /> },
+                  { head: 'Credential', isWhole: true, cell: (row) => <CredentialBadge row={row} /> },
+                  {
+                    head: 'Gateways',
+                    isWhole: true,
+                    cell: ({ gateways }) => gateways.join(', ') || 'every one',
+                  },
+                  { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
                 ]}
                 actions={
                   mayAct
@@ -70,7 +74,10 @@ export function Page() {
           }
         </Loaded>
         <Text size="sm" c="dimmed">
-          What agents may do with them: <a href={hrefOf('permissions')}>Permissions</a>
+          What agents may do with them:{' '}
+          <Anchor inherit href={hrefOf('permissions')}>
+            Permissions
+          </Anchor>
         </Text>
       </Stack>
       {mayAct ? <NewConnector isOpen={isOpen} onClose={close} onSaved={connectors.reload} /> : null}

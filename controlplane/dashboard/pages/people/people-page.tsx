@@ -55,6 +55,7 @@ export function Page() {
                 { head: 'Groups', cell: ({ groups }) => <Groups groups={groups} /> },
                 {
                   head: 'Status',
+                  isWhole: true,
                   cell: ({ status }) => (
                     <ToneBadge tone={status === 'active' ? 'good' : 'bad'}>{status}</ToneBadge>
                   ),

@@ -9,7 +9,7 @@ import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
 import { useSession } from '../../session/session.tsx'
 
-const STEP = 100
+const STEP = 50
 const RISK: Readonly<Record<EffectiveAction['risk'], Tone>> = { low: 'good', medium: 'wait', high: 'bad' }
 const EFFECT: Readonly<Record<EffectiveAction['effect'], string>> = {
   read: 'Reads',
@@ -32,10 +32,15 @@ export function EffectiveList(props: {
         keyOf={({ type }) => type}
         columns={[
           { head: 'Action', width: '30%', cell: ({ type }) => <ActionName type={type} /> },
-          { head: 'Effect', cell: ({ effect }) => EFFECT[effect] },
-          { head: 'Risk', cell: ({ risk }) => <ToneBadge tone={RISK[risk]}>{risk}</ToneBadge> },
+          { head: 'Effect', isWhole: true, cell: ({ effect }) => EFFECT[effect] },
+          {
+            head: 'Risk',
+            isWhole: true,
+            cell: ({ risk }) => <ToneBadge tone={RISK[risk]}>{risk}</ToneBadge>,
+          },
           {
             head: 'Decision',
+            isWhole: true,
             cell: ({ decision, would }) => (
               <DecisionBadge decision={decision} note={decision === would ? null : WOULD[would]} />
             ),
@@ -82,9 +87,11 @@ function Why({ action }: { readonly action: EffectiveAction }) {
           ),
         )}
       </Group>
-      <Text size="sm" c="dimmed" component="div">
-        <UntrustedText text={reason} />
-      </Text>
+      {source === 'permission' ? null : (
+        <Text size="sm" c="dimmed" component="div">
+          {source === 'default' ? 'No permission names it.' : <UntrustedText text={reason} />}
+        </Text>
+      )}
     </>
   )
 }

@@ -89,11 +89,7 @@ function WhatHappens(props: {
 }) {
   const { decision, onChange } = props
   return (
-    <Radio.Group
-      label="What happens"
-      value={decision}
-      onChange={(value) => onChange(value as RuleDecision)}
-    >
+    <Radio.Group label="What happens" value={decision} onChange={(value) => onChange(value as RuleDecision)}>
       <SimpleGrid cols={{ base: 1, sm: 3 }} mt={6}>
         {DECISION_WORDS.map(({ value, label }) => (
           <Radio key={value} value={value} label={label} />

@@ -72,10 +72,10 @@ function Rows({ rows, onRemoved }: RowsProps) {
       keyOf={({ id }) => id}
       columns={[
         { head: 'Pattern', cell: ({ action_pattern }) => <Code className="note">{action_pattern}</Code> },
-        { head: 'Decision', cell: ({ decision }) => <DecisionBadge decision={decision} /> },
-        { head: 'For', cell: ({ agent }) => <For agent={agent} /> },
-        { head: 'Gateway', cell: ({ gateway_name }) => gateway_name },
-        { head: 'Source', cell: (row) => <SourceBadge row={row} /> },
+        { head: 'Decision', isWhole: true, cell: ({ decision }) => <DecisionBadge decision={decision} /> },
+        { head: 'For', isWhole: true, cell: ({ agent }) => <For agent={agent} /> },
+        { head: 'Gateway', isWhole: true, cell: ({ gateway_name }) => gateway_name },
+        { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
       ]}
       actions={(row) => <Remove row={row} onRemoved={onRemoved} />}
     />

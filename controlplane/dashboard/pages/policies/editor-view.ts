@@ -113,7 +113,8 @@ export function createEditor(parent: HTMLElement, { text, label, onChange }: Opt
       ],
     }),
   })
-  // What scrolls must be reachable with the keyboard; the text inside it is.
+  // What scrolls must be reachable with the keyboard, also while its text is read-only.
+  view.scrollDOM.tabIndex = 0
   return {
     setText(next) {
       const { doc } = view.state

@@ -35,7 +35,7 @@ function Gone() {
     <>
       <PageHead title="Policy" />
       <TeachingEmpty icon="search" title="There is no such policy">
-        Somebody may have removed it. <a href={hrefOf('policies')}>All policies</a>
+        Somebody may have removed it. <Anchor href={hrefOf('policies')}>All policies</Anchor>
       </TeachingEmpty>
     </>
   )

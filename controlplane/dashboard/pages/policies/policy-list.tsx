@@ -56,11 +56,15 @@ export function PolicyList() {
                 keyOf={({ id }) => id}
                 columns={[
                   { head: 'Policy', cell: (policy) => <Name policy={policy} /> },
-                  { head: 'Priority', cell: ({ priority }) => <span className="number">{priority}</span> },
-                  { head: 'State', cell: (policy) => <StateBadge policy={policy} /> },
-                  { head: 'Tests', cell: ({ tests }) => <TestsBadge tests={tests} /> },
-                  { head: 'Source', cell: (policy) => <SourceBadge row={policy} /> },
-                  { head: 'Changed', cell: ({ updated_at }) => <TimeText at={updated_at} /> },
+                  {
+                    head: 'Priority',
+                    isWhole: true,
+                    cell: ({ priority }) => <span className="number">{priority}</span>,
+                  },
+                  { head: 'State', isWhole: true, cell: (policy) => <StateBadge policy={policy} /> },
+                  { head: 'Tests', isWhole: true, cell: ({ tests }) => <TestsBadge tests={tests} /> },
+                  { head: 'Source', isWhole: true, cell: (policy) => <SourceBadge row={policy} /> },
+                  { head: 'Changed', isWhole: true, cell: ({ updated_at }) => <TimeText at={updated_at} /> },
                 ]}
                 actions={
                   mayAct

@@ -25,7 +25,7 @@ export function useCheck(draft: PolicyDraft): Check {
     error: null,
   })
   useEffect(() => {
-    const { policyYaml, name, ...record } = JSON.parse(asked) as PolicyDraft
+    const { policyYaml, name, description: _ofTheRecord, ...record } = JSON.parse(asked) as PolicyDraft
     const abort = new AbortController()
     const body = {
       ...record,

@@ -92,11 +92,11 @@ function List(props: {
       rows={rows}
       keyOf={({ event_id }) => event_id}
       columns={[
-        { head: 'Event', cell: ({ event }) => event },
-        { head: 'State', cell: (row) => <State row={row} /> },
+        { head: 'Event', isWhole: true, cell: ({ event }) => event },
+        { head: 'State', isWhole: true, cell: (row) => <State row={row} /> },
         { head: 'Receiver', cell: ({ receiver }) => <UntrustedText text={receiver} /> },
-        { head: 'Attempts', cell: ({ attempts }) => attempts },
-        { head: 'Time', cell: ({ created_at }) => <TimeText at={created_at} /> },
+        { head: 'Attempts', isWhole: true, cell: ({ attempts }) => attempts },
+        { head: 'Time', isWhole: true, cell: ({ created_at }) => <TimeText at={created_at} /> },
       ]}
       actions={(row) =>
         row.state === 'dead' ? (

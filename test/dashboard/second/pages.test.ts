@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type View, type Visitor, violations } from '../browser.ts'
+import { HOSTILE } from '../hostile-strings.ts'
+import { OWNER, registerOwner, type Stage, startStage, whySkipped } from '../stage.ts'
+
+const VIEWS: readonly View[] = [
+  { width: 1440, scheme: 'dark' },
+  { width: 375, scheme: 'light' },
+]
+/** With what must be there before a page is looked at. */
+const PLACES = [
+  ['policies', 'default-approve-risky'],
+  ['policies?policy=new', 'a merge into production waits'],
+  ['permissions?agent=dev', 'codehost.unmapped'],
+  ['permissions?q=pr.merge', 'Who wins and why'],
+  ['connectors', 'Stored, sent as'],
+  ['agents', 'What it may do'],
+  ['people', 'Owner: also makes'],
+  ['audit', 'Policy created'],
+  ['settings', 'Bot token of the team chat'],
+  ['bundle', 'Download the bundle'],
+] as const
+
+describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { timeout: 120_000 }, () => {
+  let stage: Stage
+  const base = () => stage.laptop.ready.base_url
+
+  beforeAll(async () => {
+    stage = await startStage()
+    await registerOwner(stage)
+    await stage.agent.json({
+      method: 'POST',
+      host: 'api.github.com',
+      target: '/repos/acme/site/issues',
+      headers: [['Content-Type', 'application/json']],
+      body: '{"title":"x"}',
+    })
+  }, 180_000)
+  afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
+
+  const go = async ({ page }: Visitor, place: string, landmark: string) => {
+    await page.goto(`${base()}/#/${place}`)
+    await page.getByText(landmark).first().waitFor()
+  }
+  const policiesNow = async () =>
+    (await stage.laptop.api('GET', '/api/dashboard/policies')).body['policies'] as {
+      id: string
+      name: string
+      version: number
+    }[]
+  /** Into the editor, as somebody who pastes it. */
+  const write = async ({ page }: Visitor, text: string) => {
+    const editor = page.getByRole('textbox', { name: 'policyYaml' })
+    await editor.click()
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.insertText(text)
+  }
+
+  test('a policy with a failing test cannot be saved and says why; corrected, it is saved and in force', async () => {
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context, complaints } = visitor
+    await go(visitor, 'policies?policy=new', 'a merge into production waits')
+    await page.getByLabel('Name').fill('no merges')
+    const save = page.getByRole('button', { name: 'Create' })
+    const text = (outcome: string) =>
+      `rules:\n  - { name: no merges, conditions: ['action.type == "codehost.pr.merge"'], decision: deny }\ntests:\n  - name: merging is refused\n    action: { type: codehost.pr.merge, resource: { provider: codehost } }\n    expect: { outcome: ${outcome} }\n`
+    const before = (await policiesNow()).length
+
+    await write(visitor, text('allow'))
+    await page.getByText('Its test "merging is refused" fails (expected allow, got deny').waitFor()
+    expect(await save.isDisabled()).toBe(true)
+    await write(visitor, text('deny').replace('decision: deny', 'decision: perhaps'))
+    await page.getByText('Line 2: rules.0.decision').waitFor()
+    await page.locator('.cm-lint-marker-error').waitFor()
+    expect(await save.isDisabled()).toBe(true)
+    expect((await policiesNow()).length).toBe(before)
+
+    await write(visitor, text('deny'))
+    await page.getByText('Saving puts it in force').waitFor()
+    await save.click()
+    await page.getByText('Version 1, in force').waitFor()
+    expect((await policiesNow()).map(({ name }) => name)).toContain('no merges')
+
+    await write(visitor, text('deny').replace('decision: deny', 'decision: deny, reason: people merge'))
+    await page.getByRole('tab', { name: 'Versions' }).click()
+    await page.getByLabel('Difference').getByText('people merge').waitFor()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Version 2, in force').waitFor()
+    await page.getByRole('tab', { name: 'Recent traffic' }).click()
+    await page.getByRole('button', { name: 'Try it on recent traffic' }).click()
+    await page.getByText(/would be decided otherwise/).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('a key is shown once when an agent is made, and a suspended agent can be activated again', async () => {
+    const visitor = await stage.signedIn(OWNER, '#/agents')
+    const { page, context, complaints } = visitor
+    await page.getByRole('button', { name: 'New agent' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('second')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+    const key = await page.getByLabel('key', { exact: true }).textContent()
+    expect(key).toMatch(/^svc_(test|live)_/)
+    await page.getByRole('button', { name: 'Suspend second' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
+    await page.getByRole('button', { name: 'Activate second' }).click()
+    await page.getByRole('button', { name: 'Suspend second' }).waitFor()
+    await page.reload()
+    await page.getByText('What it may do').first().waitFor()
+    expect(await page.getByText(key ?? '').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  test('a viewer sees effective permissions without a button that acts, and the API refuses the rest', async () => {
+    await stage.invite('eve2@example.com', 'viewer')
+    const visitor = await stage.signedIn('eve2@example.com', '')
+    const { page, context } = visitor
+    await go(visitor, 'permissions?agent=dev', 'Who wins and why')
+    const places = [
+      'permissions',
+      'policies',
+      'policies?policy=new',
+      'connectors',
+      'agents',
+      'people',
+      'settings',
+    ]
+    for (const place of [...places, 'audit', 'bundle']) {
+      await page.goto(`${base()}/#/${place}`)
+      await page.locator('#page-title').waitFor()
+      const names = await page.getByRole('button').allInnerTexts()
+      expect(names.join(), place).not.toMatch(/add|new |create|save|remove|suspend|revoke|invite|import/i)
+    }
+    const paths = ['policies', 'connectors', 'agents', 'users', 'settings', 'audit', 'export', 'permissions']
+    for (const path of paths) {
+      const status = await page.evaluate<number>(
+        `fetch('/api/dashboard/${path}').then((answer) => answer.status)`,
+      )
+      expect(status, path).toBe(403)
+    }
+    await context.close()
+  })
+
+  test('hostile text does nothing and moves nothing on these pages', async () => {
+    await fillWithHostileText(stage)
+    for (const view of VIEWS) {
+      const visitor = await stage.signedIn(OWNER, '', view)
+      const { page, context, complaints } = visitor
+      for (const [place, landmark] of PLACES) {
+        await go(visitor, place, landmark)
+        const foreign = await page.evaluate<number>(
+          "document.querySelectorAll('main :is(script, img, iframe, base, math, form[action], a[href^=javascript])').length",
+        )
+        expect(foreign, place).toBe(0)
+        expect(await page.evaluate('globalThis.pwned'), place).toBeUndefined()
+        const surplus = await page.evaluate<number>(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        expect(surplus, `${place} at ${view.width}`).toBeLessThanOrEqual(0)
+      }
+      expect(complaints).toEqual([])
+      await context.close()
+    }
+  })
+
+  test.each(VIEWS)('at $width px in $scheme nothing is in the way of those who need help', async (view) => {
+    const visitor = await stage.signedIn(OWNER, '', view)
+    const { page, context, complaints } = visitor
+    const flaws: string[] = []
+    for (const [place, landmark] of PLACES) {
+      await go(visitor, place, landmark)
+      flaws.push(...(await violations(page)).map((flaw) => `${place}: ${flaw}`))
+    }
+    await go(visitor, 'audit?event_type=action.denied', 'Whole story')
+    await page.getByRole('link', { name: 'Whole story' }).first().click()
+    await page.getByRole('dialog').getByText('Action denied').first().waitFor()
+    flaws.push(...(await violations(page)).map((flaw) => `story: ${flaw}`))
+    expect(flaws).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+/** Everything in these lists that somebody else than the reader may have chosen. */
+async function fillWithHostileText({ laptop }: Stage): Promise<void> {
+  const rule = { name: 'x', conditions: ['action.type == "none.none"'], decision: 'deny' }
+  for (const text of HOSTILE.slice(0, 20)) {
+    const policyYaml = JSON.stringify({ rules: [rule] })
+    await laptop.api('POST', '/api/dashboard/policies', {
+      name: text.slice(0, 200),
+      description: text,
+      policyYaml,
+    })
+    await laptop.api('POST', '/api/dashboard/agents', {
+      name: text.slice(0, 200),
+      runtime: text.slice(0, 100),
+      environment: 'test',
+    })
+  }
+  for (const text of HOSTILE) {
+    const made = await laptop.api('POST', '/api/dashboard/agents', {
+      name: `agent-${crypto.randomUUID()}`,
+      runtime: text.slice(0, 100),
+      environment: 'test',
+    })
+    await fetch(`${laptop.ready.base_url}/api/v1/actions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${made.body['api_key']}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        action_spec: {
+          type: `hostile.${text}`.slice(0, 300),
+          resource: { provider: 'hostile', target: text },
+          parameters: { [text]: text },
+          context: { reason: text.repeat(10).slice(0, 5_000) },
+        },
+      }),
+    })
+  }
+}
