@@ -54,7 +54,17 @@ const FIRST_CERTIFICATE_MS = 25_000
 export async function openPod(deps: PodDeps): Promise<Pod> {
   const { config, front } = deps
   const isTransparent = config.interception === 'transparent'
-  const probe = createProbe({ log: deps.log, onChange: deps.onChange })
+  let wasProven = false
+  const probe = createProbe({
+    log: deps.log,
+    onChange(state) {
+      wasProven ||= state === 'proven'
+      deps.onChange()
+    },
+  })
+  // A probe that finds no way out and no listener either does not see packets leave; but what held once and does not
+  // any more is a hole all the same.
+  const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const closing: Array<() => Promise<void>> = []
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
   const undo = async (): Promise<void> => {
@@ -74,7 +84,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     await undo()
     throw error
   }
-  return { conditions: () => (probe.state === 'bypassed' ? ['BypassDetected'] : []), close: undo }
+  return { conditions: () => (isBroken() ? ['BypassDetected'] : []), close: undo }
 }
 
 /** Who this pod says it is; the control plane believes it when the token says the same. */
