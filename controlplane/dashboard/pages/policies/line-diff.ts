@@ -26,23 +26,29 @@ export function diffLines(before: string, after: string): DiffLine[] {
 
 type Line = Omit<DiffLine, 'at'>
 
+const removed = (text: string): Line => ({ kind: 'removed', text })
+const added = (text: string): Line => ({ kind: 'added', text })
+
 function between(a: readonly string[], b: readonly string[]): Line[] {
-  const removed = (text: string): Line => ({ kind: 'removed', text })
-  const added = (text: string): Line => ({ kind: 'added', text })
   if (a.length * b.length > MAX_CELLS) return [...a.map(removed), ...b.map(added)]
   const lengths = commonLengths(a, b)
-  const isRemoval = (i: number, j: number) =>
-    (lengths[(i + 1) * (b.length + 1) + j] ?? 0) >= (lengths[i * (b.length + 1) + j + 1] ?? 0)
+  const common = (i: number, j: number) => lengths[i * (b.length + 1) + j] ?? 0
   const lines: Line[] = []
   let i = 0
   let j = 0
   while (i < a.length && j < b.length) {
-    if (a[i] === b[j]) {
-      lines.push({ kind: 'same', text: a[i] ?? '' })
+    const text = a[i] ?? ''
+    if (text === b[j]) {
+      lines.push({ kind: 'same', text })
       i++
       j++
-    } else if (isRemoval(i, j)) lines.push(removed(a[i++] ?? ''))
-    else lines.push(added(b[j++] ?? ''))
+    } else if (common(i + 1, j) >= common(i, j + 1)) {
+      lines.push(removed(text))
+      i++
+    } else {
+      lines.push(added(b[j] ?? ''))
+      j++
+    }
   }
   return [...lines, ...a.slice(i).map(removed), ...b.slice(j).map(added)]
 }
