@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { JournalPort } from '../pipeline/ports.ts'
-import { flat, recordJson } from '../pipeline/record-json.ts'
+import type { JournalPort, OpenIntent } from '../pipeline/ports.ts'
+import { recordJson } from '../pipeline/record-json.ts'
+import { Roster, type Seat } from '../roster.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 import { line } from './line.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
@@ -42,7 +43,7 @@ const RESERVE_BYTES = 8 * 1024 * 1024
 const TIDY_BYTES = 2 * 1024 * 1024
 
 /** The intents of one turn of the event loop: one write and one answer for all of them. */
-type Intents = { readonly ids: string[]; readonly written: PromiseWithResolvers<undefined> }
+type Intents = { readonly seats: Seat<string>[]; readonly written: PromiseWithResolvers<undefined> }
 
 type Waiting = {
   readonly id: string
@@ -65,7 +66,7 @@ export class Journal implements JournalPort {
   readonly #segmentBytes: number
   readonly #intentLimit: number
   /** Lines of intents without a result: carried into the next segment, so that old ones can go. */
-  readonly #open = new Map<string, string>()
+  readonly #open = new Roster<string>()
   #segment: SegmentFile
   #segmentNumber = 1
   #seq = 0
@@ -121,18 +122,18 @@ export class Journal implements JournalPort {
     return this.#seq++
   }
 
-  intent(record: TrafficRecord): Promise<undefined> {
-    if (!this.isWritable) return Promise.reject(this.#unavailable())
+  intent(record: TrafficRecord): OpenIntent {
+    if (!this.isWritable) throw this.#unavailable()
     const text = line('intent', recordJson(record))
-    this.#intents ??= { ids: [], written: Promise.withResolvers() }
-    this.#intents.ids.push(record.id)
-    this.#open.set(record.id, text)
+    const seat = this.#open.add(text)
+    this.#intents ??= { seats: [], written: Promise.withResolvers() }
+    this.#intents.seats.push(seat)
     this.#buffer(text)
-    return this.#intents.written.promise
+    return { seat, written: this.#intents.written.promise }
   }
 
-  result(record: TrafficRecord, json: string = flat(recordJson(record))): void {
-    this.#open.delete(record.id)
+  result(record: TrafficRecord, json: string, intent?: OpenIntent): void {
+    if (intent !== undefined) this.#open.remove(intent.seat)
     this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
     this.#buffer(line('result', json))
   }
@@ -224,7 +225,7 @@ export class Journal implements JournalPort {
       intents.written.resolve(undefined)
       return
     }
-    for (const id of intents.ids) this.#open.delete(id)
+    for (const seat of intents.seats) this.#open.remove(seat)
     intents.written.reject(this.#unavailable())
   }
 
@@ -250,7 +251,7 @@ export class Journal implements JournalPort {
     const old = this.#segment
     try {
       const next = openSegment(this.#path(this.#segmentNumber + 1))
-      next.append([...this.#open.values()].join(''))
+      next.append(this.#open.all().join(''))
       this.#segment = next
       this.#segmentNumber++
     } catch (error) {

@@ -56,6 +56,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     outbound: undefined,
     recordId: undefined,
     intentSeq: undefined,
+    intent: undefined,
     time: undefined,
     tunnelBytes: undefined,
     outcome: noOutcome(),

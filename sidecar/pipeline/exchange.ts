@@ -9,6 +9,7 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { Naming } from './naming.ts'
+import type { OpenIntent } from './ports.ts'
 import type { TokenApproval } from './token-approval.ts'
 
 /** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
@@ -150,6 +151,8 @@ export type Exchange = {
   /** Id and sequence of the record, given with the intent so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined
+  /** What was written down before anything went upstream. */
+  intent?: OpenIntent | undefined
   /** `timeMs` in ISO 8601, as both of them say it. */
   time?: string | undefined
   /** Bytes that passed through an upgraded or tunnelled connection. */

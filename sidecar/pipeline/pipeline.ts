@@ -102,5 +102,5 @@ function finish(exchange: Exchange, ports: PipelinePorts): void {
   const record = buildRecord(exchange, ports)
   const json = flat(recordJson(record))
   ports.events.finished(exchange, record, json)
-  ports.journal.result(record, json)
+  ports.journal.result(record, json, exchange.intent)
 }

@@ -2,6 +2,7 @@ import type { TrafficRecord } from '../../core/record.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
 import type { HoldBody, KillEntry } from '../../core/wire/sync.ts'
+import type { Seat } from '../roster.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSignal } from './exchange-abort.ts'
 
@@ -29,13 +30,24 @@ export type KillPort = {
   }): KillEntry | null
 }
 
+/** An intent without a result. */
+export type OpenIntent = {
+  /** Its line, as long as it is open. */
+  readonly seat: Seat<string>
+  /** Resolves once it is on disk; rejects with `journal_unavailable`. */
+  readonly written: Promise<undefined>
+}
+
 export type JournalPort = {
   /** False: forwarding must stop with 503 (full or unwritable); denies go on. */
   readonly isWritable: boolean
-  /** Resolves once the intent is written, before the first byte goes upstream. Rejects with `journal_unavailable`. */
-  intent(record: TrafficRecord): Promise<undefined>
-  /** Appends the finished record, given as an object and as JSON. Never throws: what cannot be written is counted as lost. */
-  result(record: TrafficRecord, json: string): void
+  /** Notes what is about to happen; nothing goes upstream before it is written. */
+  intent(record: TrafficRecord): OpenIntent
+  /**
+   * Appends the finished record, given as an object and as JSON, and closes its intent if there was one. Never throws:
+   * what cannot be written is counted as lost.
+   */
+  result(record: TrafficRecord, json: string, intent: OpenIntent | undefined): void
   nextSeq(): number
   readonly processId: string
 }

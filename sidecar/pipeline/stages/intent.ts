@@ -13,7 +13,8 @@ export function createIntent(ports: PipelinePorts): Stage {
           'The gateway cannot write its journal, so it forwards nothing. Free disk space or mend the volume.'
         return refuse(exchange, { code: 'journal_unavailable', reason: 'not_ready', detail })
       }
-      return ports.journal.intent(buildRecord(exchange, ports))
+      exchange.intent = ports.journal.intent(buildRecord(exchange, ports))
+      return exchange.intent.written
     },
   }
 }

@@ -2,9 +2,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { TrafficRecord } from '../../../core/record.ts'
 import { createControlClient } from '../../../sidecar/control/client.ts'
 import { createUploader, type Uploader } from '../../../sidecar/control/records.ts'
 import { Journal } from '../../../sidecar/journal/journal.ts'
+import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { eventually } from '../../support/eventually.ts'
 import { trafficRecord } from '../journal/traffic-record.ts'
 import { FakeControlPlane, TOKEN } from './fake-control-plane.ts'
@@ -39,12 +41,14 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
+const put = (record: TrafficRecord) => journal.result(record, recordJson(record))
+
 describe('records', () => {
   test('reach the control plane whole and in order, and the journal forgets them', async () => {
     const records = Array.from({ length: 1_200 }, (_, n) =>
       trafficRecord({ id: `rec_${n}`, seq: n, ...(n % 7 === 0 ? { note: `ünïcödé — "${n}"\n` } : {}) }),
     )
-    for (const record of records) journal.result(record)
+    for (const record of records) put(record)
     await until('upload', () => fake.records.length === 1_200)
     expect(fake.records).toEqual(records)
     await until('trim', () => journal.pending === 0)
@@ -52,7 +56,7 @@ describe('records', () => {
 
   test('wait in the journal while the control plane is away, and arrive once each when it is back', async () => {
     fake.recordsStatus = 503
-    for (let n = 0; n < 10; n++) journal.result(trafficRecord({ id: `rec_${n}`, seq: n }))
+    for (let n = 0; n < 10; n++) put(trafficRecord({ id: `rec_${n}`, seq: n }))
     await until('attempts', () => fake.paths.filter((path) => path.endsWith('/records')).length >= 2)
     expect(journal.pending).toBe(10)
     fake.recordsStatus = 200
@@ -63,7 +67,7 @@ describe('records', () => {
 
   test('one record that the control plane cannot take does not hold up the others', async () => {
     fake.poison.add('rec_3')
-    for (let n = 0; n < 8; n++) journal.result(trafficRecord({ id: `rec_${n}`, seq: n }))
+    for (let n = 0; n < 8; n++) put(trafficRecord({ id: `rec_${n}`, seq: n }))
     await until('upload', () => fake.records.length === 7)
     await until('trim', () => journal.pending === 0)
     expect(fake.records.map((record) => record.id)).not.toContain('rec_3')
@@ -71,7 +75,7 @@ describe('records', () => {
   })
 
   test('what is left is uploaded before the process ends, and nothing stays on disk', async () => {
-    journal.result(trafficRecord({ id: 'rec_last', seq: 0 }))
+    put(trafficRecord({ id: 'rec_last', seq: 0 }))
     await uploader.close(1_000)
     journal.close()
     expect(fake.records.map((record) => record.id)).toEqual(['rec_last'])

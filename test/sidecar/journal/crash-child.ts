@@ -1,4 +1,5 @@
 import { Journal } from '../../../sidecar/journal/journal.ts'
+import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { trafficRecord } from './traffic-record.ts'
 
 /** Says each id after the journal said that it is written, as fast as it can, until it is killed. */
@@ -11,9 +12,10 @@ async function turn(): Promise<void> {
   const written: Promise<undefined>[] = []
   for (let i = 0; i < 20; i++, n++) {
     const record = trafficRecord({ id: `rec_${n}`, seq: journal.nextSeq(), process_id: journal.processId })
-    written.push(journal.intent(record))
+    const intent = journal.intent(record)
+    written.push(intent.written)
     lines.push(`intent ${record.id}`)
-    if (n % 3 !== 0) journal.result(record)
+    if (n % 3 !== 0) journal.result(record, recordJson(record), intent)
   }
   await Promise.all(written)
   process.stdout.write(`${lines.join('\n')}\n`, () => setImmediate(() => void turn()))

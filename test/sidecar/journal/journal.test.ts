@@ -11,7 +11,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { TrafficRecord } from '../../../core/record.ts'
 import { Journal, type JournalDeps } from '../../../sidecar/journal/journal.ts'
+import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestLog } from '../control/test-log.ts'
 import { trafficRecord } from './traffic-record.ts'
@@ -41,6 +43,16 @@ function journalOf(processId: string, changes: Partial<JournalDeps> = {}): Journ
 
 const record = (n: number, changes = {}) =>
   trafficRecord({ id: `rec_${n}`, seq: n, process_id: 'proc_1', ...changes })
+/** A request from its intent to its result. */
+async function pass(journal: Journal, each: TrafficRecord): Promise<void> {
+  const intent = journal.intent(each)
+  await intent.written
+  journal.result(each, recordJson(each), intent)
+}
+
+/** One that has only a result, such as a refusal. */
+const refuse = (journal: Journal, each: TrafficRecord) => journal.result(each, recordJson(each))
+
 const idsOf = async (journal: Journal) => [...(await journal.nextBatch(10_000)).records.keys()]
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
 
@@ -48,8 +60,8 @@ describe('an intent', () => {
   test('is on disk when its promise resolves, together with all others of its turn', async () => {
     const journal = journalOf('proc_1')
     const onDisk = () => readFileSync(join(dir, 'proc_1-1.jsonl'), 'utf8')
-    const first = journal.intent(record(0))
-    const second = journal.intent(record(1))
+    const first = journal.intent(record(0)).written
+    const second = journal.intent(record(1)).written
     expect(onDisk()).toBe('')
     await first
     expect(onDisk().match(/"id":"rec_[01]"/g)).toEqual(['"id":"rec_0"', '"id":"rec_1"'])
@@ -59,7 +71,7 @@ describe('an intent', () => {
   test('that could not be written is not open: the next segment does not carry it', async () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     const refused = journal.intent(record(0, { path: 'x'.repeat(70_000) }))
-    const told = expect(refused).rejects.toMatchObject({ code: 'journal_unavailable' })
+    const told = expect(refused.written).rejects.toMatchObject({ code: 'journal_unavailable' })
     journal.flush()
     await told
     expect([...(await collect(journalOf('proc_2'))).records.keys()]).toEqual([])
@@ -69,9 +81,8 @@ describe('an intent', () => {
 describe('recovery', () => {
   test('an intent without a result becomes one record with the note unknown, exactly once over many restarts', async () => {
     const first = journalOf('proc_1')
-    await first.intent(record(0))
-    await first.intent(record(1))
-    first.result(record(1))
+    await first.intent(record(0)).written
+    await pass(first, record(1))
     first.flush()
     // No close: the process is gone. Every later one dies as well before anything was uploaded.
     for (const next of ['proc_2', 'proc_3']) journalOf(next)
@@ -90,7 +101,7 @@ describe('recovery', () => {
 
   test('results that were not acknowledged come again under their own ids, acknowledged segments do not', async () => {
     const first = journalOf('proc_1')
-    for (let n = 0; n < 5; n++) first.result(record(n))
+    for (let n = 0; n < 5; n++) refuse(first, record(n))
     first.flush()
     const second = journalOf('proc_2')
     expect(await idsOf(second)).toEqual(['rec_0', 'rec_1', 'rec_2', 'rec_3', 'rec_4'])
@@ -100,7 +111,7 @@ describe('recovery', () => {
 
   test('a line that was cut off in the middle costs that line and no other', async () => {
     const first = journalOf('proc_1')
-    first.result(record(0))
+    refuse(first, record(0))
     first.flush()
     appendFileSync(join(dir, 'proc_1-1.jsonl'), '{"phase":"result","record":{"id":"rec_1","pro')
     expect(await idsOf(journalOf('proc_2'))).toEqual(['rec_0'])
@@ -115,10 +126,9 @@ describe('recovery', () => {
 describe('segments', () => {
   test('rotate, carry open intents along, and go once everything in them is acknowledged', async () => {
     const journal = journalOf('proc_1', { maxBytes: 128 * 1024 })
-    await journal.intent(record(10_000))
+    await journal.intent(record(10_000)).written
     for (let n = 0; n < 60; n++) {
-      await journal.intent(record(n))
-      journal.result(record(n))
+      await pass(journal, record(n))
       journal.flush()
     }
     expect(readdirSync(dir).length).toBeGreaterThan(2)
@@ -138,7 +148,7 @@ describe('segments', () => {
   test('of a long absence are read back from disk, all of them, in order', async () => {
     const journal = journalOf('proc_1', { maxBytes: 512 * 1024 })
     for (let n = 0; n < 500; n++) {
-      journal.result(record(n))
+      refuse(journal, record(n))
       journal.flush()
     }
     expect(readdirSync(dir).length).toBeGreaterThan(3)
@@ -156,26 +166,24 @@ describe('a journal that cannot take more', () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     let n = 0
     while (journal.isWritable) {
-      const isWritten = journal.intent(record(n))
-      journal.result(record(n++))
+      await pass(journal, record(n++))
       journal.flush()
-      await isWritten
     }
     expect(journal.state).toBe('full')
-    await expect(journal.intent(record(n))).rejects.toMatchObject({ code: 'journal_unavailable' })
-    journal.result(record(n + 1, { decision: 'DENY' }))
+    expect(() => journal.intent(record(n))).toThrow(expect.objectContaining({ code: 'journal_unavailable' }))
+    refuse(journal, record(n + 1, { decision: 'DENY' }))
     expect(journal.lost).toBe(0)
     for (let ids = await idsOf(journal); ids.length > 0; ids = await idsOf(journal))
       journal.acknowledge(ids, [])
     expect(journal.state).toBe('ok')
-    await journal.intent(record(n + 2))
+    await journal.intent(record(n + 2)).written
   })
 
   test('counts what it could not keep at all, and reports it as ranges until that was stored', async () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     let n = 0
     while (journal.lost < 3) {
-      journal.result(record(n++, { decision: 'DENY' }))
+      refuse(journal, record(n++, { decision: 'DENY' }))
       journal.flush()
     }
     const { lost } = await journal.nextBatch(1)
@@ -189,15 +197,16 @@ describe('a journal that cannot take more', () => {
     async () => {
       symlinkSync('/dev/full', join(dir, 'proc_1-1.jsonl'))
       const journal = journalOf('proc_1')
-      await expect(journal.intent(record(0))).rejects.toMatchObject({ code: 'journal_unavailable' })
+      await expect((async () => journal.intent(record(0)).written)()).rejects.toMatchObject({
+        code: 'journal_unavailable',
+      })
       expect(journal.state).toBe('unwritable')
-      journal.result(record(1, { decision: 'DENY' }))
+      refuse(journal, record(1, { decision: 'DENY' }))
       journal.flush()
       expect(journal.lost).toBe(1)
       rmSync(join(dir, 'proc_1-1.jsonl'))
       await until('recovery', () => journal.state === 'ok')
-      await journal.intent(record(2))
-      journal.result(record(2))
+      await pass(journal, record(2))
       expect(await idsOf(journal)).toEqual(['rec_2'])
     },
   )

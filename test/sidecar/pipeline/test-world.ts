@@ -86,10 +86,10 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
       get isWritable() {
         return state.isWritable
       },
-      async intent(record) {
+      intent(record) {
         if (state.intentError !== null) throw state.intentError
         intents.push(structuredClone(record))
-        return undefined
+        return { seat: { item: '', at: 0 }, written: Promise.resolve(undefined) }
       },
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,
