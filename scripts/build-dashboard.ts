@@ -28,13 +28,13 @@ const SOURCE = join(root, 'controlplane/dashboard')
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
 const FRAME = 'frame/frame.tsx'
-const KEPT = 3
+const KEPT_MS = 3_600_000
 
 /** Bundles the dashboard into `out`, unless the same sources were bundled there before. Answers its version. */
 export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
   const version = versionOf()
   const manifest = join(out, 'manifest.json')
-  if (existsSync(manifest) && readManifest(manifest).version === version) {
+  if (isBuilt(out, version)) {
     const now = new Date()
     utimesSync(manifest, now, now)
     return version
@@ -133,8 +133,15 @@ function versionOf(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-function readManifest(path: string): DashboardManifest {
-  return JSON.parse(readFileSync(path, 'utf8')) as DashboardManifest
+function isBuilt(out: string, version: string): boolean {
+  const path = join(out, 'manifest.json')
+  if (!existsSync(path)) return false
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as DashboardManifest
+  return manifest.version === version && isComplete(join(out, version), manifest.files)
+}
+
+function isComplete(folder: string, names: readonly string[]): boolean {
+  return names.every((name) => existsSync(join(folder, name)))
 }
 
 /** Two builds at once write the same files: the first folder that is complete counts. */
@@ -142,17 +149,23 @@ function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void
   const draft = `${folder}.${process.pid}`
   mkdirSync(draft, { recursive: true })
   for (const [name, content] of files) writeFileSync(join(draft, name), content)
-  if (existsSync(folder)) rmSync(draft, { recursive: true })
-  else renameSync(draft, folder)
+  if (isComplete(folder, [...files.keys()])) rmSync(draft, { recursive: true })
+  else {
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(draft, folder)
+  }
 }
 
-/** The newest few stay for processes that are just starting with them. */
+/** Young ones stay: somebody may be writing them, or starting with them. */
 function removeOld(out: string, version: string): void {
-  const folders = readdirSync(out, { withFileTypes: true })
+  const isOld = (path: string) => Date.now() - statSync(path).mtimeMs > KEPT_MS
+  readdirSync(out, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && entry.name !== version)
     .map((entry) => join(out, entry.name))
-    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
-  for (const folder of folders.slice(KEPT - 1)) rmSync(folder, { recursive: true, force: true })
+    .filter(isOld)
+    .forEach((folder) => {
+      rmSync(folder, { recursive: true, force: true })
+    })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
