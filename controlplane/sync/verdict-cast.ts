@@ -1,5 +1,5 @@
 import type { DownMessage } from '../../core/wire/sync.ts'
-import { type AnsweredHold, listAnsweredHolds } from '../store/approvals.ts'
+import { type AnsweredHold, listAnsweredHolds } from '../store/answered-holds.ts'
 import type { Db } from '../store/query.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
