@@ -11,12 +11,12 @@ const VIEWS: readonly View[] = [
 const PLACES = [
   ['policies', 'default-approve-risky'],
   ['policies?policy=new', 'a merge into production waits'],
-  ['permissions?agent=dev', 'codehost.unmapped'],
+  ['permissions?agent=dev', 'Who wins and why'],
   ['permissions?q=pr.merge', 'Who wins and why'],
   ['connectors', 'Stored, sent as'],
   ['agents', 'What it may do'],
   ['people', 'Owner: also makes'],
-  ['audit', 'Policy created'],
+  ['audit', 'Agent registered'],
   ['settings', 'Bot token of the team chat'],
   ['bundle', 'Download the bundle'],
 ] as const

@@ -118,11 +118,11 @@ function Name({ agent }: { readonly agent: Agent }) {
       </Text>
       {status === 'revoked' ? null : (
         <Text size="sm">
-          <Anchor inherit href={hrefOf('permissions', { agent: name })}>
+          <Anchor inherit underline="always" href={hrefOf('permissions', { agent: name })}>
             What it may do
           </Anchor>
           {', '}
-          <Anchor inherit href={hrefOf('traffic', { agent: name })}>
+          <Anchor inherit underline="always" href={hrefOf('traffic', { agent: name })}>
             what it did
           </Anchor>
         </Text>

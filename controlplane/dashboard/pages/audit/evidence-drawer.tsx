@@ -112,7 +112,9 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
         </Code>
         <Text size="sm">
           Answered {record.status ?? 'nothing'}.{' '}
-          <Anchor href={hrefOf('traffic', { record: record.id })}>In the traffic</Anchor>
+          <Anchor underline="always" href={hrefOf('traffic', { record: record.id })}>
+            In the traffic
+          </Anchor>
         </Text>
       </>
     ),

@@ -47,7 +47,7 @@ export function Page() {
                 rows={rows}
                 keyOf={({ id }) => id}
                 columns={[
-                  { head: 'Connector', cell: (row) => <Name row={row} /> },
+                  { head: 'Connector', width: '22%', cell: (row) => <Name row={row} /> },
                   { head: 'Hosts', cell: ({ domains }) => <Hosts domains={domains} /> },
                   { head: 'Credential', isWhole: true, cell: (row) => <CredentialBadge row={row} /> },
                   {
@@ -62,7 +62,7 @@ export function Page() {
                     ? (row) =>
                         isReadOnly(row) ? (
                           <Text size="sm" c="dimmed" component="span">
-                            by its manifest
+                            set by its manifest
                           </Text>
                         ) : (
                           <ConnectorDeeds row={row} onDone={connectors.reload} />
@@ -75,7 +75,7 @@ export function Page() {
         </Loaded>
         <Text size="sm" c="dimmed">
           What agents may do with them:{' '}
-          <Anchor inherit href={hrefOf('permissions')}>
+          <Anchor inherit underline="always" href={hrefOf('permissions')}>
             Permissions
           </Anchor>
         </Text>

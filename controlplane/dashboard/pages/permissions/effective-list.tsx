@@ -75,6 +75,11 @@ function Why({ action }: { readonly action: EffectiveAction }) {
       <Group gap={6}>
         <ToneBadge tone="quiet">{SOURCES[source] ?? source}</ToneBadge>
         {permission === null ? null : <code>{permission.pattern}</code>}
+        {source === 'default' ? (
+          <Text size="sm" c="dimmed" component="span">
+            no permission names it
+          </Text>
+        ) : null}
         {rules.map(({ policyId, policyName, rule }) =>
           may('admin') ? (
             <Anchor key={`${policyId} ${rule}`} size="sm" href={hrefOf('policies', { policy: policyId })}>
@@ -87,9 +92,9 @@ function Why({ action }: { readonly action: EffectiveAction }) {
           ),
         )}
       </Group>
-      {source === 'permission' ? null : (
+      {source === 'permission' || source === 'default' ? null : (
         <Text size="sm" c="dimmed" component="div">
-          {source === 'default' ? 'No permission names it.' : <UntrustedText text={reason} />}
+          <UntrustedText text={reason} />
         </Text>
       )}
     </>

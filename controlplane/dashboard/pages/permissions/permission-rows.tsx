@@ -90,7 +90,7 @@ function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemov
   if (isReadOnly(row)) {
     return (
       <Text size="sm" c="dimmed" component="span">
-        by its manifest
+        set by its manifest
       </Text>
     )
   }

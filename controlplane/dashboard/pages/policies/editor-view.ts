@@ -91,6 +91,18 @@ const colours = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 )
 
+/** Over a selection the browser itself would keep its look by inline styles, which the page's policy refuses. */
+const typing = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { inputType, data } = event as InputEvent
+    const { selection, readOnly } = view.state
+    if (inputType !== 'insertText' || data === null || readOnly || selection.main.empty) return false
+    event.preventDefault()
+    view.dispatch(view.state.replaceSelection(data), { userEvent: 'input.type' })
+    return true
+  },
+})
+
 export function createEditor(parent: HTMLElement, { text, label, onChange }: Options): Editor {
   const reading = new Compartment()
   const view = new EditorView({
@@ -107,6 +119,7 @@ export function createEditor(parent: HTMLElement, { text, label, onChange }: Opt
         EditorState.tabSize.of(2),
         EditorView.contentAttributes.of({ 'aria-label': label }),
         reading.of([]),
+        typing,
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange(update.state.doc.toString())
         }),

@@ -35,7 +35,10 @@ function Gone() {
     <>
       <PageHead title="Policy" />
       <TeachingEmpty icon="search" title="There is no such policy">
-        Somebody may have removed it. <Anchor href={hrefOf('policies')}>All policies</Anchor>
+        Somebody may have removed it.{' '}
+        <Anchor underline="always" href={hrefOf('policies')}>
+          All policies
+        </Anchor>
       </TeachingEmpty>
     </>
   )

@@ -111,7 +111,7 @@ function Toggle(props: { readonly policy: Policy; readonly isBusy: boolean; read
   if (isReadOnly(policy)) {
     return (
       <Text size="sm" c="dimmed" component="span">
-        by its manifest
+        set by its manifest
       </Text>
     )
   }
