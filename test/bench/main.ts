@@ -14,6 +14,7 @@ import { tokens } from './benches/b10-tokens.ts'
 import { stops } from './benches/b11-stops.ts'
 import { audit } from './benches/b12-audit.ts'
 import { sidecar } from './benches/b12-sidecar.ts'
+import { classification } from './benches/b13-classification.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -43,10 +44,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B10: tokens,
   B11: stops,
   B12: async (context) => [...(await audit(context)), ...(await sidecar(context))],
+  B13: classification,
 }
 
 /** Those that measure nothing beside the other proxies. */
-const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12']
+const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13']
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 
