@@ -35,6 +35,12 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
       headers: [['Content-Type', 'application/json']],
       body: '{"title":"x"}',
     })
+    const denied = await stage.agent.json({
+      method: 'DELETE',
+      host: 'api.github.com',
+      target: '/repos/acme/site',
+    })
+    expect(denied.status).toBe(403)
   }, 180_000)
   afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
 
