@@ -9,8 +9,25 @@ import { isRecord } from '../fields.ts'
 export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
   return (
     judgeHeader(rawHeaders, 'mcp-method', messages, methodOf) ??
-    judgeHeader(rawHeaders, 'mcp-name', messages, nameOf)
+    judgeHeader(rawHeaders, 'mcp-name', messages, nameOf) ??
+    judgeVersion(rawHeaders, messages)
   )
+}
+
+const VERSION = 'io.modelcontextprotocol/protocolVersion'
+
+/** A message of the stateless revision names its revision itself; one of a session leaves that to the header. */
+function judgeVersion(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
+  const versions = messages.map((message) => metaOf(message)[VERSION])
+  const isNamed = versions.some((version) => version !== undefined)
+  if (!isNamed) return null
+  return judgeHeader(rawHeaders, 'mcp-protocol-version', messages, (message) => metaOf(message)[VERSION])
+}
+
+function metaOf(message: unknown): Readonly<Record<string, unknown>> {
+  const params = isRecord(message) ? message['params'] : undefined
+  const meta = isRecord(params) ? params['_meta'] : undefined
+  return isRecord(meta) ? meta : {}
 }
 
 function judgeHeader(
@@ -50,5 +67,8 @@ function methodOf(message: unknown): unknown {
 function nameOf(message: unknown): unknown {
   const params = isRecord(message) ? message['params'] : undefined
   if (!isRecord(params)) return undefined
-  return params['name'] ?? params['uri']
+  // Each method has one field that names its subject: another field of that name must not stand in for it.
+  const method = String(methodOf(message))
+  if (method.startsWith('resources/')) return params['uri']
+  return method.startsWith('tasks/') ? params['taskId'] : (params['name'] ?? params['uri'])
 }

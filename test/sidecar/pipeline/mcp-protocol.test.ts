@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { replyJson } from '../../support/recorder.ts'
+import { type McpWorld, startMcpWorld } from './mcp-world.ts'
+import type { Rules } from './test-world.ts'
+
+const open: McpWorld[] = []
+afterEach(async () => {
+  for (const each of open.splice(0)) await each[Symbol.asyncDispose]()
+})
+
+async function start(rules: Rules = { permissions: [['mcp.*', 'allow']] }): Promise<McpWorld> {
+  const started = await startMcpWorld(rules, replyJson({ jsonrpc: '2.0', id: 1, result: {} }))
+  open.push(started)
+  return started
+}
+
+const call = (name: string, given: object) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: given },
+})
+const VERSION = 'io.modelcontextprotocol/protocolVersion'
+
+describe('header and body of an MCP request', () => {
+  it.each([
+    [
+      'the revision',
+      { 'mcp-protocol-version': '2025-06-18' },
+      { method: 'ping', params: { _meta: { [VERSION]: '2026-07-28' } } },
+    ],
+    [
+      'the resource',
+      { 'mcp-name': 'file:///open' },
+      { method: 'resources/read', params: { uri: 'file:///secret', name: 'file:///open' } },
+    ],
+    ['the task', { 'mcp-name': 'a' }, { method: 'tasks/cancel', params: { taskId: 'b', name: 'a' } }],
+    ['the tool', { 'mcp-name': 'read' }, { method: 'tools/call', params: { name: 'delete' } }],
+  ])('that name %s differently are refused, and nothing is forwarded', async (_what, headers, message) => {
+    const { post, world } = await start()
+    expect((await post({ jsonrpc: '2.0', id: 1, ...message }, { headers })).status).toBe(400)
+    expect(world.upstream.seen).toEqual([])
+    await vi.waitFor(() => expect(world.records).toHaveLength(1))
+  })
+
+  it('that agree are forwarded in both revisions', async () => {
+    const { post, world } = await start()
+    const stateless = { method: 'tasks/get', params: { taskId: 't', _meta: { [VERSION]: '2026-07-28' } } }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tasks/get', 'mcp-name': 't' }
+    expect((await post({ jsonrpc: '2.0', id: 1, ...stateless }, { headers })).status).toBe(200)
+    const session = { 'mcp-protocol-version': '2025-11-25', 'mcp-session-id': 's' }
+    expect((await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { headers: session })).status).toBe(200)
+    expect(world.upstream.seen).toHaveLength(2)
+  })
+})
+
+describe('a policy about the arguments of a tool', () => {
+  const much = {
+    name: 'much',
+    conditions: ['parameters.arguments.amount > 100'],
+    decision: 'deny',
+    reason: 'too much',
+  }
+  const document = { scope: { actions: ['mcp.tools.pay'] }, rules: [much] }
+  const rules: Rules = { permissions: [['mcp.*', 'allow']], policies: [{ document }] }
+
+  it('lets pass what it does not match and denies what it does, with the rule in the explanation', async () => {
+    const { post, world } = await start(rules)
+    expect(JSON.parse((await post(call('pay', { amount: 100 }))).body).error).toBeUndefined()
+    const { error } = JSON.parse((await post(call('pay', { amount: 101 }))).body)
+    expect(error.message).toContain('too much')
+    expect(String(error.data.explain)).toContain('much')
+    expect(world.upstream.seen).toHaveLength(1)
+  })
+
+  it('denies a call without the argument, because its condition cannot be evaluated', async () => {
+    const { post, world } = await start(rules)
+    expect(JSON.parse((await post(call('pay', {}))).body).error).toBeDefined()
+    expect(world.upstream.seen).toEqual([])
+  })
+})
