@@ -35,6 +35,7 @@ type Batch = { readonly records: ReadonlyMap<string, string>; readonly lost: rea
 export function createUploader(deps: UploaderDeps): Uploader {
   const { client, journal, log } = deps
   const stopped = new AbortController()
+  const write = createBatchWriter()
   const backoff = createBackoff(deps.random)
   let nap = new AbortController()
   let isAway = false
@@ -49,7 +50,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
   }
 
   async function upload(batch: Batch): Promise<void> {
-    const reply = await client.post(SYNC_PATHS.records, bodyOf(batch), 10_000)
+    const reply = await client.post(SYNC_PATHS.records, write(batch), 10_000)
     if (reply.status === 400 || reply.status === 413 || reply.status === 422) return narrow(batch, reply)
     const parsed = RecordsReply.safeParse(jsonOf(reply))
     if (reply.status !== 200 || !parsed.success)
@@ -115,23 +116,24 @@ export function createUploader(deps: UploaderDeps): Uploader {
 }
 
 /**
- * Bytes, put together by hand: as text a batch would be half a megabyte, made twice, which goes straight among the
- * old objects.
+ * Batches as JSON, put together by hand in one space that is used again: only one is on its way at a time. As text each
+ * would be half a megabyte, made twice, which goes straight among the old objects.
  */
-function bodyOf({ records, lost }: Batch): Buffer {
-  const tail = `],"lost":${JSON.stringify(lost)}}`
-  let bytes = HEAD.length + Buffer.byteLength(tail)
-  for (const json of records.values()) bytes += Buffer.byteLength(json) + 1
-  const body = Buffer.allocUnsafe(bytes)
-  let at = body.write(HEAD)
-  let isFirst = true
-  for (const json of records.values()) {
-    if (!isFirst) at += body.write(',', at)
-    isFirst = false
-    at += body.write(json, at)
+function createBatchWriter(): (batch: Batch) => Buffer {
+  let space = Buffer.alloc(0)
+  return ({ records, lost }) => {
+    const tail = `],"lost":${JSON.stringify(lost)}}`
+    let bytes = HEAD.length + Buffer.byteLength(tail)
+    for (const json of records.values()) bytes += Buffer.byteLength(json) + 1
+    if (bytes > space.length) space = Buffer.allocUnsafeSlow(bytes)
+    let at = space.write(HEAD)
+    for (const json of records.values()) {
+      if (at > HEAD.length) at += space.write(',', at)
+      at += space.write(json, at)
+    }
+    at += space.write(tail, at)
+    return space.subarray(0, at)
   }
-  at += body.write(tail, at)
-  return body.subarray(0, at)
 }
 
 const HEAD = '{"records":['
