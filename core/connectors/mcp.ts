@@ -1,5 +1,6 @@
 import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
+import { headerValues } from '../request/headers.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress } from './domains.ts'
@@ -46,7 +47,12 @@ function nameRequest(
       ),
     )
   }
-  if (request.method === 'DELETE' && isEndpoint) {
+  // Without a session to end, it deletes whatever else the server has there.
+  if (
+    request.method === 'DELETE' &&
+    isEndpoint &&
+    headerValues(request.rawHeaders, 'mcp-session-id').length === 1
+  ) {
     return oneAction(
       namedAction(
         { connector: 'mcp', type: 'mcp.rpc.session_end', effect: 'write', risk: 'low', target },

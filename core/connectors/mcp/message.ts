@@ -31,8 +31,9 @@ export const READS: ReadonlySet<string> = new Set([
 
 /** Tools are the server's own: none is known to be harmless. What opens, looks and closes is. */
 export const MCP_CATALOGUE: readonly CatalogueRow[] = [
-  ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.session_end', 'mcp.rpc.response'].map(harmless),
+  ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.response'].map(harmless),
   ...[...READS, 'notifications/initialized'].map((method) => harmless(rpcType(method))),
+  { type: 'mcp.rpc.session_end', effect: 'write', risk: 'low' },
   { type: 'mcp.rpc.unknown', effect: 'write', risk: 'high' },
 ]
 

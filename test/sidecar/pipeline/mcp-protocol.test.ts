@@ -79,3 +79,17 @@ describe('a policy about the arguments of a tool', () => {
     expect(world.upstream.seen).toEqual([])
   })
 })
+
+describe('DELETE', () => {
+  const remove = async (world: McpWorld, ...headers: string[]) =>
+    world.world.send({ method: 'DELETE', host: 'tools.example', target: '/mcp', headers })
+
+  it('ends a session where it names one, and is an unknown deletion where it does not', async () => {
+    const mcp = await start({ permissions: [['mcp.rpc.*', 'allow']] })
+    expect((await remove(mcp, 'Mcp-Session-Id', 's')).reply.status).toBe(200)
+    expect((await remove(mcp)).reply.status).toBe(403)
+    expect(mcp.world.upstream.seen).toHaveLength(1)
+    const types = mcp.world.records.map(({ action_type }) => action_type)
+    expect(types).toEqual(['mcp.rpc.session_end', 'mcp.unmapped.delete'])
+  })
+})
