@@ -58,7 +58,12 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await stage.invite('eve@example.com', 'viewer')
     const { page, context, complaints } = await stage.signedIn('eve@example.com', '#/overview')
     await page.getByRole('heading', { name: 'Gateways' }).waitFor()
-    expect(await page.locator('nav a').allInnerTexts()).toEqual(['Overview', 'Traffic', 'Explain', 'Permissions'])
+    expect(await page.locator('nav a').allInnerTexts()).toEqual([
+      'Overview',
+      'Traffic',
+      'Explain',
+      'Permissions',
+    ])
     for (const place of ['overview', 'traffic', 'explain', 'approvals', 'get-started']) {
       await page.goto(`${stage.laptop.ready.base_url}/#/${place}`)
       await page.locator('#page-title').waitFor()
