@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { visibleSegments } from '../../controlplane/dashboard/parts/visible-text.ts'
+import { condensed, visibleSegments } from '../../controlplane/dashboard/parts/visible-text.ts'
 import { HOSTILE } from './hostile-strings.ts'
 
 const shown = (text: string, isOneLine = false) =>
@@ -51,6 +51,12 @@ describe('text of an agent', () => {
       )
       .join('')
     expect(back).toBe(text)
+  })
+
+  test('a long run of hidden characters is its first eight and a number', () => {
+    const shownRun = condensed(visibleSegments(`a${'\u200B'.repeat(500)}b`))
+    expect(shownRun).toHaveLength(11)
+    expect(shownRun.at(-2)).toMatchObject({ kind: 'run', count: 492 })
   })
 
   test('there are 60 and more of them', () => {

@@ -1,6 +1,6 @@
 import { Box, Button } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import { type Segment, visibleSegments } from './visible-text.ts'
+import { condensed, type Shown, visibleSegments } from './visible-text.ts'
 
 type Props = {
   readonly text: string
@@ -21,7 +21,7 @@ export function UntrustedText({ text, isBlock = false, label = 'Text' }: Props) 
   const [isWhole, setIsWhole] = useState(false)
   const limit = isBlock ? BLOCK_LIMIT : INLINE_LIMIT
   const shown = isWhole ? text : cut(text, limit)
-  const segments = useMemo(() => visibleSegments(shown, { isOneLine: !isBlock }), [shown, isBlock])
+  const segments = useMemo(() => condensed(visibleSegments(shown, { isOneLine: !isBlock })), [shown, isBlock])
   const more = text.length - shown.length
   if (!isBlock) {
     return (
@@ -45,16 +45,25 @@ export function UntrustedText({ text, isBlock = false, label = 'Text' }: Props) 
   )
 }
 
-function Segments({ segments }: { readonly segments: readonly Segment[] }) {
-  return segments.map((segment) =>
-    segment.kind === 'text' ? (
-      segment.text
-    ) : (
-      <span key={segment.at} className="untrusted-hidden" title={`${segment.code}: ${segment.name}`}>
-        {segment.code}
-      </span>
-    ),
-  )
+function Segments({ segments }: { readonly segments: readonly Shown[] }) {
+  return segments.map((segment) => {
+    switch (segment.kind) {
+      case 'text':
+        return segment.text
+      case 'hidden':
+        return (
+          <span key={segment.at} className="untrusted-hidden" title={`${segment.code}: ${segment.name}`}>
+            {segment.code}
+          </span>
+        )
+      default:
+        return (
+          <span key={segment.at} className="untrusted-hidden">
+            {segment.count} more hidden characters
+          </span>
+        )
+    }
+  })
 }
 
 /** Never in the middle of a surrogate pair. */

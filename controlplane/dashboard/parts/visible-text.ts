@@ -62,10 +62,29 @@ export function visibleSegments(text: string, options: { readonly isOneLine?: bo
   return found
 }
 
+/** How many hidden characters in a row are shown one by one. */
+const RUN_SHOWN = 8
+
+export type Shown = Segment | { readonly kind: 'run'; readonly at: number; readonly count: number }
+
+/** Long runs of hidden characters as their first few and a number: ten thousand of them are no more news than nine. */
+export function condensed(segments: readonly Segment[]): Shown[] {
+  const shown: Shown[] = []
+  let run = 0
+  for (const segment of segments) {
+    run = segment.kind === 'hidden' ? run + 1 : 0
+    const last = shown.at(-1)
+    if (run <= RUN_SHOWN) shown.push(segment)
+    else if (last?.kind === 'run') shown[shown.length - 1] = { ...last, count: last.count + 1 }
+    else shown.push({ kind: 'run', at: segment.at, count: 1 })
+  }
+  return shown
+}
+
 /** About how many letters wide the text is when everything in it is seen. */
 export function visibleLength(text: string): number {
-  return visibleSegments(text, { isOneLine: true }).reduce(
-    (sum, segment) => sum + (segment.kind === 'text' ? segment.text.length : segment.code.length + 1),
+  return condensed(visibleSegments(text, { isOneLine: true })).reduce(
+    (sum, segment) => sum + (segment.kind === 'text' ? segment.text.length : 7),
     0,
   )
 }
