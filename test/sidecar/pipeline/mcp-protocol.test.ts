@@ -56,7 +56,7 @@ describe('header and body of an MCP request', () => {
 
 describe('a policy about the arguments of a tool', () => {
   const much = {
-    name: 'much',
+    name: 'large-payment',
     conditions: ['parameters.arguments.amount > 100'],
     decision: 'deny',
     reason: 'too much',
@@ -69,7 +69,7 @@ describe('a policy about the arguments of a tool', () => {
     expect(JSON.parse((await post(call('pay', { amount: 100 }))).body).error).toBeUndefined()
     const { error } = JSON.parse((await post(call('pay', { amount: 101 }))).body)
     expect(error.message).toContain('too much')
-    expect(String(error.data.explain)).toContain('much')
+    expect(String(error.data.explain)).toContain('large-payment')
     expect(world.upstream.seen).toHaveLength(1)
   })
 
