@@ -48,7 +48,7 @@ function walk(dir: string): string[] {
     if (SKIPPED.has(entry.name)) return []
     const path = join(dir, entry.name)
     if (entry.isDirectory()) return walk(path)
-    return entry.name.endsWith('.ts') ? [path] : []
+    return /\.tsx?$/.test(entry.name) ? [path] : []
   })
 }
 
