@@ -1,15 +1,15 @@
 import type { TrafficRecord } from '../../core/record.ts'
 
 /**
- * The newest records of this process, for `/internal/traffic`. Kept as the text that the journal has anyway: a thousand
- * objects that die a moment later are what a garbage collector likes least.
+ * The newest records of this process, for `/internal/traffic`. Kept as the bytes that the journal has anyway: a
+ * thousand objects that die a moment later are what a garbage collector likes least.
  */
-export type Recent = { add(recordJson: string): void; newest(limit: number): TrafficRecord[] }
+export type Recent = { add(recordJson: Buffer): void; newest(limit: number): TrafficRecord[] }
 
 export const MAX_RECENT = 1_000
 
 export function createRecent(max = MAX_RECENT): Recent {
-  const ring: string[] = []
+  const ring: Buffer[] = []
   let next = 0
   return {
     add(recordJson) {
@@ -21,7 +21,7 @@ export function createRecent(max = MAX_RECENT): Recent {
       const found: TrafficRecord[] = []
       for (let i = 1; i <= count; i++) {
         const recordJson = ring[(next - i + ring.length * 2) % ring.length]
-        if (recordJson !== undefined) found.push(JSON.parse(recordJson))
+        if (recordJson !== undefined) found.push(JSON.parse(recordJson.toString()))
       }
       return found
     },

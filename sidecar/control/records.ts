@@ -1,12 +1,13 @@
 import { LIMITS } from '../../core/wire/limits.ts'
 import { RecordsReply, SYNC_PATHS } from '../../core/wire/sync.ts'
+import type { Results } from '../journal/backlog.ts'
 import type { LostRange } from '../journal/lost.ts'
 import { createBackoff, pause } from './backoff.ts'
 import { type ControlClient, type ControlReply, jsonOf } from './client.ts'
 
 /** The journal as the uploader sees it. */
 export type RecordSource = {
-  nextBatch(max: number): Promise<{ records: ReadonlyMap<string, string>; lost: readonly LostRange[] }>
+  nextBatch(max: number): Promise<Batch>
   acknowledge(ids: Iterable<string>, lost: readonly LostRange[]): void
 }
 
@@ -30,7 +31,7 @@ export type UploaderDeps = {
   readonly flushMs?: number
 }
 
-type Batch = { readonly records: ReadonlyMap<string, string>; readonly lost: readonly LostRange[] }
+type Batch = { readonly records: Results; readonly lost: readonly LostRange[] }
 
 export function createUploader(deps: UploaderDeps): Uploader {
   const { client, journal, log } = deps
@@ -63,7 +64,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
     const entries = [...batch.records]
     if (entries.length <= 1) {
       log.error(
-        { records: entries, status: reply.status },
+        { records: entries.map(([, json]) => json.toString()), status: reply.status },
         'the control plane refuses the form of this record',
       )
       journal.acknowledge(batch.records.keys(), batch.lost)
@@ -124,12 +125,13 @@ function createBatchWriter(): (batch: Batch) => Buffer {
   return ({ records, lost }) => {
     const tail = `],"lost":${JSON.stringify(lost)}}`
     let bytes = HEAD.length + Buffer.byteLength(tail)
-    for (const json of records.values()) bytes += Buffer.byteLength(json) + 1
+    for (const json of records.values()) bytes += json.length + 1
     if (bytes > space.length) space = Buffer.allocUnsafeSlow(bytes)
     let at = space.write(HEAD)
     for (const json of records.values()) {
       if (at > HEAD.length) at += space.write(',', at)
-      at += space.write(json, at)
+      space.set(json, at)
+      at += json.length
     }
     at += space.write(tail, at)
     return space.subarray(0, at)

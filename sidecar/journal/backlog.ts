@@ -3,15 +3,20 @@ import { readFile } from 'node:fs/promises'
 import { type LeftSegment, resultsOf } from './recover.ts'
 
 /**
+ * Record JSON by record id. As bytes: as strings they would be copied by the collector twice, and then be old.
+ */
+export type Results = ReadonlyMap<string, Buffer>
+
+/**
  * Results that the control plane has not acknowledged, by segment, oldest first. Those of the segment in use are in
  * memory; of closed segments at most one is, so that a long absence of the control plane costs disk, not memory.
  */
 export type Backlog = {
-  add(id: string, recordJson: string): void
+  add(id: string, recordJson: Buffer): void
   /** Hands the active segment over and starts an empty one. */
   rotate(closed: { readonly path: string; readonly bytes: number }): void
   /** Up to `max` results of the oldest segment that has any. */
-  next(max: number): Promise<ReadonlyMap<string, string>>
+  next(max: number): Promise<Results>
   /** Forgets results; deletes closed segments that have none left. */
   remove(ids: Iterable<string>): void
   /** Until then no segment of an earlier process is deleted: it may hold the only trace of a request. */
@@ -27,11 +32,11 @@ type Closed = {
   readonly path: string
   readonly bytes: number
   count: number
-  results: Map<string, string> | null
+  results: Map<string, Buffer> | null
 }
 
 export function createBacklog(left: readonly LeftSegment[]): Backlog {
-  let active = new Map<string, string>()
+  let active = new Map<string, Buffer>()
   const closed: Closed[] = left.map((s) => ({
     path: s.path,
     bytes: s.bytes,
@@ -50,7 +55,7 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
       closed.shift()
     }
   }
-  const load = async (segment: Closed): Promise<Map<string, string>> => {
+  const load = async (segment: Closed): Promise<Map<string, Buffer>> => {
     segment.results ??= resultsOf(await readFile(segment.path, 'utf8'))
     segment.count = segment.results.size
     return segment.results
@@ -97,9 +102,9 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
   }
 }
 
-function take(results: ReadonlyMap<string, string>, max: number): ReadonlyMap<string, string> {
+function take(results: Results, max: number): Results {
   if (results.size <= max) return new Map(results)
-  const batch = new Map<string, string>()
+  const batch = new Map<string, Buffer>()
   for (const [id, json] of results) {
     if (batch.size === max) break
     batch.set(id, json)

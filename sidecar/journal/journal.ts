@@ -7,7 +7,8 @@ import type { JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { recordJson } from '../pipeline/record-json.ts'
 import { Roster, type Seat } from '../roster.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
-import { line } from './line.ts'
+import { line, type Phase } from './line.ts'
+import { Lines } from './lines.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
 import { recoverSegments } from './recover.ts'
 import { openSegment, type SegmentFile } from './segment.ts'
@@ -17,7 +18,7 @@ export type JournalState = 'ok' | 'full' | 'unwritable'
 
 export type JournalBatch = {
   /** Record JSON by record id. */
-  readonly records: ReadonlyMap<string, string>
+  readonly records: ReadonlyMap<string, Buffer>
   readonly lost: readonly LostRange[]
 }
 
@@ -47,7 +48,7 @@ type Intents = { readonly seats: Seat<string>[]; readonly written: PromiseWithRe
 
 type Waiting = {
   readonly id: string
-  readonly json: string
+  readonly json: Buffer
   readonly seq: number
   readonly processId: string
 }
@@ -65,7 +66,7 @@ export class Journal implements JournalPort {
   readonly #lost: LostRanges = createLostRanges()
   readonly #segmentBytes: number
   readonly #intentLimit: number
-  /** Lines of intents without a result: carried into the next segment, so that old ones can go. */
+  /** Records of intents without a result: carried into the next segment, so that old ones can go. */
   readonly #open = new Roster<string>()
   #segment: SegmentFile
   #segmentNumber = 1
@@ -75,7 +76,7 @@ export class Journal implements JournalPort {
   #isBroken = false
   #probe: NodeJS.Timeout | null = null
   /** Lines of this turn of the event loop, written together at its end: one system call for all requests in it. */
-  #buffered = ''
+  readonly #lines = new Lines()
   #waiting: Waiting[] = []
   #intents: Intents | null = null
   #isScheduled = false
@@ -96,7 +97,7 @@ export class Journal implements JournalPort {
   }
 
   get isWritable(): boolean {
-    return !this.#isBroken && this.bytes + this.#buffered.length < this.#intentLimit
+    return !this.#isBroken && this.bytes + this.#lines.bytes < this.#intentLimit
   }
 
   get state(): JournalState {
@@ -124,24 +125,24 @@ export class Journal implements JournalPort {
 
   intent(record: TrafficRecord): OpenIntent {
     if (!this.isWritable) throw this.#unavailable()
-    const text = line('intent', recordJson(record))
-    const seat = this.#open.add(text)
+    const json = recordJson(record)
+    const seat = this.#open.add(json)
     this.#intents ??= { seats: [], written: Promise.withResolvers() }
     this.#intents.seats.push(seat)
-    this.#buffer(text)
+    this.#buffer('intent', json)
     return { seat, written: this.#intents.written.promise }
   }
 
-  result(record: TrafficRecord, json: string, intent?: OpenIntent): void {
+  result(record: TrafficRecord, json: Buffer, intent?: OpenIntent): void {
     if (intent !== undefined) this.#open.remove(intent.seat)
     this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
-    this.#buffer(line('result', json))
+    this.#buffer('result', json)
   }
 
   /** Writes what waits for the end of this turn. */
   flush(): void {
     this.#isScheduled = false
-    if (this.#buffered !== '') this.#write()
+    if (this.#lines.bytes > 0) this.#write()
     if (this.#segment.bytes >= this.#segmentBytes && !this.#isBroken) this.#rotate()
   }
 
@@ -181,17 +182,18 @@ export class Journal implements JournalPort {
     const unknown = this.#unadopted
     if (unknown === null) return
     const entries = unknown.map((record) => ({ id: record.id, json: recordJson(record) }))
-    const text = entries.map(({ json }) => line('result', json)).join('')
-    if (!this.#attempt(() => this.#segment.append(text)) || !this.#attempt(() => this.#segment.sync())) return
-    for (const { id, json } of entries) this.#backlog.add(id, json)
+    const lines = Buffer.from(entries.map(({ json }) => line('result', json)).join(''))
+    if (!this.#attempt(() => this.#segment.append(lines)) || !this.#attempt(() => this.#segment.sync()))
+      return
+    for (const { id, json } of entries) this.#backlog.add(id, Buffer.from(json))
     this.#unadopted = null
     this.#backlog.allowTrimming()
     if (unknown.length > 0)
       this.#deps.log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   }
 
-  #buffer(text: string): void {
-    this.#buffered += text
+  #buffer(phase: Phase, json: string | Buffer): void {
+    this.#lines.add(phase, json)
     if (this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => this.flush())
@@ -199,10 +201,9 @@ export class Journal implements JournalPort {
 
   /** Writes what is buffered in one system call and tells everybody who waits for it. Never throws. */
   #write(): void {
-    const text = this.#buffered
-    this.#buffered = ''
-    const fits = !this.#isBroken && this.bytes + text.length <= this.#deps.maxBytes
-    const isWritten = fits && this.#attempt(() => this.#segment.append(text))
+    const lines = this.#lines.take()
+    const fits = !this.#isBroken && this.bytes + lines.length <= this.#deps.maxBytes
+    const isWritten = fits && this.#attempt(() => this.#segment.append(lines))
     this.#tellResults(isWritten)
     this.#tellIntents(isWritten)
   }
@@ -251,7 +252,8 @@ export class Journal implements JournalPort {
     const old = this.#segment
     try {
       const next = openSegment(this.#path(this.#segmentNumber + 1))
-      next.append(this.#open.all().join(''))
+      const carried = this.#open.all().map((json) => line('intent', json))
+      next.append(Buffer.from(carried.join('')))
       this.#segment = next
       this.#segmentNumber++
     } catch (error) {

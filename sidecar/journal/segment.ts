@@ -5,7 +5,7 @@ export type SegmentFile = {
   readonly path: string
   readonly bytes: number
   /** Into the page cache: survives the death of the process, not of the machine. A half-written line is taken back. */
-  append(text: string): void
+  append(lines: Buffer): void
   /** Opens the path anew and proves that a block can be written. */
   reopen(): void
   /** To the disk. */
@@ -15,19 +15,19 @@ export type SegmentFile = {
   close(): void
 }
 
-const PROBE = '\n'.repeat(4096)
+const PROBE = Buffer.alloc(4096, '\n')
 
 export function openSegment(path: string): SegmentFile {
   let fd = openSync(path, 'a', 0o600)
   let bytes = fstatSync(fd).size
 
-  const write = (text: string): number => {
-    const written = writeSync(fd, text)
-    if (written === text.length) return written
-    // Not plain ASCII, or a short write, as happens when the disk fills up: the second attempt names the reason.
-    const rest = Buffer.from(text).subarray(written)
-    if (rest.length > 0 && writeSync(fd, rest) !== rest.length) throw new Error(`short write to ${path}`)
-    return written + rest.length
+  const write = (lines: Buffer): number => {
+    const written = writeSync(fd, lines)
+    if (written === lines.length) return written
+    // A short write, as happens when the disk fills up: the second attempt names the reason.
+    const rest = lines.subarray(written)
+    if (writeSync(fd, rest) !== rest.length) throw new Error(`short write to ${path}`)
+    return lines.length
   }
 
   return {
@@ -35,9 +35,9 @@ export function openSegment(path: string): SegmentFile {
     get bytes() {
       return bytes
     },
-    append(text) {
+    append(lines) {
       try {
-        bytes += write(text)
+        bytes += write(lines)
       } catch (error) {
         takeBack(fd, bytes)
         throw error

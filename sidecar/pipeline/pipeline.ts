@@ -4,7 +4,7 @@ import type { Exchange, Stage, StageResult } from './exchange.ts'
 import { killedBy } from './kill.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record.ts'
-import { flat, recordJson } from './record-json.ts'
+import { recordJson } from './record-json.ts'
 import { refuseFailure, refuseKilled } from './refuse.ts'
 import { createClassify } from './stages/classify.ts'
 import { credential } from './stages/credential.ts'
@@ -100,7 +100,7 @@ function finish(exchange: Exchange, ports: PipelinePorts): void {
     exchange.outcome.reason = 'kill_switch'
   }
   const record = buildRecord(exchange, ports)
-  const json = flat(recordJson(record))
+  const json = Buffer.from(recordJson(record))
   ports.events.finished(exchange, record, json)
   ports.journal.result(record, json, exchange.intent)
 }

@@ -11,9 +11,9 @@ export function recordJson(record: TrafficRecord): string {
 
 /**
  * The same string as one piece of memory. What was put together piece by piece stays a tree of its pieces until it is
- * read, and a record waits for its upload long enough for the collector to copy the whole tree, twice.
+ * read.
  */
-export function flat(json: string): string {
+function flat(json: string): string {
   FLATTENS.test(json)
   return json
 }

@@ -70,7 +70,7 @@ async function drain(journal: Journal): Promise<Map<string, string | null>> {
     if (records.size === 0) return notes
     for (const [id, json] of records) {
       expect(notes.has(id), `${id} twice`).toBe(false)
-      notes.set(id, (JSON.parse(json) as { note: string | null }).note)
+      notes.set(id, (JSON.parse(json.toString()) as { note: string | null }).note)
     }
     journal.acknowledge(records.keys(), [])
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { line, parseLine } from '../../../sidecar/journal/line.ts'
+import { Lines } from '../../../sidecar/journal/lines.ts'
 import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { trafficRecord } from './traffic-record.ts'
 
@@ -33,5 +34,28 @@ describe('a journal line', () => {
   test('that was cut off anywhere is recognised as such', () => {
     const whole = line('result', recordJson(trafficRecord())).trimEnd()
     for (let length = 0; length < whole.length; length++) expect(parseLine(whole.slice(0, length))).toBeNull()
+  })
+})
+
+describe('lines that wait', () => {
+  test('are the same bytes as the lines one by one, however many and long they are, and are gone once taken', () => {
+    const entry = fc.record({
+      phase: fc.constantFrom('intent', 'result'),
+      json: fc.string({ unit: 'binary' }),
+    })
+    const lines = new Lines()
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 30 }), fc.nat({ max: 3_000 }), (entries, times) => {
+        let expected = ''
+        for (const { phase, json } of entries as { phase: 'intent' | 'result'; json: string }[]) {
+          const long = json.toWellFormed().repeat(times % 50 === 0 ? times : 1)
+          lines.add(phase, times % 2 === 0 ? long : Buffer.from(long))
+          expected += line(phase, long)
+        }
+        expect(lines.bytes).toBe(Buffer.byteLength(expected))
+        expect(lines.take().equals(Buffer.from(expected))).toBe(true)
+        expect(lines.take()).toHaveLength(0)
+      }),
+    )
   })
 })

@@ -1,0 +1,55 @@
+import type { Phase } from './line.ts'
+
+const PREFIX = {
+  intent: Buffer.from('{"phase":"intent","record":'),
+  result: Buffer.from('{"phase":"result","record":'),
+} as const satisfies Record<Phase, Buffer>
+const SUFFIX = Buffer.from('}\n')
+const FIRST_BYTES = 64 * 1024
+
+/**
+ * Lines that wait to be written, as bytes in one space that is used again: as text they would be put together, made
+ * one piece, and encoded, each time anew.
+ */
+export class Lines {
+  #space = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #used = 0
+
+  get bytes(): number {
+    return this.#used
+  }
+
+  add(phase: Phase, recordJson: string | Buffer): void {
+    this.#put(PREFIX[phase])
+    if (typeof recordJson === 'string') this.#putText(recordJson)
+    else this.#put(recordJson)
+    this.#put(SUFFIX)
+  }
+
+  /** All of them, and an empty start; good until the next one is added. */
+  take(): Buffer {
+    const lines = this.#space.subarray(0, this.#used)
+    this.#used = 0
+    return lines
+  }
+
+  #put(bytes: Buffer): void {
+    this.#reserve(bytes.length)
+    this.#space.set(bytes, this.#used)
+    this.#used += bytes.length
+  }
+
+  /** UTF-8 takes three bytes at most for what is one unit of a string. */
+  #putText(text: string): void {
+    this.#reserve(text.length * 3)
+    this.#used += this.#space.write(text, this.#used)
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#used + bytes
+    if (needed <= this.#space.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#space.length * 2))
+    larger.set(this.#space.subarray(0, this.#used))
+    this.#space = larger
+  }
+}
