@@ -88,6 +88,9 @@ describe('every change over the dashboard leaves its events, and no others', () 
 
   test('policies', async () => {
     const policies = '/api/dashboard/policies'
+    // A text that is only looked at leaves nothing behind.
+    expect(await types('POST', `${policies}/check`, { policyYaml: POLICY })).toEqual([])
+    expect(await types('POST', `${policies}/replay`, { policyYaml: POLICY })).toEqual([])
     const made = await change('POST', policies, { name: 'p', policyYaml: POLICY })
     expect(made.events).toMatchObject([{ event_type: 'policy.created', details: { name: 'p', version: 1 } }])
     const policy_id = at(made.answer.body, 'policy_id')
