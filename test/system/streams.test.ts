@@ -25,7 +25,7 @@ beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests, 'split.yaml': SPLIT } })
   agent = testAgent(laptop)
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await laptop?.stop()
   await vendors?.recorder.close()
@@ -108,7 +108,7 @@ test('200 streams of 200 events arrive whole and in order', async () => {
   const streams = await Promise.all(Array.from({ length: 200 }, read))
   const wanted = Array.from({ length: 200 }, (_, i) => i)
   for (const numbers of streams) expect(numbers).toEqual(wanted)
-}, 60_000)
+}, 180_000)
 
 test('an event passes at once: the next is written only when the last one has arrived', async () => {
   const writers = new Map<string, () => void>()
@@ -141,7 +141,7 @@ test('an event passes at once: the next is written only when the last one has ar
   }
   const counts = await Promise.all(Array.from({ length: 50 }, read))
   expect(counts).toEqual(Array.from({ length: 50 }, () => 50))
-}, 60_000)
+}, 180_000)
 
 test('a client that leaves closes the upstream at once', async () => {
   vendors.recorder.answerWith(replySse(10_000, 10))
