@@ -1,4 +1,5 @@
 import type { Phase } from './line.ts'
+import type { HeldRecord } from './record-space.ts'
 
 const PREFIX = {
   intent: Buffer.from('{"phase":"intent","record":'),
@@ -19,10 +20,10 @@ export class Lines {
     return this.#used
   }
 
-  add(phase: Phase, recordJson: string | Buffer): void {
+  add(phase: Phase, record: string | HeldRecord): void {
     this.#put(PREFIX[phase])
-    if (typeof recordJson === 'string') this.#putText(recordJson)
-    else this.#put(recordJson)
+    if (typeof record === 'string') this.#putText(record)
+    else this.#putHeld(record)
     this.#put(SUFFIX)
   }
 
@@ -37,6 +38,11 @@ export class Lines {
     this.#reserve(bytes.length)
     this.#space.set(bytes, this.#used)
     this.#used += bytes.length
+  }
+
+  #putHeld(record: HeldRecord): void {
+    this.#reserve(record.length)
+    this.#used += record.copyTo(this.#space, this.#used)
   }
 
   /** UTF-8 takes three bytes at most for what is one unit of a string. */
