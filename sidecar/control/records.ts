@@ -64,7 +64,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
     const entries = [...batch.records]
     if (entries.length <= 1) {
       log.error(
-        { records: entries.map(([, record]) => record.toString()), status: reply.status },
+        { records: entries.map(([, json]) => json.toString()), status: reply.status },
         'the control plane refuses the form of this record',
       )
       journal.acknowledge(batch.records.keys(), batch.lost)
@@ -130,7 +130,8 @@ function createBatchWriter(): (batch: Batch) => Buffer {
     let at = space.write(HEAD)
     for (const json of records.values()) {
       if (at > HEAD.length) at += space.write(',', at)
-      at += json.copyTo(space, at)
+      space.set(json, at)
+      at += json.length
     }
     at += space.write(tail, at)
     return space.subarray(0, at)

@@ -1,17 +1,18 @@
 import { rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { HeldRecord, RecordSpace } from './record-space.ts'
 import { type LeftSegment, resultsOf } from './recover.ts'
 
-/** Records by id. */
-export type Results = ReadonlyMap<string, HeldRecord>
+/**
+ * Record JSON by record id. As bytes: as strings they would be copied by the collector twice, and then be old.
+ */
+export type Results = ReadonlyMap<string, Buffer>
 
 /**
  * Results that the control plane has not acknowledged, by segment, oldest first. Those of the segment in use are in
  * memory; of closed segments at most one is, so that a long absence of the control plane costs disk, not memory.
  */
 export type Backlog = {
-  add(id: string, record: HeldRecord): void
+  add(id: string, recordJson: Buffer): void
   /** Hands the active segment over and starts an empty one. */
   rotate(closed: { readonly path: string; readonly bytes: number }): void
   /** Up to `max` results of the oldest segment that has any. */
@@ -31,11 +32,11 @@ type Closed = {
   readonly path: string
   readonly bytes: number
   count: number
-  results: Map<string, HeldRecord> | null
+  results: Map<string, Buffer> | null
 }
 
-export function createBacklog(left: readonly LeftSegment[], space: RecordSpace): Backlog {
-  let active = new Map<string, HeldRecord>()
+export function createBacklog(left: readonly LeftSegment[]): Backlog {
+  let active = new Map<string, Buffer>()
   const closed: Closed[] = left.map((s) => ({
     path: s.path,
     bytes: s.bytes,
@@ -54,22 +55,15 @@ export function createBacklog(left: readonly LeftSegment[], space: RecordSpace):
       closed.shift()
     }
   }
-  /** False when it is not among them. */
-  const release = (results: Map<string, HeldRecord>, id: string): boolean => {
-    const record = results.get(id)
-    if (record !== undefined) space.release(record)
-    return results.delete(id)
-  }
-  const load = async (segment: Closed): Promise<Map<string, HeldRecord>> => {
-    segment.results ??= heldIn(space, resultsOf(await readFile(segment.path, 'utf8')))
+  const load = async (segment: Closed): Promise<Map<string, Buffer>> => {
+    segment.results ??= resultsOf(await readFile(segment.path, 'utf8'))
     segment.count = segment.results.size
     return segment.results
   }
 
   return {
-    add: (id, record) => void active.set(id, record),
+    add: (id, json) => void active.set(id, json),
     rotate({ path, bytes }) {
-      // What is not kept is not released either: a batch that is on its way may still need it.
       const keep = closed.every((segment) => segment.results === null)
       closed.push({ path, bytes, count: active.size, results: keep ? active : null })
       closedBytes += bytes
@@ -86,8 +80,8 @@ export function createBacklog(left: readonly LeftSegment[], space: RecordSpace):
     },
     remove(ids) {
       for (const id of ids) {
-        if (release(active, id)) continue
-        const owner = closed.find(({ results }) => results !== null && release(results, id))
+        if (active.delete(id)) continue
+        const owner = closed.find((segment) => segment.results?.delete(id))
         if (owner !== undefined) owner.count--
       }
       trim()
@@ -108,13 +102,9 @@ export function createBacklog(left: readonly LeftSegment[], space: RecordSpace):
   }
 }
 
-function heldIn(space: RecordSpace, results: ReadonlyMap<string, string>): Map<string, HeldRecord> {
-  return new Map([...results].map(([id, json]) => [id, space.hold(json)]))
-}
-
 function take(results: Results, max: number): Results {
   if (results.size <= max) return new Map(results)
-  const batch = new Map<string, HeldRecord>()
+  const batch = new Map<string, Buffer>()
   for (const [id, json] of results) {
     if (batch.size === max) break
     batch.set(id, json)

@@ -6,11 +6,10 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { recordJson } from '../pipeline/record-json.ts'
 import { Roster, type Seat } from '../roster.ts'
-import { type Backlog, createBacklog, type Results } from './backlog.ts'
+import { type Backlog, createBacklog } from './backlog.ts'
 import { line, type Phase } from './line.ts'
 import { Lines } from './lines.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
-import { type HeldRecord, RecordSpace } from './record-space.ts'
 import { recoverSegments } from './recover.ts'
 import { openSegment, type SegmentFile } from './segment.ts'
 
@@ -18,7 +17,8 @@ import { openSegment, type SegmentFile } from './segment.ts'
 export type JournalState = 'ok' | 'full' | 'unwritable'
 
 export type JournalBatch = {
-  readonly records: Results
+  /** Record JSON by record id. */
+  readonly records: ReadonlyMap<string, Buffer>
   readonly lost: readonly LostRange[]
 }
 
@@ -48,7 +48,7 @@ type Intents = { readonly seats: Seat<string>[]; readonly written: PromiseWithRe
 
 type Waiting = {
   readonly id: string
-  readonly held: HeldRecord
+  readonly json: Buffer
   readonly seq: number
   readonly processId: string
 }
@@ -77,7 +77,6 @@ export class Journal implements JournalPort {
   #probe: NodeJS.Timeout | null = null
   /** Lines of this turn of the event loop, written together at its end: one system call for all requests in it. */
   readonly #lines = new Lines()
-  readonly #space = new RecordSpace()
   #waiting: Waiting[] = []
   #intents: Intents | null = null
   #isScheduled = false
@@ -89,7 +88,7 @@ export class Journal implements JournalPort {
     this.#segmentBytes = Math.min(SEGMENT_BYTES, Math.max(4096, Math.floor(deps.maxBytes / 8)))
     this.#intentLimit = deps.maxBytes - Math.min(RESERVE_BYTES, Math.floor(deps.maxBytes / 8))
     const recovery = recoverSegments(deps.dir)
-    this.#backlog = createBacklog(recovery.segments, this.#space)
+    this.#backlog = createBacklog(recovery.segments)
     this.#segment = openSegment(this.#path(1))
     const { unknown, tornLines } = recovery
     this.#unadopted = unknown
@@ -134,11 +133,10 @@ export class Journal implements JournalPort {
     return { seat, written: this.#intents.written.promise }
   }
 
-  result(record: TrafficRecord, json: string, intent?: OpenIntent): void {
-    const held = this.#space.hold(json)
+  result(record: TrafficRecord, json: Buffer, intent?: OpenIntent): void {
     if (intent !== undefined) this.#open.remove(intent.seat)
-    this.#waiting.push({ id: record.id, held, seq: record.seq, processId: record.process_id })
-    this.#buffer('result', held)
+    this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
+    this.#buffer('result', json)
   }
 
   /** Writes what waits for the end of this turn. */
@@ -187,15 +185,15 @@ export class Journal implements JournalPort {
     const lines = Buffer.from(entries.map(({ json }) => line('result', json)).join(''))
     if (!this.#attempt(() => this.#segment.append(lines)) || !this.#attempt(() => this.#segment.sync()))
       return
-    for (const { id, json } of entries) this.#backlog.add(id, this.#space.hold(json))
+    for (const { id, json } of entries) this.#backlog.add(id, Buffer.from(json))
     this.#unadopted = null
     this.#backlog.allowTrimming()
     if (unknown.length > 0)
       this.#deps.log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   }
 
-  #buffer(phase: Phase, record: string | HeldRecord): void {
-    this.#lines.add(phase, record)
+  #buffer(phase: Phase, json: string | Buffer): void {
+    this.#lines.add(phase, json)
     if (this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => this.flush())
@@ -214,15 +212,10 @@ export class Journal implements JournalPort {
     const entries = this.#waiting
     this.#waiting = []
     for (const entry of entries) {
-      if (isWritten) this.#backlog.add(entry.id, entry.held)
-      else this.#lose(entry)
+      if (isWritten) this.#backlog.add(entry.id, entry.json)
+      else this.#lost.add(entry.processId, entry.seq)
     }
     if (this.#backlog.active >= LIMITS.recordBatchMax) this.#deps.onBatchReady?.()
-  }
-
-  #lose({ held, processId, seq }: Waiting): void {
-    this.#space.release(held)
-    this.#lost.add(processId, seq)
   }
 
   #tellIntents(isWritten: boolean): void {

@@ -1,5 +1,4 @@
 import type { Phase } from './line.ts'
-import type { HeldRecord } from './record-space.ts'
 
 const PREFIX = {
   intent: Buffer.from('{"phase":"intent","record":'),
@@ -20,10 +19,10 @@ export class Lines {
     return this.#used
   }
 
-  add(phase: Phase, record: string | HeldRecord): void {
+  add(phase: Phase, recordJson: string | Buffer): void {
     this.#put(PREFIX[phase])
-    if (typeof record === 'string') this.#putText(record)
-    else this.#putHeld(record)
+    if (typeof recordJson === 'string') this.#putText(recordJson)
+    else this.#put(recordJson)
     this.#put(SUFFIX)
   }
 
@@ -38,11 +37,6 @@ export class Lines {
     this.#reserve(bytes.length)
     this.#space.set(bytes, this.#used)
     this.#used += bytes.length
-  }
-
-  #putHeld(record: HeldRecord): void {
-    this.#reserve(record.length)
-    this.#used += record.copyTo(this.#space, this.#used)
   }
 
   /** UTF-8 takes three bytes at most for what is one unit of a string. */

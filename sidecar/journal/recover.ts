@@ -48,11 +48,11 @@ function note(parsed: ParsedLine | null, found: Found): void {
 }
 
 /** Results of one segment as `id -> record JSON`, in order. */
-export function resultsOf(text: string): Map<string, string> {
-  const results = new Map<string, string>()
+export function resultsOf(text: string): Map<string, Buffer> {
+  const results = new Map<string, Buffer>()
   for (const raw of text.split('\n')) {
     const parsed = raw === '' ? null : parseLine(raw)
-    if (parsed?.phase === 'result') results.set(parsed.record.id, parsed.json)
+    if (parsed?.phase === 'result') results.set(parsed.record.id, Buffer.from(parsed.json))
   }
   return results
 }

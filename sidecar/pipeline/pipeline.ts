@@ -100,7 +100,7 @@ function finish(exchange: Exchange, ports: PipelinePorts): void {
     exchange.outcome.reason = 'kill_switch'
   }
   const record = buildRecord(exchange, ports)
-  const json = recordJson(record)
+  const json = Buffer.from(recordJson(record))
   ports.events.finished(exchange, record, json)
   ports.journal.result(record, json, exchange.intent)
 }

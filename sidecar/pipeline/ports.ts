@@ -47,7 +47,7 @@ export type JournalPort = {
    * Appends the finished record, given as an object and as JSON, and closes its intent if there was one. Never throws:
    * what cannot be written is counted as lost.
    */
-  result(record: TrafficRecord, json: string, intent: OpenIntent | undefined): void
+  result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
   readonly processId: string
 }
@@ -75,5 +75,5 @@ export type EventPort = {
   /** Counted once, at accept, whatever follows; it is an active connection until the returned function is called. */
   accepted(exchange: Exchange): () => void
   /** Record (as an object and as JSON), metrics and log line of one finished request, in one call. */
-  finished(exchange: Exchange, record: TrafficRecord, json: string): void
+  finished(exchange: Exchange, record: TrafficRecord, json: Buffer): void
 }

@@ -41,7 +41,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-const put = (record: TrafficRecord) => journal.result(record, recordJson(record))
+const put = (record: TrafficRecord) => journal.result(record, Buffer.from(recordJson(record)))
 
 describe('records', () => {
   test('reach the control plane whole and in order, and the journal forgets them', async () => {

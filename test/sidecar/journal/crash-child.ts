@@ -15,7 +15,7 @@ async function turn(): Promise<void> {
     const intent = journal.intent(record)
     written.push(intent.written)
     lines.push(`intent ${record.id}`)
-    if (n % 3 !== 0) journal.result(record, recordJson(record), intent)
+    if (n % 3 !== 0) journal.result(record, Buffer.from(recordJson(record)), intent)
   }
   await Promise.all(written)
   process.stdout.write(`${lines.join('\n')}\n`, () => setImmediate(() => void turn()))

@@ -47,11 +47,11 @@ const record = (n: number, changes = {}) =>
 async function pass(journal: Journal, each: TrafficRecord): Promise<void> {
   const intent = journal.intent(each)
   await intent.written
-  journal.result(each, recordJson(each), intent)
+  journal.result(each, Buffer.from(recordJson(each)), intent)
 }
 
 /** One that has only a result, such as a refusal. */
-const refuse = (journal: Journal, each: TrafficRecord) => journal.result(each, recordJson(each))
+const refuse = (journal: Journal, each: TrafficRecord) => journal.result(each, Buffer.from(recordJson(each)))
 
 const idsOf = async (journal: Journal) => [...(await journal.nextBatch(10_000)).records.keys()]
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
