@@ -56,7 +56,7 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
     }
   }
   const load = async (segment: Closed): Promise<Map<string, Buffer>> => {
-    segment.results ??= resultsOf(await readFile(segment.path, 'utf8'))
+    segment.results ??= resultsOf(await readFile(segment.path))
     segment.count = segment.results.size
     return segment.results
   }

@@ -34,11 +34,9 @@ type Found = { readonly open: Map<string, string>; readonly resolved: Set<string
 
 function readSegment(path: string, found: Found): LeftSegment {
   const before = found.resolved.size
-  const text = readFileSync(path, 'utf8')
-  for (const raw of text.split('\n')) {
-    if (raw !== '') note(parseLine(raw), found)
-  }
-  return { path, bytes: Buffer.byteLength(text), results: found.resolved.size - before }
+  const bytes = readFileSync(path)
+  for (const raw of linesOf(bytes)) note(parseLine(raw), found)
+  return { path, bytes: bytes.length, results: found.resolved.size - before }
 }
 
 function note(parsed: ParsedLine | null, found: Found): void {
@@ -48,14 +46,26 @@ function note(parsed: ParsedLine | null, found: Found): void {
 }
 
 /** Results of one segment as `id -> record JSON`, in order. */
-export function resultsOf(text: string): Map<string, Buffer> {
+export function resultsOf(segment: Buffer): Map<string, Buffer> {
   const results = new Map<string, Buffer>()
-  for (const raw of text.split('\n')) {
-    const parsed = raw === '' ? null : parseLine(raw)
+  for (const raw of linesOf(segment)) {
+    const parsed = parseLine(raw)
     if (parsed?.phase === 'result') results.set(parsed.record.id, Buffer.from(parsed.json))
   }
   return results
 }
+
+/** One by one: a segment as text, cut into lines, would be three times its size. Blank ones are left out. */
+function* linesOf(segment: Buffer): Generator<string> {
+  for (let from = 0; from < segment.length; ) {
+    const found = segment.indexOf(LINE_FEED, from)
+    const to = found === -1 ? segment.length : found
+    if (to > from) yield segment.toString('utf8', from, to)
+    from = to + 1
+  }
+}
+
+const LINE_FEED = 10
 
 function segmentPaths(dir: string): string[] {
   return readdirSync(dir)
