@@ -33,7 +33,7 @@ export type Processes = {
  * of a few hundred requests, of which hardly anything outlives its turn, and an old one that is cleaned before it has
  * doubled.
  */
-const GATEWAY_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=80'] as const
+const GATEWAY_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4', '--heap-growing-percent=80'] as const
 
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }

@@ -74,10 +74,19 @@ test('a body that decides is read up to 1 MiB: beyond it the answer is 413 and t
   expect(vendors.recorder.seen.length).toBe(before + 1)
 })
 
+type Live = { readonly applied_version: number | null; readonly desired_version: number }
+
+async function versions(): Promise<{ readonly applied: number; readonly desired: number }> {
+  const { body } = await laptop.api('GET', '/api/dashboard/gateway')
+  const live = (body['gateways'] as ReadonlyArray<{ readonly live: Live | null }>)[0]?.live
+  return { applied: live?.applied_version ?? 0, desired: live?.desired_version ?? 0 }
+}
+
 test('200 streams of 200 events arrive whole and in order', async () => {
   const path = `${laptop.manifests}/vendors.yaml`
   const raised = 'metadata: { name: local }\nspec: { rateLimit: { requestsPerMinute: 10000 } }'
   const text = readFileSync(path, 'utf8').replace('metadata: { name: local }\nspec: {}', raised)
+  const before = await versions()
   laptop.writeManifest('vendors.yaml', text)
   vendors.recorder.answerWith(replySse(200, 25))
   const read = async () => {
@@ -99,11 +108,9 @@ test('200 streams of 200 events arrive whole and in order', async () => {
     return [...text.matchAll(/data: (\d+)/g)].map((match) => Number(match[1]))
   }
   await eventually('the raised rate limit', async () => {
-    const { body } = await laptop.api('GET', '/api/dashboard/gateway')
-    const live = (
-      body['gateways'] as { live: { applied_version: number; desired_version: number } | null }[]
-    )[0]?.live
-    return live != null && live.applied_version === live.desired_version ? true : null
+    const { applied, desired } = await versions()
+    // Both are the same before the file was read, too.
+    return applied === desired && applied > before.applied ? true : null
   })
   const streams = await Promise.all(Array.from({ length: 200 }, read))
   const wanted = Array.from({ length: 200 }, (_, i) => i)
