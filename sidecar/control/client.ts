@@ -3,6 +3,7 @@ import { Agent, type IncomingMessage, type RequestOptions, request as requestPla
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { PROCESS_HEADER } from '../../core/wire/sync.ts'
+import { type CallDeadline, createCallDeadline } from './call-deadline.ts'
 import { FileTrustAgent } from './file-trust-agent.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
@@ -28,9 +29,12 @@ export type ClientDeps = {
   readonly caFile?: string | null
   /** Told the token that a stream is opened with: what arrives on it is signed with that one. */
   readonly onStream?: (token: string) => void
+  /** How long a call may wait for one of the few connections. Default 60 s: a thousand holds may begin at once. */
+  readonly maxWaitMs?: number
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000
+const MAX_WAIT_MS = 60_000
 const CONNECT_TIMEOUT_MS = 3_000
 const STREAM_HEAD_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
@@ -42,6 +46,7 @@ type Call = {
   readonly body: string | Buffer | null
   readonly signal: AbortSignal
   readonly agent: Agent
+  readonly deadline?: CallDeadline
 }
 
 /** Node's own client: a gateway sits beside every agent, and another one would take 15 MiB of it. */
@@ -54,7 +59,10 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   const streams = agentFor(base, caFile, { keepAlive: false })
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
 
-  function send({ method, path, body, signal, agent }: Call, bearer: string): Promise<IncomingMessage> {
+  function send(
+    { method, path, body, signal, agent, deadline }: Call,
+    bearer: string,
+  ): Promise<IncomingMessage> {
     const options: RequestOptions = {
       ...{ method, agent, signal, path: prefix + path },
       headers: {
@@ -68,6 +76,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     }
     const request = base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
     request.once('socket', limitConnect)
+    deadline?.watch(request)
     // What goes wrong behind the head is told by the response; here it would end the process.
     request.on('error', ignore)
     request.end(body)
@@ -80,13 +89,16 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     { body, timeoutMs }: { readonly body: string | Buffer | null; readonly timeoutMs: number },
   ): Promise<ControlReply> {
     const bearer = await readToken()
-    const signal = AbortSignal.timeout(timeoutMs)
+    const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS)
+    const { signal } = deadline
     try {
-      const response = await send({ method, path, body, signal, agent: calls }, bearer)
+      const response = await send({ method, path, body, signal, agent: calls, deadline }, bearer)
       const parts: Buffer[] = await response.toArray()
       return { status: response.statusCode ?? 0, bytes: Buffer.concat(parts) }
     } catch (error) {
       throw reasonOf(signal, error)
+    } finally {
+      deadline.end()
     }
   }
 

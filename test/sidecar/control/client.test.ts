@@ -77,6 +77,25 @@ describe('a call', () => {
     await expect(clientOf(url).get('/', 50)).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 
+  test('is given its whole time once it has a connection, however many others went before it', async () => {
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => setTimeout(() => response.end('{}'), 60))
+    })
+    const client = clientOf(await listen(server, 'http'))
+    // Eight at a time, so that the last of them waits for longer than one call may take.
+    const replies = await Promise.all(Array.from({ length: 200 }, () => client.post('/', {}, 1_000)))
+    expect(replies.filter(({ status }) => status !== 200)).toEqual([])
+  })
+
+  test('that finds no connection free for too long is rejected', async () => {
+    const silent = createServer(() => undefined)
+    const client = clientOf(await listen(silent, 'http'), { maxWaitMs: 50 })
+    const taken = Promise.allSettled(Array.from({ length: 8 }, () => client.get('/', 2_000)))
+    await expect(client.get('/', 60_000)).rejects.toThrow('no connection to the control plane was free')
+    silent.closeAllConnections()
+    await taken
+  })
+
   test('whose answer stops half-way is rejected', async () => {
     const server = createServer((_request, response) => {
       response.writeHead(200, { 'content-length': 100 })
