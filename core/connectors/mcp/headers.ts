@@ -1,27 +1,56 @@
 import { type RawHeaders, type Refusal, refusal } from '../../request/canonical.ts'
-import { headerValues } from '../../request/headers.ts'
+import { headerName } from '../../request/header-names.ts'
 import { isRecord } from '../fields.ts'
+import { decodeMirrored } from './mirrored-value.ts'
+import { judgeParameters, PARAMETER } from './parameter-headers.ts'
 
 /**
- * The stateless revision repeats the method and the name of the tool, prompt or resource in headers, so that hops need
- * not read the body. A server may act on either, so where they are present they must say the same.
+ * The stateless revision repeats the method, the name of the tool, prompt or resource and some of a tool's arguments in
+ * headers, so that hops need not read the body. A server may act on either, so where they are present they must say
+ * the same.
  */
 export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
+  const mirrored = mirroredHeaders(rawHeaders)
+  if (mirrored === null) return null
   return (
-    judgeHeader(rawHeaders, 'mcp-method', messages, methodOf) ??
-    judgeHeader(rawHeaders, 'mcp-name', messages, nameOf) ??
-    judgeVersion(rawHeaders, messages)
+    judgeHeader(mirrored, 'mcp-method', messages, methodOf) ??
+    judgeHeader(mirrored, 'mcp-name', messages, nameOf) ??
+    judgeVersion(mirrored, messages) ??
+    judgeParameters(mirrored, messages)
   )
+}
+
+/** Values of the headers that repeat what is in the body, by lower-case name. Also with `_` for `-`: CGI-like servers read them so. */
+export type MirroredHeaders = ReadonlyMap<string, readonly string[]>
+
+const MIRRORED = new Set(['mcp-method', 'mcp-name', 'mcp-protocol-version'])
+
+function mirroredHeaders(raw: RawHeaders): MirroredHeaders | null {
+  let found: Map<string, string[]> | null = null
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = mirroredName(raw[at] ?? '')
+    if (name === null) continue
+    found ??= new Map()
+    found.set(name, [...(found.get(name) ?? []), raw[at + 1] ?? ''])
+  }
+  return found
+}
+
+function mirroredName(header: string): string | null {
+  const { lower } = headerName(header)
+  if (!lower.startsWith('mcp')) return null
+  const name = lower.replaceAll('_', '-')
+  return MIRRORED.has(name) || name.startsWith(PARAMETER) ? name : null
 }
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
 /** A message of the stateless revision names its revision itself; one of a session leaves that to the header. */
-function judgeVersion(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
+function judgeVersion(mirrored: MirroredHeaders, messages: readonly unknown[]): Refusal | null {
   const versions = messages.map((message) => metaOf(message)[VERSION])
   const isNamed = versions.some((version) => version !== undefined)
   if (!isNamed) return null
-  return judgeHeader(rawHeaders, 'mcp-protocol-version', messages, (message) => metaOf(message)[VERSION])
+  return judgeHeader(mirrored, 'mcp-protocol-version', messages, (message) => metaOf(message)[VERSION])
 }
 
 function metaOf(message: unknown): Readonly<Record<string, unknown>> {
@@ -31,33 +60,21 @@ function metaOf(message: unknown): Readonly<Record<string, unknown>> {
 }
 
 function judgeHeader(
-  rawHeaders: RawHeaders,
+  mirrored: MirroredHeaders,
   header: string,
   messages: readonly unknown[],
   read: (message: unknown) => unknown,
 ): Refusal | null {
-  const values = headerValues(rawHeaders, header)
-  if (values.length === 0) return null
+  const values = mirrored.get(header)
+  if (values === undefined) return null
   const [value = ''] = values
-  const says = decodeValue(value.trim())
+  const says = decodeMirrored(value)
   if (values.length === 1 && messages.length > 0 && messages.every((message) => read(message) === says))
     return null
   return refusal(
     'ambiguous_request',
     `the header ${header} and the body name different things; make them agree`,
   )
-}
-
-/** Text that no header can carry travels as `=?base64?…?=`. */
-function decodeValue(value: string): string | null {
-  const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/i.exec(value)
-  if (encoded === null) return value
-  try {
-    const bytes = Uint8Array.from(atob(encoded[1] ?? ''), (char) => char.charCodeAt(0))
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return null
-  }
 }
 
 function methodOf(message: unknown): unknown {

@@ -1,0 +1,20 @@
+/**
+ * What a header that repeats something of the body says. Text that no header can carry travels as `=?base64?…?=`. Null
+ * for what two readers could take differently: that wrapping in another spelling or around something else, and bytes
+ * beyond ASCII.
+ */
+export function decodeMirrored(value: string): string | null {
+  const text = value.trim()
+  if (!/^[\t\u0020-\u007e]*$/.test(text)) return null
+  if (!/^=\?base64\?.*\?=$/i.test(text)) return text
+  const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(text)
+  if (encoded === null) return null
+  try {
+    const bytes = Uint8Array.from(atob(encoded[1] ?? ''), (char) => char.charCodeAt(0))
+    return STRICT_UTF8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,0 +1,83 @@
+import { type Refusal, refusal } from '../../request/canonical.ts'
+import { isRecord } from '../fields.ts'
+import { decodeMirrored } from './mirrored-value.ts'
+
+/** Headers with which a client repeats arguments that the tool's schema marks for it, as `Mcp-Param-Region: eu-1`. */
+export const PARAMETER = 'mcp-param-'
+
+/**
+ * Which argument a header repeats only the tool's schema says, which a call does not carry. So the argument of that
+ * name, wherever it stands, must hold what the header says, and where there is none of that name some argument must.
+ * Repeated are text, whole numbers and truth values, directly in the arguments or in objects among them.
+ */
+export function judgeParameters(
+  mirrored: ReadonlyMap<string, readonly string[]>,
+  messages: readonly unknown[],
+): Refusal | null {
+  const headers = [...mirrored].filter(([name]) => name.startsWith(PARAMETER))
+  if (headers.length === 0) return null
+  const all = messages.map(argumentsOf)
+  const wrong = headers.find(
+    ([name, values]) => all.length === 0 || !all.every((held) => isHeld(held, name, values)),
+  )
+  if (wrong === undefined) return null
+  return refusal(
+    'ambiguous_request',
+    `the header ${wrong[0].slice(0, 100)} and the arguments in the body say different things; make them agree`,
+  )
+}
+
+/** Every value that a header may repeat, as its text, all of them and by the folded names of their arguments. */
+type Held = { readonly all: Set<string>; readonly byName: Map<string, Set<string>> }
+
+function isHeld({ all, byName }: Held, header: string, [value = '', ...others]: readonly string[]): boolean {
+  const name = foldName(header.slice(PARAMETER.length))
+  const says = decodeMirrored(value)
+  if (name === '' || others.length > 0 || says === null) return false
+  const own = byName.get(name) ?? all
+  return own.has(says) || own.has(asNumber(says))
+}
+
+/** Only calls of tools have arguments that are repeated. */
+function argumentsOf(message: unknown): Held {
+  const held: Held = { all: new Set(), byName: new Map() }
+  const params = isRecord(message) && message['method'] === 'tools/call' ? message['params'] : undefined
+  collect(isRecord(params) ? params['arguments'] : undefined, held)
+  return held
+}
+
+/** The depth of JSON bodies is bounded. */
+function collect(value: unknown, held: Held): void {
+  if (!isRecord(value)) return
+  for (const [key, member] of Object.entries(value)) {
+    if (isRecord(member)) collect(member, held)
+    else keep(held, foldName(key), textOf(member))
+  }
+}
+
+/** An argument without such a value is known all the same: then nothing can be said of it. */
+function keep({ all, byName }: Held, name: string, text: string | null): void {
+  const own = byName.get(name) ?? new Set()
+  byName.set(name, own)
+  if (text === null) return
+  own.add(text)
+  all.add(text)
+}
+
+/** Numbers are marked, so that the text `42` is not taken for the number that a header may also spell `42.0`. */
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value.startsWith(NUMBER) ? null : value
+  if (typeof value === 'boolean') return String(value)
+  return Number.isSafeInteger(value) ? `${NUMBER}${String(value)}` : null
+}
+
+const NUMBER = '\u0000'
+
+function asNumber(text: string): string {
+  return /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(text) ? NUMBER + String(Number(text)) : text
+}
+
+/** `Data-Region` and `data_region` are one name. */
+function foldName(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '')
+}
