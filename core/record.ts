@@ -1,6 +1,23 @@
 import * as z from 'zod'
 
 /**
+ * Why it was not simply let through, in the words of the decision: what settled it, the sentence, the rules with an
+ * opinion, the risk. Rules change, and the question is asked weeks later.
+ */
+export const RecordWhySchema = z.object({
+  source: z.enum(['kill', 'agent', 'permission', 'policy', 'default', 'level', 'connector']),
+  reason: z.string(),
+  /** The pattern of the permission that won, when one matched. */
+  pattern: z.string().nullable(),
+  rules: z.array(z.object({ policy: z.string(), rule: z.string() })),
+  risk_score: z.number(),
+  risk_factors: z.array(z.string()),
+  approver_groups: z.array(z.string()),
+})
+
+export type RecordWhy = z.infer<typeof RecordWhySchema>
+
+/**
  * The one record of a governed request: what the journal holds, what is uploaded, what `/internal/traffic` and
  * `/api/dashboard/traffic` show. Paths are stored without credentials; bodies are never stored.
  */
@@ -39,6 +56,8 @@ export const RecordSchema = z.object({
   policies: z.array(z.string()),
   snapshot_version: z.number().int().nullable(),
   transport: z.string(),
+  /** Of what was denied, held or let through by the level alone; a plain allow names its permission above. */
+  why: RecordWhySchema.nullish(),
 })
 
 export type TrafficRecord = z.infer<typeof RecordSchema>

@@ -69,6 +69,7 @@ function isSameRule(a: TrafficRecord, b: TrafficRecord): boolean {
     a.would === b.would &&
     a.permission === b.permission &&
     a.snapshot_version === b.snapshot_version &&
+    a.why === b.why &&
     isSameList(a.policies, b.policies)
   )
 }
@@ -100,8 +101,12 @@ function ruleText(record: TrafficRecord): string {
 
 function afterText(record: TrafficRecord): string {
   return flat(
-    `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}}`,
+    `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}}`,
   )
+}
+
+function whyText({ why }: TrafficRecord): string {
+  return why === null || why === undefined ? '' : `,"why":${JSON.stringify(why)}`
 }
 
 /** What JSON must escape, and lone surrogates, which have no UTF-8 form. */

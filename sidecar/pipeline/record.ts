@@ -4,6 +4,7 @@ import type { TrafficRecord } from '../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../core/request/redact.ts'
 import type { Exchange } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
+import { whyOf } from './record-why.ts'
 
 /**
  * The one record of an exchange as it stands: with the intent before anything was answered, and at its end. Both
@@ -46,6 +47,7 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     policies: policiesOf(decision),
     snapshot_version: snapshot?.version ?? null,
     transport: exchange.transport,
+    why: whyOf(decision),
   }
 }
 

@@ -65,6 +65,12 @@ function record(given: Partial<TrafficRecord>, n: number): TrafficRecord {
   } as TrafficRecord
 }
 
+const WHY: TrafficRecord['why'] = {
+  ...{ source: 'policy', reason: 'Policy money refuses "large".', pattern: null },
+  rules: [{ policy: 'money', rule: 'large' }],
+  ...{ risk_score: 0.9, risk_factors: ['High-risk action'], approver_groups: [] },
+}
+
 describe('what the pages read', () => {
   test('a fresh installation says that it has a gateway, no traffic and nothing that waits', async () => {
     const { status, body } = await viewer('GET', '/api/dashboard/overview')
@@ -79,7 +85,7 @@ describe('what the pages read', () => {
   test('activity counts every record of the stretch once, in buckets without gaps', async () => {
     await store(
       { id: 'a' },
-      { id: 'b', decision: 'DENY', reason: 'permission', latency_ms: 30 },
+      { id: 'b', decision: 'DENY', reason: 'permission', latency_ms: 30, why: WHY },
       { id: 'c', decision: 'DENY', reason: 'permission' },
       { id: 'd', would: 'DENY', agent: 'other' },
       { id: 'old', time: new Date(now - 7_200_000).toISOString() },
@@ -106,6 +112,9 @@ describe('what the pages read', () => {
     const found = await viewer('GET', '/api/dashboard/traffic/a')
     expect(found.status).toBe(200)
     expect(at(found.body, 'record', 'id')).toBe('a')
+    expect(at(found.body, 'record', 'why')).toBeNull()
+    const denied = await viewer('GET', '/api/dashboard/traffic/b')
+    expect(at(denied.body, 'record', 'why')).toEqual(WHY)
     const missing = await viewer('GET', '/api/dashboard/traffic/rec_none')
     expect(missing.status).toBe(404)
     expect(at(missing.body, 'message')).toContain('audit log')

@@ -2,19 +2,10 @@ import { Group, Stack, Text } from '@mantine/core'
 import type { ExplainReply } from '../api/shapes.ts'
 import { ActionName } from './action-name.tsx'
 import { CopyText } from './copy-text.tsx'
+import { DECIDED_BY } from './decided-by.ts'
 import { DecisionBadge } from './decision-badge.tsx'
 import { RiskBadge } from './risk-badge.tsx'
 import { UntrustedText } from './untrusted-text.tsx'
-
-const SOURCES: Readonly<Record<ExplainReply['decision']['source'], string>> = {
-  kill: 'the kill switch',
-  agent: "the agent's status",
-  permission: 'a permission',
-  policy: 'a policy',
-  default: 'the default',
-  level: 'the enforcement level',
-  connector: 'a connector without a credential',
-}
 
 /** The verdict in front, then the same text that the command line prints. */
 export function ExplainAnswer({ reply }: { readonly reply: ExplainReply }) {
@@ -26,7 +17,7 @@ export function ExplainAnswer({ reply }: { readonly reply: ExplainReply }) {
         <ActionName type={action?.type ?? null} />
       </Group>
       <Text component="div">
-        Decided by {SOURCES[decision.source]}: <UntrustedText text={decision.reason} />
+        Decided by {DECIDED_BY[decision.source]}: <UntrustedText text={decision.reason} />
       </Text>
       {action === null ? null : <RiskBadge score={decision.riskScore} factors={decision.riskFactors} />}
       <CopyText label="explanation" text={reply.text} />

@@ -13,6 +13,15 @@ describe('a journal line', () => {
     const record = fc.record({
       ...{ id: text, path: nullable, host: nullable, reason: nullable, method: text, agent: nullable },
       policies: fc.array(text, { maxLength: 3 }),
+      why: fc.option(
+        fc.record({
+          ...{ source: fc.constant('policy' as const), reason: text, pattern: nullable },
+          rules: fc.array(fc.record({ policy: text, rule: text }), { maxLength: 2 }),
+          ...{ risk_score: fc.constantFrom(0, 0.35, 1), risk_factors: fc.array(text, { maxLength: 2 }) },
+          approver_groups: fc.array(text, { maxLength: 2 }),
+        }),
+        { nil: undefined },
+      ),
       latency_ms: fc.double({ noNaN: true, noDefaultInfinity: true, min: 0 }),
     })
     fc.assert(

@@ -59,6 +59,7 @@ describe('an allowed request', () => {
       bytes_in: 13,
       snapshot_version: 1,
       act_id: null,
+      why: null,
     })
     expect(world.records[0]?.id).toBe(world.intents[0]?.id)
     expect(world.records[0]?.seq).toBe(world.intents[0]?.seq)
@@ -123,7 +124,9 @@ describe('a denied request', () => {
       reason: 'permission',
       status: 403,
       act_id: expect.stringMatching(/^act_/),
+      why: { source: 'permission', pattern: 'codehost.pr.merge', rules: [], approver_groups: [] },
     })
+    expect(exchange.reply.json()).toMatchObject({ reason: world.records[0]?.why?.reason })
   })
 
   it('is denied when no permission matches', async () => {
@@ -141,6 +144,7 @@ describe('a denied request', () => {
     expect(exchange.reply.json()).toMatchObject({ matched_policies: ['pol_0'] })
     expectRefused(world)
     expect(world.records[0]).toMatchObject({ reason: 'policy', policies: ['pol_0@1'] })
+    expect(world.records[0]?.why).toMatchObject({ source: 'policy', rules: [{ rule: 'never' }] })
   })
 
   it('passes under monitor and says what would have happened', async () => {
@@ -151,6 +155,7 @@ describe('a denied request', () => {
     expect((await world.send(MERGE)).reply.status).toBe(200)
     expect(world.records).toHaveLength(1)
     expect(world.records[0]).toMatchObject({ decision: 'ALLOW', would: 'DENY', note: 'would deny' })
+    expect(world.records[0]?.why).toMatchObject({ source: 'level' })
   })
 })
 

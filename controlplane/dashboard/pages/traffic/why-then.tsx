@@ -1,8 +1,11 @@
 import { Group, Stack, Text } from '@mantine/core'
-import type { TrafficRecord } from '../../../../core/record.ts'
+import type { ReactNode } from 'react'
+import type { RecordWhy, TrafficRecord } from '../../../../core/record.ts'
+import { DECIDED_BY } from '../../parts/decided-by.ts'
 import { DecisionBadge } from '../../parts/decision-badge.tsx'
 import { FactList } from '../../parts/fact-list.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { RiskBadge } from '../../parts/risk-badge.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
 
@@ -19,7 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** What settled it at the time, as the gateway recorded it. */
 export function WhyThen({ record }: { readonly record: TrafficRecord }) {
-  const { decision, note, would, reason, permission, policies, approval_id, snapshot_version } = record
+  const { decision, note, would, reason, approval_id, snapshot_version, why } = record
   return (
     <Panel title="Decision">
       <Stack gap="sm">
@@ -34,10 +37,12 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
         {reason === null ? null : (
           <Text component="div">{REASONS[reason] ?? <UntrustedText text={reason} />}</Text>
         )}
+        {why === null || why === undefined ? null : <Words why={why} />}
         <FactList
           facts={[
-            ['Permission', permission === null ? 'none matched' : <code key="permission">{permission}</code>],
-            ['Policies', policies.length === 0 ? 'none had an opinion' : policies.join(', ')],
+            ['Permission', permissionOf(record)],
+            ['Policies', policiesOf(record)],
+            ['Approver groups', why?.approver_groups.join(', ')],
             ['Rules in force', snapshot_version === null ? null : `version ${snapshot_version}`],
             [
               'Approval',
@@ -52,4 +57,31 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
       </Stack>
     </Panel>
   )
+}
+
+/** The decision in its own words, and what it thought of the risk. */
+function Words({ why }: { readonly why: RecordWhy }) {
+  return (
+    <>
+      <Text component="div">
+        Decided by {DECIDED_BY[why.source]}: <UntrustedText text={why.reason} />
+      </Text>
+      <RiskBadge score={why.risk_score} factors={why.risk_factors} />
+    </>
+  )
+}
+
+function permissionOf({ permission, why }: TrafficRecord): ReactNode {
+  if (permission === null) return 'none matched'
+  return (
+    <>
+      {why?.pattern ? <UntrustedText text={why.pattern} /> : null} <code>{permission}</code>
+    </>
+  )
+}
+
+function policiesOf({ policies, why }: TrafficRecord): ReactNode {
+  if (policies.length === 0) return 'none had an opinion'
+  const rules = why?.rules.map(({ policy, rule }) => `${policy}: ${rule}`) ?? []
+  return <UntrustedText text={[...rules, `(${policies.join(', ')})`].join(' ')} />
 }

@@ -1,0 +1,12 @@
+import type { RecordWhy } from '../../../core/record.ts'
+
+/** What settled a decision, in the words of every page. */
+export const DECIDED_BY: Readonly<Record<RecordWhy['source'], string>> = {
+  kill: 'the kill switch',
+  agent: "the agent's status",
+  permission: 'a permission',
+  policy: 'a policy',
+  default: 'the default',
+  level: 'the enforcement level',
+  connector: 'a connector without a credential',
+}
