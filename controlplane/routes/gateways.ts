@@ -62,6 +62,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       const { sidecar } = owner
       const syncKey = sidecar === null ? await syncKeyOf(owner.gatewayId) : sidecar.syncKey
       if (syncKey === undefined) throw gone(owner)
+      if (hub.isForeign(owner)) throw foreign(owner)
       const sink = takeOver(raw.reply)
       const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey }, sink)
       // A gateway that went away meanwhile has no close event left to send.
@@ -117,7 +118,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       body: AckBody,
       response: OK,
       handler: async ({ principal, body }) => {
-        hub.ack(gatewayOf(principal).processId, body)
+        await hub.say({ ...wordOf(principal), kind: 'ack', body })
         return { ok: true }
       },
     }),
@@ -129,7 +130,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       body: StatusBody,
       response: OK,
       handler: async ({ principal, body }) => {
-        hub.status(gatewayOf(principal).processId, body)
+        await hub.say({ ...wordOf(principal), kind: 'status', body })
         return { ok: true }
       },
     }),
@@ -147,6 +148,11 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       },
     }),
   ]
+}
+
+function wordOf(principal: Principal) {
+  const { processId, gatewayId } = gatewayOf(principal)
+  return { process_id: processId, gateway_id: gatewayId }
 }
 
 function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
@@ -257,4 +263,9 @@ function gatewayOf(principal: Principal): GatewayPrincipal {
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {
   return new ChaperoneError('not_found', { detail: `The gateway ${name} is not configured any more` })
+}
+
+function foreign({ processId }: GatewayPrincipal): ChaperoneError {
+  const detail = `The process ${processId} belongs to another gateway: each process makes an id of its own`
+  return new ChaperoneError('forbidden', { detail })
 }

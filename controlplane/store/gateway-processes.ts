@@ -18,6 +18,9 @@ export type ProcessFacts = {
   readonly sent_version: number | null
   readonly agents: number
   readonly uptime_seconds: number
+  /** Why it refused its configuration; null or missing = it did not. */
+  readonly rejected?: string | null
+  readonly conditions?: readonly string[]
 }
 
 export type ProcessReport = {
@@ -87,6 +90,8 @@ export type KnownProcess = {
   readonly replicaId: string
   readonly facts: ProcessFacts
   readonly killState: string | null
+  /** Seconds since it was connected. */
+  readonly connectedS: number
   /** Seconds since its replica was heard of. */
   readonly silentS: number
   /** Seconds since it left, or since its replica fell silent for good; null while it is connected. */
@@ -106,7 +111,8 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
      select process_id as "processId", gateway_id as "gatewayId", replica_id as "replicaId",
        facts || jsonb_build_object('uptime_seconds', (facts->>'uptime_seconds')::float8
          + extract(epoch from clock_timestamp() - told_at)::float8) as facts,
-       kill_state as "killState", extract(epoch from clock_timestamp() - heard_at)::float8 as "silentS",
+       kill_state as "killState", extract(epoch from clock_timestamp() - connected_at)::float8 as "connectedS",
+       extract(epoch from clock_timestamp() - heard_at)::float8 as "silentS",
        extract(epoch from clock_timestamp() - away_at)::float8 as "awayS",
        coalesce(away_at < clock_timestamp() - make_interval(secs => ${FORGET_S}), false) as forgotten
      from timed`,

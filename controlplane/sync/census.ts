@@ -66,6 +66,7 @@ export function createCensus(deps: CensusDeps): Census {
     known = (await listProcesses(db)).map((row) => ({ ...row, heardMs: now }))
     absences.told(untold)
     // The table is empty after a crash of the database: what is missing there is written again.
+    for (const peer of movedAway(known, deps, now)) peer.cut()
     told.keep(new Set(known.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onLooked()
   })
@@ -93,6 +94,19 @@ export function createCensus(deps: CensusDeps): Census {
       await withdrawReplica(db, replicaId).catch(onFailed)
     },
   }
+}
+
+/** Whose gateway process has come to another replica since: the stream here is dead, and its end was never heard. */
+function movedAway(
+  known: readonly HeardProcess[],
+  { replicaId, roster }: Pick<CensusDeps, 'replicaId' | 'roster'>,
+  nowMs: number,
+): readonly Peer[] {
+  return known.flatMap((row) => {
+    const peer = roster.peers.get(row.processId)
+    if (peer === undefined || row.replicaId === replicaId || !isThere(row)) return []
+    return row.connectedS * 1_000 < nowMs - peer.connectedAtMs ? [peer] : []
+  })
 }
 
 function isThere({ awayS }: KnownProcess): boolean {

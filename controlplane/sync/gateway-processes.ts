@@ -19,27 +19,31 @@ export type ProcessSources = {
   readonly kills: readonly KillEntry[]
 }
 
-/** Every connected gateway process; why it refused its configuration is known only where it is connected. */
+/** Every connected gateway process, whichever replica it is connected to. */
 export function processesOf({ roster, census, library, kills }: ProcessSources): GatewayProcess[] {
   const view = (process: Known): GatewayProcess => ({
     gateway: process.name,
     process_id: process.processId,
     covered_version: coveredVersion(process, library),
     has_kill_state: process.killState === killStateOf(entriesFor(kills, process.name)),
-    rejected: process.rejected ?? null,
-    conditions: [...(process.conditions ?? [])],
+    rejected: process.rejected,
+    conditions: [...process.conditions],
   })
   const others = census.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
     ...{ processId, gatewayId, killState },
     name: facts.name,
     agent: facts.agent ?? null,
     appliedVersion: facts.applied_version,
+    rejected: facts.rejected ?? null,
+    conditions: facts.conditions ?? [],
   }))
   return [...roster.peers.values(), ...others].map(view)
 }
 
-type Known = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'agent' | 'appliedVersion' | 'killState'> &
-  Partial<Pick<Peer, 'rejected' | 'conditions'>>
+type Known = Pick<
+  Peer,
+  'gatewayId' | 'name' | 'processId' | 'agent' | 'appliedVersion' | 'killState' | 'rejected' | 'conditions'
+>
 
 /**
  * A gateway keeps the version at which its own content changed last. Once it has applied that one, everything up to the

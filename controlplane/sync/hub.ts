@@ -1,14 +1,9 @@
 import type { Logger } from 'pino'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
-import {
-  type AckBody,
-  type DownMessage,
-  PROTOCOL,
-  type ResultBody,
-  type StatusBody,
-} from '../../core/wire/sync.ts'
+import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/sync.ts'
 import { newId } from '../crypto/ids.ts'
+import type { ProcessWord } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
 import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
 import type { Clock } from './clock.ts'
@@ -19,9 +14,11 @@ import { type GatewayLive, liveOf, type Sighting } from './live.ts'
 import { createManifestCast } from './manifest-cast.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
+import { applyWord } from './reports.ts'
 import { createRoster, type Roster } from './roster.ts'
 import { createVerdictCast } from './verdict-cast.ts'
 import { watchChanges } from './watch.ts'
+import { createWords } from './words.ts'
 
 export type HubDeps = {
   readonly db: Db
@@ -38,10 +35,12 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
 
 /** Keeps one stream per gateway process supplied with what it must know, and knows what each acknowledged. */
 export type Hub = AsyncDisposable & {
+  /** Whether a process of another gateway is connected here under this id: then it cannot be this one's. */
+  isForeign(owner: Pick<StreamOwner, 'gatewayId' | 'processId'>): boolean
   /** Takes over a stream whose head was sent: hello, kill state and manifest go out at once. Call the result when it closed. */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  ack(processId: string, body: AckBody): void
-  status(processId: string, body: StatusBody): void
+  /** What a gateway process says of itself, whichever replica holds its stream. Rejects when it cannot be passed on. */
+  say(word: ProcessWord): Promise<void>
   /** Null when no process of it is connected, to any replica. */
   liveOf(gatewayId: string): GatewayLive | null
   /** Ids of the gateways that have a stream, to any replica. */
@@ -69,6 +68,11 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
   const kill = createKillCast({ db, roster, census, clock })
   const manifests = createManifestCast({ db, roster, library, clock })
   const verdicts = createVerdictCast({ db, roster })
+  const words = createWords({
+    ...{ db, roster },
+    apply: (peer, word) => applyWord(peer, word, { kill, census, clock, log }),
+    onFailed: (error) => log.error({ err: error }, 'words of gateway processes could not be taken'),
+  })
   await library.reload()
   await kill.refresh()
   await census.refresh()
@@ -79,9 +83,10 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
     refreshKill: kill.refresh,
     refreshVerdicts: verdicts.refresh,
     refreshProcesses: census.refresh,
+    refreshWords: words.refresh,
+    heardWord: words.heard,
   })
   const beats = setInterval(manifests.beat, LIMITS.beatMs)
-  const seen = (processId: string) => seenPeer(roster.peers.get(processId), clock)
 
   return {
     open(owner, sink) {
@@ -102,14 +107,9 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
         log.info(place, 'gateway disconnected')
       }
     },
-    ack(processId, body) {
-      const peer = seen(processId)
-      if (peer !== undefined) applyAck(peer, body, { kill, census, log })
-    },
-    status(processId, body) {
-      const peer = seen(processId)
-      if (peer !== undefined) applyStatus(peer, body)
-    },
+    isForeign: ({ gatewayId, processId }) =>
+      (roster.peers.get(processId)?.gatewayId ?? gatewayId) !== gatewayId,
+    say: words.say,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, { roster, census }), kill.effective()),
     connected: () =>
       new Set([...roster.peers.values(), ...census.elsewhere()].map((process) => process.gatewayId)),
@@ -170,37 +170,4 @@ function hello(peer: Peer, clock: Clock): DownMessage {
   const gateway = { id: peer.gatewayId, name: peer.name }
   const at = new Date(clock.nowMs()).toISOString()
   return { type: 'hello', protocol: PROTOCOL, gateway, lease_ms: LIMITS.leaseHighRiskMs, at }
-}
-
-function seenPeer(peer: Peer | undefined, clock: Clock): Peer | undefined {
-  if (peer !== undefined) peer.lastSeenMs = clock.nowMs()
-  return peer
-}
-
-type AckContext = { readonly kill: KillCast; readonly census: Census; readonly log: Logger }
-
-function applyAck(peer: Peer, body: AckBody, { kill, census, log }: AckContext): void {
-  if (body.version !== undefined) {
-    peer.appliedVersion = body.version
-    peer.rejected = null
-  }
-  if (body.kill_seq !== undefined) {
-    const before = peer.killState
-    kill.ack(peer, body.kill_seq)
-    // Another replica may be counting.
-    if (peer.killState !== before) census.changed()
-  }
-  if (body.rejected === undefined) return
-  peer.rejected = body.rejected.error
-  log.error(
-    { gateway: peer.name, process: peer.processId, ...body.rejected },
-    'gateway refused its configuration',
-  )
-}
-
-function applyStatus(peer: Peer, body: StatusBody): void {
-  peer.agents = body.agents
-  peer.uptimeSeconds = body.uptime_seconds
-  peer.appliedVersion = body.applied_version ?? peer.appliedVersion
-  peer.conditions = body.conditions ?? []
 }

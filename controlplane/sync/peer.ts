@@ -36,6 +36,8 @@ export type Peer = {
   conditions: readonly string[]
   send(message: DownMessage): void
   end(): void
+  /** Without a last word: nobody reads it. */
+  cut(): void
 }
 
 /** A reader that is this far behind is cut off: it comes back and gets the whole state in a few lines. */
@@ -76,6 +78,9 @@ export function createPeer(init: PeerInit): Peer {
     },
     end() {
       if (!sink.destroyed) sink.end()
+    },
+    cut() {
+      sink.destroy()
     },
   }
 }

@@ -38,8 +38,10 @@ export function createTold(): Told {
 }
 
 /** Not the uptime itself: it runs on by itself once it is known. */
-function textOf({ name, agents, appliedVersion, sentVersion, killState, uptimeSeconds }: Peer): string {
-  return JSON.stringify([name, agents, appliedVersion, sentVersion, killState, uptimeSeconds > 0])
+function textOf(peer: Peer): string {
+  const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected, conditions } = peer
+  const counts = [agents, appliedVersion, sentVersion]
+  return JSON.stringify([name, counts, killState, uptimeSeconds > 0, rejected, conditions])
 }
 
 function reportOf(peer: Peer, nowMs: number): ProcessReport {
@@ -54,6 +56,8 @@ function reportOf(peer: Peer, nowMs: number): ProcessReport {
       sent_version: peer.sentVersion,
       agents: peer.agents,
       uptime_seconds: peer.uptimeSeconds,
+      rejected: peer.rejected,
+      conditions: peer.conditions,
     },
     kill_state: peer.killState,
   }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { CHANGES_CHANNEL } from '../store/config-version.ts'
 import { PROCESSES_PAYLOAD } from '../store/gateway-processes.ts'
 import { KILL_PAYLOAD, SYNC_CHANNEL } from '../store/kill-switches.ts'
+import { WORD_PAYLOAD } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
 
 export type WatchDeps = {
@@ -11,13 +12,16 @@ export type WatchDeps = {
   readonly refreshKill: () => Promise<void>
   readonly refreshVerdicts: () => Promise<void>
   readonly refreshProcesses: () => Promise<void>
+  readonly refreshWords: () => Promise<void>
+  /** Another replica was told something by this process. */
+  readonly heardWord: (processId: string) => void
 }
 
 const POLL_MS = 2_000
 
 /**
  * Hears of changes that any replica made. Notifications make it quick; looking every two seconds makes it certain.
- * Both end in the same four questions, which cost little when nothing changed.
+ * Both end in the same few questions, which cost little when nothing changed.
  */
 export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const { db, log } = deps
@@ -28,6 +32,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshConfiguration)
     run(deps.refreshVerdicts)
     run(deps.refreshProcesses)
+    run(deps.refreshWords)
   }
   // Anything else is the id of an approval.
   const byPayload = new Map([
@@ -37,6 +42,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
   const sync = await db.listen(SYNC_CHANNEL, (payload) => {
     if (payload === '') look()
+    else if (payload.startsWith(WORD_PAYLOAD)) deps.heardWord(payload.slice(WORD_PAYLOAD.length))
     else run(byPayload.get(payload) ?? deps.refreshVerdicts)
   })
   const poll = setInterval(look, POLL_MS)

@@ -220,11 +220,15 @@ export type StreamClient = {
   close(): void
 }
 
-/** A gateway process's stream. With `acks` every kill is acknowledged as a gateway would. */
+/** A gateway process's stream. With `acks` every kill is acknowledged as a gateway would, to `acksTo` where a balancer sends it there. */
 export async function openStream(
   replica: Pick<Replica, 'url' | 'gateway'>,
   of: Enrolled,
-  options: { readonly processId?: string; readonly acks?: boolean } = {},
+  options: {
+    readonly processId?: string
+    readonly acks?: boolean
+    readonly acksTo?: Pick<Replica, 'gateway'>
+  } = {},
 ): Promise<StreamClient> {
   const processId = options.processId ?? newId('process')
   const abort = new AbortController()
@@ -241,7 +245,8 @@ export async function openStream(
     for (const wake of waiting) wake()
     if (message.type !== 'kill' || options.acks !== true) return
     const ack = { kill_seq: message.seq, applied_at: new Date().toISOString() }
-    replica.gateway(of, 'POST', '/api/gateway/ack', ack, processId).catch(() => undefined)
+    const to = options.acksTo ?? replica
+    to.gateway(of, 'POST', '/api/gateway/ack', ack, processId).catch(() => undefined)
   }
   return {
     messages,

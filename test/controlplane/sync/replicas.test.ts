@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { GatewayLive } from '../../../controlplane/sync/live.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   type Enrolled,
@@ -15,6 +16,8 @@ let one: Replica
 let two: Replica
 let gateway: Enrolled
 let streams: StreamClient[] = []
+const JOURNAL = { state: 'ok', pending: 0, bytes: 0 }
+const NOW = '2026-01-01T00:00:00.000Z'
 
 beforeAll(async () => {
   world = await startWorld()
@@ -42,7 +45,8 @@ async function stop(on: Replica, reason: string): Promise<Acknowledged> {
 }
 const lift = (on: Replica) => on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: false })
 
-async function connect(to: Replica, options: { acks?: boolean; processId?: string } = {}) {
+type Connecting = { acks?: boolean; processId?: string; acksTo?: Replica }
+async function connect(to: Replica, options: Connecting = {}) {
   const stream = await openStream(to, gateway, { acks: true, ...options })
   streams.push(stream)
   await stream.next('manifest')
@@ -182,6 +186,19 @@ describe('gateway processes at two replicas', () => {
     await lift(one)
   })
 
+  test('that came back elsewhere are let go where their old stream still stands, and stopped once: 1 of 1', async () => {
+    const old = await connect(one, { processId: 'proc_moved' })
+    await bothSee(1)
+    const now = await connect(two, { processId: 'proc_moved' })
+    await old.ended
+    await eventually('the old stream is forgotten', () => (one.hub.isHere(gateway.id) ? null : true))
+    await bothSee(1)
+    expect(two.hub.isHere(gateway.id)).toBe(true)
+    expect(await stop(one, 'moved')).toMatchObject({ acked: 1, total: 1 })
+    await lift(two)
+    now.close()
+  })
+
   test('are said again after the database has forgotten them', async () => {
     await connect(one)
     await connect(two)
@@ -213,4 +230,113 @@ describe('gateway processes at two replicas', () => {
   })
 })
 
-const JOURNAL = { state: 'ok', pending: 0, bytes: 0 }
+describe('what a process says to the replica that does not hold its stream', () => {
+  const status = {
+    url: '',
+    version: '1',
+    applied_version: 9,
+    agents: 4,
+    uptime_seconds: 70,
+    journal: JOURNAL,
+  }
+  const say = (to: Replica, path: 'ack' | 'status', body: unknown, processId = 'proc_split') =>
+    to.gateway(gateway, 'POST', `/api/gateway/${path}`, body, processId)
+  const liveAt = (replica: Replica, fits: (live: GatewayLive) => boolean) =>
+    eventually('the replica knows it', () => {
+      const live = replica.hub.liveOf(gateway.id)
+      return live !== null && fits(live) ? live : null
+    })
+
+  test('acknowledges a stop: n of n at both, at once and not by the time-out', async () => {
+    await connect(one, { processId: 'proc_split', acksTo: two })
+    await connect(one, { processId: 'proc_other', acksTo: two })
+    await connect(two, { acksTo: one })
+    await bothSee(3)
+    const done = await stop(one, 'split')
+    expect(done).toMatchObject({ acked: 3, total: 3 })
+    expect(done.ms).toBeLessThan(2_000)
+    expect(await stop(two, 'split again')).toMatchObject({ acked: 3, total: 3 })
+    await lift(one)
+  })
+
+  test('is its live state at both, and what the operator reads of it', async () => {
+    await connect(one, { processId: 'proc_split' })
+    await bothSee(1)
+    expect((await say(two, 'status', { ...status, conditions: ['BypassDetected'] })).status).toBe(200)
+    for (const replica of [one, two]) {
+      const live = await liveAt(replica, ({ agents }) => agents === 4)
+      expect(live).toMatchObject({ processes: 1, applied_version: 9 })
+      expect(live.uptime_seconds).toBeGreaterThanOrEqual(70)
+    }
+    const rejected = { version: 10, error: 'connectors: unknown type' }
+    expect((await say(two, 'ack', { rejected, applied_at: NOW })).status).toBe(200)
+    for (const replica of [one, two]) {
+      await eventually('the refusal is known', async () => {
+        const [known] = replica.hub.processes()
+        return known?.rejected === rejected.error && known.conditions[0] === 'BypassDetected' ? true : null
+      })
+    }
+    expect((await say(two, 'ack', { version: 11, applied_at: NOW })).status).toBe(200)
+    for (const replica of [one, two]) {
+      await liveAt(replica, ({ applied_version }) => applied_version === 11)
+      await eventually('it is taken back', () =>
+        replica.hub.processes()[0]?.rejected === null ? true : null,
+      )
+    }
+  })
+
+  test('arrives in the order in which it was said', async () => {
+    await connect(one, { processId: 'proc_ordered' })
+    await bothSee(1)
+    for (let agents = 1; agents <= 40; agents++)
+      await say(two, 'status', { ...status, agents }, 'proc_ordered')
+    await liveAt(one, ({ agents }) => agents === 40)
+    const { rowCount } = await one.db.query("select 1 from process_words where process_id = 'proc_ordered'")
+    expect(rowCount).toBe(0)
+  })
+
+  test('is found by looking when its notification was lost', async () => {
+    await connect(one, { processId: 'proc_split' })
+    await bothSee(1)
+    await one.db.query(
+      `insert into process_words (process_id, gateway_id, kind, body) values ('proc_split', $1, 'status', $2)`,
+      [gateway.id, JSON.stringify({ ...status, agents: 17 })],
+    )
+    await liveAt(one, ({ agents }) => agents === 17)
+  })
+
+  test('cannot be said by another gateway, here or there; nor can another gateway take its stream', async () => {
+    const foreign = await one.enrol('default/foreign')
+    await connect(one, { processId: 'proc_split', acks: false })
+    await bothSee(1)
+    for (const replica of [one, two]) {
+      await replica.gateway(foreign, 'POST', '/api/gateway/status', { ...status, agents: 99 }, 'proc_split')
+    }
+    expect(await stop(one, 'forged')).toMatchObject({ acked: 0, total: 1 })
+    for (const replica of [one, two]) {
+      const ack = { kill_seq: Date.now() + 60_000, applied_at: NOW }
+      await replica.gateway(foreign, 'POST', '/api/gateway/ack', ack, 'proc_split')
+    }
+    expect(await stop(one, 'forged again')).toMatchObject({ acked: 0, total: 1 })
+    await say(two, 'status', { ...status, agents: 5 })
+    await liveAt(one, ({ agents }) => agents === 5)
+    const thief = await one.gateway(foreign, 'GET', '/api/gateway/stream', undefined, 'proc_split')
+    expect(thief.status).toBe(403)
+    expect(one.hub.liveOf(gateway.id)?.processes).toBe(1)
+    await lift(one)
+  })
+
+  test('of nobody who is connected is forgotten, and an error of the database is told to the gateway', async () => {
+    expect((await say(two, 'status', status, 'proc_nobody')).status).toBe(200)
+    await one.db.query("update process_words set said_at = said_at - interval '2 minutes'")
+    await say(two, 'status', status, 'proc_nobody_else')
+    const { rows } = await one.db.query<{ id: string }>('select process_id as id from process_words')
+    expect(rows.map(({ id }) => id)).toEqual(['proc_nobody_else'])
+    await one.db.query('alter table process_words rename to process_words_away')
+    try {
+      expect((await say(two, 'status', status, 'proc_nobody')).status).toBeGreaterThanOrEqual(500)
+    } finally {
+      await one.db.query('alter table process_words_away rename to process_words')
+    }
+  })
+})
