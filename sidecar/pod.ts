@@ -111,23 +111,28 @@ async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
 }
 
 /** When the agent may start, and when the pod counts as ready. */
-function createGate({ snapshot, monotonicMs }: PodDeps, isHeld: () => boolean) {
+function createGate({ snapshot, monotonicMs, log }: PodDeps, isHeld: () => boolean) {
   let openedAt: number | null = null
   let isTrusted = false
   let hasStarted = false
+  function look(): boolean {
+    const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
+    const mayStart = openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
+    if (mayStart && !hasStarted)
+      log.info({ process_ms: Math.round(performance.now()), late: isLate }, 'the agent may start')
+    // Once the agent runs nothing takes that back; whether it is served is said by `isReady`.
+    hasStarted ||= mayStart
+    return hasStarted
+  }
   return {
     opened(): void {
       openedAt = monotonicMs()
     },
     trusted(): void {
       isTrusted = true
+      look()
     },
-    isStarted(): boolean {
-      const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
-      // Once the agent runs nothing takes that back; whether it is served is said by `isReady`.
-      hasStarted ||= openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
-      return hasStarted
-    },
+    isStarted: look,
     isReady: () => isTrusted && isHeld() && snapshot() !== null,
   }
 }

@@ -101,6 +101,9 @@ export const PROXY_ENV = {
   extraCaFile: 'EXTRA_CA_FILE',
 } as const
 
+/** Environment of the proxy's runtime: whatever an image brings along must not reach it, and every thread costs memory. */
+export const RUNTIME_ENV = { NODE_OPTIONS: '', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '2' } as const
+
 /** Audience of the projected token; the control plane refuses any other. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'
 /** Seconds; the kubelet renews at 80 %. */

@@ -5,6 +5,7 @@ import {
   PROXY_ENV,
   RULE_SETTER,
   RULE_SETTER_UID,
+  RUNTIME_ENV,
   VOLUMES,
 } from '../capture/pod-contract.ts'
 import type { InjectGateway, InjectOptions } from './options.ts'
@@ -115,8 +116,7 @@ function environment({ gateway, agent, options }: SidecarFacts): Container['env'
     variable('DATA_DIR', data.path),
     variable('JOURNAL_MAX_BYTES', String(JOURNAL_MAX_BYTES)),
     variable('LOG_LEVEL', options.logLevel),
-    // Whatever an image brings along must not reach the runtime of the proxy.
-    variable('NODE_OPTIONS', ''),
+    ...Object.entries(RUNTIME_ENV).map(([name, value]) => variable(name, value)),
   ]
 }
 

@@ -5,6 +5,7 @@ import {
   PROXY_UIDS,
   RULE_SETTER,
   RULE_SETTER_UID,
+  RUNTIME_ENV,
   TOKEN_AUDIENCE,
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
@@ -18,7 +19,7 @@ const PROXY_VARIABLES = texts([
   'DATA_DIR',
   'JOURNAL_MAX_BYTES',
   'LOG_LEVEL',
-  'NODE_OPTIONS',
+  ...Object.keys(RUNTIME_ENV),
 ])
 
 /** What the injected containers must be. Uses the variables of `governed-pods.ts`. */
