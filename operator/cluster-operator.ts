@@ -39,6 +39,8 @@ export type Companion = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
   /** Pods that should be governed and are not, by `namespace/name` of the Gateway: its status says so. */
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
+  /** A Gateway came, went or reads differently. */
+  readonly gatewaysChanged?: () => void
 }
 export type CompanionDeps = {
   readonly client: KubeClient
@@ -82,7 +84,10 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   })
   copies.listen({
     changed(kind, key) {
-      if (kind === 'Gateway') killWatch.gatewayChanged(key)
+      if (kind === 'Gateway') {
+        killWatch.gatewayChanged(key)
+        for (const companion of started) companion.gatewaysChanged?.()
+      }
       leader.changed(queueKey(kind, key))
     },
     podsChanged: leader.podsChanged,

@@ -3,6 +3,7 @@ import type { GatewayProcess, OperatorState } from '../../core/wire/operator.ts'
 import type { DesiredClient } from '../desired-client.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { Replica } from './control-plane-http.ts'
+import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
 /** What gateways have acknowledged, asked of all replicas of the control plane again and again. */
@@ -34,13 +35,15 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   let state: OperatorState | null = null
   let answeredAt = performance.now()
   let text = ''
+  const outages = createOutageLog({ log, message: 'gateways of a replica not known' })
 
   async function ask(replica: Replica): Promise<OperatorState | null> {
     try {
-      return await client.state(replica, signal)
+      const answer = await client.state(replica, signal)
+      outages.answered(replicaName(replica))
+      return answer
     } catch (error) {
-      if (!signal.aborted)
-        log.warn({ err: error, replica: replicaName(replica) }, 'gateways of a replica not known')
+      if (!signal.aborted) outages.failed(replicaName(replica), error)
       return null
     }
   }

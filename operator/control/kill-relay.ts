@@ -3,6 +3,7 @@ import type { DesiredClient } from '../desired-client.ts'
 import { createWorkQueue } from '../kube/queue.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { Replica } from './control-plane-http.ts'
+import { createOutageLog } from './outage-log.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 import { isInForce, type Stop } from './stops.ts'
 
@@ -40,6 +41,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   const heard = new Map<string, number>()
   const heardAt = (source: string) => heard.get(source) ?? Number.NEGATIVE_INFINITY
   const links = new Map<string, Link>()
+  const outages = createOutageLog({ log, message: 'replica of the control plane not compared' })
   let agreedAt = Number.NEGATIVE_INFINITY
   const work = (key: string) => deliver(deps, { key, links, wanted, signal })
   const queue = createWorkQueue({ work, log, concurrency: CONCURRENCY, maxMs: RETRY_MAX_MS })
@@ -57,6 +59,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
     links.set(name, link)
     try {
       const { kills } = await deps.client.state(replica, signal)
+      outages.answered(name)
       const missing = [...wanted.values()].filter((stop) => !isInForce(stop, kills))
       for (const { source } of missing) {
         link.taken.delete(source)
@@ -64,8 +67,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
       }
       return missing.length === 0
     } catch (error) {
-      if (!signal.aborted)
-        log.warn({ err: error, replica: name }, 'replica of the control plane not compared')
+      if (!signal.aborted) outages.failed(name, error)
       return false
     }
   }

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { Logger } from 'pino'
 import type { Replica } from './control-plane-http.ts'
+import { createOutageLog } from './outage-log.ts'
 
 /** Where all replicas of the control plane are, so that each can be told what must not wait for the database. */
 export type Replicas = {
@@ -19,6 +20,10 @@ export type ReplicasDeps = {
 }
 
 export function createReplicas({ controlPlaneUrl, urls, host, log, resolve = all }: ReplicasDeps): Replicas {
+  const outages = createOutageLog({
+    log,
+    message: 'replicas of the control plane not found, using those known last',
+  })
   const service: Replica = { url: controlPlaneUrl, address: null }
   let known: readonly Replica[] = urls.length === 0 ? [service] : urls.map((url) => ({ url, address: null }))
   return {
@@ -26,10 +31,11 @@ export function createReplicas({ controlPlaneUrl, urls, host, log, resolve = all
       if (host === null) return known
       try {
         const addresses = await resolve(host)
+        outages.answered(host)
         if (addresses.length > 0)
           known = [...addresses].sort().map((address) => ({ url: controlPlaneUrl, address }))
       } catch (error) {
-        log.warn({ err: error, host }, 'replicas of the control plane not found, using those known last')
+        outages.failed(host, error)
       }
       return known
     },

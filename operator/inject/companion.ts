@@ -45,6 +45,7 @@ export function injectionCompanion(
         { name: 'guard', problem: upkeep.problem },
       ],
       bypassing: watch.bypassing,
+      gatewaysChanged: upkeep.soon,
       async [Symbol.asyncDispose]() {
         upkeep.stop()
         await watch.stop()
@@ -117,13 +118,24 @@ function createUpkeep(
   const publish = createTrustPublisher(client, () => performance.now())
   let problem: string | null = 'the admission policies were not written yet'
   let isRunning = false
+  let isDue = false
+
+  /** What pods wait for first, so that the first one of a namespace finds it there. */
+  async function write(): Promise<void> {
+    if (controlPlaneCaFile !== null) await publish(gateways(), await readFile(controlPlaneCaFile, 'utf8'))
+    await guard.reconcile(gateways())
+  }
 
   async function pass(): Promise<void> {
-    if (isRunning || !caches.Gateway.isSynced()) return
+    if (!caches.Gateway.isSynced()) return
+    isDue = true
+    if (isRunning) return
     isRunning = true
     try {
-      await guard.reconcile(gateways())
-      if (controlPlaneCaFile !== null) await publish(gateways(), await readFile(controlPlaneCaFile, 'utf8'))
+      while (isDue) {
+        isDue = false
+        await write()
+      }
       problem = null
     } catch (error) {
       log.warn({ err: error }, 'admission policies not written')
@@ -134,5 +146,5 @@ function createUpkeep(
 
   const timer = setInterval(() => void pass(), upkeepMs)
   void caches.Gateway.synced.then(pass)
-  return { problem: () => problem, stop: () => clearInterval(timer) }
+  return { problem: () => problem, soon: () => void pass(), stop: () => clearInterval(timer) }
 }

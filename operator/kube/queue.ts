@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { ChaperoneError } from '../../core/errors.ts'
 import { type BackOff, createBackOff } from './back-off.ts'
 import { retryAfterMs } from './kube-failure.ts'
 
@@ -36,7 +37,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   const again = new Set<string>()
   const running = new Map<string, Promise<void>>()
   const timers = new Map<string, NodeJS.Timeout>()
-  const backOffs = new Map<string, BackOff>()
+  const backOffs = new Map<string, BackOff & { failures: number }>()
   let isStopped = false
 
   function add(key: string): void {
@@ -81,12 +82,20 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
 
   function fail(key: string, error: unknown): void {
     if (isStopped) return
-    const backOff = backOffs.get(key) ?? createBackOff({ minMs: MIN_MS, maxMs, random })
+    const backOff = backOffs.get(key) ?? { ...createBackOff({ minMs: MIN_MS, maxMs, random }), failures: 0 }
     backOffs.set(key, backOff)
     const retryMs = Math.max(backOff.next(), retryAfterMs(error) ?? 0)
-    log.warn({ key, err: error, retry_ms: Math.round(retryMs) }, 'reconcile failed, trying again')
+    backOff.failures += 1
+    if (isWorthSaying(backOff.failures))
+      say(error, { key, failures: backOff.failures, retry_ms: Math.round(retryMs) })
     onFailure?.(key)
     addAfter(key, retryMs)
+  }
+
+  /** Somebody who is away needs no stack. */
+  function say(error: unknown, fields: object): void {
+    const why = error instanceof ChaperoneError ? { error: error.message } : { err: error }
+    log.warn({ ...fields, ...why }, 'reconcile failed, trying again')
   }
 
   return {
@@ -102,4 +111,9 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       await Promise.all(running.values())
     },
   }
+}
+
+/** The first failure of a row, then ever fewer of them: 1, 2, 4, 8, … */
+function isWorthSaying(failures: number): boolean {
+  return (failures & (failures - 1)) === 0
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createAcknowledgements } from '../control/acknowledgements.ts'
+import { createOutageLog } from '../control/outage-log.ts'
 import type { Replicas } from '../control/replicas.ts'
 import type { DesiredClient } from '../desired-client.ts'
 import { boundTo } from '../kube/bound-client.ts'
@@ -111,6 +112,7 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
       log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was away')
     },
   })
+  const outages = createOutageLog({ log, message: 'control plane not swept, trying again' })
   const statuses = createStatusWriter({ client, onWrite: metrics.statusWritten })
   const controller = createController({
     ...{
@@ -143,9 +145,12 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
     },
     async sweepAgain(): Promise<void> {
       while (!signal.aborted) {
-        await sweep({ client, desired, caches, handOver, enqueue, signal, log }).catch((error: unknown) => {
-          if (!signal.aborted) log.warn({ err: error }, 'control plane not swept, trying again')
-        })
+        await sweep({ client, desired, caches, handOver, enqueue, signal, log }).then(
+          () => outages.answered('control plane'),
+          (error: unknown) => {
+            if (!signal.aborted) outages.failed('control plane', error)
+          },
+        )
         await sleep(timing.sweepMs, signal)
       }
     },

@@ -35,7 +35,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
   }
   let gateways = [main]
 
-  const start = (image: string) => {
+  const start = (image: string, { known = () => gateways, upkeepMs = 50 } = {}) => {
     const env = {
       POD_NAMESPACE: 'chaperone-system',
       CONTROL_PLANE_URL: 'https://control-plane.example',
@@ -51,8 +51,8 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     const cache = {
       synced: Promise.resolve(),
       isSynced: () => true,
-      get: (key: string) => gateways.find((each) => keyOf(each) === key),
-      list: () => gateways,
+      get: (key: string) => known().find((each) => keyOf(each) === key),
+      list: () => known(),
       resourceVersion: () => '1',
       stalenessMs: () => 0,
       stop: async () => undefined,
@@ -64,7 +64,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       Permission: none,
       Policy: none,
     }
-    const open = injectionCompanion(readInjectionConfig(env), { upkeepMs: 50, sweepMs: 100 })
+    const open = injectionCompanion(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
     return open({ client: own, config, log: pino({ level: 'silent' }), instance: 'test', caches })
   }
   const ready = (started: Companion) =>
@@ -186,6 +186,23 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       'registry.example:5000/chaperone:2',
     ])
     await newer[Symbol.asyncDispose]()
+  })
+
+  it('supplies the namespace of a new Gateway at once, before its first pod waits for it', async () => {
+    await createNamespace(client, 'young')
+    const seen = [main]
+    const lazy = await start('registry.example:5000/chaperone:1', {
+      known: () => seen,
+      upkeepMs: 3_600_000,
+    })
+    await ready(lazy)
+    seen.push({ ...main, metadata: { ...main.metadata, namespace: 'young' } })
+    lazy.gatewaysChanged?.()
+    const path = '/api/v1/namespaces/young/configmaps/chaperone-control-plane-ca'
+    await eventually('the authorities are there', () =>
+      client.call<object>({ method: 'GET', path }).catch(() => null),
+    )
+    await lazy[Symbol.asyncDispose]()
   })
 
   it('is allowed to do everything that it tries, and tries everything that it is allowed', async () => {
