@@ -7,6 +7,8 @@ import type { Dialer } from './dial.ts'
 import { outboundHeaders } from './headers.ts'
 import type { UpstreamConnection, WireRequest } from './http1/connection.ts'
 import { createPool } from './http1/pool.ts'
+import { createCalls } from './http2/calls.ts'
+import { needsHttp2 } from './http2/needs-http2.ts'
 import { createIdleWatch } from './idle.ts'
 import type { Outbound } from './outbound.ts'
 import { Relay, type RelayDeps } from './relay.ts'
@@ -33,6 +35,7 @@ export type UpstreamDeps = {
 export function createUpstream(deps: UpstreamDeps): Upstream {
   const { monotonicMs } = deps
   const pool = createPool(deps.dialer, monotonicMs)
+  const calls = createCalls(deps.dialer)
   const idle = createIdleWatch(deps.idleTimeoutMs ?? LIMITS.idleTimeoutMs)
   const tunnels = createTunnels({ dialer: deps.dialer, idle, monotonicMs })
   const relayDeps: RelayDeps = { monotonicMs, idle, join: tunnels.join }
@@ -44,6 +47,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     const relay = new Relay(exchange, outbound, relayDeps)
     exchange.outcome.upstreamStartedAt = monotonicMs()
     const request = wireRequest(exchange, outbound, relay)
+    if (needsHttp2(exchange)) {
+      calls.start(outbound.target, request, relay)
+      return relay.done
+    }
     const kept = pool.take(outbound.target)
     if (kept === null) dialAndSend(outbound.target, request, relay)
     else sendOn(kept, request, relay)
@@ -64,6 +71,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   function close(): Promise<void> {
     idle.stop()
     pool.close()
+    calls.close()
     return Promise.resolve()
   }
 

@@ -6,7 +6,7 @@ import type { Seat } from '../roster.ts'
 import { abortReason } from './abort-reason.ts'
 import { editedStream } from './answer-edit.ts'
 import { inboundHeaders } from './headers.ts'
-import type { ResponseHandler, UpstreamConnection } from './http1/connection.ts'
+import type { ResponseHandler } from './http1/connection.ts'
 import type { ResponseHead } from './http1/response-head.ts'
 import type { IdleWatch, Watched } from './idle.ts'
 import type { Outbound } from './outbound.ts'
@@ -16,6 +16,14 @@ export type RelayDeps = {
   readonly idle: IdleWatch
   /** Hands the agent the head of an upgraded connection and joins the two until both are closed. */
   readonly join: (exchange: Exchange, upstream: Duplex, head: string) => Promise<void>
+}
+
+/** What an exchange runs on: a connection of its own, or one stream of a shared one. */
+export type Carrier = {
+  /** Goes on reading the answer. */
+  resume(): void
+  /** Ends what is under way; the handler hears of it as an error. */
+  abort(cause: Error): void
 }
 
 /**
@@ -29,7 +37,7 @@ export class Relay implements ResponseHandler, Watched {
   readonly #deps: RelayDeps
   readonly #seat: Seat<Watched>
   readonly #settled = Promise.withResolvers<undefined>()
-  #connection: UpstreamConnection | null = null
+  #carrier: Carrier | null = null
   #stream: ReplyStream | null = null
   #isOver = false
 
@@ -50,9 +58,9 @@ export class Relay implements ResponseHandler, Watched {
     return this.#isOver
   }
 
-  /** The connection that it runs on, once there is one. */
-  startsOn(connection: UpstreamConnection): void {
-    this.#connection = connection
+  /** What it runs on, once there is something. */
+  startsOn(carrier: Carrier): void {
+    this.#carrier = carrier
   }
 
   /** A chunk of a streamed body is on its way up. */
@@ -88,7 +96,7 @@ export class Relay implements ResponseHandler, Watched {
     if (this.#stream === null || this.#stream.write(chunk)) return true
     this.#stream.onDrain(() => {
       this.quiet = 0
-      if (!this.#isOver) this.#connection?.resume()
+      if (!this.#isOver) this.#carrier?.resume()
     })
     return false
   }
@@ -136,8 +144,8 @@ export class Relay implements ResponseHandler, Watched {
 
   /** Ends it from our side: the agent left, the kill switch fired, or nothing moved for too long. */
   #cut(cause: Error): void {
-    if (this.#connection === null) this.error(cause)
-    else if (!this.#isOver) this.#connection.abort(cause)
+    if (this.#carrier === null) this.error(cause)
+    else if (!this.#isOver) this.#carrier.abort(cause)
   }
 
   #over(): void {

@@ -1,0 +1,37 @@
+import type { RawHeaders } from '../../../core/request/canonical.ts'
+import type { WireRequest } from '../http1/connection.ts'
+import type { UpstreamTarget } from '../target.ts'
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+/** What `outboundHeaders` puts first; here it is the `:authority`. */
+const HOST_PAIR = 2
+
+/**
+ * The header list of a call: pseudo fields, then the fields that HTTP/1.1 would send, in lower case. TE ends at every
+ * hop, but it is how a gRPC client says that it reads trailers, and its server asks for it: so we say so again.
+ */
+export function callFields({ method, path, headers }: WireRequest, target: UpstreamTarget): string[] {
+  const scheme = target.isTls ? 'https' : 'http'
+  const fields = [':method', method, ':scheme', scheme, ':authority', target.hostHeader, ':path', path]
+  fields.push('te', 'trailers')
+  for (let at = HOST_PAIR; at + 1 < headers.length; at += 2) {
+    const name = (headers[at] ?? '').toLowerCase()
+    const value = headers[at + 1] ?? ''
+    if (!NAME.test(name) || UNSAFE_VALUE.test(value)) {
+      throw new Error(`the header ${name} is not safe to send`)
+    }
+    fields.push(name, value)
+  }
+  return fields
+}
+
+/** An answer's fields or trailers without the pseudo ones. */
+export function plainFields(raw: RawHeaders): string[] {
+  const fields: string[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? ''
+    if (!name.startsWith(':')) fields.push(name, raw[at + 1] ?? '')
+  }
+  return fields
+}

@@ -1,0 +1,146 @@
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
+import { Readable } from 'node:stream'
+import type { ResponseHandler, WireRequest } from '../http1/connection.ts'
+import { sendCallBody } from './call-body.ts'
+import { plainFields } from './call-fields.ts'
+import type { OpenedStream } from './session.ts'
+
+const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM
+const NO_TRAILERS: readonly string[] = []
+const MAX_INTERIMS = 64
+
+type Answer = (headers: IncomingHttpHeaders, flags: number, raw: readonly string[]) => void
+
+/**
+ * One request on one stream of a session. Both directions run at once, each with its own back-pressure. The handler
+ * hears what an HTTP/1.1 connection would tell it; after `end` or `error` nothing more is called, and the stream is
+ * reset if there is still something of it.
+ */
+export class UpstreamCall {
+  readonly #stream: ClientHttp2Stream
+  readonly #cancel: () => void
+  readonly #handler: ResponseHandler
+  #trailers: readonly string[] | null = null
+  #interims = 0
+  #error: Error | null = null
+  #isOver = false
+  /** Stops the request's body; null when it was sent whole. */
+  #stopSending: (() => void) | null = null
+
+  constructor({ stream, cancel }: OpenedStream, handler: ResponseHandler) {
+    this.#stream = stream
+    this.#cancel = cancel
+    this.#handler = handler
+    stream.on('headers', this.#onInterim)
+    stream.on('response', this.#onResponse as Answer)
+    stream.on('trailers', this.#onTrailers as Answer)
+    stream.on('error', (error: Error) => {
+      this.#error ??= error
+    })
+    stream.on('close', this.#onClose)
+  }
+
+  send({ body, onBodyChunk }: Pick<WireRequest, 'body' | 'onBodyChunk'>): void {
+    if (!(body instanceof Readable)) {
+      this.#stream.end(body ?? undefined)
+      return
+    }
+    this.#stopSending = sendCallBody(body, {
+      ...{ stream: this.#stream, onChunk: onBodyChunk },
+      onFinished: () => {
+        this.#stopSending = null
+      },
+      onFailed: (error) => {
+        this.#stopSending = null
+        this.abort(error)
+      },
+    })
+  }
+
+  resume(): void {
+    this.#stream.resume()
+  }
+
+  /** Takes the request back: the upstream learns of it at once, and the session lives on. */
+  abort(cause: Error): void {
+    if (this.#isOver) return
+    this.#settle()
+    this.#cancel()
+    this.#handler.error(cause)
+  }
+
+  readonly #onInterim = (headers: IncomingHttpHeaders, _flags: number, raw?: readonly string[]): void => {
+    if (this.#isOver) return
+    this.#interims += 1
+    if (this.#interims > MAX_INTERIMS) this.abort(new Error('the answer has too many interim answers'))
+    else this.#handler.interim(statusOf(headers), plainFields(raw ?? NO_TRAILERS))
+  }
+
+  /** Only from here on is the stream read: data that came in the same packet must not overtake the head. */
+  readonly #onResponse: Answer = (headers, flags, raw) => {
+    if (this.#isOver) return
+    const isWhole = (flags & END_STREAM) !== 0
+    this.#handler.head(statusOf(headers), plainFields(raw), !isWhole)
+    if (this.#isOver) return
+    if (isWhole) {
+      this.#complete(NO_TRAILERS)
+      return
+    }
+    this.#stream.on('end', this.#onEnd)
+    this.#stream.on('data', this.#onData)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (!this.#isOver && !this.#handler.data(chunk)) this.#stream.pause()
+  }
+
+  readonly #onTrailers: Answer = (_headers, _flags, raw) => {
+    this.#trailers = plainFields(raw)
+  }
+
+  /** The library ends a stream that was reset as well; the code tells them apart. */
+  readonly #onEnd = (): void => {
+    if (!this.#isOver && this.#stream.rstCode === constants.NGHTTP2_NO_ERROR)
+      this.#complete(this.#trailers ?? NO_TRAILERS)
+  }
+
+  /** Some servers reset the rest of a request behind a complete answer, and not always with the code for that. */
+  readonly #onClose = (): void => {
+    if (this.#isOver) return
+    const isWhole = this.#trailers !== null && this.#stream.readableLength === 0
+    if (isWhole) this.#complete(this.#trailers ?? NO_TRAILERS)
+    else this.abort(this.#error ?? new Error(`the stream was reset (${codeName(this.#stream.rstCode)})`))
+  }
+
+  #complete(trailers: readonly string[]): void {
+    const isSent = this.#stopSending === null
+    this.#settle()
+    // A server that has said all it had to say does not read on: it need not be sent the rest.
+    if (!isSent) this.#cancel()
+    this.#handler.end(trailers)
+  }
+
+  #settle(): void {
+    this.#isOver = true
+    this.#stopSending?.()
+    this.#stopSending = null
+    this.#stream.removeListener('data', this.#onData)
+    // What is left of the answer is read and thrown away, or the stream would never close.
+    this.#stream.resume()
+  }
+}
+
+function statusOf(headers: IncomingHttpHeaders): number {
+  return Number(headers[':status'])
+}
+
+/** RFC 9113 section 7. */
+const CODES = [
+  ...['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT'],
+  ...['STREAM_CLOSED', 'FRAME_SIZE_ERROR', 'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR'],
+  ...['CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'],
+]
+
+function codeName(code: number | undefined): string {
+  return CODES[code ?? -1] ?? `code ${code}`
+}
