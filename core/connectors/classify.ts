@@ -1,5 +1,6 @@
 import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import { type OverridableFormat, overridableFormat } from '../request/method-override.ts'
 import type { BodyView, Classification } from './connector.ts'
 import { namedAction, oneAction } from './named-action.ts'
 import type { BoundConnector } from './registry.ts'
@@ -27,6 +28,30 @@ export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): 
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
   if (decidingKeys(bound, request).length > 0) return true
   return bound.connector.decidingKeys === undefined && classify(bound, request).kind === 'candidates'
+}
+
+/** How the body of this request could carry another method, where its server may look for one; else null. */
+export function overridableBody(
+  { connector }: BoundConnector,
+  request: CanonicalRequest,
+): OverridableFormat | null {
+  if (connector.overridable === undefined) return null
+  const format = overridableFormat(request)
+  return format !== null && connector.overridable.includes(format) ? format : null
+}
+
+const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
+
+/** What else a POST would be if its server took another method from the body; null where that cannot be said. */
+export function overriddenActions(
+  bound: BoundConnector,
+  request: CanonicalRequest,
+): readonly Action[] | null {
+  const named = OTHER_METHODS.map((method) => classify(bound, { ...request, method }))
+  if (named.some(isRefusal)) return null
+  return named.flatMap((one) =>
+    one.kind === 'actions' ? one.actions : one.kind === 'candidates' ? one.candidates : [],
+  )
 }
 
 /** Settles candidates for the record by what a key scan saw while the body streamed by. Never decides. */

@@ -134,6 +134,7 @@ export const codehost: Connector = {
     bodyFields: [],
   },
   defaultAuth: { type: 'token' },
+  overridable: ['form', 'multipart'],
   catalogue: [...REST_ROWS, ...GIT, FORCE_PUSH, ...GRAPHQL_CATALOGUE],
   toRequest: (spec, config) =>
     executeByRows(REST_ROWS, spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),

@@ -1,5 +1,6 @@
 import type { Action, Effect, Parameters, Resource, RiskLevel } from '../action/action.ts'
 import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
+import type { OverridableFormat } from '../request/method-override.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
 export type AuthScheme =
@@ -130,6 +131,12 @@ export type Connector = {
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
+  /**
+   * Formats in which a server behind it may take another method from the body of a POST. Forms that do so are refused;
+   * JSON is read for it where another method has another verdict. A connector that reads its bodies anyway
+   * (`carriers.bodyFields`) need not say so.
+   */
+  readonly overridable?: readonly OverridableFormat[]
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */

@@ -1,6 +1,7 @@
 import { ChaperoneError } from '../errors.ts'
-import { formatOf, judgeFormNames } from '../request/body.ts'
+import { formatOf } from '../request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import { judgePairNames, judgePartNames } from '../request/method-override.ts'
 import { boundaryOf, readPartNames } from '../request/multipart.ts'
 import { readPair } from '../request/target.ts'
 import { LIMITS } from '../wire/limits.ts'
@@ -223,7 +224,7 @@ function judgeParts(
   if (isRefusal(boundary)) return boundary
   const parts = readPartNames(bytes, boundary)
   if (isRefusal(parts)) return parts
-  const overriding = judgeFormNames(parts)
+  const overriding = judgePartNames(parts)
   if (overriding !== null) return overriding
   const own = parts.find((name) => names.has(fieldOf(name)))
   if (own === undefined) return { bytes, removed: false }
@@ -243,7 +244,7 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
   } catch {
     return refusal('malformed_request', 'the form body is not valid UTF-8')
   }
-  const overriding = judgeFormNames(text.split('&').map(nameOf))
+  const overriding = judgePairNames(text, 'form field')
   if (overriding !== null) return overriding
   const kept = stripPairs(text, names)
   return kept === text ? { bytes, removed: false } : { bytes: new TextEncoder().encode(kept), removed: true }

@@ -21,6 +21,8 @@ function createMethodConnector(name: 'generic' | 'webhook'): Connector {
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers: { headers: [], query: ['token'], bodyFields: [] },
     defaultAuth: { type: 'bearer' },
+    // Whatever framework the server is made with.
+    overridable: ['form', 'multipart', 'json'],
     catalogue: [...METHODS].map((method) => methodRow(name, method)),
     toRequest(spec, config) {
       const method = spec.type.slice(name.length + 1).toUpperCase()

@@ -1,5 +1,6 @@
 import type { BodyView } from '../connectors/connector.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from './canonical.ts'
+import { judgePairs } from './method-override.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { readPair } from './target.ts'
 
@@ -61,13 +62,7 @@ function readForm(text: string): BodyView | Refusal {
     if (isRefusal(pair)) return pair
     if (pair !== null) fields.push(pair)
   }
-  return judgeFormNames(fields.map(([name]) => name)) ?? { kind: 'form', fields }
-}
-
-/** Frameworks that honour a method override take it from a form, too; they ignore what surrounds its name. */
-export function judgeFormNames(names: readonly string[]): Refusal | null {
-  if (!names.some((name) => name.trim().toLowerCase() === '_method')) return null
-  return refusal('ambiguous_request', "the form field _method would replace the request's method; remove it")
+  return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields }
 }
 
 /** Sees the chunks of a streamed JSON body pass and remembers top-level scalars. Names the record, never decides. */

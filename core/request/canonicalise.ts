@@ -2,6 +2,7 @@ import { agreeOnHost } from './authority.ts'
 import { type CanonicalRequest, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
 import { readBodyInfo } from './framing.ts'
 import { type HeaderFacts, listItems, readHeaders } from './header-rules.ts'
+import { judgePairs } from './method-override.ts'
 import { readPath, readQuery, type SplitTarget, splitTarget } from './target.ts'
 
 /**
@@ -61,7 +62,7 @@ function assemble(
   if (isRefusal(query)) return query
   const body = readBodyInfo(facts, raw.httpVersion)
   if (isRefusal(body)) return body
-  const overriding = judgeQueryOverride(query)
+  const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding
   // One literal, nothing spread into it: every request has one.
   return {
@@ -79,19 +80,6 @@ function assemble(
     body,
     isUpgrade: asksForUpgrade(facts),
   }
-}
-
-/** Frameworks that honour a method override take it from the query, too. */
-function judgeQueryOverride(query: ReadonlyArray<readonly [string, string]>): Refusal | null {
-  for (const [name] of query) {
-    if (name === '_method' || /^x-http-method(-override)?$/i.test(name)) {
-      return refusal(
-        'ambiguous_request',
-        `the query parameter ${name} would replace the request's method; remove it`,
-      )
-    }
-  }
-  return null
 }
 
 /** `h2c` is not an upgrade here: the fields are dropped as hop-by-hop and the request is served as it is. */

@@ -15,6 +15,7 @@ import { createHold } from './stages/hold.ts'
 import { createIdentify, createRefresh } from './stages/identify.ts'
 import { createIntent } from './stages/intent.ts'
 import { normalise } from './stages/normalise.ts'
+import { createOverride } from './stages/override.ts'
 import { route } from './stages/route.ts'
 
 /**
@@ -36,6 +37,7 @@ export function createPipeline(
     createGuards(ports, concurrency),
     route,
     ...naming,
+    createOverride(ports),
     createHold(ports, { name: naming, recheck: [createRefresh(ports), killGuard, route, ...naming] }),
     credential,
     createIntent(ports),

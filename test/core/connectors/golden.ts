@@ -1,10 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { classify, decidingKeys } from '../../../core/connectors/classify.ts'
+import { classify, decidingKeys, overridableBody } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
+import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials.ts'
 import { type BoundConnector, bindConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body.ts'
-import { isRefusal, type RawRequest } from '../../../core/request/canonical.ts'
+import {
+  type CanonicalRequest,
+  isRefusal,
+  type RawRequest,
+  type Refusal,
+} from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
+import { headerValue } from '../../../core/request/headers.ts'
+import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
 
@@ -98,9 +106,20 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
     const bytes = Buffer.from(body, 'latin1')
     return classify(bound, request, { kind: 'head', bytes, inflate, objectId })
   }
+  const overriding = judgeOverriding(bound, request, Buffer.from(body))
+  if (overriding !== null) return overriding
   const keys = decidingKeys(bound, request)
   const view = parseBody(Buffer.from(body), request.body, keys)
   // A body that decides nothing streams by: what is wrong with it is between the agent and the upstream.
   if (isRefusal(view)) return keys.length > 0 ? view : classify(bound, request)
   return classify(bound, request, view)
+}
+
+/** A body that the gateway reads beside its naming: for another method in it, or for a credential. */
+function judgeOverriding(bound: BoundConnector, request: CanonicalRequest, bytes: Buffer): Refusal | null {
+  const overriding = overridableBody(bound, request) === null ? null : judgeBodyOverride(bytes, request)
+  if (overriding !== null || careOfBody(request, bound.connector).kind !== 'read') return overriding
+  const type = headerValue(request.rawHeaders, 'content-type')
+  const stripped = stripBodyFields(bytes, type, bound.connector.carriers.bodyFields)
+  return isRefusal(stripped) && stripped.code === 'ambiguous_request' ? stripped : null
 }

@@ -1,0 +1,107 @@
+import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
+import { headerValue } from './headers.ts'
+import { boundaryOf, readPartNames } from './multipart.ts'
+import { decodeComponent } from './percent.ts'
+
+/**
+ * Names under which frameworks take another method from a query, a form or JSON: `_method` and what PHP reads as it, as
+ * a list too, and the header's own name.
+ */
+const OVERRIDE = /^\s*(?:[_.[]method|x-http-method(?:-override)?)\s*(?:\[|$)/i
+
+function isOverrideName(name: string): boolean {
+  return name.length < MAX_NAME && OVERRIDE.test(name)
+}
+
+const MAX_NAME = 64
+
+/** Pairs of a query or form as text, also as servers part them that take `;` for `&`. */
+export function judgePairNames(text: string, where: string): Refusal | null {
+  for (const part of text.split(/[&;]/)) {
+    const name = part.slice(0, part.includes('=') ? part.indexOf('=') : part.length)
+    if (name.length < MAX_NAME * 3 && isOverrideName(decodeComponent(name) ?? ''))
+      return overriding(where, name)
+  }
+  return null
+}
+
+/** The same for pairs that are read already. */
+export function judgePairs(
+  pairs: ReadonlyArray<readonly [string, string]>,
+  text: string,
+  where: string,
+): Refusal | null {
+  for (const [name] of pairs) if (isOverrideName(name)) return overriding(where, name)
+  return text.includes(';') ? judgePairNames(text, where) : null
+}
+
+/** Names of the parts of a multipart form. */
+export function judgePartNames(names: readonly string[]): Refusal | null {
+  const found = names.find(isOverrideName)
+  return found === undefined ? null : overriding('part', found)
+}
+
+/** How a body can carry another method; null when it is in no format in which servers look for one. */
+export type OverridableFormat = 'json' | 'form' | 'multipart'
+
+/** Only of a POST do frameworks replace the method. */
+export function overridableFormat({ method, body }: CanonicalRequest): OverridableFormat | null {
+  const { mediaType } = body
+  if (method !== 'POST' || mediaType === undefined) return null
+  if (mediaType === 'application/x-www-form-urlencoded') return 'form'
+  if (mediaType.startsWith('multipart/')) return 'multipart'
+  return mediaType.endsWith('/json') || mediaType.endsWith('+json') ? 'json' : null
+}
+
+/**
+ * Refuses a whole body that would replace the method by which the request is named, or in which that cannot be seen
+ * because it is encoded. Looks at nothing else in it.
+ */
+export function judgeBodyOverride(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
+  const format = overridableFormat(request)
+  if (format === null || bytes.length === 0) return null
+  const { encoding, charset } = request.body
+  if (encoding !== undefined || (charset !== undefined && !ASCII_LIKE.has(charset)))
+    return refusal('unsupported_body', 'the body could replace the method; send it in UTF-8, not encoded')
+  if (format === 'json') return judgeMembers(new TextDecoder().decode(bytes))
+  if (format === 'form') return judgePairNames(latin1Of(bytes), 'form field')
+  return judgeParts(bytes, request)
+}
+
+const ASCII_LIKE: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'iso-8859-1', 'windows-1252'])
+
+/** What cannot be parsed has no members to anybody. */
+function judgeMembers(text: string): Refusal | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  const found = Object.keys(value).find(isOverrideName)
+  return found === undefined ? null : overriding('JSON member', found)
+}
+
+/** A form whose parts are not plain is searched as text: then what only looks like such a name is refused as well. */
+function judgeParts(bytes: Uint8Array, request: CanonicalRequest): Refusal | null {
+  const boundary = boundaryOf(headerValue(request.rawHeaders, 'content-type') ?? '')
+  const names = typeof boundary === 'string' ? readPartNames(bytes, boundary) : boundary
+  if (!('kind' in names)) return judgePartNames(names)
+  return LOOKS_LIKE_OVERRIDE.test(latin1Of(bytes)) ? overriding('part', '_method') : null
+}
+
+const LOOKS_LIKE_OVERRIDE = /[^a-z0-9](?:_|%5f|\.|\[)\\?method|x-http-method/i
+
+function overriding(where: string, name: string): Refusal {
+  return refusal(
+    'ambiguous_request',
+    `the ${where} ${name.trim().slice(0, MAX_NAME)} would replace the request's method; remove it`,
+  )
+}
+
+function latin1Of(bytes: Uint8Array): string {
+  return LATIN1.decode(bytes)
+}
+
+const LATIN1 = new TextDecoder('latin1')

@@ -1,0 +1,65 @@
+import { overridableBody, overriddenActions } from '../../../core/connectors/classify.ts'
+import { judgeBodyOverride } from '../../../core/request/method-override.ts'
+import { LIMITS } from '../../../core/wire/limits.ts'
+import { decideNaming } from '../deciding.ts'
+import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { Naming } from '../naming.ts'
+import type { PipelinePorts } from '../ports.ts'
+import { refuseReading } from '../refuse.ts'
+
+/**
+ * Refuses a POST whose body would have its server take another method than the one that was decided upon. Forms are
+ * always looked at. Of JSON, and of what is longer than may be read, only where another method has another verdict.
+ */
+export function createOverride(ports: PipelinePorts): Stage {
+  return {
+    name: 'override',
+    run(exchange) {
+      const { connector: bound, request, body } = exchange
+      if (bound?.connector.overridable === undefined || request === undefined || body.isEmpty)
+        return 'continue'
+      const format = overridableBody(bound, request)
+      if (format === null) return 'continue'
+      const mayStream = format === 'json' && exchange.bodyBytes === undefined && !isSplit(exchange, ports)
+      return mayStream ? 'continue' : judge(exchange, ports)
+    },
+  }
+}
+
+const MAX_READ = LIMITS.heldBodyBytes
+
+async function judge(exchange: Exchange, ports: PipelinePorts): Promise<StageResult> {
+  const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(MAX_READ))
+  if (bytes === null) return isSplit(exchange, ports) ? refuseLong(exchange) : 'continue'
+  exchange.bodyBytes = bytes
+  const { request } = exchange
+  const wrong = request === undefined ? null : judgeBodyOverride(bytes, request)
+  return wrong === null ? 'continue' : refuseReading(exchange, wrong)
+}
+
+function refuseLong(exchange: Exchange): StageResult {
+  const detail = `The body may replace the method of this request, and other methods are decided otherwise, so the gateway reads it; it may have at most ${MAX_READ} bytes. A file is sent with a Content-Type of its own.`
+  return refuseReading(exchange, { code: 'body_too_large', detail })
+}
+
+const others = new WeakMap<Naming, Naming | null>()
+
+/** True unless every method would get the verdict that this one got. */
+function isSplit(exchange: Exchange, ports: PipelinePorts): boolean {
+  const naming = exchange.naming
+  if (naming === undefined) return true
+  let all = others.get(naming)
+  if (all === undefined) {
+    all = withOthers(exchange, naming)
+    others.set(naming, all)
+  }
+  return all === null || decideNaming(exchange, all, ports.clock.nowMs()) === 'split'
+}
+
+/** The request by this method or by any other that its server could take it for. */
+function withOthers({ connector: bound, request }: Exchange, naming: Naming): Naming | null {
+  const more = bound === undefined || request === undefined ? null : overriddenActions(bound, request)
+  return more === null
+    ? null
+    : { ...naming, kind: 'candidates', actions: [...naming.actions, ...more], ruling: null }
+}
