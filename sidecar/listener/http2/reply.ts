@@ -1,8 +1,10 @@
-import { constants, type ServerHttp2Stream } from 'node:http2'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
+import type { KillEntry } from '../../../core/wire/sync.ts'
 import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
 import { isSafeField } from '../http1/reply-head.ts'
+import { grpcCut, grpcRefusal } from './grpc-status.ts'
 
 /** Fields of an HTTP/1.1 hop; HTTP/2 forbids them. */
 const HOP_FIELDS = new Set([
@@ -14,9 +16,14 @@ const HOP_FIELDS = new Set([
   'http2-settings',
 ])
 
+/** What says how the body of an answer is to be read. */
+const BODY_FIELDS = new Set(['content-type', 'content-length'])
+
 export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
+  /** For a gRPC call: what stopped it, asked when it is cut. Null for any other request. */
+  readonly grpc: { readonly killedBy: () => KillEntry | null } | null
   /** Called once, when nothing more will be written. */
   readonly onEnded: () => void
 }
@@ -41,6 +48,10 @@ export class Http2Reply implements Reply, ReplyStream {
   }
 
   send(status: number, headers: RawHeaders, body: Buffer | string): void {
+    if (this.#options.grpc !== null) {
+      this.#refuseCall(status, headers, String(body))
+      return
+    }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const withoutLength = fieldsFor(status, headers).filter(
       (_, i, all) => all[i - (i % 2)] !== 'content-length',
@@ -97,9 +108,27 @@ export class Http2Reply implements Reply, ReplyStream {
 
   destroy(): void {
     if (this.isEnded) return
+    if (this.#canTellWhy()) {
+      this.#left = null
+      this.end(grpcCut(this.#options.grpc?.killedBy() ?? null))
+      return
+    }
     this.isEnded = true
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    // Closing would first end the body in good order, which a client could take for all of it.
+    this.#stream.destroy(new Error('the answer was cut'))
     this.#options.onEnded()
+  }
+
+  /** The status of a gRPC call stands behind its body; a client that does not take what it was sent is not waited for. */
+  #canTellWhy(): boolean {
+    const isWaited = this.#hasBody && this.#options.acceptsTrailers && this.#stream.writableLength === 0
+    return this.#options.grpc !== null && isWaited && !this.#isGone
+  }
+
+  #refuseCall(status: number, headers: RawHeaders, body: string): void {
+    const fields = fieldsFor(status, headers).filter((_, i, all) => !BODY_FIELDS.has(all[i - (i % 2)] ?? ''))
+    this.#respond([...fields, ...grpcRefusal(status, body)], status, false)
+    this.end()
   }
 
   get #isGone(): boolean {

@@ -8,6 +8,8 @@ import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RequestSources } from '../../../core/request/canonical.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
+import { killedBy } from '../../pipeline/kill.ts'
+import { isGrpc } from '../../upstream/http2/grpc.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
 import type { FrontDeps } from '../deps.ts'
 import type { Inside } from '../inside.ts'
@@ -81,6 +83,7 @@ function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, hasBody }: 
   const reply = new Http2Reply(stream, {
     isHead: head.method === 'HEAD',
     acceptsTrailers: head.acceptsTrailers,
+    grpc: isGrpc(head.rawHeaders) ? { killedBy: () => killedBy(exchange) } : null,
     onEnded: () => discardRest(stream, intake),
   })
   stream.on('close', () => {

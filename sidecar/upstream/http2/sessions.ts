@@ -40,7 +40,10 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
   const { sweepMs = SWEEP_MS, probeMs = PROBE_MS } = options
   const known = new Map<string, Set<UpstreamSession>>()
   const dialling = new Map<string, Promise<UpstreamSession>>()
-  const state: { timer: NodeJS.Timeout | undefined; isClosed: boolean } = { timer: undefined, isClosed: false }
+  const state: { timer: NodeJS.Timeout | undefined; isClosed: boolean } = {
+    timer: undefined,
+    isClosed: false,
+  }
 
   async function begin(target: UpstreamTarget, call: Call): Promise<OpenedStream> {
     for (let lost = 0; lost < MAX_LOST; ) {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { describe, expect, it } from 'vitest'
+import { headersFrame, speakHttp2 } from '../../../support/raw-http2.ts'
 import { type Handle, startFront, type TestFront, tlsTunnel, tunnel, until } from '../harness.ts'
 
 async function open(t: TestFront): Promise<ClientHttp2Session> {
@@ -233,6 +234,36 @@ describe('HTTP/2 inside a tunnel', () => {
       stream.resume()
       await expect(failed).resolves.toBeDefined()
       session.destroy()
+    }
+  })
+
+  it('never ends a body in good order that was cut, whatever the client said of trailers', async () => {
+    for (const te of [[], [['te', 'trailers']]] as const) {
+      await using t = await startFront({
+        handle: async ({ reply }) => {
+          const stream = reply.stream(200, [], true)
+          stream.write(Buffer.from('abc'))
+          setImmediate(() => stream.destroy())
+        },
+      })
+      const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+      const pairs = [
+        [':method', 'GET'],
+        [':path', '/'],
+        [':scheme', 'https'],
+        [':authority', 'a.example'],
+        ...te,
+      ] as const
+      const session = await speakHttp2(secure, [headersFrame(1, pairs)], ({ streams }) => {
+        const stream = streams.get(1)
+        return stream?.reset !== null && stream?.reset !== undefined
+      })
+      expect(session.streams.get(1)).toMatchObject({
+        status: 200,
+        isEnded: false,
+        reset: constants.NGHTTP2_INTERNAL_ERROR,
+      })
+      secure.destroy()
     }
   })
 

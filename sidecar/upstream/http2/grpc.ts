@@ -1,14 +1,20 @@
+import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 
 const GRPC = /^application\/grpc(?:\+[^;\s]+)?[\t ]*(?:;|$)/i
 
+/** True for gRPC in any encoding of its messages. gRPC-Web is made for HTTP/1.1, and has a media type of its own. */
+export function isGrpc(headers: RawHeaders): boolean {
+  return GRPC.test(headerValue(headers, 'content-type') ?? '')
+}
+
 /**
  * True for a gRPC call that came over HTTP/2: its status is in trailers and both bodies run at once, which no HTTP/1.1
  * server of gRPC can offer. Everything else leaves over HTTP/1.1, whichever version it came in: there one connection
  * carries one request, so that an exchange that is cut takes nobody with it and no answer waits behind another's lost
- * packet, and every upstream speaks it. (gRPC-Web is made for HTTP/1.1, and has a media type of its own.)
+ * packet, and every upstream speaks it.
  */
 export function needsHttp2({ raw }: Exchange): boolean {
-  return raw.httpVersion === '2' && GRPC.test(headerValue(raw.rawHeaders, 'content-type') ?? '')
+  return raw.httpVersion === '2' && isGrpc(raw.rawHeaders)
 }

@@ -1,0 +1,77 @@
+import { killReason } from '../../../core/decision/kill-switch.ts'
+import type { KillEntry } from '../../../core/wire/sync.ts'
+
+/** Codes of the gRPC protocol. */
+const CODES = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const
+
+const BY_HTTP: Readonly<Record<number, number>> = {
+  401: CODES.unauthenticated,
+  403: CODES.permissionDenied,
+  404: CODES.unimplemented,
+  405: CODES.unimplemented,
+  407: CODES.unauthenticated,
+  413: CODES.resourceExhausted,
+  429: CODES.resourceExhausted,
+  431: CODES.resourceExhausted,
+  500: CODES.internal,
+  502: CODES.unavailable,
+  503: CODES.unavailable,
+  // The call may have arrived: this is the one code that says so.
+  504: CODES.deadlineExceeded,
+}
+
+/** Clients take 8 KiB of header fields, and there are others. */
+const MAX_MESSAGE = 2_000
+
+/**
+ * An answer of our own as its gRPC status, for the head of an answer without a body. Clients make a code of their own
+ * of an HTTP status and throw the text away; with these fields they show both, whatever the HTTP status is.
+ */
+export function grpcRefusal(status: number, body: string): string[] {
+  const code = BY_HTTP[status] ?? (status >= 500 ? CODES.internal : CODES.invalidArgument)
+  return ['content-type', 'application/grpc', ...grpcStatus(code, textOf(body))]
+}
+
+/** How a call ends that was cut while it ran: by the kill switch, or because something failed further up. */
+export function grpcCut(kill: KillEntry | null): string[] {
+  if (kill !== null) return grpcStatus(CODES.permissionDenied, killReason(kill))
+  const text =
+    'The gateway cut this call: the upstream failed, or nothing was sent either way for too long. What was sent may have arrived.'
+  return grpcStatus(CODES.unavailable, text)
+}
+
+function grpcStatus(code: number, message: string): string[] {
+  return ['grpc-status', String(code), 'grpc-message', percentEncoded(message.slice(0, MAX_MESSAGE))]
+}
+
+/** `{error, message}` as one line; anything else as it is. */
+function textOf(body: string): string {
+  const { error, message } = parsed(body)
+  if (typeof message !== 'string') return typeof error === 'string' ? error : body
+  return typeof error !== 'string' || error === message ? message : `${error}: ${message}`
+}
+
+function parsed(body: string): { readonly error?: unknown; readonly message?: unknown } {
+  if (!body.startsWith('{')) return {}
+  const value: unknown = JSON.parse(body)
+  return typeof value === 'object' && value !== null ? value : {}
+}
+
+/** Of the characters that need not be encoded some clients decode only few: so only what must be is. */
+function percentEncoded(text: string): string {
+  let out = ''
+  for (const byte of Buffer.from(text, 'utf8')) {
+    const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25
+    out += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }
+  return out
+}
