@@ -11,6 +11,8 @@ export type NodeAccess = AsyncDisposable & {
   killProxy(pod: string): Promise<void>
   /** Takes the rules out of a pod's network. */
   dropRules(pod: string): Promise<void>
+  /** What the proxy's process holds in memory, in MiB. */
+  proxyMemoryMib(pod: string): Promise<number>
 }
 
 export async function proxyUidOf(pod: string): Promise<number> {
@@ -37,16 +39,25 @@ export async function openNode(): Promise<NodeAccess> {
   await kube(['wait', `pod/${POD}`, '-n', NAMESPACE, '--for=condition=Ready', '--timeout=60s'])
 
   /** Runs a shell command for the proxy's process `$1`. */
-  async function atProxy(pod: string, command: string): Promise<void> {
+  async function atProxy(pod: string, command: string): Promise<string> {
     const uid = await proxyUidOf(pod)
     const find = `for p in /proc/[0-9]*; do if [ "$(stat -c %u $p 2>/dev/null)" = ${uid} ]; then set -- \${p#/proc/}; ${command}; exit; fi; done; exit 1`
-    const { code, stderr } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', find])
+    const { code, stdout, stderr } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', find])
     if (code !== 0) throw new Error(`no process of uid ${uid}, or: ${stderr}`)
+    return stdout
   }
 
   return {
-    killProxy: (pod) => atProxy(pod, 'kill -9 $1'),
-    dropRules: (pod) => atProxy(pod, 'nsenter -t $1 -n nft delete table inet chaperone'),
+    async killProxy(pod) {
+      await atProxy(pod, 'kill -9 $1')
+    },
+    async dropRules(pod) {
+      await atProxy(pod, 'nsenter -t $1 -n nft delete table inet chaperone')
+    },
+    async proxyMemoryMib(pod) {
+      const [, kib = ''] = /^VmRSS:\s+(\d+)/m.exec(await atProxy(pod, 'cat /proc/$1/status')) ?? []
+      return Math.round(Number(kib) / 1_024)
+    },
     async [Symbol.asyncDispose]() {
       await kube(['delete', 'namespace', NAMESPACE, '--wait=false'])
     },

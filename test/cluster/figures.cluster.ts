@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { agentPod, CALLS, inAgent, inForce, running, startVendor, type Vendor } from './agents.ts'
+import { AGENTS, install } from './installation.ts'
+import { apply, kube } from './kubectl.ts'
+import { type NodeAccess, openNode } from './node-access.ts'
+
+const GATEWAY = 'figures'
+const PODS = ['first', 'second', 'third', 'fourth', 'fifth']
+let vendor: Vendor
+let node: NodeAccess
+
+beforeAll(async () => {
+  await install(inject('installation'))
+  vendor = await startVendor(GATEWAY)
+  node = await openNode()
+  // One after the other: how long a sidecar takes by itself, not how long five of them do.
+  for (const name of PODS) {
+    await apply(agentPod(name, GATEWAY))
+    await running(name)
+  }
+  await inForce(GATEWAY)
+}, 300_000)
+afterAll(async () => {
+  await kube(['delete', 'pod', ...PODS, '-n', AGENTS, '--wait=false', '--ignore-not-found'])
+  await node?.[Symbol.asyncDispose]()
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+test('from the start of its process a sidecar lets its agent start, and says after how long', async () => {
+  const times: number[] = []
+  for (const name of PODS) {
+    const log = await kube(['logs', name, '-c', 'chaperone-proxy', '-n', AGENTS])
+    const line = log.split('\n').find((each) => each.includes('the agent may start')) ?? '{}'
+    const said = JSON.parse(line) as { readonly process_ms?: number; readonly late?: boolean }
+    expect(said.late, name).toBe(false)
+    times.push(said.process_ms ?? Number.NaN)
+  }
+  console.log(`sidecar, from its process to the agent's start, ms: ${times.join(' ')}`)
+  expect(times.every(Number.isInteger)).toBe(true)
+})
+
+test('a sidecar that has served and is idle holds no more than 90 MiB', async () => {
+  for (const name of PODS) expect((await inAgent(name, CALLS.node('GET'))).stdout).toMatch(/^200/)
+  const memory = await eventually(
+    'all have come to rest',
+    async () => {
+      const found = await Promise.all(PODS.map((name) => node.proxyMemoryMib(name)))
+      return found.every((mib) => mib <= 90) ? found : null
+    },
+    60_000,
+  )
+  console.log(`resident memory of idle sidecars, MiB: ${memory.join(' ')}`)
+  expect(Math.max(...memory)).toBeLessThanOrEqual(90)
+})
