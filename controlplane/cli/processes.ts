@@ -30,10 +30,14 @@ export type Processes = {
 
 /**
  * The gateway sits beside other programs, so its memory counts more than the last per cent of speed: a young space
- * of a few hundred requests, of which hardly anything outlives its turn, and an old one that is cleaned before it has
- * doubled.
+ * of a few hundred requests, of which hardly anything outlives its turn, and an old one that is cleaned when it has
+ * grown by half.
  */
-const GATEWAY_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4', '--heap-growing-percent=80'] as const
+const GATEWAY_FLAGS = [
+  '--min-semi-space-size=4',
+  '--max-semi-space-size=4',
+  '--heap-growing-percent=50',
+] as const
 
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }

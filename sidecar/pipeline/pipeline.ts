@@ -4,6 +4,7 @@ import type { Exchange, Stage, StageResult } from './exchange.ts'
 import { killedBy } from './kill.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record.ts'
+import { createRecordBytes } from './record-bytes.ts'
 import { recordJson } from './record-json.ts'
 import { refuseFailure, refuseKilled } from './refuse.ts'
 import { createClassify } from './stages/classify.ts'
@@ -28,6 +29,7 @@ export function createPipeline(
   upstream: Upstream,
 ): (exchange: Exchange) => Promise<void> {
   const concurrency = createConcurrency()
+  const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
   const naming = [createClassify(ports), createDecide(ports)] as const
   const stages: readonly Stage[] = [
@@ -58,7 +60,7 @@ export function createPipeline(
       isOver()
       concurrency.release(exchange)
       if (killedBy(exchange) !== null) exchange.actId ??= ports.newId('actionRequest')
-      finish(exchange, ports)
+      finish(exchange, ports, recordBytes)
     }
   }
 }
@@ -95,14 +97,14 @@ function endFailed(exchange: Exchange, error: unknown): void {
   else refuseFailure(exchange, error)
 }
 
-function finish(exchange: Exchange, ports: PipelinePorts): void {
+function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string) => Buffer): void {
   const kill = killedBy(exchange)
   if (kill !== null && exchange.outcome.denyReason === null) {
     exchange.outcome.note = 'stopped by kill switch'
     exchange.outcome.reason = 'kill_switch'
   }
   const record = buildRecord(exchange, ports)
-  const json = Buffer.from(recordJson(record))
+  const json = bytesOf(recordJson(record))
   ports.events.finished(exchange, record, json)
   ports.journal.result(record, json, exchange.intent)
 }

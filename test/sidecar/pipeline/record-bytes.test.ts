@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { createRecordBytes } from '../../../sidecar/pipeline/record-bytes.ts'
+
+const TEXTS = ['{"a":1}', '{"path":"/é/☃/😀"}', `{"long":"${'é'.repeat(9_000)}"}`, '{}']
+
+test('every record is its own UTF-8, and stays so while thousands follow', () => {
+  const bytesOf = createRecordBytes()
+  const records = Array.from({ length: 5_000 }, (_, n) => `{"n":${n},"of":${TEXTS[n % TEXTS.length]}}`)
+  const made = records.map(bytesOf)
+  expect(made.map(String)).toEqual(records)
+})
+
+test('a record shares its space with records alone', () => {
+  const bytesOf = createRecordBytes()
+  const others = () => [Buffer.from('head'), Buffer.allocUnsafe(100), Buffer.concat([Buffer.from('body')])]
+  const before = others()
+  const records = Array.from({ length: 100 }, (_, n) => bytesOf(`{"n":${n}}`))
+  const foreign = new Set<ArrayBufferLike>([...before, ...others()].map(({ buffer }) => buffer))
+  expect(records.filter(({ buffer }) => foreign.has(buffer))).toEqual([])
+  expect(new Set(records.map(({ buffer }) => buffer)).size).toBe(1)
+})
