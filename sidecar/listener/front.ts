@@ -1,13 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import type { Credentials } from '../pipeline/exchange.ts'
 import { explainPort, serveApi } from './api.ts'
 import type { FrontDeps } from './deps.ts'
 import { Http1Connection } from './http1/connection.ts'
 import type { Incoming, Site } from './http1/incoming.ts'
-import { createLifelines, LINGER_MS, type Lifeline } from './lifeline.ts'
+import { createLifelines, type Lifeline } from './lifeline.ts'
 import { type PortOwner, serveAbsolute, serveConnect } from './proxy.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { terminateTls } from './terminate-tls.ts'
 import { contextFor, enterTunnel } from './tunnel.ts'
+import { turnAway } from './turned-away.ts'
 
 export type Front = {
   /** Opens the shared port; 0 takes any. Resolves with the port. */
@@ -26,12 +28,11 @@ export type Front = {
 export type Place = { readonly port: number; readonly host: string } | { readonly path: string }
 export type Arrived = { readonly socket: Socket; readonly lifeline: Lifeline }
 
+/** What happens to a connection that was taken, and who is known to ask on this port when it is not. */
+type Reception = { readonly credentials: Credentials; readonly arrive: (arrival: Arrived) => void }
+
+const NOBODY: Credentials = { kind: 'none' }
 const LOOPBACK = '127.0.0.1'
-const BUSY_BODY =
-  '{"error":"not ready","message":"this gateway has no free connections: try again in a second"}'
-const BUSY =
-  'HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n' +
-  `Content-Length: ${BUSY_BODY.length}\r\n\r\n${BUSY_BODY}`
 
 /** Every socket that agents and operators reach: accepted, told apart by its first bytes, served. */
 export function createFront(deps: FrontDeps): Front {
@@ -43,11 +44,11 @@ export function createFront(deps: FrontDeps): Front {
   const agents = new Map<string, AgentPort>()
   const state = { served: 0 }
 
-  function accept(socket: Socket, arrive: (arrival: Arrived) => void): void {
+  function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const lifeline = lifelines.add(socket)
     if (state.served >= limits.maxConnections) {
-      turnAway(socket, lifeline)
+      turnAway(deps, { socket, lifeline, credentials })
       return
     }
     state.served++
@@ -55,16 +56,19 @@ export function createFront(deps: FrontDeps): Front {
     arrive({ socket, lifeline })
   }
 
-  function asProxy(owner: PortOwner): (arrival: Arrived) => void {
-    return ({ socket, lifeline }) => {
-      if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
-      sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
+  function asProxy(owner: PortOwner): Reception {
+    return {
+      credentials: owner === null ? NOBODY : { kind: 'port', agent: owner.agent },
+      arrive({ socket, lifeline }) {
+        if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
+        sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
+      },
     }
   }
 
-  async function open(place: Place, arrive: (arrival: Arrived) => void): Promise<Server> {
+  async function open(place: Place, reception: Reception): Promise<Server> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
-      accept(socket, arrive),
+      accept(socket, reception),
     )
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -96,7 +100,7 @@ export function createFront(deps: FrontDeps): Front {
       for (const lifeline of port?.lifelines ?? []) lifeline.drain()
     },
     async openPlace(place, arrive) {
-      shared.add(await open(place, arrive))
+      shared.add(await open(place, { credentials: NOBODY, arrive }))
     },
     async close(graceMs) {
       for (const server of shared) server.close()
@@ -193,13 +197,6 @@ function agentSite(deps: FrontDeps, owner: { readonly agent: string }): Site {
 
 function isOriginForm({ head: { target }, problem }: Incoming): boolean {
   return problem === null && (target.startsWith('/') || target === '*')
-}
-
-/** Over the limit is still an answer: a client that is cut off tries again at once, one that reads 503 waits. */
-function turnAway(socket: Socket, lifeline: Lifeline): void {
-  socket.end(BUSY, 'latin1')
-  socket.resume()
-  lifeline.arm(LINGER_MS, () => socket.destroy())
 }
 
 function portOf(server: Server): number {

@@ -19,9 +19,10 @@ export function createIdentify(ports: PipelinePorts): Stage {
   }
 }
 
-/** A head that nobody could read is answered as such, whoever sent it. */
+/** A head that nobody could read is answered as such, whoever sent it; and so is one that nobody had the room to read. */
 function judge(exchange: Exchange): StageResult {
   const { malformed, snapshot, agent } = exchange
+  if (malformed?.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
   if (malformed !== undefined) return refuseReading(exchange, malformed)
   if (snapshot === undefined) return refuseNotReady(exchange)
   return agent === undefined ? refuseUnknown(exchange) : checkStatus(exchange, agent)

@@ -362,7 +362,7 @@ describe('limits and shutdown', () => {
       () => 'the first connection',
     )
     const second = await rawClient(t.port)
-    expect(await second.all()).toMatch(/^HTTP\/1\.1 503 .*Retry-After: 1/s)
+    expect(await second.all()).toMatch(/^HTTP\/1\.1 503 .*Connection: close\r\n\r\n\{"error":"not ready"/s)
     first.socket.destroy()
     await until(
       () => t.front.connections === 0,
@@ -371,6 +371,37 @@ describe('limits and shutdown', () => {
     const third = await rawClient(t.port)
     third.send('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     expect(await third.all()).toMatch(/^HTTP\/1\.1 200/)
+  })
+
+  it('brings each connection over the limit before the pipeline once, with the agent whose port it is', async () => {
+    await using t = await startFront({ limits: { maxConnections: 1 } })
+    const port = await t.front.openAgentPort('bot')
+    const first = await rawClient(t.port)
+    await until(
+      () => t.front.connections === 1,
+      () => 'the first connection',
+    )
+    for (const place of [t.port, port]) {
+      const over = await rawClient(place)
+      over.send('GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n')
+      expect(await over.all()).toMatch(/^HTTP\/1\.1 503 /)
+    }
+    expect(t.exchanges.map(({ malformed, credentials }) => [malformed?.code, credentials])).toEqual([
+      ['not_ready', { kind: 'none' }],
+      ['not_ready', { kind: 'port', agent: 'bot' }],
+    ])
+    first.socket.destroy()
+  })
+
+  it('ends a connection over the limit that the pipeline does not answer', async () => {
+    await using t = await startFront({ limits: { maxConnections: 0 }, refuse: async () => undefined })
+    expect(await (await rawClient(t.port)).all()).toBe('')
+    await using u = await startFront({
+      limits: { maxConnections: 0 },
+      refuse: () => Promise.reject(new Error('broken')),
+    })
+    expect(await (await rawClient(u.port)).all()).toBe('')
+    expect(u.failures).toHaveLength(1)
   })
 
   it('finishes the request at hand when it closes, says so to the client, and ends idle connections at once', async () => {

@@ -26,6 +26,8 @@ export type TestFront = AsyncDisposable & {
 
 export type TestFrontOptions = {
   readonly handle?: Handle
+  /** What becomes of exchanges that could not be read. */
+  readonly refuse?: Handle
   readonly admit?: FrontDeps['admit']
   readonly api?: (request: ApiRequest) => Promise<ApiReply>
   readonly limits?: Partial<FrontLimits>
@@ -48,7 +50,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
     leaf: createLeafCache(authority, { max: 100 }),
     handle(exchange) {
       exchanges.push(exchange)
-      return exchange.malformed === undefined ? handle(exchange) : refuse(exchange)
+      return exchange.malformed === undefined ? handle(exchange) : (options.refuse ?? refuse)(exchange)
     },
     admit: options.admit ?? (() => 'intercept'),
     async api(request) {

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import WebSocket from 'ws'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
 import { replyDownload, replySse } from '../../support/recorder.ts'
-import { startFront, type TestFront } from '../listener/harness.ts'
+import { rawClient, startFront, type TestFront } from '../listener/harness.ts'
 import { killAll, type Rules, SECRET, startWorld, type World } from './test-world.ts'
 
 const KEY = 'svc_test_abc'
@@ -50,6 +50,38 @@ async function tunnelTo(front: TestFront, host: string): Promise<TLSSocket> {
 }
 
 describe('through the real front', () => {
+  it('each connection over the limit is told when to come again and has one record; upstream sees nothing', async () => {
+    const world = await startWorld({ agents: [AGENT], permissions: [['*', 'allow']] })
+    const front = await startFront({
+      handle: world.run,
+      refuse: world.run,
+      limits: { maxConnections: 1 },
+    })
+    open.push(world, front)
+    const port = await front.front.openAgentPort('builder')
+    const first = await rawClient(port)
+    await vi.waitFor(() => expect(front.front.connections).toBe(1))
+    const over = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const client = await rawClient(port)
+        client.send('GET http://api.github.com/user HTTP/1.1\r\nHost: api.github.com\r\n\r\n')
+        return client.all()
+      }),
+    )
+    for (const answer of over) {
+      expect(answer).toMatch(/^HTTP\/1\.1 503 .*Retry-After: 1\r\n.*Connection: close\r\n\r\n\{/s)
+      expect(answer).toContain('no free connections')
+    }
+    expect(world.records).toHaveLength(20)
+    expect(new Set(world.records.map(({ id }) => id)).size).toBe(20)
+    for (const record of world.records)
+      expect(record).toMatchObject({ agent: 'builder', decision: 'DENY', status: 503, action_type: null })
+    expect(world.intents).toEqual([])
+    expect(world.upstream.connections).toBe(0)
+    expect(front.front.connections).toBe(1)
+    first.socket.destroy()
+  })
+
   it('an allowed request inside CONNECT reaches upstream with our credential', async () => {
     const { world, agent } = await start({ permissions: [['codehost.*', 'allow']] })
     const url = 'https://api.github.com/repos/acme/site/git/refs/heads%2Fa%20b'
