@@ -200,8 +200,14 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     await page.getByText('branch.delete').first().click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('A permission refused it').waitFor()
-    await drawer.getByText(/^Decided by a permission: /).first().waitFor()
-    await drawer.getByText(/risk \d/).first().waitFor()
+    await drawer
+      .getByText(/^Decided by a permission: /)
+      .first()
+      .waitFor()
+    await drawer
+      .getByText(/risk \d/)
+      .first()
+      .waitFor()
     await drawer.getByLabel('explanation', { exact: true }).waitFor()
     expect(await drawer.innerText()).toContain('DELETE api.github.com/repos/acme/site/git/refs/heads/main')
     expect(page.url()).toContain('record=rec_')

@@ -13,6 +13,7 @@ const PLACES = [
   ['policies?policy=new', 'a merge into production waits'],
   ['permissions?agent=dev', 'Who wins and why'],
   ['permissions?q=pr.merge', 'Who wins and why'],
+  ['permissions?agent=dev&with=peer&q=issue.get', 'differs'],
   ['connectors', 'Stored, sent as'],
   ['agents', 'What it may do'],
   ['people', 'Owner: also makes'],
@@ -41,6 +42,11 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
       target: '/repos/acme/site',
     })
     expect(denied.status).toBe(403)
+    for (const words of [
+      ['create', 'peer'],
+      ['suspend', 'peer'],
+    ])
+      expect((await stage.laptop.cli(['agent', ...words])).code).toBe(0)
   }, 180_000)
   afterAll(async () => stage?.[Symbol.asyncDispose](), 30_000)
 
@@ -145,6 +151,20 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
       )
       expect(status, path).toBe(403)
     }
+    await context.close()
+  })
+
+  test('two agents are compared action by action, and the choice is in the address', async () => {
+    const visitor = await stage.signedIn(OWNER, '')
+    const { page, context } = visitor
+    await go(visitor, 'permissions?agent=dev&q=issue.get', 'Who wins and why')
+    expect(await page.getByText('differs').count()).toBe(0)
+    await page.getByRole('combobox', { name: 'Compare with' }).click()
+    await page.getByRole('option', { name: 'peer' }).click()
+    const row = page.locator('[data-row="codehost.issue.get"]')
+    await row.getByText('differs').waitFor()
+    expect(await row.innerText()).toMatch(/Allowed[\s\S]*Denied[\s\S]*differs/)
+    expect(page.url()).toContain('with=peer')
     await context.close()
   })
 

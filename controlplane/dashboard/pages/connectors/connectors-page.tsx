@@ -55,6 +55,7 @@ export function Page() {
                     isWhole: true,
                     cell: ({ gateways }) => gateways.join(', ') || 'every one',
                   },
+                  { head: 'Access', isWhole: true, cell: (row) => <Access row={row} /> },
                   { head: 'Source', isWhole: true, cell: (row) => <SourceBadge row={row} /> },
                 ]}
                 actions={
@@ -95,6 +96,20 @@ function Name({ row }: { readonly row: Connector }) {
         {CONNECTOR_WORDS[row.type]?.title ?? row.type}
       </Text>
     </>
+  )
+}
+
+/** Access rules are permissions: they are read and changed where those are. */
+function Access({ row: { name, type } }: { readonly row: Connector }) {
+  return (
+    <Anchor
+      size="sm"
+      underline="always"
+      href={hrefOf('permissions', { type })}
+      aria-label={`What is allowed with ${name}`}
+    >
+      What is allowed
+    </Anchor>
   )
 }
 

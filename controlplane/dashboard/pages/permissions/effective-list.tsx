@@ -8,6 +8,7 @@ import { type Tone, ToneBadge } from '../../parts/tone-badge.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
 import { useSession } from '../../session/session.tsx'
+import type { ComparedAgent } from './use-compared.ts'
 
 const STEP = 50
 const RISK: Readonly<Record<EffectiveAction['risk'], Tone>> = { low: 'good', medium: 'wait', high: 'bad' }
@@ -22,8 +23,9 @@ const WOULD = { ALLOW: 'would allow', HOLD: 'would hold', DENY: 'would deny' } a
 export function EffectiveList(props: {
   readonly actions: readonly EffectiveAction[]
   readonly agent: string
+  readonly compared: readonly ComparedAgent[]
 }) {
-  const { actions } = props
+  const { actions, agent, compared } = props
   const [limit, setLimit] = useState(STEP)
   return (
     <Stack gap="sm">
@@ -39,12 +41,17 @@ export function EffectiveList(props: {
             cell: ({ risk }) => <ToneBadge tone={RISK[risk]}>{risk}</ToneBadge>,
           },
           {
-            head: 'Decision',
+            head: compared.length === 0 ? 'Decision' : agent,
             isWhole: true,
             cell: ({ decision, would }) => (
               <DecisionBadge decision={decision} note={decision === would ? null : WOULD[would]} />
             ),
           },
+          ...compared.map((other) => ({
+            head: other.agent,
+            isWhole: true,
+            cell: (action: EffectiveAction) => <Other action={action} of={other} />,
+          })),
           { head: 'Who wins and why', width: '38%', cell: (action) => <Why action={action} /> },
         ]}
       />
@@ -54,6 +61,19 @@ export function EffectiveList(props: {
         </Button>
       ) : null}
     </Stack>
+  )
+}
+
+/** Marked where it is not what happens to the first agent: that is what one looks for. */
+function Other({ action, of }: { readonly action: EffectiveAction; readonly of: ComparedAgent }) {
+  const other = of.byType.get(action.type)
+  if (other === undefined) return <span className="dim">unknown</span>
+  const note = other.decision === other.would ? null : WOULD[other.would]
+  return (
+    <Group gap={6} wrap="nowrap">
+      <DecisionBadge decision={other.decision} note={note} />
+      {other.decision === action.decision ? null : <ToneBadge tone="quiet">differs</ToneBadge>}
+    </Group>
   )
 }
 

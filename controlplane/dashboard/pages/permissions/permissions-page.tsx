@@ -1,4 +1,4 @@
-import { Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { MultiSelect, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import type { EffectiveReply } from '../../../../core/wire/governance.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -11,6 +11,7 @@ import { useSession } from '../../session/session.tsx'
 import { CONNECTOR_WORDS } from '../get-started/connector-words.ts'
 import { EffectiveList } from './effective-list.tsx'
 import { PermissionRows } from './permission-rows.tsx'
+import { comparedIn, comparedText, MAX_COMPARED, useCompared } from './use-compared.ts'
 
 const DECISIONS = [
   { value: 'ALLOW', label: 'Allowed' },
@@ -18,7 +19,7 @@ const DECISIONS = [
   { value: 'DENY', label: 'Denied' },
 ]
 
-/** What one agent may do with everything the catalogue names, and the permissions that say so. */
+/** What agents may do with everything the catalogue names, and the permissions that say so. */
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()
@@ -60,8 +61,9 @@ function Filters(props: {
   readonly onChange: (changes: Readonly<Record<string, string | null>>) => void
 }) {
   const { reply, type, query, onChange } = props
+  const compared = comparedIn(query)
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, xs: 2, lg: 5 }} spacing="sm">
       <Select
         label="Agent"
         data={reply.agents.map(({ name, status }) => ({
@@ -72,6 +74,18 @@ function Filters(props: {
         onChange={(agent) => onChange({ agent })}
         allowDeselect={false}
         searchable
+      />
+      <MultiSelect
+        label="Compare with"
+        placeholder={compared.length === 0 ? 'Other agents' : ''}
+        data={reply.agents.map(({ name }) => name).filter((name) => name !== reply.agent)}
+        value={[...compared]}
+        onChange={(agents) => onChange({ with: comparedText(agents) })}
+        maxValues={MAX_COMPARED}
+        styles={{ inputField: { minWidth: 24, flexBasis: 24 } }}
+        clearButtonProps={{ 'aria-label': 'Compare with nobody' }}
+        searchable
+        clearable
       />
       <Select
         label="Connector"
@@ -101,14 +115,22 @@ function Filters(props: {
   )
 }
 
-function Outcome({ reply, query }: { readonly reply: EffectiveReply; readonly query: Query }) {
-  if (reply.agent === null) {
-    return (
-      <TeachingEmpty icon="agents" title="No agent yet">
-        Once there is an agent, this shows what happens to each of its actions, and why.
-      </TeachingEmpty>
-    )
-  }
+type Shown = { readonly reply: EffectiveReply; readonly query: Query }
+
+function Outcome({ reply, query }: Shown) {
+  if (reply.agent !== null) return <Matrix reply={reply} query={query} agent={reply.agent} />
+  return (
+    <TeachingEmpty icon="agents" title="No agent yet">
+      Once there is an agent, this shows what happens to each of its actions, and why.
+    </TeachingEmpty>
+  )
+}
+
+function Matrix({ reply, query, agent }: Shown & { readonly agent: string }) {
+  const compared = useCompared(
+    comparedIn(query).filter((other) => other !== agent),
+    reply.type,
+  )
   const words = (query['q'] ?? '').toLowerCase().split(/\s+/)
   const wanted = query['decision']
   const shown = reply.actions.filter(
@@ -119,7 +141,7 @@ function Outcome({ reply, query }: { readonly reply: EffectiveReply; readonly qu
   return (
     <>
       <Text size="sm" c="dimmed" component="div" role="status">
-        {shown.length} of {reply.actions.length} actions, for <UntrustedText text={reply.agent} />{' '}
+        {shown.length} of {reply.actions.length} actions, for <UntrustedText text={agent} />{' '}
         {reply.gateway === null ? 'without a gateway: policies alone decide' : `at ${reply.gateway}`}.
         {reply.gateway !== null && reply.connectors.length === 0
           ? ' This gateway has no such connector, so these requests do not reach it yet.'
@@ -131,7 +153,12 @@ function Outcome({ reply, query }: { readonly reply: EffectiveReply; readonly qu
           wildcards.
         </TeachingEmpty>
       ) : (
-        <EffectiveList key={JSON.stringify([query, reply.agent])} actions={shown} agent={reply.agent} />
+        <EffectiveList
+          key={JSON.stringify([query, agent])}
+          actions={shown}
+          agent={agent}
+          compared={compared}
+        />
       )}
     </>
   )
