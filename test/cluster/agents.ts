@@ -107,6 +107,24 @@ print(r.status, r.read().decode())`,
   ],
 } as const
 
+/** Asks every 100 ms and prints a line with the time when the answer changes. */
+export const WATCHER = `
+const https = require('node:https')
+let last = ''
+const agent = new https.Agent({ keepAlive: true })
+function ask() {
+  const request = https.get('https://${VENDOR}/watch', { agent }, (response) => {
+    response.resume().on('end', () => note(response.statusCode))
+  })
+  request.on('error', (error) => note(error.code))
+}
+function note(now) {
+  if (String(now) !== last) console.log(Date.now(), now)
+  last = String(now)
+  setTimeout(ask, 100)
+}
+ask()`
+
 type Packet = { readonly kind: string; readonly src?: string; readonly dst?: string }
 
 /** What left for nowhere, by the addresses of these pods. Null where nobody keeps a record. */

@@ -11,6 +11,8 @@ export type ClusterEnvironment = {
   readonly hostAddress: string
   /** File with a JSON line for every packet that left a pod for nowhere; null where nobody writes one. */
   readonly outsideRecord: string | null
+  /** File with the audit events of the API server, a JSON line each; null where it cannot be read. */
+  readonly auditRecord: string | null
 }
 
 /** Throws naming the variable that is missing and what to set it to. */
@@ -28,6 +30,7 @@ export function clusterEnvironment(): ClusterEnvironment {
     ),
     agentImage: env['CHAPERONE_AGENT_IMAGE'] || 'node:24',
     outsideRecord: env['CHAPERONE_OUTSIDE_RECORD'] || null,
+    auditRecord: env['CHAPERONE_AUDIT_RECORD'] || null,
   }
 }
 

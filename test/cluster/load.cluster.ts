@@ -9,6 +9,7 @@ import {
   startVendor,
   VENDOR,
   type Vendor,
+  WATCHER,
 } from './agents.ts'
 import { AGENTS, install } from './installation.ts'
 import { apply, kube, kubectl } from './kubectl.ts'
@@ -31,24 +32,6 @@ afterEach(async () => {
 afterAll(async () => {
   await vendor?.[Symbol.asyncDispose]()
 })
-
-/** Asks every 100 ms and prints a line with the time when the answer changes. */
-const WATCHER = `
-const https = require('node:https')
-let last = ''
-const agent = new https.Agent({ keepAlive: true })
-function ask() {
-  const request = https.get('https://${VENDOR}/watch', { agent }, (response) => {
-    response.resume().on('end', () => note(response.statusCode))
-  })
-  request.on('error', (error) => note(error.code))
-}
-function note(now) {
-  if (String(now) !== last) console.log(Date.now(), now)
-  last = String(now)
-  setTimeout(ask, 100)
-}
-ask()`
 
 test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () => {
   const names = Array.from({ length: SIDECARS }, (_, at) => `watcher-${at}`)

@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type Rule, resources } from '../helm/chart.ts'
+import { eventually } from '../support/eventually.ts'
+import { agentPod, inForce, ours, podTemplate, running, startVendor, type Vendor } from './agents.ts'
+import { AGENTS, install, SYSTEM, uninstall } from './installation.ts'
+import { apply, get, helm, kube } from './kubectl.ts'
+
+const GATEWAY = 'rights'
+const record = inject('installation').environment.auditRecord
+let installedAt = ''
+let vendor: Vendor
+
+type AuditEvent = {
+  readonly verb: string
+  readonly requestReceivedTimestamp: string
+  readonly user: { readonly username: string }
+  readonly objectRef?: {
+    readonly apiGroup?: string
+    readonly resource: string
+    readonly subresource?: string
+    readonly name?: string
+  }
+  readonly responseStatus?: { readonly code?: number }
+  readonly annotations?: Readonly<Record<string, string>>
+}
+/** One right as it is granted: to one account, one verb on one resource, on one name or on all (`*`). */
+type Right = {
+  readonly account: string
+  readonly verb: string
+  readonly resource: string
+  readonly name: string
+}
+
+beforeAll(async () => {
+  if (record === null) return
+  // From nothing, so that the jobs of the chart show what they need, too.
+  await uninstall()
+  await install(inject('installation'))
+  installedAt = new Date().toISOString()
+  vendor = await startVendor(GATEWAY)
+}, 300_000)
+afterAll(async () => {
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+test.skipIf(record === null)(
+  'the rendered rights are what the programs use, no more and no less (CHAPERONE_AUDIT_RECORD)',
+  async () => {
+    await live()
+    const rendered = await rightsOf()
+    const leavingAt = new Date().toISOString()
+    await uninstall()
+    // Whatever the installations of this cluster have done since it is there.
+    const calls = callsOfOurs()
+    // While a chart is installed or removed programs may run for which no role is there.
+    const forbidden = calls
+      .filter(({ requestReceivedTimestamp: at }) => at >= installedAt && at < leavingAt)
+      .filter(({ annotations }) => annotations?.['authorization.k8s.io/decision'] !== 'allow')
+    expect(forbidden).toEqual([])
+    const used = calls.flatMap(usesOf)
+    const unused = rendered.filter((right) => !used.some((use) => covers(right, use)))
+    expect(unused.map(textOf)).toEqual([])
+    const accounts = new Set(rendered.map(({ account }) => account))
+    const others = used.filter(
+      (use) => accounts.has(use.account) && !rendered.some((right) => covers(right, use)),
+    )
+    // What every authenticated account may do: ask which APIs there are.
+    expect(others.filter(({ resource }) => resource !== '').map(textOf)).toEqual([])
+    console.log(`${calls.length} calls by ${accounts.size} accounts use all of ${rendered.length} rights`)
+  },
+  400_000,
+)
+
+/** Everything that an installation does in its life, and its agents. */
+async function live(): Promise<void> {
+  const refused = podTemplate(GATEWAY, { spec: { hostNetwork: true } })
+  const labels = { app: 'refused' }
+  await apply(
+    agentPod('used', GATEWAY),
+    ours('Policy', 'used', { rules: [{ name: 'r', conditions: ['false'], decision: 'deny' }] }),
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'refused', namespace: AGENTS } },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { ...refused, metadata: { ...refused.metadata, labels } },
+      },
+    },
+  )
+  await running('used')
+  await inForce(GATEWAY)
+  await helm(['test', 'chaperone', '-n', SYSTEM, '--timeout', '90s'])
+  await renewAuthority()
+  await eventually('the Policy is looked at', async () => {
+    const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
+    return policy?.status ?? null
+  })
+  await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', '-n', AGENTS])
+}
+
+/** The webhook's authority is written over once in eight months; here because somebody emptied its Secret. */
+async function renewAuthority(): Promise<void> {
+  const secret = ['secret', 'chaperone-webhook-authority', '-n', SYSTEM]
+  const keys = async () =>
+    JSON.stringify((await get<{ readonly data?: object }>('secret', secret[1] ?? '', SYSTEM))?.data ?? {})
+  const before = await keys()
+  const names = Object.keys(JSON.parse(before) as object)
+  const data = Object.fromEntries(names.map((name) => [name, null]))
+  await kube(['patch', ...secret, '-p', JSON.stringify({ data })])
+  await kube(['rollout', 'restart', 'deployment/chaperone-operator', '-n', SYSTEM])
+  await kube(['rollout', 'status', 'deployment/chaperone-operator', '-n', SYSTEM, '--timeout=120s'])
+  await eventually(
+    'the authority is made anew',
+    async () => ((await keys()).length > 100 ? true : null),
+    30_000,
+  )
+}
+
+type Binding = {
+  readonly roleRef: { readonly kind: string; readonly name: string }
+  readonly subjects: ReadonlyArray<{ readonly name: string }>
+}
+
+/** Hooks and all, as helm renders them. */
+async function rightsOf(): Promise<readonly Right[]> {
+  const all = await resources(...inject('installation').values)
+  return all
+    .filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding')
+    .flatMap((binding) => {
+      const { roleRef, subjects } = binding as unknown as Binding
+      const role = all.find(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name)
+      return subjects.flatMap(({ name }) => (role?.rules ?? []).flatMap((rule) => rightsIn(name, rule)))
+    })
+}
+
+function rightsIn(
+  account: string,
+  { resources: named, verbs, resourceNames = ['*'] }: Rule,
+): readonly Right[] {
+  return verbs.flatMap((verb) =>
+    named.flatMap((resource) => resourceNames.map((name) => ({ account, verb, resource, name }))),
+  )
+}
+
+function callsOfOurs(): readonly AuditEvent[] {
+  return readFileSync(record ?? '', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`system:serviceaccount:${SYSTEM}:`))
+    .map((line) => JSON.parse(line) as AuditEvent)
+}
+
+/** What is applied and was not there yet counts as patched and needs the right to create it. */
+function usesOf({ verb, user, objectRef, responseStatus }: AuditEvent): readonly Right[] {
+  const { resource = '', subresource, name = '' } = objectRef ?? {}
+  const full = subresource === undefined ? resource : `${resource}/${subresource}`
+  const use = { account: user.username.split(':').at(-1) ?? '', verb, resource: full, name }
+  const isNew = verb === 'patch' && responseStatus?.code === 201
+  return isNew ? [use, { ...use, verb: 'create' }] : [use]
+}
+
+function covers(right: Right, use: Right): boolean {
+  const isSame = right.account === use.account && right.verb === use.verb && right.resource === use.resource
+  return isSame && (right.name === '*' || right.name === use.name)
+}
+
+function textOf({ account, verb, resource, name }: Right): string {
+  return `${account}: ${verb} ${resource} ${name}`
+}
