@@ -8,6 +8,7 @@ import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
 import { type EvaluationDeps, type Place, placeOf } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'
+import { fileProblem } from './file-actions.ts'
 
 export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {
   readonly db: Db
@@ -30,6 +31,8 @@ export type ExecutionPlace = {
  * what is missing can only be put right by a new submission.
  */
 export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): Promise<ExecutionPlace> {
+  const problem = fileProblem(row.spec)
+  if (problem !== null) throw validationError([problem])
   const rules = await deps.rules.fresh()
   const agent = rules.agent(row.agentId)
   if (agent === undefined) throw new ChaperoneError('unauthorized', { detail: 'This agent is gone' })

@@ -90,9 +90,11 @@ describe('hostile text', () => {
           const send = async ([name, text]: readonly [string, string], mustRefuse: boolean) => {
             const what = `${operation.method} ${operation.path} ${path.join('.')} = ${name}`
             const answer = await call(operation.method, pathOf(operation), replaced(body, path, text))
-            sent++
+            // Else an agent's 60 requests of a minute would answer for it.
+            if (sent++ % 40 === 0) await here.sql('delete from agent_windows')
             problems.push(...judge(what, operation, answer))
-            if (mustRefuse && answer.status !== 429 && answer.status !== 400)
+            const isLimited = answer.status === 429 && !operation.security.includes('agentKey')
+            if (mustRefuse && !isLimited && answer.status !== 400)
               problems.push(`${what}: ${answer.status} instead of 400`)
           }
           for (const hostile of TEXTS) await send(hostile, false)

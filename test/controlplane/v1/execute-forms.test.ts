@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FILE_ACTIONS } from '../../../controlplane/services/file-actions.ts'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { storedHeader } from '../../support/every-connector.ts'
 import { type ExecutionWorld, startExecutionWorld } from './execution-world.ts'
 import type { TestAgent } from './world.ts'
@@ -61,7 +63,7 @@ test.each([
   expect(status.body['status']).toBe('executed')
 })
 
-test.each([
+test.each<readonly [{ type: string; resource?: object; parameters?: object }, string]>([
   [{ type: 'generic.post', parameters: { body: {} } }, 'action_spec.parameters.path: is required to execute'],
   [
     { type: 'generic.post', resource: { target: 'api.github.com/user' } },
@@ -89,6 +91,22 @@ test.each([
     },
     'make it codehost.file.update',
   ],
+  ...[
+    { type: 'llm_a.file.upload', parameters: { purpose: 'batch', file: 'a' } },
+    { type: 'llm_a.audio.transcribe', parameters: { model: 'm' } },
+    { type: 'llm_b.file.upload', parameters: {} },
+    { type: 'payments.file.upload', parameters: { purpose: 'dispute_evidence' } },
+    {
+      type: 'codehost.release_asset.upload',
+      resource: { target: 'a/b' },
+      parameters: { id: 1, name: 'x.zip' },
+    },
+    { type: 'chat.user.set_photo', parameters: {} },
+  ].map((spec) => [spec, `${spec.type} sends a file, which an action spec cannot carry: send`] as const),
+  [
+    { type: 'llm_a.container_file.create', parameters: { container_id: 'c' } },
+    'cannot carry: give parameters.file_id, or send the request itself',
+  ],
 ])('%j is answered 400 that says why; nothing is sent and the token stays good', async (spec, text) => {
   const action = await here.allowed(agent, spec)
   const before = here.upstream.seen.length
@@ -98,4 +116,21 @@ test.each([
   expect(here.upstream.seen.length).toBe(before)
   const status = await agent.call('GET', `/api/v1/actions/${action.id}`)
   expect(status.body).toMatchObject({ status: 'allowed', decision_token: action.token })
+})
+
+test('every action that sends a file is one that the catalogue names', () => {
+  const { knownAction } = createCatalogue()
+  for (const type of FILE_ACTIONS.keys()) expect(knownAction(type), type).not.toBeNull()
+})
+
+test('a deed that can do without a file of its own is executed', async () => {
+  const parameters = { container_id: 'cont_1', file_id: 'file-9' }
+  const action = await here.allowed(agent, { type: 'llm_a.container_file.create', parameters })
+  const answer = await here.execute(agent, action)
+  expect(answer.status, answer.text).toBe(200)
+  const seen = here.upstream.seen.at(-1)
+  expect([seen?.target, seen?.body.toString()]).toEqual([
+    '/v1/containers/cont_1/files',
+    '{"file_id":"file-9"}',
+  ])
 })
