@@ -5,18 +5,21 @@ import { CHAT_BASICS } from './chat/rows.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { readRows } from './row-table.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
 
-const CHAT_ROWS = [...CHAT_BASICS, ...CHAT_APPS, ...CHAT_ADMIN]
+const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))
+const trie = once(() => compileRows(rows()))
 const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
 
 const NAMING: RowNaming = {
   connector: 'chat',
   formats: new Set(['json', 'form']),
-  surface: prefixedSurface(compileRows(CHAT_ROWS), 'api'),
+  surface: prefixedSurface(trie, 'api'),
   resource: channelOf,
 }
 
@@ -40,7 +43,10 @@ export const chat: Connector = {
     contentPaths: ['/upload/'],
   },
   defaultAuth: { type: 'bearer' },
-  catalogue: CHAT_ROWS,
+  get catalogue() {
+    return rows()
+  },
+  prepare: () => void trie(),
   toRequest: (spec, config) =>
-    executeByRows(CHAT_ROWS, spec, { ...executeAddress(config, 'slack.com', 'api'), format: 'json' }),
+    executeByRows(rows(), spec, { ...executeAddress(config, 'slack.com', 'api'), format: 'json' }),
 }

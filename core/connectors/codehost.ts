@@ -12,7 +12,7 @@ import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
 import { ISSUES } from './codehost/issues.ts'
 import { MIGRATIONS } from './codehost/migrations.ts'
-import { numberedRows } from './codehost/numbered.ts'
+import { NUMBERED } from './codehost/numbered.ts'
 import { OLDER } from './codehost/older.ts'
 import { ORG_ACTIONS } from './codehost/org-actions.ts'
 import { ORG_SECRETS } from './codehost/org-secrets.ts'
@@ -31,38 +31,43 @@ import { SECURITY } from './codehost/security.ts'
 import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
+import { once } from './once.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { readRows } from './row-table.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
 
-const REST_ROWS = [
-  ...PULLS,
-  ...ISSUES,
-  ...CONTENTS,
-  ...REPOS,
-  ...ACTIONS,
-  ...PEOPLE,
-  ...ENTERPRISE,
-  ...ASSISTANTS,
-  ...ORG_SECRETS,
-  ...ORG_ACTIONS,
-  ...SECURITY,
-  ...CODESPACES,
-  ...PACKAGES,
-  ...PROJECTS,
-  ...MIGRATIONS,
-  ...PROTECTION,
-  ...DELIVERY,
-  ...REPO_ACTIONS,
-  ...APPS,
-  ...ORGANISATION,
-  ...REPO_MORE,
-  ...ACCOUNT,
-  ...REFERENCE,
-  ...OLDER,
-]
-const REST = compileRows([...REST_ROWS, ...numberedRows(REST_ROWS)])
-const GIT_OVER_HTTP = compileRows(GIT)
+const restRows = once(() =>
+  readRows('codehost', [
+    PULLS,
+    ISSUES,
+    CONTENTS,
+    REPOS,
+    ACTIONS,
+    PEOPLE,
+    ENTERPRISE,
+    ASSISTANTS,
+    ORG_SECRETS,
+    ORG_ACTIONS,
+    SECURITY,
+    CODESPACES,
+    PACKAGES,
+    PROJECTS,
+    MIGRATIONS,
+    PROTECTION,
+    DELIVERY,
+    REPO_ACTIONS,
+    APPS,
+    ORGANISATION,
+    REPO_MORE,
+    ACCOUNT,
+    REFERENCE,
+    OLDER,
+  ]),
+)
+const gitRows = once(() => readRows('codehost', [GIT]))
+const rest = once(() => compileRows(restRows(), NUMBERED))
+const gitOverHttp = once(() => compileRows(gitRows()))
 
 const DOMAINS = ['api.github.com', 'github.com', 'uploads.github.com']
 const GIT_HOST = 'github.com'
@@ -72,19 +77,19 @@ const NAMING: RowNaming = {
   formats: new Set(['json']),
   surface(request, config) {
     // Only the public code host keeps git and REST on different names; a self-hosted one has both on one.
-    if (request.host === GIT_HOST) return { tries: [GIT_OVER_HTTP], path: request }
-    if (PUBLIC_API.has(request.host)) return { tries: [REST], path: request }
+    if (request.host === GIT_HOST) return { tries: [gitOverHttp()], path: request }
+    if (PUBLIC_API.has(request.host)) return { tries: [rest()], path: request }
     const base = baseOf(config)
-    if (base === null || base.host !== request.host) return { tries: [REST, GIT_OVER_HTTP], path: request }
+    if (base === null || base.host !== request.host) return { tries: [rest(), gitOverHttp()], path: request }
     const path = stripPrefix(request, restPrefixes(base.segments))
     // Outside the prefix there is no REST: the same words there are pages for people.
-    if (path === null) return { tries: [GIT_OVER_HTTP], path: request }
-    return { tries: base.segments.length === 0 ? [REST, GIT_OVER_HTTP] : [REST], path }
+    if (path === null) return { tries: [gitOverHttp()], path: request }
+    return { tries: base.segments.length === 0 ? [rest(), gitOverHttp()] : [rest()], path }
   },
   resource: repositoryOf,
 }
 
-const KNOWN = new Map(REST_ROWS.map((row) => [row.type, row]))
+const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
 /** `/graphql` of the public API; on a self-hosted instance also below `/api`, where REST is in `/api/v3`. */
 function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
@@ -112,6 +117,8 @@ function repositoryOf(parameters: Parameters): { target?: string; account?: stri
   return typeof org === 'string' ? { account: org, target: org } : {}
 }
 
+const catalogue = once(() => [...restRows(), ...gitRows(), FORCE_PUSH, ...GRAPHQL_CATALOGUE])
+
 /** The code host: REST, git over HTTP, and GraphQL field by field. Self-hosted ones by `baseUrl`, path prefix included. */
 export const codehost: Connector = {
   name: 'codehost',
@@ -120,7 +127,7 @@ export const codehost: Connector = {
     body?.kind === 'head'
       ? namePush(request, body, config)
       : isGraphql(request, config)
-        ? nameGraphql(request, body, { config, known: KNOWN })
+        ? nameGraphql(request, body, { config, known: known() })
         : parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) =>
     isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
@@ -135,9 +142,16 @@ export const codehost: Connector = {
   },
   defaultAuth: { type: 'token' },
   overridable: ['form', 'multipart'],
-  catalogue: [...REST_ROWS, ...GIT, FORCE_PUSH, ...GRAPHQL_CATALOGUE],
+  get catalogue() {
+    return catalogue()
+  },
+  prepare() {
+    rest()
+    gitOverHttp()
+    known()
+  },
   toRequest: (spec, config) =>
-    executeByRows(REST_ROWS, spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
+    executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }
 
 /** A push itself, not its discovery. */

@@ -137,6 +137,11 @@ export type Connector = {
    * (`carriers.bodyFields`) need not say so.
    */
   readonly overridable?: readonly OverridableFormat[]
+  /**
+   * Makes what naming needs of the connector's tables. Called when a record of this type comes into force, so that the
+   * first request does not wait for it; a process without such a record never pays for it.
+   */
+  prepare?(): void
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */

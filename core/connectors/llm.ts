@@ -1,6 +1,6 @@
 import type { Parameters } from '../action/action.ts'
 import { isRefusal, type RawHeaders } from '../request/canonical.ts'
-import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
+import type { AuthScheme, Connector, CredentialCarriers } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { LLM_A_AGENTS } from './llm/a-agents.ts'
@@ -11,15 +11,17 @@ import { LLM_B_AGENTS } from './llm/b-agents.ts'
 import { LLM_B_ORGANIZATION } from './llm/b-organization.ts'
 import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
+import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { readRows } from './row-table.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
 
 type Provider = {
   readonly name: string
   readonly domain: string
-  readonly rows: readonly Row[]
+  readonly tables: readonly string[]
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
   /** What the API demands of every request and an action spec does not say. */
@@ -28,8 +30,10 @@ type Provider = {
 
 /** Both language-model providers: JSON over `/v1`, streamed or not by a key of the body. */
 function createModelConnector(provider: Provider): Connector {
-  const { name, domain, rows, carriers } = provider
-  const surface = prefixedSurface(compileRows(rows), 'v1')
+  const { name, domain, tables, carriers } = provider
+  const rows = once(() => readRows(name, tables))
+  const trie = once(() => compileRows(rows()))
+  const surface = prefixedSurface(trie, 'v1')
   const naming: RowNaming = { connector: name, formats: new Set(['json']), surface, resource: modelOf }
   return {
     name,
@@ -39,9 +43,12 @@ function createModelConnector(provider: Provider): Connector {
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers,
     defaultAuth: provider.auth,
-    catalogue: rows,
+    get catalogue() {
+      return rows()
+    },
+    prepare: () => void trie(),
     toRequest: (spec, config) => {
-      const request = executeByRows(rows, spec, { ...executeAddress(config, domain, 'v1'), format: 'json' })
+      const request = executeByRows(rows(), spec, { ...executeAddress(config, domain, 'v1'), format: 'json' })
       return isRefusal(request)
         ? request
         : { ...request, headers: [...request.headers, ...provider.demanded] }
@@ -57,7 +64,7 @@ function modelOf({ id, model }: Parameters): { target?: string } {
 export const llmA = createModelConnector({
   name: 'llm_a',
   domain: 'api.openai.com',
-  rows: [...LLM_A_MODELS, ...LLM_A_OBJECTS, ...LLM_A_ORGANIZATION, ...LLM_A_AGENTS, ...LLM_A_FEDERATION],
+  tables: [LLM_A_MODELS, LLM_A_OBJECTS, LLM_A_ORGANIZATION, LLM_A_AGENTS, LLM_A_FEDERATION],
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   demanded: [],
@@ -66,7 +73,7 @@ export const llmA = createModelConnector({
 export const llmB = createModelConnector({
   name: 'llm_b',
   domain: 'api.anthropic.com',
-  rows: [...LLM_B_MODELS, ...LLM_B_AGENTS, ...LLM_B_ORGANIZATION],
+  tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION],
   auth: { type: 'header', header: 'x-api-key' },
   carriers: {
     headers: ['anthropic-api-key', 'anthropic-auth-token'],

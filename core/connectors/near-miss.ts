@@ -1,6 +1,6 @@
 import type { Effect, RiskLevel } from '../action/action.ts'
 import { type Refusal, refusal } from '../request/canonical.ts'
-import { decodedFully } from '../request/percent.ts'
+import { decodings } from '../request/percent.ts'
 import { type CompiledRow, descend, type RowTrie, rowsOf } from './rows.ts'
 
 /**
@@ -35,10 +35,21 @@ export function isStricterElsewhere(
   })
 }
 
-/** With and without the segments that hold nothing but white space: some servers drop them. */
+/**
+ * Decoded once more, twice more, … until nothing changes, because servers stop at different depths; each time with and
+ * without taking a decoded slash for one, and with and without the segments that are nothing but white space.
+ */
 function carelessReadings(segments: readonly string[]): readonly (readonly string[])[] {
+  const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
+  return depths.flatMap((decoded) => {
+    const isSplit = decoded.some((segment) => /[/\\]/.test(segment))
+    const split = readAs(decoded.flatMap((segment) => segment.split(/[/\\]/)))
+    return isSplit ? [...split, ...readAs(decoded)] : split
+  })
+}
+
+function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const folded = segments
-    .flatMap((segment) => decodedFully(segment).split(/[/\\]/))
     .map((segment) => (segment.split(';')[0] ?? '').toLowerCase())
     .filter((segment) => segment !== '')
   const trimmed = folded.map((segment) => segment.trim())

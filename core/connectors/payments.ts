@@ -2,6 +2,7 @@ import type { Parameters } from '../action/action.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
+import { once } from './once.ts'
 import { ACCOUNTS } from './payments/accounts.ts'
 import { BILLING } from './payments/billing.ts'
 import { ISSUING } from './payments/issuing.ts'
@@ -12,26 +13,21 @@ import { TEST_MODE } from './payments/test-mode.ts'
 import { TREASURY } from './payments/treasury.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { readRows } from './row-table.ts'
 import { compileRows } from './rows.ts'
 import { executeByRows } from './to-request.ts'
 
-const PAYMENTS_ROWS = [
-  ...PAYMENTS,
-  ...PAYMENT_OBJECTS,
-  ...BILLING,
-  ...ACCOUNTS,
-  ...ISSUING,
-  ...TREASURY,
-  ...TERMINAL,
-  ...TEST_MODE,
-]
+const TABLES = [PAYMENTS, PAYMENT_OBJECTS, BILLING, ACCOUNTS, ISSUING, TREASURY, TERMINAL, TEST_MODE]
+
+const rows = once(() => readRows('payments', TABLES))
+const trie = once(() => compileRows(rows()))
 
 const DOMAINS = ['api.stripe.com', 'files.stripe.com', 'connect.stripe.com', 'meter-events.stripe.com']
 
 const NAMING: RowNaming = {
   connector: 'payments',
   formats: new Set(['json', 'form']),
-  surface: prefixedSurface(compileRows(PAYMENTS_ROWS), 'v1'),
+  surface: prefixedSurface(trie, 'v1'),
   resource: paidObject,
 }
 
@@ -56,17 +52,23 @@ export const payments: Connector = {
   // `key` is how the provider's browser library sends its key, in the query and in forms.
   carriers: { headers: [], query: ['key', '_stripe_key'], bodyFields: ['key'] },
   defaultAuth: { type: 'bearer' },
-  catalogue: PAYMENTS_ROWS,
+  get catalogue() {
+    return rows()
+  },
+  prepare: () => void trie(),
   toRequest: (spec, config) =>
-    executeByRows(PAYMENTS_ROWS, spec, {
+    executeByRows(rows(), spec, {
       ...executeAddress(config, 'api.stripe.com', 'v1'),
-      format: JSON_ONLY.has(spec.type) ? 'json' : 'form',
+      format: jsonOnly().has(spec.type) ? 'json' : 'form',
     }),
 }
 
 /** The second generation of the API reads JSON; deeds that both have go by the first. */
-const JSON_ONLY: ReadonlySet<string> = new Set(
-  [...Map.groupBy(PAYMENTS_ROWS, (row) => row.type)]
-    .filter(([, rows]) => rows.every((row) => row.template.startsWith('/v2/')))
-    .map(([type]) => type),
+const jsonOnly = once(
+  () =>
+    new Set(
+      [...Map.groupBy(rows(), (row) => row.type)]
+        .filter(([, rows]) => rows.every((row) => row.template.startsWith('/v2/')))
+        .map(([type]) => type),
+    ),
 )

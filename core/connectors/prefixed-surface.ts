@@ -7,14 +7,13 @@ import type { RowTrie } from './rows.ts'
  * `https://host/proxy` and `https://host/proxy/v1` mean that `/proxy/v1/…` is the surface. Elsewhere on that host
  * nothing is described.
  */
-export function prefixedSurface(trie: RowTrie, root: string): RowNaming['surface'] {
-  const whole = [trie]
+export function prefixedSurface(trie: () => RowTrie, root: string): RowNaming['surface'] {
   const nothing: RowTrie[] = []
   return (request, config) => {
     const base = baseOf(config)
-    if (base === null || base.host !== request.host) return { tries: whole, path: request }
+    if (base === null || base.host !== request.host) return { tries: [trie()], path: request }
     const prefix = base.segments.at(-1) === root ? base.segments.slice(0, -1) : base.segments
     const path = stripPrefix(request, [prefix])
-    return path === null ? { tries: nothing, path: request } : { tries: whole, path }
+    return path === null ? { tries: nothing, path: request } : { tries: [trie()], path }
   }
 }

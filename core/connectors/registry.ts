@@ -49,6 +49,7 @@ export function bindConnector(
   entry: ConnectorEntry,
   connector = connectorOfType(entry.type),
 ): BoundConnector {
+  connector.prepare?.()
   const config: ConnectorConfig = {
     name: entry.name,
     domains: entry.domains,

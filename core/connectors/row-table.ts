@@ -2,7 +2,7 @@ import type { Effect, RiskLevel } from '../action/action.ts'
 import type { Discriminator, Row } from './connector.ts'
 
 /**
- * Reads catalogue rows from a table that people can scan, one operation a line, columns apart by spaces:
+ * Reads catalogue rows from tables that people can scan, one operation a line, columns apart by spaces:
  *
  *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@same]
  *
@@ -13,32 +13,35 @@ import type { Discriminator, Row } from './connector.ts'
  * without this mark names, or the same deed on what another kind of owner has. `#` begins a comment.
  * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
  */
-export function readRows(connector: string, table: string): readonly Row[] {
-  return table
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => readRow(connector, line))
+export function readRows(connector: string, tables: readonly string[]): readonly Row[] {
+  const rows: Row[] = []
+  for (const table of tables) {
+    for (const match of table.matchAll(LINE)) {
+      const row = readRow(connector, match)
+      if (row !== null) rows.push(row)
+    }
+  }
+  return rows
 }
 
-const EFFECTS: ReadonlySet<string> = new Set<Effect>(['read', 'compute', 'write'])
-const RISKS: ReadonlySet<string> = new Set<RiskLevel>(['low', 'medium', 'high'])
+/** One line that is not blank, in its columns, or as a whole in the last group. */
+const LINE =
+  /^ *(?:([A-Z]+|\*) +(\/\S*) +([a-z0-9_]+(?:\.[a-z0-9_]+)+) +(read|compute|write) +(low|medium|high)(?: +(\S.*?))? *|(\S.*))$/gm
 
-function readRow(connector: string, line: string): Row {
-  const [method = '', template = '', action = '', effect = '', risk = '', ...rest] = line.split(/\s+/)
-  const isSound =
-    /^([A-Z]+|\*)$/.test(method) && template.startsWith('/') && /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(action)
-  if (!isSound || !isEffect(effect) || !isRisk(risk))
-    throw new Error(`catalogue row of ${connector} cannot be read: ${line}`)
-  return { method, template, type: `${connector}.${action}`, effect, risk, ...readExtras(rest) }
+function readRow(connector: string, match: RegExpExecArray): Row | null {
+  const [, method, template, action, effect, risk, rest, other] = match
+  if (other?.startsWith('#')) return null
+  if (method === undefined || template === undefined || !isEffect(effect) || !isRisk(risk))
+    throw new Error(`catalogue row of ${connector} cannot be read: ${other}`)
+  const type = `${connector}.${action}`
+  return rest === undefined
+    ? { method, template, type, effect, risk }
+    : { method, template, type, effect, risk, ...readExtras(rest.split(/ +/)) }
 }
-
-const NOTHING = {}
 
 function readExtras(
   rest: readonly string[],
 ): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent' | 'isAlternative'> {
-  if (rest.length === 0) return NOTHING
   const when = rest.find((column) => column.startsWith('?'))
   const hints = rest
     .filter((column) => column.startsWith('+'))
@@ -61,10 +64,13 @@ function readWhen(column: string): Discriminator {
   return { key, equals: value === 'true' ? true : value }
 }
 
-function isEffect(text: string): text is Effect {
+const EFFECTS: ReadonlySet<string | undefined> = new Set<Effect>(['read', 'compute', 'write'])
+const RISKS: ReadonlySet<string | undefined> = new Set<RiskLevel>(['low', 'medium', 'high'])
+
+function isEffect(text: string | undefined): text is Effect {
   return EFFECTS.has(text)
 }
 
-function isRisk(text: string): text is RiskLevel {
+function isRisk(text: string | undefined): text is RiskLevel {
   return RISKS.has(text)
 }

@@ -4,8 +4,12 @@ import { decodedFully } from '../request/percent.ts'
 import type { Row } from './connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
-/** A row with its template compiled. */
-export type CompiledRow = { readonly row: Row; readonly parts: readonly TemplatePart[] }
+/** A row with its template compiled; an alias has the parts of another one. */
+export type CompiledRow = {
+  readonly row: Row
+  readonly parts: readonly TemplatePart[]
+  readonly isAlias?: boolean
+}
 
 /** All rows of one connector and surface, as a tree over path segments. */
 export type RowTrie = { readonly root: Node }
@@ -30,26 +34,50 @@ export type RowMatch = {
 }
 
 /** Builds the tree once, at load. Throws where two rows describe the same request without a discriminator. */
-export function compileRows(rows: readonly Row[]): RowTrie {
+export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] = []): RowTrie {
   const root = newNode()
-  for (const row of rows) insert(root, { row, parts: compileTemplate(row.template) })
+  const known = new Map<string, TemplatePart>()
+  const compiled = rows.map((row) => ({ row, parts: compileTemplate(row.template, known) }))
+  for (const one of compiled) addRow(leafFor(root, one.parts), one)
+  for (const alias of aliases) addAliases(root, compiled, alias, known)
   return { root }
+}
+
+/** Rows whose template begins with `from` are reached by `to` as well; where that has a row of its own, it stays. */
+export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
+
+function addAliases(
+  root: Node,
+  rows: readonly CompiledRow[],
+  { from, to, readsOnly }: RowAlias,
+  known: Map<string, TemplatePart>,
+): void {
+  const before = compileTemplate(from, known)
+  const after = compileTemplate(to, known)
+  for (const { row, parts } of rows) {
+    if (!before.every((part, at) => parts[at] === part) || (readsOnly === true && row.effect !== 'read'))
+      continue
+    const alias = { row, parts: [...after, ...parts.slice(before.length)], isAlias: true }
+    const leaf = leafFor(root, alias.parts)
+    if (leaf.get(row.method)?.some(({ isAlias }) => isAlias !== true) !== true) addRow(leaf, alias)
+  }
 }
 
 function newNode(): Node {
   return { literals: null, folded: null, parameter: null, tail: null, leaf: null }
 }
 
-function insert(root: Node, compiled: CompiledRow): void {
+function leafFor(root: Node, parts: readonly TemplatePart[]): Leaf {
   let node = root
-  for (const part of compiled.parts) {
+  for (const part of parts) {
     if (part.kind === 'tail') {
-      node.tail = addRow(node.tail, compiled)
-      return
+      node.tail ??= new Map()
+      return node.tail
     }
     node = part.kind === 'literal' ? literalChild(node, part.text) : parameterChild(node)
   }
-  node.leaf = addRow(node.leaf, compiled)
+  node.leaf ??= new Map()
+  return node.leaf
 }
 
 function literalChild(node: Node, text: string): Node {
@@ -72,18 +100,18 @@ function parameterChild(node: Node): Node {
   return node.parameter
 }
 
-function addRow(leaf: Leaf | null, compiled: CompiledRow): Leaf {
-  const target = leaf ?? new Map<string, CompiledRow[]>()
+function addRow(leaf: Leaf, compiled: CompiledRow): void {
   const { row } = compiled
-  const rows = target.get(row.method) ?? []
+  const rows = leaf.get(row.method)
+  if (rows === undefined) {
+    leaf.set(row.method, [compiled])
+    return
+  }
   const isClash = (other: Row) =>
     other.when === undefined || row.when === undefined || other.template !== row.template
-  if (rows.some((other) => isClash(other.row))) {
+  if (rows.some((other) => isClash(other.row)))
     throw new Error(`two catalogue rows describe ${row.method} ${row.template}`)
-  }
   rows.push(compiled)
-  target.set(row.method, rows)
-  return target
 }
 
 /**

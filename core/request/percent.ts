@@ -29,6 +29,18 @@ export function decodedFully(text: string): string {
   return now
 }
 
+/** The texts as they are, decoded once more, and so on until nothing changes. What cannot be decoded stays. */
+export function decodings(texts: readonly string[]): readonly (readonly string[])[] {
+  const found = [texts]
+  for (let now = texts; found.length <= MAX_DECODINGS; ) {
+    const next = now.map((text) => decodePercent(text) ?? text)
+    if (next.every((text, at) => text === now[at])) return found
+    found.push(next)
+    now = next
+  }
+  return found
+}
+
 const MAX_DECODINGS = 8
 
 /** True for C0 controls and DEL. */

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** What administrators of the whole organisation do. */
-export const CHAT_ADMIN = readRows(
-  'chat',
-  `
+export const CHAT_ADMIN = `
   *      /api/admin.analytics.getFile                                  admin_analytics.get_file               read  medium
   *      /api/admin.apps.activities.list                               admin_app.list_activities              read  low
   *      /api/admin.apps.approve                                       admin_app.approve                      write high   app_id,request_id
@@ -93,5 +89,4 @@ export const CHAT_ADMIN = readRows(
   *      /api/admin.workflows.permissions.lookup                       admin_workflow.get_permissions         read  low
   *      /api/admin.workflows.search                                   admin_workflow.search                  read  low
   *      /api/admin.workflows.unpublish                                admin_workflow.unpublish               write high   workflow_ids
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Apps, agents, canvases, lists, calls and the rest of the workspace. */
-export const CHAT_APPS = readRows(
-  'chat',
-  `
+export const CHAT_APPS = `
   *      /api/agents.conversations.archive                agent_conversation.archive            write low    channel_id
   *      /api/agents.conversations.create                 agent_conversation.create             write low    channel_id
   *      /api/agents.conversations.getCanvas              agent_conversation.get_canvas         read  low
@@ -106,5 +102,4 @@ export const CHAT_APPS = readRows(
   *      /api/workflows.featured.list                     workflow.list_featured                read  low
   *      /api/workflows.featured.remove                   workflow.remove_featured              write low    channel_id,trigger_ids
   *      /api/workflows.featured.set                      workflow.set_featured                 write low    channel_id,trigger_ids
-`,
-)
+`

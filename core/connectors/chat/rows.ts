@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** The API takes every method by any verb, so a row names a method, never a verb. */
-export const CHAT_BASICS = readRows(
-  'chat',
-  `
+export const CHAT_BASICS = `
   *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments
   *  /api/chat.postEphemeral                   message.post_ephemeral     write low    channel,text,user
   *  /api/chat.meMessage                       message.post_me            write low    channel,text
@@ -101,5 +97,4 @@ export const CHAT_BASICS = readRows(
   *  /api/admin.users.setAdmin                 admin.set_admin            write high   user_id,team_id
   *  /api/admin.users.setOwner                 admin.set_owner            write high   user_id,team_id
   *  /api/admin.users.setRegular               admin.set_regular          write high   user_id,team_id
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** The account that the credential stands for, and other people. */
-export const ACCOUNT = readRows(
-  'codehost',
-  `
+export const ACCOUNT = `
   GET    /user/blocks                                             user_block.list                        read  low
   GET    /user/blocks/{username}                                  user_block.check                       read  low
   PUT    /user/blocks/{username}                                  user_block.add                         write medium
@@ -64,5 +60,4 @@ export const ACCOUNT = readRows(
   GET    /users/{username}/ssh_signing_keys                       ssh_signing_key.list                   read  low
   GET    /users/{username}/starred                                star.list                              read  low
   GET    /users/{username}/subscriptions                          subscription.list                      read  low
-`,
-)
+`

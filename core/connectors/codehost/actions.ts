@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Workflows, their runs, and the secrets and variables they use. */
-export const ACTIONS = readRows(
-  'codehost',
-  `
+export const ACTIONS = `
   GET    /repos/{owner}/{repo}/actions/workflows                       workflow.list              read  low
   GET    /repos/{owner}/{repo}/actions/workflows/{workflow_id}         workflow.get               read  low
   GET    /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs    workflow_run.list          read  low
@@ -42,5 +38,4 @@ export const ACTIONS = readRows(
   GET    /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.get       read  low
   PATCH  /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.update    write medium
   DELETE /repos/{owner}/{repo}/actions/variables/{name}                actions_variable.delete    write high
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Apps, their installations and tokens, the marketplace. */
-export const APPS = readRows(
-  'codehost',
-  `
+export const APPS = `
   GET    /app                                                               app.get_self                  read  low
   POST   /app-manifests/{code}/conversions                                  app.create_from_manifest      write high
   GET    /app/hook/config                                                   app_hook.get                  read  low
@@ -43,5 +39,4 @@ export const APPS = readRows(
   GET    /user/marketplace_purchases                                        marketplace_purchase.list     read  low
   GET    /user/marketplace_purchases/stubbed                                marketplace_purchase.list     read  low
   GET    /users/{username}/installation                                     app_installation.get_for_user read  low
-`,
-)
+`

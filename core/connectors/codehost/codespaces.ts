@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Development machines in the cloud. */
-export const CODESPACES = readRows(
-  'codehost',
-  `
+export const CODESPACES = `
   GET    /orgs/{org}/codespaces                                              codespace.list                        read  low
   PUT    /orgs/{org}/codespaces/access                                       org_codespaces_access.set             write high   visibility
   POST   /orgs/{org}/codespaces/access/selected_users                        org_codespaces_access.add_users       write high   selected_usernames
@@ -42,5 +38,4 @@ export const CODESPACES = readRows(
   POST   /user/codespaces/{codespace_name}/publish                           codespace.publish                     write high   name,private
   POST   /user/codespaces/{codespace_name}/start                             codespace.start                       write medium
   POST   /user/codespaces/{codespace_name}/stop                              codespace.stop                        write medium
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Files, branches, commits and the git database. */
-export const CONTENTS = readRows(
-  'codehost',
-  `
+export const CONTENTS = `
   GET    /repos/{owner}/{repo}/contents                                file.get                   read  low    ref
   GET    /repos/{owner}/{repo}/contents/                               file.get                   read  low    ref
   GET    /repos/{owner}/{repo}/contents/{path+}                        file.get                   read  low    ref
@@ -60,5 +56,4 @@ export const CONTENTS = readRows(
   POST   /repos/{owner}/{repo}/check-runs                              check_run.create           write low    name,head_sha,status,conclusion
   GET    /repos/{owner}/{repo}/check-runs/{check_run_id}               check_run.get              read  low
   PATCH  /repos/{owner}/{repo}/check-runs/{check_run_id}               check_run.update           write low    status,conclusion
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Coding assistants: seats, permissions, metrics, spaces, tasks of coding agents. */
-export const ASSISTANTS = readRows(
-  'codehost',
-  `
+export const ASSISTANTS = `
   GET    /agents/repos/{owner}/{repo}/tasks                                           agent_task.list                          read  low
   POST   /agents/repos/{owner}/{repo}/tasks                                           agent_task.create                        write high   prompt,base_ref
   GET    /agents/repos/{owner}/{repo}/tasks/{task_id}                                 agent_task.get                           read  low
@@ -65,5 +61,4 @@ export const ASSISTANTS = readRows(
   GET    /users/{username}/copilot-spaces/{space_number}/resources/{space_resource_id} copilot_space_resource.get               read  low
   PUT    /users/{username}/copilot-spaces/{space_number}/resources/{space_resource_id} copilot_space_resource.update            write medium @same
   DELETE /users/{username}/copilot-spaces/{space_number}/resources/{space_resource_id} copilot_space_resource.delete            write high   @same
-`,
-)
+`

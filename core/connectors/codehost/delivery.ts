@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Environments, deployments, pages. */
-export const DELIVERY = readRows(
-  'codehost',
-  `
+export const DELIVERY = `
   GET    /repos/{owner}/{repo}/deployments/{deployment_id}/statuses/{status_id}       deployment_status.get                read  low
   GET    /repos/{owner}/{repo}/environments                                           environment.list                     read  low
   GET    /repos/{owner}/{repo}/environments/{environment_name/}                       environment.get                      read  low
@@ -41,5 +37,4 @@ export const DELIVERY = readRows(
   GET    /repos/{owner}/{repo}/pages/deployments/{pages_deployment_id}                pages_deployment.get                 read  low
   POST   /repos/{owner}/{repo}/pages/deployments/{pages_deployment_id}/cancel         pages_deployment.cancel              write medium
   GET    /repos/{owner}/{repo}/pages/health                                           pages.get_health                     read  low
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Whole enterprises: their teams, policies and code security. */
-export const ENTERPRISE = readRows(
-  'codehost',
-  `
+export const ENTERPRISE = `
   GET    /enterprises/{enterprise}/actions/cache/retention-limit                      enterprise_actions_cache.get_retention_limit read  low
   PUT    /enterprises/{enterprise}/actions/cache/retention-limit                      enterprise_actions_cache.set_retention_limit write medium
   GET    /enterprises/{enterprise}/actions/cache/storage-limit                        enterprise_actions_cache.get_storage_limit   read  low
@@ -44,5 +40,4 @@ export const ENTERPRISE = readRows(
   GET    /enterprises/{enterprise}/teams/{enterprise_team}/organizations/{org}        enterprise_team_org.get                      read  low
   PUT    /enterprises/{enterprise}/teams/{enterprise_team}/organizations/{org}        enterprise_team_org.add                      write high   @same
   DELETE /enterprises/{enterprise}/teams/{enterprise_team}/organizations/{org}        enterprise_team_org.remove                   write high   @same
-`,
-)
+`

@@ -1,12 +1,7 @@
-import { readRows } from '../row-table.ts'
-
 /** What lies outside the REST surface: git over HTTP (the discovery of a push is part of the push). */
-export const GIT = readRows(
-  'codehost',
-  `
+export const GIT = `
   GET    /{owner}/{repo}/info/refs         git.push   write medium ??service=git-receive-pack @same
   GET    /{owner}/{repo}/info/refs         git.fetch  read  low    ??service=git-upload-pack
   POST   /{owner}/{repo}/git-receive-pack  git.push   write medium
   POST   /{owner}/{repo}/git-upload-pack   git.fetch  read  low
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Issues, their comments, labels, milestones and reactions. */
-export const ISSUES = readRows(
-  'codehost',
-  `
+export const ISSUES = `
   GET    /issues                                                       issue.list_assigned        read  low
   GET    /user/issues                                                  issue.list_assigned        read  low
   GET    /orgs/{org}/issues                                            issue.list_in_org          read  low
@@ -57,5 +53,4 @@ export const ISSUES = readRows(
   PATCH  /repos/{owner}/{repo}/milestones/{milestone_number}           milestone.update           write low    title,state,due_on
   DELETE /repos/{owner}/{repo}/milestones/{milestone_number}           milestone.delete           write medium
   GET    /repos/{owner}/{repo}/milestones/{milestone_number}/labels    milestone.list_labels      read  low
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Moving repositories in and out. */
-export const MIGRATIONS = readRows(
-  'codehost',
-  `
+export const MIGRATIONS = `
   GET    /orgs/{org}/migrations                                       migration.list             read  low
   POST   /orgs/{org}/migrations                                       migration.start            write high   repositories
   GET    /orgs/{org}/migrations/{migration_id}                        migration.get              read  low
@@ -26,5 +22,4 @@ export const MIGRATIONS = readRows(
   DELETE /user/migrations/{migration_id}/archive                      migration.delete_archive   write high   @same
   DELETE /user/migrations/{migration_id}/repos/{repo_name}/lock       migration.unlock_repo      write high   @same
   GET    /user/migrations/{migration_id}/repositories                 migration.list_repos       read  low
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** What official clients still call although the published list no longer has it: older instances serve it. */
-export const OLDER = readRows(
-  'codehost',
-  `
+export const OLDER = `
   GET    /orgs/{org}/settings/billing/actions                          org_billing.get_actions         read  low
   GET    /orgs/{org}/settings/billing/packages                         org_billing.get_packages        read  low
   GET    /orgs/{org}/settings/billing/shared-storage                   org_billing.get_shared_storage  read  low
@@ -34,5 +30,4 @@ export const OLDER = readRows(
   GET    /orgs/{org}/teams/{team_slug}/discussions/{discussion_number}/comments/{comment_number}/reactions                reaction.list   read  low
   POST   /orgs/{org}/teams/{team_slug}/discussions/{discussion_number}/comments/{comment_number}/reactions                reaction.create write low content @same
   DELETE /orgs/{org}/teams/{team_slug}/discussions/{discussion_number}/comments/{comment_number}/reactions/{reaction_id}  reaction.delete write low @same
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Workflows of an organisation: runners, permissions, caches. */
-export const ORG_ACTIONS = readRows(
-  'codehost',
-  `
+export const ORG_ACTIONS = `
   GET    /organizations/{org}/actions/cache/retention-limit                           org_actions_cache.get_retention_limit        read  low
   PUT    /organizations/{org}/actions/cache/retention-limit                           org_actions_cache.set_retention_limit        write medium
   GET    /organizations/{org}/actions/cache/storage-limit                             org_actions_cache.get_storage_limit          read  low
@@ -79,5 +75,4 @@ export const ORG_ACTIONS = readRows(
   PUT    /orgs/{org}/actions/runners/{runner_id}/labels                               org_runner.set_labels                        write high
   DELETE /orgs/{org}/actions/runners/{runner_id}/labels                               org_runner.remove_labels                     write high
   DELETE /orgs/{org}/actions/runners/{runner_id}/labels/{name}                        org_runner.remove_label                      write high
-`,
-)
+`

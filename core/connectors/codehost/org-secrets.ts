@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Secrets and variables of an organisation, for workflows, agents, codespaces and updates. */
-export const ORG_SECRETS = readRows(
-  'codehost',
-  `
+export const ORG_SECRETS = `
   GET    /orgs/{org}/actions/secrets                                               org_actions_secret.list              read  low
   GET    /orgs/{org}/actions/secrets/public-key                                    org_actions_secret.get_public_key    read  low
   GET    /orgs/{org}/actions/secrets/{secret_name}                                 org_actions_secret.get               read  low
@@ -64,5 +60,4 @@ export const ORG_SECRETS = readRows(
   GET    /orgs/{org}/private-registries/{secret_name}                              private_registry.get                 read  low
   PATCH  /orgs/{org}/private-registries/{secret_name}                              private_registry.update              write high   registry_type,url,visibility
   DELETE /orgs/{org}/private-registries/{secret_name}                              private_registry.delete              write high
-`,
-)
+`

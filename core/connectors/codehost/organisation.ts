@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Members, roles, hooks, tokens, billing and settings of an organisation. */
-export const ORGANISATION = readRows(
-  'codehost',
-  `
+export const ORGANISATION = `
   GET    /organizations/{org}/settings/billing/ai_credit/usage                    org_billing.get_ai_credit_usage       read  low
   GET    /organizations/{org}/settings/billing/budgets                            org_budget.list                       read  low
   POST   /organizations/{org}/settings/billing/budgets                            org_budget.create                     write high
@@ -85,5 +81,4 @@ export const ORGANISATION = readRows(
   GET    /orgs/{org}/settings/network-settings/{network_settings_id}              network_setting.get                   read  low
   GET    /orgs/{org}/teams/{team_slug}/invitations                                team.list_invitations                 read  low
   GET    /orgs/{org}/teams/{team_slug}/teams                                      team.list_children                    read  low
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Packages and their versions. */
-export const PACKAGES = readRows(
-  'codehost',
-  `
+export const PACKAGES = `
   GET    /orgs/{org}/docker/conflicts                                                 package.list_docker_conflicts read  low
   GET    /orgs/{org}/packages                                                         package.list                  read  low
   GET    /orgs/{org}/packages/{package_type}/{package_name/}                          package.get                   read  low
@@ -31,5 +27,4 @@ export const PACKAGES = readRows(
   GET    /users/{username}/packages/{package_type}/{package_name/}/versions/{package_version_id} package_version.get           read  low
   DELETE /users/{username}/packages/{package_type}/{package_name/}/versions/{package_version_id} package_version.delete        write high   @same
   POST   /users/{username}/packages/{package_type}/{package_name/}/versions/{package_version_id}/restore package_version.restore       write medium @same
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Organisations, teams, users, search, gists and notifications. */
-export const PEOPLE = readRows(
-  'codehost',
-  `
+export const PEOPLE = `
   GET    /                                                             meta.get_root              read  low
   GET    /meta                                                         meta.get                   read  low
   GET    /zen                                                          meta.get_zen               read  low
@@ -59,5 +55,4 @@ export const PEOPLE = readRows(
   PATCH  /notifications/threads/{thread_id}                            notification.mark_read     write low @same
 
   # GraphQL queries are not taken apart: whatever they do is one action that nobody allows by accident.
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Project boards. */
-export const PROJECTS = readRows(
-  'codehost',
-  `
+export const PROJECTS = `
   GET    /orgs/{org}/projectsV2                                                  project.list              read  low
   GET    /orgs/{org}/projectsV2/{project_number}                                 project.get               read  low
   POST   /orgs/{org}/projectsV2/{project_number}/drafts                          project_item.create_draft write low    title,body
@@ -30,5 +26,4 @@ export const PROJECTS = readRows(
   DELETE /users/{username}/projectsV2/{project_number}/items/{item_id}           project_item.delete       write high   @same
   POST   /users/{user_id}/projectsV2/{project_number}/views                      project_view.create       write low    name @same
   GET    /users/{username}/projectsV2/{project_number}/views/{view_number}/items project_item.list         read  low
-`,
-)
+`

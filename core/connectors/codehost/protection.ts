@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** What guards branches and conversations: protection, rulesets, limits. */
-export const PROTECTION = readRows(
-  'codehost',
-  `
+export const PROTECTION = `
   GET    /orgs/{org}/interaction-limits                                               org_interaction_limit.get                    read  low
   PUT    /orgs/{org}/interaction-limits                                               org_interaction_limit.set                    write high   limit,expiry
   DELETE /orgs/{org}/interaction-limits                                               org_interaction_limit.remove                 write high
@@ -77,5 +73,4 @@ export const PROTECTION = readRows(
   GET    /user/interaction-limits                                                     user_interaction_limit.get                   read  low
   PUT    /user/interaction-limits                                                     user_interaction_limit.set                   write high   limit,expiry
   DELETE /user/interaction-limits                                                     user_interaction_limit.remove                write high
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Pull requests, their reviews and review comments. */
-export const PULLS = readRows(
-  'codehost',
-  `
+export const PULLS = `
   GET    /repos/{owner}/{repo}/pulls                                   pr.list                    read  low
   POST   /repos/{owner}/{repo}/pulls                                   pr.create                  write low    title,head,base,body,draft
   GET    /repos/{owner}/{repo}/pulls/{number}                          pr.get                     read  low
@@ -40,5 +36,4 @@ export const PULLS = readRows(
   GET    /repos/{owner}/{repo}/pulls/{number}/comments                 pr_comment.list            read  low
   POST   /repos/{owner}/{repo}/pulls/{number}/comments                 pr_comment.create          write low    body,path,line,commit_id
   POST   /repos/{owner}/{repo}/pulls/{number}/comments/{comment_id}/replies         pr_comment.reply write low body
-`,
-)
+`

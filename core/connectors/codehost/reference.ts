@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Gists, threads, events, classrooms, older team addresses, lists of the service itself. */
-export const REFERENCE = readRows(
-  'codehost',
-  `
+export const REFERENCE = `
   GET    /assignments/{assignment_id}                      classroom_assignment.get           read  low
   GET    /assignments/{assignment_id}/accepted_assignments classroom_assignment.list_accepted read  low
   GET    /assignments/{assignment_id}/grades               classroom_assignment.list_grades   read  low
@@ -56,5 +52,4 @@ export const REFERENCE = readRows(
   DELETE /teams/{team_id}/repos/{owner}/{repo}             team_repo.remove                   write high   @same
   GET    /teams/{team_id}/teams                            team.list_children                 read  low
   GET    /versions                                         meta.list_versions                 read  low
-`,
-)
+`

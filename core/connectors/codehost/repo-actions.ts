@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Runners, caches, permissions and secrets of the workflows of one repository. */
-export const REPO_ACTIONS = readRows(
-  'codehost',
-  `
+export const REPO_ACTIONS = `
   GET    /repos/{owner}/{repo}/actions/cache/retention-limit                        actions_cache.get_retention_limit            read  low
   PUT    /repos/{owner}/{repo}/actions/cache/retention-limit                        actions_cache.set_retention_limit            write medium
   GET    /repos/{owner}/{repo}/actions/cache/storage-limit                          actions_cache.get_storage_limit              read  low
@@ -68,5 +64,4 @@ export const REPO_ACTIONS = readRows(
   GET    /repos/{owner}/{repo}/dependabot/secrets/{secret_name}                     dependabot_secret.get                        read  low
   PUT    /repos/{owner}/{repo}/dependabot/secrets/{secret_name}                     dependabot_secret.set                        write high
   DELETE /repos/{owner}/{repo}/dependabot/secrets/{secret_name}                     dependabot_secret.delete                     write high
-`,
-)
+`

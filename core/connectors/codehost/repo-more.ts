@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** What else belongs to a repository. */
-export const REPO_MORE = readRows(
-  'codehost',
-  `
+export const REPO_MORE = `
   GET    /repos/{owner}/{repo}/activity                                               repo.list_activity                 read  low
   GET    /repos/{owner}/{repo}/assignees                                              assignee.list                      read  low
   GET    /repos/{owner}/{repo}/assignees/{assignee}                                   assignee.check                     read  low
@@ -73,5 +69,4 @@ export const REPO_MORE = readRows(
   GET    /repos/{owner}/{repo}/traffic/popular/paths                                  repo_traffic.get_popular_paths     read  low
   GET    /repos/{owner}/{repo}/traffic/popular/referrers                              repo_traffic.get_popular_referrers read  low
   GET    /repos/{owner}/{repo}/traffic/views                                          repo_traffic.get_views             read  low
-`,
-)
+`

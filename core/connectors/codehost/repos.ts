@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Repositories, who may use them, hooks and keys, releases. */
-export const REPOS = readRows(
-  'codehost',
-  `
+export const REPOS = `
   GET    /repos/{owner}/{repo}                                         repo.get                   read  low
   PATCH  /repos/{owner}/{repo}                                         repo.update                write low    name,description,visibility,private,archived,default_branch
   DELETE /repos/{owner}/{repo}                                         repo.delete                write high   +irreversible
@@ -59,5 +55,4 @@ export const REPOS = readRows(
   GET    /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.get          read  low
   PATCH  /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.update       write low    name
   DELETE /repos/{owner}/{repo}/releases/assets/{asset_id}              release_asset.delete       write high
-`,
-)
+`

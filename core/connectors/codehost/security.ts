@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Alerts, advisories, scanning and its configuration, supply chain. */
-export const SECURITY = readRows(
-  'codehost',
-  `
+export const SECURITY = `
   GET    /advisories                                                                  advisory.list                                read  low
   GET    /advisories/{ghsa_id}                                                        advisory.get                                 read  low
   POST   /orgs/{org}/artifacts/metadata/deployment-record                             artifact_deployment_record.create            write medium
@@ -127,5 +123,4 @@ export const SECURITY = readRows(
   DELETE /users/{username}/attestations/digest/{subject_digest}                       attestation.delete                           write high   @same
   GET    /users/{username}/attestations/{subject_digest}                              attestation.list                             read  low
   DELETE /users/{username}/attestations/{attestation_id}                              attestation.delete                           write high   @same
-`,
-)
+`

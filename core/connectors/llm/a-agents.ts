@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_a: hosted agents and what they work with, vaults, live sessions, decisions, voices, notifications. */
-export const LLM_A_AGENTS = readRows(
-  'llm_a',
-  `
+export const LLM_A_AGENTS = `
   POST   /v1/agents                                                                 agent.create                       write   medium name,model
   GET    /v1/agents                                                                 agent.list                         read    low
   GET    /v1/agents/{agent_id}                                                      agent.get                          read    low
@@ -91,5 +87,4 @@ export const LLM_A_AGENTS = readRows(
   DELETE /v1/webhook_endpoints/{webhook_endpoint_id}                                webhook_endpoint.delete            write   high
   POST   /v1/webhook_endpoints/{webhook_endpoint_id}/rotate_secret                  webhook_endpoint.rotate_secret     write   high
   POST   /v1/webhook_endpoints/{webhook_endpoint_id}/test                           webhook_endpoint.test              write   low
-`,
-)
+`

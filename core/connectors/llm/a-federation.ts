@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_a: whom the organisation trusts from outside, its own keys and storage, service tiers. */
-export const LLM_A_FEDERATION = readRows(
-  'llm_a',
-  `
+export const LLM_A_FEDERATION = `
   GET    /v1/organization/external_keys                                             external_key.list                  read  low
   POST   /v1/organization/external_keys                                             external_key.create                write high
   GET    /v1/organization/external_keys/{external_key_id}                           external_key.get                   read  low
@@ -27,5 +23,4 @@ export const LLM_A_FEDERATION = readRows(
   POST   /v1/organization/projects/{project_id}/api_keys/{api_key_id}               project_api_key.update             write high  name
   GET    /v1/organization/projects/{project_id}/service_tier_settings               project_service_tier.get           read  low
   POST   /v1/organization/projects/{project_id}/service_tier_settings               project_service_tier.set           write high
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_a: containers, conversations, evals, skills, threads, files of vector stores, realtime. */
-export const LLM_A_OBJECTS = readRows(
-  'llm_a',
-  `
+export const LLM_A_OBJECTS = `
   POST   /v1/chatkit/sessions                                                       chatkit_session.create                write   medium
   POST   /v1/chatkit/sessions/{session_id}/cancel                                   chatkit_session.cancel                write   low
   GET    /v1/chatkit/threads                                                        chatkit_thread.list                   read    low
@@ -86,5 +82,4 @@ export const LLM_A_OBJECTS = readRows(
   GET    /v1/videos/characters/{character_id}                                       video_character.get                   read    low
   POST   /v1/videos/edits                                                           video.edit                            compute medium
   POST   /v1/videos/extensions                                                      video.extend                          compute medium
-`,
-)
+`

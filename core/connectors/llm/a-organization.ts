@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_a: who may do what in the organisation, its keys, limits, usage. */
-export const LLM_A_ORGANIZATION = readRows(
-  'llm_a',
-  `
+export const LLM_A_ORGANIZATION = `
   GET    /v1/organization/admin_api_keys                                            admin_api_key.list                      read  low
   POST   /v1/organization/admin_api_keys                                            admin_api_key.create                    write high
   GET    /v1/organization/admin_api_keys/{key_id}                                   admin_api_key.get                       read  low
@@ -129,5 +125,4 @@ export const LLM_A_ORGANIZATION = readRows(
   POST   /v1/projects/{project_id}/users/{user_id}/roles                            project_user_role.assign                write high   role_id
   GET    /v1/projects/{project_id}/users/{user_id}/roles/{role_id}                  project_user_role.get                   read  low
   DELETE /v1/projects/{project_id}/users/{user_id}/roles/{role_id}                  project_user_role.unassign              write high
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_b: managed agents: sessions, environments, memory, vaults, tunnels. */
-export const LLM_B_AGENTS = readRows(
-  'llm_b',
-  `
+export const LLM_B_AGENTS = `
   GET    /v1/agents                                                                 agent.list                         read    low
   POST   /v1/agents                                                                 agent.create                       write   medium name,model
   GET    /v1/agents/{agent_id}                                                      agent.get                          read    low
@@ -102,5 +98,4 @@ export const LLM_B_AGENTS = readRows(
   DELETE /v1/vaults/{vault_id}/credentials/{credential_id}                          vault_credential.delete            write   high
   POST   /v1/vaults/{vault_id}/credentials/{credential_id}/archive                  vault_credential.archive           write   high
   POST   /v1/vaults/{vault_id}/credentials/{credential_id}/mcp_oauth_validate       vault_credential.validate          write   low
-`,
-)
+`

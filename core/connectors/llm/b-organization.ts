@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_b: who may do what in the organisation, its keys, limits, plugins, analytics. */
-export const LLM_B_ORGANIZATION = readRows(
-  'llm_b',
-  `
+export const LLM_B_ORGANIZATION = `
   GET    /v1/organizations/analytics/apps/chat/projects                             analytics.list_chat_projects           read  low
   GET    /v1/organizations/analytics/artifacts                                      analytics.list_artifacts               read  low
   GET    /v1/organizations/analytics/connectors                                     analytics.list_connectors              read  low
@@ -156,5 +152,4 @@ export const LLM_B_ORGANIZATION = readRows(
   GET    /v1/organizations/workspaces/{workspace_id}/service_accounts/{service_account_id} workspace_service_account.get          read  low
   POST   /v1/organizations/workspaces/{workspace_id}/service_accounts/{service_account_id} workspace_service_account.update       write high
   DELETE /v1/organizations/workspaces/{workspace_id}/service_accounts/{service_account_id} workspace_service_account.remove       write high
-`,
-)
+`

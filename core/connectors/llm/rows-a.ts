@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_a. Model calls are `compute`: they cost, but change nothing there. */
-export const LLM_A_MODELS = readRows(
-  'llm_a',
-  `
+export const LLM_A_MODELS = `
   POST   /v1/chat/completions                          chat.create_stream        compute low    ?stream=true model,stream,max_tokens,n
   POST   /v1/chat/completions                          chat.create               compute low    ?!stream model,stream,max_tokens,n
   GET    /v1/chat/completions                          chat.list                 read    low
@@ -84,5 +80,4 @@ export const LLM_A_MODELS = readRows(
   DELETE /v1/vector_stores/{id}                        vector_store.delete       write   high   +irreversible
   GET    /v1/vector_stores/{id}/search                 vector_store.search       read    low
   POST   /v1/vector_stores/{id}/search                 vector_store.search       read    low
-`,
-)
+`

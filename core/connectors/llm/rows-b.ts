@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** llm_b. A batch is many model calls: `compute` as well, but it goes on after the request. */
-export const LLM_B_MODELS = readRows(
-  'llm_b',
-  `
+export const LLM_B_MODELS = `
   POST   /v1/messages                                  message.create_stream     compute low    ?stream=true model,stream,max_tokens
   POST   /v1/messages                                  message.create            compute low    ?!stream model,stream,max_tokens
   POST   /v1/messages/count_tokens                     message.count_tokens      compute low    model
@@ -31,5 +27,4 @@ export const LLM_B_MODELS = readRows(
   GET    /v1/skills/{id}/versions/{version}            skill_version.get         read    low
   DELETE /v1/skills/{id}/versions/{version}            skill_version.delete      write   high   +irreversible
   GET    /v1/skills/{id}/versions/{version}/content    skill_version.download    read    low
-`,
-)
+`

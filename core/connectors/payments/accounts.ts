@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Accounts, people, apps, keys, events and where they are sent. */
-export const ACCOUNTS = readRows(
-  'payments',
-  `
+export const ACCOUNTS = `
   POST   /oauth/deauthorize                                  oauth.deauthorize                         write high   client_id,stripe_user_id
   POST   /oauth/token                                        oauth.create_token                        write high   grant_type
   POST   /v1/account_links                                   account_link.create                       write high   account
@@ -98,5 +94,4 @@ export const ACCOUNTS = readRows(
   POST   /v2/core/event_destinations/{id}/ping               event_destination.ping                    write low
   GET    /v2/core/events                                     event.list                                read  low
   GET    /v2/core/events/{id}                                event.get                                 read  low
-`,
-)
+`

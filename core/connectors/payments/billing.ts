@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Subscriptions, invoices, quotes, discounts, credit, meters, tax. */
-export const BILLING = readRows(
-  'payments',
-  `
+export const BILLING = `
   GET    /v1/billing/alerts                             billing_alert.list                      read  low
   POST   /v1/billing/alerts                             billing_alert.create                    write medium
   GET    /v1/billing/alerts/{id}                        billing_alert.get                       read  low
@@ -166,5 +162,4 @@ export const BILLING = readRows(
   GET    /v2/commerce/product_catalog/imports           catalog_import.list                     read  low
   POST   /v2/commerce/product_catalog/imports           catalog_import.create                   write medium
   GET    /v2/commerce/product_catalog/imports/{id}      catalog_import.get                      read  low
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Cards that are issued, and what is paid with them. */
-export const ISSUING = readRows(
-  'payments',
-  `
+export const ISSUING = `
   GET    /v1/issuing/authorizations               issuing_authorization.list            read  low
   GET    /v1/issuing/authorizations/{id}          issuing_authorization.get             read  low
   POST   /v1/issuing/authorizations/{id}          issuing_authorization.update          write medium
@@ -34,5 +30,4 @@ export const ISSUING = readRows(
   GET    /v1/issuing/transactions                 issuing_transaction.list              read  low
   GET    /v1/issuing/transactions/{id}            issuing_transaction.get               read  low
   POST   /v1/issuing/transactions/{id}            issuing_transaction.update            write medium
-`,
-)
+`

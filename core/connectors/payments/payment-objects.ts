@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Sources, methods, balances, records, reviews: what payments are made of. */
-export const PAYMENT_OBJECTS = readRows(
-  'payments',
-  `
+export const PAYMENT_OBJECTS = `
   GET    /v1/application_fees                                          application_fee.list                         read  low
   GET    /v1/application_fees/{id}                                     application_fee.get                          read  low
   GET    /v1/application_fees/{id}/refunds                             application_fee_refund.list                  read  low
@@ -104,5 +100,4 @@ export const PAYMENT_OBJECTS = readRows(
   POST   /v1/topups/{id}/cancel                                        topup.cancel                                 write medium
   GET    /v1/transfers/{transfer_id}/reversals/{id}                    transfer_reversal.get                        read  low
   POST   /v1/transfers/{transfer_id}/reversals/{id}                    transfer_reversal.update                     write low
-`,
-)
+`

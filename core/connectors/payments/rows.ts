@@ -1,5 +1,3 @@
-import { readRows } from '../row-table.ts'
-
 /** What moves or may move money: charges, intents, refunds, transfers, payouts, disputes. */
 const MONEY = `
   POST   /v1/charges                                   charge.create             write high   amount,currency,customer,source,description +financial_impact
@@ -125,4 +123,4 @@ const CUSTOMERS = `
   DELETE /v1/accounts/{id}                             account.delete            write high   +irreversible
 `
 
-export const PAYMENTS = readRows('payments', MONEY + CUSTOMERS)
+export const PAYMENTS = MONEY + CUSTOMERS

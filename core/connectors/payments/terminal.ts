@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Card readers. */
-export const TERMINAL = readRows(
-  'payments',
-  `
+export const TERMINAL = `
   GET    /v1/terminal/configurations                      terminal_configuration.list            read  low
   POST   /v1/terminal/configurations                      terminal_configuration.create          write medium
   GET    /v1/terminal/configurations/{id}                 terminal_configuration.get             read  low
@@ -29,5 +25,4 @@ export const TERMINAL = readRows(
   POST   /v1/terminal/readers/{id}/process_setup_intent   terminal_reader.process_setup_intent   write medium
   POST   /v1/terminal/readers/{id}/refund_payment         terminal_reader.refund_payment         write high   amount,charge,payment_intent +financial_impact
   POST   /v1/terminal/readers/{id}/set_reader_display     terminal_reader.set_reader_display     write medium
-`,
-)
+`

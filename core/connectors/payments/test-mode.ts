@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** What the provider simulates in test mode. */
-export const TEST_MODE = readRows(
-  'payments',
-  `
+export const TEST_MODE = `
   POST   /v1/test_helpers/confirmation_tokens                                  test_confirmation_token.create               write high
   POST   /v1/test_helpers/customers/{id}/fund_cash_balance                     test_customer.fund_cash_balance              write medium
   POST   /v1/test_helpers/issuing/authorizations                               test_issuing_authorization.create            write medium
@@ -48,5 +44,4 @@ export const TEST_MODE = readRows(
   POST   /v1/test_helpers/treasury/received_debits                             test_treasury_received_debit.create          write medium
   POST   /v2/money_management/test_helpers/financial_addresses/{id}/credit     test_financial_address.credit                write medium amount
   POST   /v2/test_helpers/money_management/recipient_verifications             test_recipient_verification.create           write medium
-`,
-)
+`

@@ -1,9 +1,5 @@
-import { readRows } from '../row-table.ts'
-
 /** Money held and moved at the provider, both generations of its API. */
-export const TREASURY = readRows(
-  'payments',
-  `
+export const TREASURY = `
   GET    /v1/treasury/credit_reversals                                           treasury_credit_reversal.list                read  low
   POST   /v1/treasury/credit_reversals                                           treasury_credit_reversal.create              write high   received_credit +financial_impact
   GET    /v1/treasury/credit_reversals/{id}                                      treasury_credit_reversal.get                 read  low
@@ -94,5 +90,4 @@ export const TREASURY = readRows(
   GET    /v2/money_management/transactions/{id}                                  money_transaction.get                        read  low
   POST   /v2/money_management/transactions/{id}                                  money_transaction.update                     write medium
   POST   /v2/money_management/transactions/{id}/refresh_regulatory_receipt       money_transaction.refresh_regulatory_receipt write medium
-`,
-)
+`
