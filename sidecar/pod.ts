@@ -67,6 +67,10 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const closing: Array<() => Promise<void>> = []
   const gate = createGate(deps, () => !isTransparent || probe.state === 'proven')
+  const open = async (): Promise<void> => {
+    if (isTransparent) closing.push(await openCapture(deps, probe))
+    else await front.openAgentPort(config.agent, POD_PORTS.proxy)
+  }
   const undo = async (): Promise<void> => {
     probe.close()
     deps.issuer.close()
@@ -75,11 +79,12 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
   try {
     closing.push((await openHealthServer(POD_PORTS.health, { ...deps, ...gate })).close)
     await openAdminSocket(deps)
-    if (isTransparent) closing.push(await openCapture(deps, probe))
-    else await front.openAgentPort(config.agent, POD_PORTS.proxy)
-    gate.opened()
-    await writeTrust(deps)
-    gate.trusted()
+    const opened = open().then(gate.opened)
+    // What does not serve needs no certificate.
+    opened.catch(() => deps.issuer.close())
+    // The control plane signs while we open and prove what we listen on.
+    const all = await Promise.allSettled([opened, writeTrust(deps).then(gate.trusted)])
+    for (const one of all) if (one.status === 'rejected') throw one.reason
   } catch (error) {
     await undo()
     throw error
@@ -127,6 +132,7 @@ function createGate({ snapshot, monotonicMs, log }: PodDeps, isHeld: () => boole
   return {
     opened(): void {
       openedAt = monotonicMs()
+      look()
     },
     trusted(): void {
       isTrusted = true

@@ -31,7 +31,7 @@ test('the API server takes everything that the chart can render, monitoring but 
       .filter(isForeign)
       .map(({ kind }) => kind)
       .sort(),
-  ).toEqual(['PodMonitor', 'PrometheusRule', 'ServiceMonitor'])
+  ).toEqual(['PodMonitor', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'])
   const known = all.filter((each) => !isForeign(each))
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: known })
   const { code, stderr } = await kubectl(

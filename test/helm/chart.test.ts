@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { guardNames } from '../../operator/tasks/uninstall.ts'
@@ -131,7 +131,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     const all = await resources(...LEAST)
     const names = (role: string, resource: string) =>
       rulesOf(all.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === role))
-        .filter(([, rule]) => rule.resources.includes(resource))
+        .filter(([, { resources: each, verbs }]) => each.includes(resource) && !verbs.includes('get'))
         .flatMap(([, rule]) => rule.resourceNames ?? [])
         .sort()
     const policies = guardNames()
@@ -143,6 +143,20 @@ describe.skipIf(helmProgram === null)('the chart', () => {
       expect(names(role, 'validatingadmissionpolicybindings')).toEqual(policies)
       expect(names(role, 'mutatingwebhookconfigurations')).toEqual([WEBHOOK_CONFIGURATION])
     }
+  })
+
+  test('asks in alerts and in the dashboard only for metrics that the programs have', async () => {
+    const rules = (await resources(...EVERYTHING)).filter(({ kind }) => kind === 'PrometheusRule')
+    const dashboard = readFileSync(join(CHART, 'files/dashboard.json'), 'utf8')
+    const asked = new Set(`${JSON.stringify(rules)}${dashboard}`.match(/svc_[a-z_]+/g))
+    expect(asked.size).toBeGreaterThan(5)
+    const sources = ['sidecar/metrics.ts', 'operator/metrics.ts', 'controlplane/services']
+      .map((path) => join(CHART, '..', path))
+      .flatMap((path) => (path.endsWith('.ts') ? [path] : readdirSync(path).map((name) => join(path, name))))
+      .map((path) => readFileSync(path, 'utf8'))
+      .join('')
+    const unknown = [...asked].filter((name) => !sources.includes(name.replace(/_bucket$/, '')))
+    expect(unknown).toEqual([])
   })
 
   test('removes what the API server asks before anything else, and no custom resource', async () => {
