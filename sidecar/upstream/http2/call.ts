@@ -1,5 +1,6 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
 import { Readable } from 'node:stream'
+import { ChaperoneError } from '../../../core/errors.ts'
 import type { ResponseHandler, WireRequest } from '../http1/connection.ts'
 import { sendCallBody } from './call-body.ts'
 import { plainFields } from './call-fields.ts'
@@ -98,10 +99,10 @@ export class UpstreamCall {
     this.#trailers = plainFields(raw)
   }
 
-  /** The library ends a stream that was reset as well; the code tells them apart. */
+  /** The library ends a stream that was cut as well: only trailers, or a stream that is still whole, are an end. */
   readonly #onEnd = (): void => {
-    if (!this.#isOver && this.#stream.rstCode === constants.NGHTTP2_NO_ERROR)
-      this.#complete(this.#trailers ?? NO_TRAILERS)
+    const isCut = this.#stream.destroyed || this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR
+    if (!this.#isOver && (this.#trailers !== null || !isCut)) this.#complete(this.#trailers ?? NO_TRAILERS)
   }
 
   /** Some servers reset the rest of a request behind a complete answer, and not always with the code for that. */
@@ -109,7 +110,13 @@ export class UpstreamCall {
     if (this.#isOver) return
     const isWhole = this.#trailers !== null && this.#stream.readableLength === 0
     if (isWhole) this.#complete(this.#trailers ?? NO_TRAILERS)
-    else this.abort(this.#error ?? new Error(`the stream was reset (${codeName(this.#stream.rstCode)})`))
+    else this.abort(this.#failure())
+  }
+
+  #failure(): Error {
+    const { rstCode } = this.#stream
+    if (rstCode === constants.NGHTTP2_REFUSED_STREAM) return refused()
+    return this.#error ?? new Error(`the stream was reset (${codeName(rstCode)})`)
   }
 
   #complete(trailers: readonly string[]): void {
@@ -132,6 +139,13 @@ export class UpstreamCall {
 
 function statusOf(headers: IncomingHttpHeaders): number {
   return Number(headers[':status'])
+}
+
+/** The one reset that says that nothing was done; whether to call again is still the agent's to say. */
+function refused(): ChaperoneError {
+  const detail =
+    'The upstream refused the call before it did anything with it (REFUSED_STREAM), as servers do that are busy or stopping. Call again.'
+  return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 
 /** RFC 9113 section 7. */

@@ -22,7 +22,7 @@ export type Call = {
   isOver(): boolean
 }
 
-export type SessionsOptions = { readonly sweepMs?: number; readonly probeMs?: number }
+export type SessionsOptions = { readonly probeMs?: number }
 
 const SWEEP_MS = 1_000
 /** Sweeps without a word of the server, after which it is asked whether it is still there before it gets a call. */
@@ -37,7 +37,7 @@ const MAX_LOST = 3
 
 /** Sessions by target: a target has one until it is full. Like the pool of HTTP/1.1, without a cap on their number. */
 export function createSessions(dialer: Dialer, options: SessionsOptions = {}): Sessions {
-  const { sweepMs = SWEEP_MS, probeMs = PROBE_MS } = options
+  const { probeMs = PROBE_MS } = options
   const known = new Map<string, Set<UpstreamSession>>()
   const dialling = new Map<string, Promise<UpstreamSession>>()
   const state: { timer: NodeJS.Timeout | undefined; isClosed: boolean } = {
@@ -71,7 +71,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
     })
     if (state.isClosed) session.destroy()
     known.set(key, (known.get(key) ?? new Set()).add(session))
-    state.timer ??= setInterval(sweep, sweepMs).unref()
+    state.timer ??= setInterval(sweep, SWEEP_MS).unref()
     return session
   }
 
