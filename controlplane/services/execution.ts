@@ -9,6 +9,7 @@ import type { ActionStops } from './action-stops.ts'
 import { type ExecutionPlaceDeps, executionPlace } from './execution-place.ts'
 import { type Executed, type Outcome, recordExecution } from './execution-record.ts'
 import { chooseExecutor, type Executor, type ExecutorDeps, unavailable } from './executor.ts'
+import { mcpResult } from './mcp-result.ts'
 import { assertMovable, type OwnAction, ownAction } from './own-action.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -45,7 +46,7 @@ export function createExecute(deps: ExecutionDeps): Execute {
     const executed = { ...outcome, orderId, gatewayId: executor.gatewayId }
     const action = { ...row, type: row.spec.type }
     await db.tx((q) => recordExecution(q, action, executed))
-    return answer(executed)
+    return answer({ ...executed, result: mcpResult(action.type, executed.result) })
   }
 }
 

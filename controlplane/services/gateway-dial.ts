@@ -141,6 +141,14 @@ function failure(
   { isSent, isLate, url }: { isSent: boolean; isLate: boolean; url: URL },
 ): CallError {
   const code = 'code' in cause ? String(cause.code) : cause.name
-  const why = isLate ? 'did not answer in time' : `cannot be reached (${code})`
+  const why = isLate ? 'did not answer in time' : (distrust(code) ?? `cannot be reached (${code})`)
   return new CallError(`${url.host} ${why}`, { isSent, isLate, cause })
+}
+
+/** Node's names for a certificate that does not prove that the gateway is who it should be. */
+const DISTRUST = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_\w+|\w+_CERT\w*|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/
+
+function distrust(code: string): string | null {
+  if (!DISTRUST.test(code)) return null
+  return `has a certificate that is not trusted (${code}; an authority of your own is named to the control plane with NODE_EXTRA_CA_CERTS)`
 }
