@@ -9,7 +9,7 @@ import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { readRows } from './row-table.ts'
-import { compileRows } from './rows.ts'
+import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
 
 const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))

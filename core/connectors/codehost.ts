@@ -34,7 +34,7 @@ import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { once } from './once.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { readRows } from './row-table.ts'
-import { compileRows } from './rows.ts'
+import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
 
 const restRows = once(() =>

@@ -1,7 +1,8 @@
 import type { Effect, RiskLevel } from '../action/action.ts'
 import { type Refusal, refusal } from '../request/canonical.ts'
 import { decodings } from '../request/percent.ts'
-import { type CompiledRow, descend, type RowTrie, rowsOf } from './rows.ts'
+import type { CompiledRow, RowTrie } from './row-trie.ts'
+import { descend, rowsOf } from './rows.ts'
 
 /**
  * True for a path without a row that a careless server would take for one: it ignores case, empty segments, white space

@@ -14,7 +14,7 @@ import { TREASURY } from './payments/treasury.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { readRows } from './row-table.ts'
-import { compileRows } from './rows.ts'
+import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
 
 const TABLES = [PAYMENTS, PAYMENT_OBJECTS, BILLING, ACCOUNTS, ISSUING, TREASURY, TERMINAL, TEST_MODE]

@@ -1,6 +1,6 @@
 import { baseOf, stripPrefix } from './domains.ts'
 import type { RowNaming } from './row-connector.ts'
-import type { RowTrie } from './rows.ts'
+import type { RowTrie } from './row-trie.ts'
 
 /**
  * One tree of rows, whose templates begin with `root` (`v1`, `api`). A `baseUrl` may put it under a path: both

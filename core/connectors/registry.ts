@@ -8,7 +8,7 @@ import { generic, webhook } from './generic.ts'
 import { llmA, llmB } from './llm.ts'
 import { mcp } from './mcp.ts'
 import { payments } from './payments.ts'
-import type { RowTrie } from './rows.ts'
+import type { RowTrie } from './row-trie.ts'
 import { compileUserRows } from './user-rows.ts'
 
 /** Every connector that is compiled in. A custom one is added here and to `ConnectorType` in the schemas. */

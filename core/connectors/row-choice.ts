@@ -1,7 +1,7 @@
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { BodyView, Discriminator } from './connector.ts'
 import { isRecord } from './fields.ts'
-import type { CompiledRow } from './rows.ts'
+import type { CompiledRow } from './row-trie.ts'
 
 /** The rows that are still possible, or none, or why that cannot be said. */
 type Choice = readonly CompiledRow[] | Refusal

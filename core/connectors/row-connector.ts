@@ -5,7 +5,8 @@ import { pickFields } from './fields.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
-import { lookUp, type PathSegments, pathParameter, type RowMatch, type RowTrie } from './rows.ts'
+import type { RowTrie } from './row-trie.ts'
+import { lookUp, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
 
 /** How one connector names requests by rows. */
 export type RowNaming = {

@@ -1,117 +1,14 @@
 import type { Parameters } from '../action/action.ts'
 import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import { decodedFully } from '../request/percent.ts'
-import type { Row } from './connector.ts'
-import { compileTemplate, type TemplatePart } from './template.ts'
-
-/** A row with its template compiled; an alias has the parts of another one. */
-export type CompiledRow = {
-  readonly row: Row
-  readonly parts: readonly TemplatePart[]
-  readonly isAlias?: boolean
-}
-
-/** All rows of one connector and surface, as a tree over path segments. */
-export type RowTrie = { readonly root: Node }
-
-/** Most nodes are the end of one path: what they do not have costs nothing. */
-type Node = {
-  literals: Map<string, Node> | null
-  /** The same children by lower-case text, only to recognise a path that is misspelt in case. */
-  folded: Map<string, Node> | null
-  parameter: Node | null
-  tail: Leaf | null
-  leaf: Leaf | null
-}
-/** Rows of one path by method. Rows of one method are candidates of one another. */
-export type Leaf = Map<string, CompiledRow[]>
+import { type CompiledRow, type Leaf, type Node, partsOf, type RowTrie } from './row-trie.ts'
+import type { TemplatePart } from './template.ts'
 
 export type RowMatch = {
   readonly kind: 'match'
   readonly rows: readonly CompiledRow[]
   /** Template parameters decoded once; numbers where the template says so. */
   readonly parameters: Parameters
-}
-
-/** Builds the tree once, at load. Throws where two rows describe the same request without a discriminator. */
-export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] = []): RowTrie {
-  const root = newNode()
-  const known = new Map<string, TemplatePart>()
-  const compiled = rows.map((row) => ({ row, parts: compileTemplate(row.template, known) }))
-  for (const one of compiled) addRow(leafFor(root, one.parts), one)
-  for (const alias of aliases) addAliases(root, compiled, alias, known)
-  return { root }
-}
-
-/** Rows whose template begins with `from` are reached by `to` as well; where that has a row of its own, it stays. */
-export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
-
-function addAliases(
-  root: Node,
-  rows: readonly CompiledRow[],
-  { from, to, readsOnly }: RowAlias,
-  known: Map<string, TemplatePart>,
-): void {
-  const before = compileTemplate(from, known)
-  const after = compileTemplate(to, known)
-  for (const { row, parts } of rows) {
-    if (!before.every((part, at) => parts[at] === part) || (readsOnly === true && row.effect !== 'read'))
-      continue
-    const alias = { row, parts: [...after, ...parts.slice(before.length)], isAlias: true }
-    const leaf = leafFor(root, alias.parts)
-    if (leaf.get(row.method)?.some(({ isAlias }) => isAlias !== true) !== true) addRow(leaf, alias)
-  }
-}
-
-function newNode(): Node {
-  return { literals: null, folded: null, parameter: null, tail: null, leaf: null }
-}
-
-function leafFor(root: Node, parts: readonly TemplatePart[]): Leaf {
-  let node = root
-  for (const part of parts) {
-    if (part.kind === 'tail') {
-      node.tail ??= new Map()
-      return node.tail
-    }
-    node = part.kind === 'literal' ? literalChild(node, part.text) : parameterChild(node)
-  }
-  node.leaf ??= new Map()
-  return node.leaf
-}
-
-function literalChild(node: Node, text: string): Node {
-  const known = node.literals?.get(text)
-  if (known !== undefined) return known
-  const child = newNode()
-  const lower = text.toLowerCase()
-  node.literals ??= new Map()
-  // One map for both as long as every word is in lower case, which nearly all are.
-  if (lower !== text && (node.folded === null || node.folded === node.literals))
-    node.folded = new Map(node.literals)
-  node.folded ??= node.literals
-  node.literals.set(text, child)
-  node.folded.set(lower, child)
-  return child
-}
-
-function parameterChild(node: Node): Node {
-  node.parameter ??= newNode()
-  return node.parameter
-}
-
-function addRow(leaf: Leaf, compiled: CompiledRow): void {
-  const { row } = compiled
-  const rows = leaf.get(row.method)
-  if (rows === undefined) {
-    leaf.set(row.method, [compiled])
-    return
-  }
-  const isClash = (other: Row) =>
-    other.when === undefined || row.when === undefined || other.template !== row.template
-  if (rows.some((other) => isClash(other.row)))
-    throw new Error(`two catalogue rows describe ${row.method} ${row.template}`)
-  rows.push(compiled)
 }
 
 /**
@@ -126,13 +23,13 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
   const rows = rowsOf(leaf, method)
   const first = rows?.[0]
   if (rows === undefined || first === undefined) return null
-  const parameters = bind(first.parts, path)
+  const parameters = bind(partsOf(trie, first, path.segments), path)
   if (parameters === null || isRefusal(parameters)) return parameters
   return { kind: 'match', rows, parameters: parameters.values }
 }
 
 export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
-  return leaf.get(method) ?? leaf.get('*') ?? (method === 'HEAD' ? leaf.get('GET') : undefined)
+  return leaf[method] ?? leaf['*'] ?? (method === 'HEAD' ? leaf['GET'] : undefined)
 }
 
 /** Raw and once-decoded segments, without a connector's own prefix. */

@@ -2,7 +2,8 @@ import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import type { Classification, ConnectorConfig, Row, UserRow } from './connector.ts'
 import { namedAction, oneAction } from './named-action.ts'
 import { isNearMiss, nearMiss } from './near-miss.ts'
-import { compileRows, lookUp, type RowTrie } from './rows.ts'
+import { compileRows, type RowTrie } from './row-trie.ts'
+import { lookUp } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**

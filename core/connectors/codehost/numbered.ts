@@ -1,4 +1,4 @@
-import type { RowAlias } from '../rows.ts'
+import type { RowAlias } from '../row-trie.ts'
 
 /**
  * The same operations under a numeric id instead of a name: `/repositories/7/issues` is where the service's own links
