@@ -53,6 +53,11 @@ export const CONFIG_VARIABLES = {
     fallback: 'no operator',
     meaning: 'Token of the operator or of the manifests watcher',
   },
+  OPERATOR_SERVICE_ACCOUNT: {
+    fallback: 'none',
+    meaning:
+      "`<namespace>/<name>` of the operator's ServiceAccount: its projected token (audience `chaperone-control-plane`) is then as good as that token",
+  },
   KUBE_API_URL: {
     fallback: "the cluster's own in a pod, else none",
     meaning: "The cluster's API, asked whose ServiceAccount token a sidecar shows",

@@ -21,6 +21,8 @@ export type ControlPlaneConfig = {
   readonly tls: TlsConfig | null
   /** The cluster's API; null outside of one. */
   readonly kubeApi: { readonly url: string; readonly caFile: string; readonly tokenFile: string } | null
+  /** The ServiceAccount that the operator runs as; null = it has a token of its own. */
+  readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   readonly logLevel: string
 }
 
@@ -50,6 +52,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     notifyAllowCidrs: cidrs(env),
     tls: tls(env),
     kubeApi: kubeApiOf(env),
+    operatorAccount: operatorAccount(env),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }
@@ -136,6 +139,16 @@ export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
     return { url: url.replace(/\/+$/, ''), caFile, tokenFile }
   }
   throw new Error(`KUBE_API_URL is "${url}": set it to an address such as https://kubernetes.default.svc`)
+}
+
+function operatorAccount(env: Env): ControlPlaneConfig['operatorAccount'] {
+  const value = text(env, 'OPERATOR_SERVICE_ACCOUNT')
+  if (value === null) return null
+  const [, namespace, name] = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(value) ?? []
+  if (namespace !== undefined && name !== undefined) return { namespace, name }
+  throw new Error(
+    `OPERATOR_SERVICE_ACCOUNT is "${value}": set it to <namespace>/<ServiceAccount> of the operator's pods`,
+  )
 }
 
 /** Every container of a cluster is told where its API is. */

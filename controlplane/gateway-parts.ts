@@ -3,6 +3,7 @@ import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-
 import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
 import { createIdentities } from './services/identities.ts'
+import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities } from './services/pod-identities.ts'
 import { createTokenReview } from './services/token-review.ts'
 import type { Db } from './store/query.ts'
@@ -20,10 +21,13 @@ export function createGatewayParts(given: {
   readonly config: ControlPlaneConfig
   readonly nowMs: number
 }): GatewayParts {
-  const { kubeApi } = given.config
-  const pods = kubeApi === null ? null : createPodIdentities({ ...given, review: createTokenReview(kubeApi) })
+  const { kubeApi, operatorAccount: account } = given.config
+  const review = kubeApi === null ? null : createTokenReview(kubeApi)
+  const pods = review === null ? null : createPodIdentities({ ...given, review })
+  const operatorToken =
+    review === null || account === null ? null : createOperatorIdentity({ review, account })
   return {
-    identify: createIdentities({ ...given, podToken: pods?.identify ?? null }),
+    identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     [Symbol.asyncDispose]: async () => pods?.[Symbol.asyncDispose](),
   }

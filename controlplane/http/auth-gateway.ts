@@ -80,7 +80,7 @@ function claimsOf(request: FastifyRequest): Claims {
 }
 
 /** A look at a token before the cluster is asked about it: noise costs nothing, and proves nothing either. */
-function isForUs(token: string): boolean {
+export function isForUs(token: string): boolean {
   const parts = token.split('.')
   if (parts.length !== 3 || token.length > 8_192) return false
   try {

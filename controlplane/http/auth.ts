@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
 import { matchesHash } from '../crypto/tokens.ts'
-import { authenticateGateway, type IdentifyGateway } from './auth-gateway.ts'
+import { authenticateGateway, type IdentifyGateway, isForUs } from './auth-gateway.ts'
 import { refuseForeignOrigin } from './origin.ts'
 import type { Principal, Role, RouteAuth } from './route.ts'
 import { sessionCookie } from './session-cookie.ts'
@@ -15,6 +15,8 @@ export type Identify = {
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string): Promise<AgentPrincipal | undefined>
+  /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
+  readonly operatorToken?: ((token: string) => Promise<boolean>) | null
 } & IdentifyGateway
 
 export type AuthDeps = {
@@ -54,8 +56,7 @@ export async function authenticate(
     case 'gateway':
       return authenticateGateway(request, bearer(request), deps.identify)
     case 'operator':
-      if (matchesHash(bearer(request) ?? '', deps.operatorTokenHash)) return { kind: 'operator' }
-      throw unauthorized('the operator token (`Authorization: Bearer …`)')
+      return operator(bearer(request) ?? '', deps)
     case 'maintenance':
       if (matchesHash(bearer(request) ?? '', deps.maintenanceSecretHash)) return { kind: 'maintenance' }
       throw unauthorized('the maintenance secret (`Authorization: Bearer $MAINTENANCE_SECRET`)')
@@ -68,6 +69,15 @@ export async function authenticate(
     default:
       return user(request, deps, auth)
   }
+}
+
+async function operator(token: string, { operatorTokenHash, identify }: AuthDeps): Promise<Principal> {
+  if (matchesHash(token, operatorTokenHash)) return { kind: 'operator' }
+  const { operatorToken = null } = identify
+  const isVouchedFor = operatorToken !== null && isForUs(token) && (await operatorToken(token))
+  if (isVouchedFor) return { kind: 'operator' }
+  const what = operatorToken === null ? '' : ", or the operator's projected ServiceAccount token"
+  throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
 }
 
 async function user(request: FastifyRequest, deps: AuthDeps, minimum: Role): Promise<UserPrincipal> {

@@ -11,7 +11,8 @@ import { createAgentKeyUse } from './agent-key-use.ts'
 export function createIdentities({
   db,
   podToken,
-}: { readonly db: Db } & Required<Pick<Identify, 'podToken'>>): Identify {
+  operatorToken,
+}: { readonly db: Db } & Required<Pick<Identify, 'podToken' | 'operatorToken'>>): Identify {
   const useAgentKey = createAgentKeyUse(db)
   return {
     async session(id) {
@@ -35,6 +36,7 @@ export function createIdentities({
       }
     },
     podToken,
+    operatorToken,
     gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
   }
 }

@@ -46,6 +46,7 @@ export async function startPodWorld(): Promise<PodWorld> {
   writeFileSync(join(dir, 'operator.token'), OPERATOR_TOKEN)
   const plane = await startControlPlane(database, {
     OPERATOR_TOKEN_FILE: join(dir, 'operator.token'),
+    OPERATOR_SERVICE_ACCOUNT: 'chaperone-system/chaperone-operator',
     KUBE_API_URL: kube.api.url,
     KUBE_CA_FILE: kube.api.caFile,
     KUBE_TOKEN_FILE: kube.api.tokenFile,
