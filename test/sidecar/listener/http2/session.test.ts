@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { headersFrame, speakHttp2 } from '../../../support/raw-http2.ts'
+import { frame, headersFrame, speakHttp2, TYPE } from '../../../support/raw-http2.ts'
 import { type Handle, startFront, type TestFront, tlsTunnel, tunnel, until } from '../harness.ts'
 
 async function open(t: TestFront): Promise<ClientHttp2Session> {
@@ -235,6 +236,40 @@ describe('HTTP/2 inside a tunnel', () => {
       await expect(failed).resolves.toBeDefined()
       session.destroy()
     }
+  })
+
+  it('never ends a request body in good order that the client took back', async () => {
+    const ends: string[] = []
+    await using t = await startFront({
+      handle: ({ body, abort }) =>
+        new Promise((resolve) => {
+          const source = body.forward()
+          if (!(source instanceof Readable)) throw new Error('the body is not a stream')
+          source.on('end', () => ends.push('end')).on('error', () => ends.push('error'))
+          source.resume()
+          abort.signal.addEventListener('abort', () => source.once('close', resolve))
+        }),
+    })
+    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+    const pairs = [
+      [':method', 'POST'],
+      [':path', '/'],
+      [':scheme', 'https'],
+      [':authority', 'a.example'],
+    ] as const
+    const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])
+    const frames = [
+      headersFrame(1, pairs, { isEnd: false }),
+      frame(TYPE.data, 0, 1, Buffer.from('part')),
+      frame(TYPE.reset, 0, 1, cancel),
+    ]
+    void speakHttp2(secure, frames, () => false)
+    await until(
+      () => ends.length > 0,
+      () => 'the end of the body',
+    )
+    expect(ends).toEqual(['error'])
+    secure.destroy()
   })
 
   it('never ends a body in good order that was cut, whatever the client said of trailers', async () => {

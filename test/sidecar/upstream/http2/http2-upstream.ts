@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import {
   createSecureServer,
   type Http2SecureServer,
-  type Settings,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type Settings,
 } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -58,7 +58,7 @@ export async function startGrpcServer(
     sessions.push(session)
     session.on('error', () => session.destroy())
   })
-  server.on('stream', (stream, _headers, _flags, raw: string[]) => {
+  server.on('stream', (stream: ServerHttp2Stream, _headers: unknown, _flags: number, raw: string[]) => {
     const call: CallSeen = { raw, stream, chunks: [], bytes: 0, isEnded: false }
     seen.push(call)
     stream.on('error', () => stream.destroy())
