@@ -1,15 +1,14 @@
 import type { Row } from './connector.ts'
 import { compileTemplate, type TemplatePart } from './template.ts'
 
-/** A row with its template compiled. */
-export type CompiledRow = { readonly row: Row; readonly parts: readonly TemplatePart[] }
+/** A row in the tree. Its template is compiled when a request first comes by it: most rows never see one. */
+export type CompiledRow = { readonly row: Row; parts: readonly TemplatePart[] | null }
 
 /** All rows of one connector and surface, as a tree over path segments. */
-export type RowTrie = { readonly root: Node; readonly aliases: readonly CompiledAlias[] }
+export type RowTrie = { readonly root: Node; readonly aliases: readonly RowAlias[] }
 
 /** Rows whose template begins with `from` are reached by `to` as well; where that has a row of its own, it stays. */
 export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
-type CompiledAlias = { readonly from: readonly TemplatePart[]; readonly to: readonly TemplatePart[] }
 
 /** Most nodes are the end of one path: what they do not have costs nothing. */
 export type Node = {
@@ -27,42 +26,60 @@ export type Leaf = { [method: string]: CompiledRow[] | undefined }
 /** Builds the tree. Throws where two rows describe the same request without a discriminator. */
 export function compileRows(rows: readonly Row[], aliases: readonly RowAlias[] = []): RowTrie {
   const root = newNode()
-  const known = new Map<string, TemplatePart>()
-  for (const row of rows) addRow(root, { row, parts: compileTemplate(row.template, known) })
-  const compiled = aliases.map(({ from, to, readsOnly }) => {
-    const alias = { from: compileTemplate(from, known), to: compileTemplate(to, known) }
-    merge(nodeAt(root, alias.to), nodeAt(root, alias.from), readsOnly === true)
-    return alias
-  })
-  return { root, aliases: compiled }
+  for (const row of rows) addRow(root, { row, parts: null })
+  for (const { from, to, readsOnly } of aliases)
+    merge(placeOf(root, to).node, placeOf(root, from).node, readsOnly === true)
+  return { root, aliases }
 }
 
-/** The template by which this path was found: that of the row, or of the alias that the path begins with. */
+/** The template by which this path was found: that of the row, or with the alias that the path begins with. */
 export function partsOf(
   { aliases }: RowTrie,
-  { parts }: CompiledRow,
+  compiled: CompiledRow,
   segments: readonly string[],
 ): readonly TemplatePart[] {
+  compiled.parts ??= compileTemplate(compiled.row.template)
+  const { parts, row } = compiled
   const [first] = parts
   if (aliases.length === 0 || first?.kind !== 'literal' || first.text === segments[0]) return parts
-  const alias = aliases.find(({ from, to }) => from[0] === first && isLiteral(to[0], segments[0]))
-  return alias === undefined ? parts : [...alias.to, ...parts.slice(alias.from.length)]
+  const alias = aliases.find(
+    ({ from, to }) => isBelow(row.template, from) && to.startsWith(`/${segments[0]}/`),
+  )
+  return alias === undefined ? parts : compileTemplate(alias.to + row.template.slice(alias.from.length))
 }
 
-function isLiteral(part: TemplatePart | undefined, text: string | undefined): boolean {
-  return part?.kind === 'literal' && part.text === text
+function isBelow(template: string, from: string): boolean {
+  return template === from || template.startsWith(`${from}/`)
 }
 
 function newNode(): Node {
   return { literals: null, folded: null, parameter: null, tail: null, leaf: null }
 }
 
-function nodeAt(root: Node, parts: readonly TemplatePart[]): Node {
+type Place = { readonly node: Node; readonly isTail: boolean }
+
+/** Where a template ends in the tree; what it does not hold yet is added. */
+function placeOf(root: Node, template: string): Place {
   let node = root
-  for (const part of parts)
-    if (part.kind !== 'tail')
-      node = part.kind === 'literal' ? literalChild(node, part.text) : parameterChild(node)
-  return node
+  // A template may end in a slash: its last segment is empty.
+  for (let from = 1; template !== '/' && from <= template.length; ) {
+    const to = endOfSegment(template, from)
+    if (template.charCodeAt(from) !== BRACE) node = literalChild(node, template.slice(from, to))
+    else if (template.charCodeAt(to - 2) === PLUS) return { node, isTail: true }
+    else node = parameterChild(node)
+    from = to + 1
+  }
+  return { node, isTail: false }
+}
+
+const BRACE = 0x7b
+const PLUS = 0x2b
+
+/** `{name/}` holds a slash itself. */
+function endOfSegment(template: string, from: number): number {
+  const slash = template.indexOf('/', from)
+  const end = template.charAt(slash + 1) === '}' ? template.indexOf('/', slash + 1) : slash
+  return end === -1 ? template.length : end
 }
 
 function literalChild(node: Node, text: string): Node {
@@ -87,8 +104,9 @@ function parameterChild(node: Node): Node {
 }
 
 function addRow(root: Node, compiled: CompiledRow): void {
-  const { row, parts } = compiled
-  const leaf = leafOf(nodeAt(root, parts), parts.at(-1)?.kind === 'tail' ? 'tail' : 'leaf')
+  const { row } = compiled
+  const { node, isTail } = placeOf(root, row.template)
+  const leaf = leafOf(node, isTail ? 'tail' : 'leaf')
   const rows = leaf[row.method]
   if (rows === undefined) {
     leaf[row.method] = [compiled]

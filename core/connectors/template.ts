@@ -9,26 +9,15 @@ export type TemplatePart =
     }
   | { readonly kind: 'tail'; readonly name: string }
 
-/** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws on a template that cannot be matched. Templates share parts by `known`. */
-export function compileTemplate(
-  template: string,
-  known: Map<string, TemplatePart> = new Map(),
-): readonly TemplatePart[] {
+/** Compiles `/repos/{owner}/{repo}/contents/{path+}`; throws on a template that cannot be matched. */
+export function compileTemplate(template: string): readonly TemplatePart[] {
   const texts = template === '/' ? [] : template.slice(1).split('/')
   // `{name/}` holds a slash itself: put it together again.
   const joined = template.includes('/}') ? texts.join('/').replaceAll('/}', '%}').split('/') : texts
-  const parts = joined.map((text) => partOf(text, known))
-  if (parts.some((part, at) => part.kind === 'tail' && at < parts.length - 1))
-    throw new Error(`a tail must come last: ${template}`)
+  const parts = joined.map(compilePart)
+  const tail = parts.findIndex((part) => part.kind === 'tail')
+  if (tail !== -1 && tail !== parts.length - 1) throw new Error(`a tail must come last: ${template}`)
   return parts
-}
-
-function partOf(text: string, known: Map<string, TemplatePart>): TemplatePart {
-  const found = known.get(text)
-  if (found !== undefined) return found
-  const part = compilePart(text)
-  known.set(text, part)
-  return part
 }
 
 function compilePart(text: string): TemplatePart {

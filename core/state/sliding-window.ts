@@ -1,7 +1,12 @@
+/** `retryAfterS`: whole seconds until a slot is free, at least 1. */
+export type Taken = { readonly ok: true } | { readonly ok: false; readonly retryAfterS: number }
+
 /** An exact log of the last `limit` admitted requests. Times are monotonic milliseconds. */
 export type SlidingWindow = {
-  /** Admits and counts, or refuses without counting. `retryAfterS`: whole seconds until a slot is free, at least 1. */
-  take(nowMs: number): { readonly ok: true } | { readonly ok: false; readonly retryAfterS: number }
+  /** Admits and counts, or refuses without counting. */
+  take(nowMs: number): Taken
+  /** When those of the last 60 seconds were admitted. */
+  recent(nowMs: number): readonly number[]
 }
 
 const WINDOW_MS = 60_000
@@ -25,5 +30,6 @@ export function createSlidingWindow(limit: number): SlidingWindow {
       oldest = (oldest + 1) % limit
       return { ok: true }
     },
+    recent: (nowMs) => stamps.filter((stamp) => stamp > nowMs - WINDOW_MS),
   }
 }

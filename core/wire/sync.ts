@@ -26,6 +26,8 @@ export const SYNC_PATHS = {
   results: '/api/gateway/results',
   status: '/api/gateway/status',
   commands: '/api/gateway/commands',
+  /** Slots of a budget that several processes of one agent share. */
+  slots: '/api/gateway/slots',
   /** A sidecar's own key, signed for a day. */
   certificate: '/api/gateway/certificate',
 } as const
@@ -164,6 +166,11 @@ export const DownMessage = z.discriminatedUnion('type', [
   }),
   /** `mac` over `beat\n<version>\n<until>`. */
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
+  /** Always the whole list: agents (`*`: all) that so many processes serve, this one among them. */
+  z.object({
+    type: z.literal('sharing'),
+    agents: z.array(z.object({ agent: z.string(), processes: z.number().int() })),
+  }),
   z.object({ type: z.literal('goaway'), after_ms: z.number() }),
 ])
 
@@ -240,6 +247,20 @@ export const StatusBody = z.object({
     .optional(),
 })
 
+/**
+ * Gives back what the process was lent for this agent, tells what it admitted since it last told (`used`: ages in ms)
+ * and asks for `want` slots. The loan is good for `SLOT_LOAN_MS`, counted from when it was asked for.
+ */
+export const SlotsBody = z.object({
+  agent: z.string().min(1).max(300),
+  per_minute: z.number().int().min(1).max(1_000_000),
+  want: z.number().int().min(0).max(10),
+  used: z.array(z.number().min(0)).max(10_000),
+})
+/** `retry_after_ms`: when one is free, unless others take it; 0 when some were granted. */
+export const SlotsReply = z.object({ granted: z.number().int(), retry_after_ms: z.number() })
+export const SLOT_LOAN_MS = 10_000
+
 /** `request`: PKCS#10 for a P-256 key, PEM. */
 export const CertificateBody = z.object({ request: z.string().max(4_000) })
 /** `chain`: the certificate of the key, then the root that clients trust, PEM. */
@@ -281,6 +302,8 @@ export type SpendReply = z.infer<typeof SpendReply>
 export type RecordsBody = z.infer<typeof RecordsBody>
 export type ResultBody = z.infer<typeof ResultBody>
 export type StatusBody = z.infer<typeof StatusBody>
+export type SlotsBody = z.infer<typeof SlotsBody>
+export type SlotsReply = z.infer<typeof SlotsReply>
 export type CertificateReply = z.infer<typeof CertificateReply>
 export type CommandBody = z.infer<typeof CommandBody>
 export type CommandReply = z.infer<typeof CommandReply>
