@@ -1,12 +1,7 @@
 import { eventId } from '../../core/ids.ts'
 import type { AuditEventView } from '../../core/wire/v1.ts'
-import {
-  type AuditCount,
-  type AuditRow,
-  type AuditScope,
-  countAuditEvents,
-  listAuditEvents,
-} from '../store/audit-reading.ts'
+import { type AuditRow, type AuditScope, listAuditEvents } from '../store/audit-reading.ts'
+import { type AuditCount, countAuditEvents } from '../store/audit-totals.ts'
 import type { Db } from '../store/query.ts'
 
 export type AuditPage = {
@@ -23,12 +18,11 @@ export type AuditReading = {
 
 /** Agents whose count is remembered. */
 const MAX_REMEMBERED = 1_000
-const NOTHING: AuditCount = { upTo: 0, count: 0, oldest: null }
 
 export function createAuditReading({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditReading {
   const counts = new Map<string | null, AuditCount>()
   async function total(scope: AuditScope): Promise<number> {
-    const counted = await countAuditEvents(db, scope, counts.get(scope.agentId) ?? NOTHING)
+    const counted = await countAuditEvents(db, scope, counts.get(scope.agentId) ?? null)
     if (counts.size >= MAX_REMEMBERED) counts.clear()
     counts.set(scope.agentId, counted.settled)
     return counted.total

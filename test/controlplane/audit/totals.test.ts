@@ -1,0 +1,94 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createAuditReading } from '../../../controlplane/services/audit-reading.ts'
+import { openDb } from '../../../controlplane/store/db.ts'
+import { migrate } from '../../../controlplane/store/migrate.ts'
+import { ensureOrg } from '../../../controlplane/store/orgs.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+
+let server: TestPostgres
+let db: Db
+let orgId: string
+
+beforeAll(async () => {
+  server = await startPostgres()
+  db = await openDb({ url: (await server.createDatabase()).url, log: pino({ level: 'silent' }) })
+  await migrate(db)
+  orgId = (await db.tx((q) => ensureOrg(q))).id
+}, 60_000)
+afterAll(async () => {
+  await db?.close()
+  await server?.stop()
+})
+beforeEach(async () => {
+  await db.query("select purge_audit_events($1, now() + interval '1 day')", [orgId])
+  await db.query('delete from audit_totals')
+})
+
+/** Events of two agents in turn, `age` ago. */
+async function events(count: number, age: string): Promise<void> {
+  await db.query(
+    `insert into audit_events (event_type, org_id, agent_id, created_at)
+     select 'action.requested', $1, 'agent_' || n % 2, now() - $3::interval from generate_series(1, $2) as n`,
+    [orgId, count, age],
+  )
+}
+
+/** As a process that has just started sees it. */
+async function total(agentId: string | null = null): Promise<number> {
+  return (await createAuditReading({ db, orgId }).page(agentId, { limit: 1, offset: 0 })).total
+}
+
+async function real(agentId: string | null = null): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    'select count(*) as n from audit_events where $1::text is null or agent_id = $1',
+    [agentId],
+  )
+  return rows[0]?.n ?? -1
+}
+
+test('a process that starts counts on from what another one has counted', async () => {
+  await events(12_000, '1 day')
+  expect(await total()).toBe(12_000)
+  // Only whoever reads the stored total is fooled by it.
+  await db.query("update audit_totals set events = events + 1000 where agent_id = ''")
+  await events(5, '0 s')
+  expect(await total()).toBe(13_005)
+})
+
+test('what is younger than any transaction is never stored, and a short log is not worth it', async () => {
+  await events(12_000, '1 s')
+  expect(await total()).toBe(12_000)
+  expect((await db.query('select from audit_totals')).rowCount).toBe(0)
+  await events(9_000, '1 day')
+  expect(await total('agent_0')).toBe(10_500)
+  expect((await db.query('select from audit_totals')).rowCount).toBe(0)
+})
+
+test('retention takes from the totals what it removes, of everybody and of each agent', async () => {
+  await events(15_000, '400 days')
+  await events(11_000, '1 day')
+  const old = createAuditReading({ db, orgId })
+  const page = { limit: 1, offset: 0 }
+  for (const agent of [null, 'agent_0', 'agent_1']) expect(await total(agent)).toBe(await real(agent))
+  expect((await old.page(null, page)).total).toBe(26_000)
+  expect((await db.query('select from audit_totals')).rowCount).toBe(3)
+  await db.query("select purge_audit_events($1, now() - interval '365 days')", [orgId])
+  for (const agent of [null, 'agent_0', 'agent_1']) expect(await total(agent)).toBe(await real(agent))
+  // A process that had counted before the purge notices it.
+  expect((await old.page(null, page)).total).toBe(11_000)
+  const { rows } = await db.query<{ events: number }>('select events from audit_totals order by agent_id')
+  expect(rows.map((row) => row.events)).toEqual([11_000, 5_500, 5_500])
+})
+
+test('a purge while others count and write totals never leaves a wrong one', async () => {
+  for (let round = 0; round < 6; round++) {
+    await events(12_000, round % 2 === 0 ? '400 days' : '1 day')
+    await Promise.all([
+      ...Array.from({ length: 6 }, (_, n) => total(n % 2 === 0 ? null : 'agent_0')),
+      db.query("select purge_audit_events($1, now() - interval '365 days')", [orgId]),
+    ])
+    for (const agent of [null, 'agent_0']) expect(await total(agent)).toBe(await real(agent))
+  }
+})
