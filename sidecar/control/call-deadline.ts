@@ -9,6 +9,8 @@ export type CallDeadline = {
   readonly signal: AbortSignal
   /** The call is about to wait for its connection. */
   watch(request: ClientRequest): void
+  /** Ends the call now. */
+  cut(why: Error): void
   end(): void
 }
 
@@ -28,6 +30,7 @@ export function createCallDeadline(timeoutMs: number, maxWaitMs: number): CallDe
         timer = after(timeoutMs, `the control plane did not answer within ${timeoutMs / 1_000} s`)
       })
     },
+    cut: (why) => controller.abort(why),
     end: () => clearTimeout(timer),
   }
 }

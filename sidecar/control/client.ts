@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Socket } from 'node:net'
-import { PROCESS_HEADER } from '../../core/wire/sync.ts'
+import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/sync.ts'
 import { type CallDeadline, createCallDeadline } from './call-deadline.ts'
 import { FileTrustAgent } from './file-trust-agent.ts'
 
@@ -39,6 +39,8 @@ const CONNECT_TIMEOUT_MS = 3_000
 const STREAM_HEAD_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
 const MAX_CALLS = 8
+/** What comes by the hundred. All else is about what was done already, and never waits behind these. */
+const BULK: ReadonlySet<string> = new Set([SYNC_PATHS.holds, SYNC_PATHS.records])
 
 type Call = {
   readonly method: 'GET' | 'POST'
@@ -54,9 +56,8 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   const { token, processId, caFile = null } = deps
   const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)
   const prefix = base.pathname.replace(/\/+$/, '')
-  const calls = agentFor(base, caFile, { keepAlive: true, maxSockets: MAX_CALLS, timeout: KEEP_ALIVE_MS })
-  // The stream has a connection of its own, so that it never waits behind a batch of records.
-  const streams = agentFor(base, caFile, { keepAlive: false })
+  const { bulk, prompt, streams } = agentsFor(base, caFile)
+  const underWay = new Set<CallDeadline>()
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
 
   function send(
@@ -91,13 +92,16 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     const bearer = await readToken()
     const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS)
     const { signal } = deadline
+    const agent = BULK.has(path) ? bulk : prompt
+    underWay.add(deadline)
     try {
-      const response = await send({ method, path, body, signal, agent: calls, deadline }, bearer)
+      const response = await send({ method, path, body, signal, agent, deadline }, bearer)
       const parts: Buffer[] = await response.toArray()
       return { status: response.statusCode ?? 0, bytes: Buffer.concat(parts) }
     } catch (error) {
       throw reasonOf(signal, error)
     } finally {
+      underWay.delete(deadline)
       deadline.end()
     }
   }
@@ -124,10 +128,20 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     get: (path, timeoutMs = DEFAULT_TIMEOUT_MS) => call('GET', path, { body: null, timeoutMs }),
     open,
     close() {
-      calls.destroy()
-      streams.destroy()
+      for (const deadline of underWay) deadline.cut(new Error('the client of the control plane was closed'))
+      for (const agent of [bulk, prompt, streams]) agent.destroy()
       return Promise.resolve()
     },
+  }
+}
+
+function agentsFor(base: URL, caFile: string | null) {
+  const pooled = { keepAlive: true, maxSockets: MAX_CALLS, timeout: KEEP_ALIVE_MS }
+  return {
+    bulk: agentFor(base, caFile, pooled),
+    prompt: agentFor(base, caFile, pooled),
+    // The stream has a connection of its own, so that it never waits behind a batch of records.
+    streams: agentFor(base, caFile, { keepAlive: false }),
   }
 }
 

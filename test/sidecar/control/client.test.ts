@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { SYNC_PATHS } from '../../../core/wire/sync.ts'
 import {
   type ClientDeps,
   type ControlClient,
@@ -85,6 +86,39 @@ describe('a call', () => {
     // Eight at a time, so that the last of them waits for longer than one call may take.
     const replies = await Promise.all(Array.from({ length: 200 }, () => client.post('/', {}, 1_000)))
     expect(replies.filter(({ status }) => status !== 200)).toEqual([])
+  })
+
+  test('about what is done already does not wait behind requests for a person, nor behind records', async () => {
+    const asked: ServerResponse[] = []
+    const server = createServer((request, response) => {
+      const isBulk = request.url === SYNC_PATHS.holds || request.url === SYNC_PATHS.records
+      if (isBulk) asked.push(response)
+      else response.end('{}')
+    })
+    const client = clientOf(await listen(server, 'http'))
+    const waiting = Promise.allSettled([
+      ...Array.from({ length: 100 }, () => client.post(SYNC_PATHS.holds, {})),
+      client.post(SYNC_PATHS.records, {}),
+    ])
+    await vi.waitFor(() => expect(asked.length).toBeGreaterThanOrEqual(8))
+    for (const path of [SYNC_PATHS.ack, SYNC_PATHS.results, `${SYNC_PATHS.holds}/apv_1/spend`])
+      expect((await client.post(path, {})).status).toBe(200)
+    expect(asked).toHaveLength(8)
+    server.on('request', (_request, response) => response.end('{}'))
+    for (const response of asked) response.end('{}')
+    const answers = await waiting
+    expect(answers.filter(({ status }) => status !== 'fulfilled')).toEqual([])
+  })
+
+  test('that waits when the client is closed is rejected, and never sent', async () => {
+    let sent = 0
+    const server = createServer(() => sent++)
+    const client = clientOf(await listen(server, 'http'))
+    const calls = Promise.allSettled(Array.from({ length: 20 }, () => client.post('/', {})))
+    await vi.waitFor(() => expect(sent).toBe(8))
+    await client.close()
+    expect((await calls).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 'rejected'))
+    expect(sent).toBe(8)
   })
 
   test('that finds no connection free for too long is rejected', async () => {
