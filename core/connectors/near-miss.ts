@@ -42,12 +42,15 @@ export function isStricterElsewhere(
  */
 function carelessReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
-  return depths.flatMap((decoded) => {
-    const isSplit = decoded.some((segment) => /[/\\]/.test(segment))
-    const split = readAs(decoded.flatMap((segment) => segment.split(/[/\\]/)))
-    return isSplit ? [...split, ...readAs(decoded)] : split
-  })
+  return depths.flatMap((decoded) =>
+    SLASHES.filter((slash) => slash === SLASHES[0] || decoded.some((segment) => slash.test(segment))).flatMap(
+      (slash) => readAs(decoded.flatMap((segment) => segment.split(slash))),
+    ),
+  )
 }
+
+/** What servers take for a slash: nothing that is encoded, what is decoded, and what would be if it were decoded. */
+const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const folded = segments

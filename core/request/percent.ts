@@ -29,17 +29,29 @@ export function decodedFully(text: string): string {
   return now
 }
 
-/** The texts as they are, decoded once more, and so on until nothing changes. What cannot be decoded stays. */
+/** The texts as they are, decoded once more, and so on until nothing changes; as servers do that decode anything. */
 export function decodings(texts: readonly string[]): readonly (readonly string[])[] {
   const found = [texts]
   for (let now = texts; found.length <= MAX_DECODINGS; ) {
-    const next = now.map((text) => decodePercent(text) ?? text)
+    const next = now.map((text) => decodePercent(text) ?? decodeAnyhow(text))
     if (next.every((text, at) => text === now[at])) return found
     found.push(next)
     now = next
   }
   return found
 }
+
+function decodeAnyhow(text: string): string {
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    const bytes = escapes
+      .slice(1)
+      .split('%')
+      .map((hex) => Number.parseInt(hex, 16))
+    return ANY_UTF8.decode(Uint8Array.from(bytes))
+  })
+}
+
+const ANY_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const MAX_DECODINGS = 8
 
