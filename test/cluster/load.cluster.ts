@@ -111,6 +111,7 @@ test(`${STARTS} agents that send with their first instruction are all answered, 
     spec: { completions: STARTS, parallelism: AT_A_TIME, backoffLimit: 0, template: labelled },
   })
   await allSucceed('hasty')
+  expect(await answersOf('app=hasty')).toEqual({ '200': STARTS })
   expect(vendor.recorder.seen.filter(({ target }) => target === '/start').length - before).toBe(STARTS)
   const left = await leftFor(['198.51.100.20', '198.51.100.21'])
   if (left !== null) expect(left).toEqual([])
@@ -135,4 +136,13 @@ async function allSucceed(job: string): Promise<void> {
     )
   }
   console.log(`${STARTS} agents, ${AT_A_TIME} at a time: ${Math.round((Date.now() - startedAt) / 1_000)} s`)
+}
+
+/** How often the agents were answered what. */
+async function answersOf(selector: string): Promise<Readonly<Record<string, number>>> {
+  const all = ['-l', selector, '-c', 'agent', '--tail=1', `--max-log-requests=${STARTS}`]
+  const lines = (await kube(['logs', '-n', AGENTS, ...all])).trim().split('\n')
+  const counts: Record<string, number> = {}
+  for (const line of lines) counts[line] = (counts[line] ?? 0) + 1
+  return counts
 }
