@@ -6,22 +6,29 @@ import {
   Kind,
   type OperationDefinitionNode,
   parse,
+  type SelectionNode,
   type SelectionSetNode,
 } from 'graphql'
 import { isRefusal, type Refusal, refusal } from '../../../request/canonical.ts'
-import { readValue, type Variables } from './values.ts'
+import { doubledName, readValue, type Variables } from './values.ts'
 
 /** A document is at most this long in tokens; real ones have hundreds. */
 const MAX_TOKENS = 20_000
 const MAX_FIELDS = 64
+const MAX_STEPS = 10_000
 
 /** What one operation of a document asks for at its root, fragments resolved and conditions applied. */
 export type Operation = {
   readonly kind: 'query' | 'mutation'
   readonly fields: readonly FieldNode[]
+} & Scope
+
+type Scope = {
   readonly fragments: Fragments
-  /** As sent, with the operation's own defaults for what was not. */
+  /** Those that the operation declares, as sent, with its own defaults for what was not. */
   readonly variables: Variables
+  /** How much more of the document may be looked at: a small one can lead through itself without end. */
+  readonly steps: { left: number }
 }
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
 
@@ -37,17 +44,16 @@ export function readOperation(asked: Asked): Operation | Refusal {
   if (isRefusal(document)) return document
   const operation = chooseOperation(document, asked.operationName)
   if (isRefusal(operation)) return operation
-  const fragments: Fragments = new Map(
-    document.definitions
-      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
-      .map((fragment) => [fragment.name.value, fragment]),
-  )
-  const variables = withDefaults(operation, asked.variables)
-  const fields = rootFields(operation.selectionSet, { fragments, variables })
+  const fragments = fragmentsOf(document)
+  if (isRefusal(fragments)) return fragments
+  const variables = declaredVariables(operation, asked.variables)
+  if (isRefusal(variables)) return variables
+  const scope: Scope = { fragments, variables, steps: { left: MAX_STEPS } }
+  const fields = rootFields(operation.selectionSet, scope)
   if (isRefusal(fields)) return fields
   if (operation.operation === 'subscription')
     return refusal('malformed_request', 'subscriptions are not served here')
-  return { kind: operation.operation, fields, fragments, variables }
+  return { ...scope, kind: operation.operation, fields }
 }
 
 /**
@@ -100,43 +106,67 @@ function chooseOperation(document: DocumentNode, name: string | null): Operation
   )
 }
 
-function withDefaults(operation: OperationDefinitionNode, sent: Variables): Variables {
-  const all: Record<string, unknown> = { ...sent }
+function fragmentsOf(document: DocumentNode): Fragments | Refusal {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.FRAGMENT_DEFINITION) continue
+    const name = definition.name.value
+    if (fragments.has(name)) return saidTwice(`the fragment "${name.slice(0, 80)}"`)
+    fragments.set(name, definition)
+  }
+  return fragments
+}
+
+/** What was sent without being declared is nothing to a server. Without a prototype, because a name may be any. */
+function declaredVariables(operation: OperationDefinitionNode, sent: Variables): Variables | Refusal {
+  const all: Record<string, unknown> = Object.create(null)
   for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
     const name = variable.name.value
-    if (!Object.hasOwn(all, name) && defaultValue !== undefined) all[name] = readValue(defaultValue, {})
+    if (Object.hasOwn(all, name)) return saidTwice(`the variable "$${name.slice(0, 80)}"`)
+    const isSent = Object.hasOwn(sent, name)
+    all[name] = isSent ? sent[name] : defaultValue === undefined ? undefined : readValue(defaultValue, {})
   }
   return all
 }
 
-type Scope = { readonly fragments: Fragments; readonly variables: Variables }
+function saidTwice(what: string): Refusal {
+  return refusal(
+    'ambiguous_request',
+    `${what} of the GraphQL document is there twice; servers take one or the other`,
+  )
+}
 
 /** The fields that are really asked for. A condition that cannot be read counts as met: more is decided, never less. */
 export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldNode[] | Refusal {
   const found: FieldNode[] = []
-  const wrong = collect(set, scope, { found, open: new Set() })
+  const wrong = collect(set, scope, { found, open: new Set(), seen: new Set() })
   if (wrong !== null) return wrong
   return found.length <= MAX_FIELDS
     ? found
     : refusal('malformed_request', `one GraphQL operation may ask for ${MAX_FIELDS} fields at its root`)
 }
 
-type Collected = { readonly found: FieldNode[]; readonly open: Set<string> }
+/** `open`: fragments that are being looked at; `seen`: those that were, which servers do not look at again. */
+type Collected = { readonly found: FieldNode[]; readonly open: Set<string>; readonly seen: Set<string> }
 
 function collect(set: SelectionSetNode, scope: Scope, into: Collected): Refusal | null {
+  scope.steps.left -= set.selections.length
+  if (scope.steps.left < 0)
+    return refusal('malformed_request', 'the GraphQL document leads through itself too often')
   for (const selection of set.selections) {
-    if (isLeftOut(selection.directives ?? [], scope.variables)) continue
-    if (selection.kind === Kind.FIELD) {
-      into.found.push(selection)
-      continue
-    }
-    const wrong =
-      selection.kind === Kind.INLINE_FRAGMENT
-        ? collect(selection.selectionSet, scope, into)
-        : collectSpread(selection.name.value, scope, into)
+    if (isLeftOut(selection.directives, scope.variables)) continue
+    const wrong = collectOne(selection, scope, into)
     if (wrong !== null) return wrong
   }
   return null
+}
+
+function collectOne(selection: SelectionNode, scope: Scope, into: Collected): Refusal | null {
+  if (selection.kind === Kind.INLINE_FRAGMENT) return collect(selection.selectionSet, scope, into)
+  if (selection.kind === Kind.FRAGMENT_SPREAD) return collectSpread(selection.name.value, scope, into)
+  into.found.push(selection)
+  const twice = doubledName(selection)
+  return twice === null ? null : saidTwice(`"${twice.slice(0, 80)}"`)
 }
 
 function collectSpread(name: string, scope: Scope, into: Collected): Refusal | null {
@@ -145,16 +175,29 @@ function collectSpread(name: string, scope: Scope, into: Collected): Refusal | n
     const what = fragment === undefined ? 'is not defined' : 'spreads itself'
     return refusal('malformed_request', `the GraphQL fragment "${name.slice(0, 80)}" ${what}`)
   }
+  if (into.seen.has(name)) return null
+  into.seen.add(name)
   into.open.add(name)
   const wrong = collect(fragment.selectionSet, scope, into)
   into.open.delete(name)
   return wrong
 }
 
-function isLeftOut(directives: NonNullable<FieldNode['directives']>, variables: Variables): boolean {
-  return directives.some(({ name, arguments: args }) => {
-    const condition = args?.find((argument) => argument.name.value === 'if')
-    const value = condition === undefined ? undefined : readValue(condition.value, variables)
-    return (name.value === 'skip' && value === true) || (name.value === 'include' && value === false)
-  })
+/** Only what is said once counts: of two servers take the first, the last or none. */
+function isLeftOut(directives: FieldNode['directives'], variables: Variables): boolean {
+  if (directives === undefined || directives.length === 0) return false
+  return (
+    condition(directives, 'skip', variables) === true || condition(directives, 'include', variables) === false
+  )
+}
+
+function condition(
+  directives: NonNullable<FieldNode['directives']>,
+  name: 'skip' | 'include',
+  variables: Variables,
+): unknown {
+  const [directive, ...more] = directives.filter((one) => one.name.value === name)
+  const [argument, ...others] = directive?.arguments ?? []
+  const isOnce = more.length === 0 && others.length === 0 && argument?.name.value === 'if'
+  return isOnce ? readValue(argument.value, variables) : undefined
 }

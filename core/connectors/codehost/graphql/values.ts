@@ -38,3 +38,31 @@ export function argumentsOf(
     (field.arguments ?? []).map((argument) => [argument.name.value, readValue(argument.value, variables)]),
   )
 }
+
+type Named = { readonly name: { readonly value: string }; readonly value: ValueNode }
+
+/** A name that is given twice among a field's arguments or the members of an object in them; null when there is none. */
+export function doubledName(field: { readonly arguments?: readonly Named[] | undefined }): string | null {
+  return field.arguments === undefined || field.arguments.length === 0 ? null : doubledAmong(field.arguments)
+}
+
+function doubledAmong(named: readonly Named[]): string | null {
+  const names = new Set<string>()
+  for (const { name, value } of named) {
+    if (names.has(name.value)) return name.value
+    names.add(name.value)
+    const below = doubledIn(value)
+    if (below !== null) return below
+  }
+  return null
+}
+
+function doubledIn(node: ValueNode): string | null {
+  if (node.kind === Kind.OBJECT) return doubledAmong(node.fields)
+  if (node.kind !== Kind.LIST) return null
+  for (const value of node.values) {
+    const below = doubledIn(value)
+    if (below !== null) return below
+  }
+  return null
+}
