@@ -7,16 +7,18 @@ import {
 import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RequestSources } from '../../../core/request/canonical.ts'
-import type { Exchange } from '../../pipeline/exchange.ts'
+import type { Exchange, Reply } from '../../pipeline/exchange.ts'
 import { killedBy } from '../../pipeline/kill.ts'
 import { isGrpc } from '../../upstream/http2/grpc.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
+import { createDeadReply } from '../dead-reply.ts'
 import type { FrontDeps } from '../deps.ts'
 import type { Inside } from '../inside.ts'
 import { LINGER_MS, type Lifeline } from '../lifeline.ts'
 import { newExchange } from '../new-exchange.ts'
 import { Http2Reply } from './reply.ts'
 import { type Http2Head, readHttp2Head } from './request.ts'
+import { createUnbornWatch } from './unborn.ts'
 
 const WINDOW_BYTES = 256 * 1024
 /** What is read and thrown away of a body that nobody wanted, before the stream is reset. */
@@ -48,10 +50,21 @@ export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, life
 
   const armIdle = (): void => lifeline.arm(idleTimeoutMs, () => session.close())
   lifeline.drain = () => session.close()
+  const unborn = createUnbornWatch(session, (detail) => reportUnborn(deps, inside, detail))
   // Half of an HTTP/2 connection is none; without a server object nobody else watches the socket.
-  socket.once('end', () => session.destroy())
+  socket.once('end', () => {
+    unborn.look()
+    session.destroy()
+  })
+  // Before everybody else who listens, the library first: afterwards the session knows nothing any more.
+  socket.prependOnceListener('close', () => unborn.look())
   socket.once('close', () => session.destroy())
-  session.on('error', (error) => deps.log.debug({ err: error }, 'http2 session failed'))
+  // The library destroys the socket with what went wrong, and tells the session's listeners only when that has closed.
+  socket.on('error', (error) => unborn.failed(error))
+  session.on('error', (error) => {
+    unborn.failed(error)
+    deps.log.debug({ err: error }, 'http2 session failed')
+  })
   session.on('close', () => {
     lifeline.arm(LINGER_MS, () => lifeline.socket.destroy())
     lifeline.socket.destroySoon()
@@ -59,6 +72,8 @@ export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, life
   session.on('stream', (stream, _headers, flags, raw) => {
     state.open++
     lifeline.rest()
+    unborn.born(stream.id ?? 0)
+    stream.on('error', (error) => unborn.streamFailed(error))
     stream.on('close', () => {
       state.open--
       if (state.open === 0) armIdle()
@@ -114,7 +129,34 @@ function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, hasBody }: 
   runExchange(deps, exchange, reply)
 }
 
-function runExchange(deps: FrontDeps, exchange: Exchange, reply: Http2Reply): void {
+/** Nobody waits for an answer to a stream that is gone, but the attempt leaves its record. */
+function reportUnborn(deps: FrontDeps, inside: Inside, detail: string): void {
+  const reply = createDeadReply()
+  const exchange = newExchange({
+    id: deps.newRequestId(),
+    acceptedAt: performance.now(),
+    timeMs: Date.now(),
+    kind: 'http',
+    transport: inside.isPort ? 'port-h2' : 'connect-h2',
+    // What every HTTP/2 connection begins with: of the request itself nothing is known.
+    raw: {
+      method: 'PRI',
+      target: '*',
+      rawHeaders: [],
+      httpVersion: '2',
+      scheme: inside.scheme,
+      sources: inside.sources,
+    },
+    credentials: inside.credentials,
+    body: EMPTY_BODY,
+    reply,
+    abort: new AbortController(),
+    problem: { code: 'malformed_request', detail },
+  })
+  runExchange(deps, exchange, reply)
+}
+
+function runExchange(deps: FrontDeps, exchange: Exchange, reply: Reply): void {
   const failed = (error: unknown): void => {
     deps.log.error({ err: error }, 'exchange failed')
     answerAnyway(reply)
@@ -177,7 +219,7 @@ function discardRest(stream: ServerHttp2Stream, intake: BodyIntake | null): void
   })
 }
 
-function answerAnyway(reply: Http2Reply): void {
+function answerAnyway(reply: Reply): void {
   if (reply.isStarted) return
   reply.send(
     500,

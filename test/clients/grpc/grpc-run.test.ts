@@ -82,7 +82,12 @@ spec:
 `
 }
 
-type Result = { readonly ok: boolean; readonly value?: string; readonly code?: string; readonly details?: string }
+type Result = {
+  readonly ok: boolean
+  readonly value?: string
+  readonly code?: string
+  readonly details?: string
+}
 
 async function run(command: readonly string[], name: string): Promise<Result> {
   const { stdout, stderr } = await laptop.cli(['run', '--', ...command, HOST, name])
@@ -127,14 +132,17 @@ describe.each([
     expect(await run(command(), 'Chat')).toEqual({ ok: true, value })
   })
 
-  maybe('a denied call is PERMISSION_DENIED with the reason, reaches nobody, and has one record', async () => {
-    const recorded = (await recordsOf('Delete', 0)).length
-    const { ok, code, details } = await run(command(), 'Delete')
-    expect({ ok, code }).toEqual({ ok: false, code: 'PERMISSION_DENIED' })
-    expect(details).toContain('generic.notes.delete')
-    expect(seen('Delete')).toHaveLength(0)
-    const rows = await recordsOf('Delete', recorded + 1)
-    expect(rows).toHaveLength(recorded + 1)
-    expect(rows[0]).toMatchObject({ decision: 'DENY', action_type: 'generic.notes.delete' })
-  })
+  maybe(
+    'a denied call is PERMISSION_DENIED with the reason, reaches nobody, and has one record',
+    async () => {
+      const recorded = (await recordsOf('Delete', 0)).length
+      const { ok, code, details } = await run(command(), 'Delete')
+      expect({ ok, code }).toEqual({ ok: false, code: 'PERMISSION_DENIED' })
+      expect(details).toContain('generic.notes.delete')
+      expect(seen('Delete')).toHaveLength(0)
+      const rows = await recordsOf('Delete', recorded + 1)
+      expect(rows).toHaveLength(recorded + 1)
+      expect(rows[0]).toMatchObject({ decision: 'DENY', action_type: 'generic.notes.delete' })
+    },
+  )
 })

@@ -80,10 +80,10 @@ export async function startNotes(leaf: {
       },
     }
     calls.push(seen)
-    call.on('cancelled', () => {
+    const source: NodeJS.EventEmitter = call
+    source.on('cancelled', () => {
       seen.isCancelled = true
     })
-    const source: NodeJS.EventEmitter = call
     if ('request' in call) seen.messages.push(String(call.request).slice(0, 100))
     else source.on('data', (message: Buffer) => seen.messages.push(String(message).slice(0, 100)))
     source.on('end', () => {
