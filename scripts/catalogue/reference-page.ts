@@ -4,7 +4,7 @@ import type { CatalogueRow, Connector } from '../../core/connectors/connector.ts
 export function referencePage({ name, catalogue = [] }: Connector): string {
   const groups = Map.groupBy(catalogue, resourceOf)
   const names = new Set(catalogue.map((row) => row.type)).size
-  const sections = [...groups].sort(byName).map(([resource, rows]) => section(resource, rows))
+  const sections = [...groups].sort(byName).map(([resource, rows]) => section(name, resource, rows))
   return [
     `# Actions of \`${name}\``,
     'Generated from the catalogue by `npm run generate`; the command line shows the same: `chaperone catalogue`.',
@@ -36,17 +36,38 @@ const RISK_RULES = [
   'low: everyday work, and reading. **Effect.** read: changes nothing. compute: costs, but changes nothing there. write: the rest.',
 ].join(' ')
 
-function section(resource: string, rows: readonly CatalogueRow[]): string {
+function section(connector: string, resource: string, rows: readonly CatalogueRow[]): string {
   const lines = rows.map(
     (row) => `| \`${row.type}\` | ${row.effect} | ${row.risk} | ${row.method ?? ''} | ${requestText(row)} |`,
   )
+  const note = NOTES[`${connector}.${resource}`]
   return [
     `## ${resource}`,
     '',
+    ...(note === undefined ? [] : [note, '']),
     '| Action | Effect | Risk | Method | Request |',
     '|---|---|---|---|---|',
     ...lines,
   ].join('\n')
+}
+
+const OVERRIDING =
+  'A body that would have the server take another method (`_method` in a form, in a part of a multipart form or at the top of JSON) is refused. JSON is read for it only where another method has another verdict; then it may have at most 8 MiB.'
+
+/** What a line of the table cannot say. */
+const NOTES: Readonly<Record<string, string>> = {
+  'codehost.git': [
+    'A push is read: each reference that it moves is an action of its own, and the strictest decides. One that is created is `codehost.branch.create`, one that is deleted `codehost.branch.delete`, as over REST; tags too.',
+    'One that is moved is `codehost.git.push` only where the push itself proves that nothing is lost: the commits in it lead back to what stood there. Everything else is `codehost.git.force_push`, with or without `--force`:',
+    'a rewritten branch, but also commits that the server has already (a branch set to another branch of the same repository), and a push whose commits do not stand within its first MiB. Whoever may not force can merge such a branch by a pull request.',
+    'What a push does is known from its body; its discovery (`info/refs?service=git-receive-pack`) is `codehost.git.push` by itself, so an agent that may only create branches needs that as well.',
+  ].join(' '),
+  'codehost.graphql':
+    'Fields of GraphQL that are the same deed as an operation over REST have its name and stand there. Everything else is `codehost.graphql.<field>`: reads are low, mutations high unless listed here. One request with several fields is several actions; the strictest decides.',
+  'mcp.tools':
+    'A tool is `mcp.tools.<name>`; characters other than letters, digits, `_` and `-` become `~XX` (a byte of UTF-8 in hex), and a tool called `list` is `~list`. Conditions see `parameters.arguments`. Headers that repeat the message (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`, `MCP-Protocol-Version`) must agree with it.',
+  'generic.post': OVERRIDING,
+  'webhook.post': OVERRIDING,
 }
 
 function requestText({ template, parameters = [], hints = {}, isAlternative }: CatalogueRow): string {

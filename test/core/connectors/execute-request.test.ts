@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { ExecuteSpec } from '../../../core/connectors/connector.ts'
+import type { Action } from '../../../core/action/action.ts'
+import type { ExecuteRequest, ExecuteSpec } from '../../../core/connectors/connector.ts'
 import { requestOfAction } from '../../../core/connectors/execute-request.ts'
 import { type BoundConnector, connectorOfType, indexConnectors } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
-import { boundOf } from './golden.ts'
+import { boundOf, nameRequest } from './golden.ts'
 
 type Type = ConnectorEntry['type']
 
@@ -66,6 +67,32 @@ describe.each(ROW_CONNECTORS)('every action of %s', (name) => {
     expect(other.filter((line) => !EXPECTED.some((known) => known.test(line)))).toEqual([])
   })
 
+  test('that writes is sent as a request which, read anew from its bytes, is this action again, with the parameters that were given', () => {
+    const writes = first.filter(({ effect }) => effect !== 'read')
+    const seen = { made: 0 }
+    for (const row of writes) {
+      const parameters = parametersOf(row)
+      const made = of([boundOf(name)], { type: row.type, parameters })
+      if (isRefusal(made)) {
+        expect(
+          EXPECTED.some((known) => known.test(`${row.type}: ${made.detail}`)),
+          row.type,
+        ).toBe(true)
+        continue
+      }
+      seen.made += 1
+      const [action, ...others] = renamed(name, made.request)
+      expect([action?.type, others.length], row.type).toEqual([row.type, 0])
+      for (const one of Object.keys(action?.parameters ?? {})) {
+        const given = parameters[one]
+        if (given !== undefined)
+          expect(String(action?.parameters[one]), `${row.type} ${one}`).toBe(String(given))
+      }
+    }
+    // All but git and files: nothing is left out in silence.
+    expect(seen.made).toBeGreaterThan(writes.length * 0.98)
+  })
+
   test('without its parameters is refused with the name of each that its path needs', () => {
     for (const row of first) {
       const needed = [...row.template.matchAll(/\{([a-z][a-z0-9_]*)[+/]?\}/g)].map(([, one]) => one ?? '')
@@ -80,6 +107,19 @@ describe.each(ROW_CONNECTORS)('every action of %s', (name) => {
     }
   })
 })
+
+/** The actions of a made request as a gateway reads them: from its line, its headers and the text of its body. */
+function renamed(
+  name: Type,
+  { method, host, target, headers, body = '' }: ExecuteRequest,
+): readonly Action[] {
+  const length = body === '' ? [] : ['Content-Length', String(Buffer.byteLength(body))]
+  const rawHeaders = ['Host', host, ...headers, ...length]
+  const raw = { method, target, rawHeaders, httpVersion: '1.1', scheme: 'https', sources: {} } as const
+  const named = nameRequest(boundOf(name), raw, body)
+  if (isRefusal(named)) throw new Error(`${method} ${target}: ${named.detail}`)
+  return named.kind === 'actions' ? named.actions : named.candidates
+}
 
 /** Actions whose request is no JSON or form over REST. */
 const EXPECTED = [/^codehost\.git\.(push|fetch): /, /: action_spec\.type: the body of this action is a file/]
