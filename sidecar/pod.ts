@@ -123,8 +123,7 @@ function createGate({ snapshot, monotonicMs, log }: PodDeps, isHeld: () => boole
   function look(): boolean {
     const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
     const mayStart = openedAt !== null && isTrusted && isHeld() && (snapshot() !== null || isLate)
-    if (mayStart && !hasStarted)
-      log.info({ process_ms: Math.round(performance.now()), late: isLate }, 'the agent may start')
+    if (mayStart && !hasStarted) log.info({ ...spent(), late: isLate }, 'the agent may start')
     // Once the agent runs nothing takes that back; whether it is served is said by `isReady`.
     hasStarted ||= mayStart
     return hasStarted
@@ -141,6 +140,12 @@ function createGate({ snapshot, monotonicMs, log }: PodDeps, isHeld: () => boole
     isStarted: look,
     isReady: () => isTrusted && isHeld() && snapshot() !== null,
   }
+}
+
+/** Milliseconds since the process began, and how many of them it was computing. */
+function spent(): { readonly process_ms: number; readonly cpu_ms: number } {
+  const { user, system } = process.cpuUsage()
+  return { process_ms: Math.round(performance.now()), cpu_ms: Math.round((user + system) / 1_000) }
 }
 
 async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<void>> {

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { ChaperoneError } from '../../../core/errors.ts'
+
+/** kubectl as the person has it: their cluster, their rights. */
+export type Kubectl = {
+  /** Standard output. Rejects with what kubectl complained about. */
+  run(...args: readonly string[]): Promise<string>
+  /** Null when there is no such object. */
+  object<T>(...args: readonly string[]): Promise<T | null>
+  /** Forwards a free local port to a Service; rejects when kubectl ends before it has. */
+  forward(namespace: string, service: string, port: number): Promise<Forward>
+}
+export type Forward = { readonly port: number; close(): void }
+
+/** `globals`: such as `--context NAME`. */
+export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv): Kubectl {
+  const program = env['KUBECTL'] || 'kubectl'
+  const start = (args: readonly string[]) =>
+    spawn(program, [...globals, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env })
+
+  async function run(...args: readonly string[]): Promise<string> {
+    const child = start(args)
+    const ended = new Promise<number>((resolve, reject) => {
+      child.once('error', (cause) => reject(notThere(program, cause)))
+      child.once('close', (code) => resolve(code ?? 1))
+    })
+    const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+    if (code === 0) return stdout
+    throw new ChaperoneError('conflict', {
+      detail: `kubectl ${args.slice(0, 3).join(' ')}: ${stderr.trim()}`,
+    })
+  }
+
+  return {
+    run,
+    async object<T>(...args: readonly string[]) {
+      const found = await run('get', ...args, '--ignore-not-found', '-o', 'json')
+      return found === '' ? null : (JSON.parse(found) as T)
+    },
+    async forward(namespace, service, port) {
+      const child = start(['port-forward', '-n', namespace, `service/${service}`, `:${port}`])
+      const complaint = text(child.stderr)
+      const local = await new Promise<number>((resolve, reject) => {
+        child.once('error', (cause) => reject(notThere(program, cause)))
+        child.stdout.on('data', (chunk: Buffer) => {
+          const found = /127\.0\.0\.1:(\d+)/.exec(chunk.toString())?.[1]
+          if (found !== undefined) resolve(Number(found))
+        })
+        child.once('exit', async () => {
+          const detail = `service ${namespace}/${service} cannot be reached: ${(await complaint).trim()}`
+          reject(new ChaperoneError('not_ready', { detail }))
+        })
+      })
+      return { port: local, close: () => void child.kill() }
+    },
+  }
+}
+
+function notThere(program: string, cause: Error): ChaperoneError {
+  const detail = `${program} cannot be started (${cause.message}): put kubectl on the PATH, or its path into KUBECTL`
+  return new ChaperoneError('validation', { detail, cause })
+}

@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import type { Kubectl } from './kubectl.ts'
+
+const ContainerStatus = z.looseObject({
+  name: z.string(),
+  ready: z.boolean().default(false),
+  restartCount: z.number().default(0),
+  state: z.looseObject({ terminated: z.looseObject({ exitCode: z.number() }).optional() }).default({}),
+})
+const Container = z.looseObject({ name: z.string(), image: z.string().default('') })
+const Texts = z.record(z.string(), z.string()).default({})
+
+/** What is read of a pod. */
+export const DoctoredPod = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: Texts, labels: Texts }),
+  spec: z.looseObject({
+    containers: z.array(Container),
+    initContainers: z.array(Container).default([]),
+  }),
+  status: z
+    .looseObject({
+      phase: z.string().default('Unknown'),
+      initContainerStatuses: z.array(ContainerStatus).default([]),
+    })
+    .default({ phase: 'Unknown', initContainerStatuses: [] }),
+})
+export type DoctoredPod = z.infer<typeof DoctoredPod>
+
+const Condition = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().default(''),
+  message: z.string().default(''),
+})
+export const DoctoredGateway = z.looseObject({
+  spec: z
+    .looseObject({ interception: z.string().default('transparent') })
+    .default({ interception: 'transparent' }),
+  status: z.looseObject({ conditions: z.array(Condition).default([]) }).default({ conditions: [] }),
+})
+
+/** Everything that a pod's examination goes by. */
+export type PodFacts = {
+  readonly pod: DoctoredPod
+  /** `namespace/name`; null when the pod names none. */
+  readonly gatewayName: string | null
+  readonly gateway: z.infer<typeof DoctoredGateway> | null
+  /** What the operator injects now; null when it cannot be read. */
+  readonly sidecarImage: string | null
+  /** Container -> which of the programs that we know are there; null where it cannot be looked into. */
+  readonly programs: ReadonlyMap<string, readonly string[] | null>
+}
+
+/** The programs whose clients are known to behave differently. */
+export const KNOWN_PROGRAMS = [
+  ...['node', 'python3', 'java', 'go', 'curl', 'git', 'wget', 'gh', 'deno', 'cargo'],
+  ...['chromium', 'google-chrome', 'firefox', 'gosu', 'su-exec', 'sudo'],
+] as const
+
+/** Null when there is no such pod. */
+export async function podFacts(
+  kubectl: Kubectl,
+  {
+    namespace,
+    name,
+    system,
+  }: { readonly namespace: readonly string[]; readonly name: string; readonly system: string },
+): Promise<PodFacts | null> {
+  const found = await kubectl.object<unknown>('pod', name, ...namespace)
+  if (found === null) return null
+  const pod = DoctoredPod.parse(found)
+  const gatewayName = gatewayOf(pod)
+  const [place = '', short = ''] = gatewayName?.split('/') ?? []
+  const [gateway, sidecarImage, programs] = await Promise.all([
+    gatewayName === null ? null : kubectl.object('gateways.chaperone.dev', short, '-n', place),
+    imageOf(kubectl, system),
+    programsOf(kubectl, pod),
+  ])
+  return {
+    pod,
+    gatewayName,
+    gateway: gateway === null ? null : DoctoredGateway.parse(gateway),
+    sidecarImage,
+    programs,
+  }
+}
+
+function gatewayOf({ metadata }: DoctoredPod): string | null {
+  const named = metadata.annotations['chaperone.dev/gateway'] ?? ''
+  if (named === '') return null
+  return named.includes('/') ? named : `${metadata.namespace}/${named}`
+}
+
+/** Whoever may not read the operator's Deployment learns less, and no more than that. */
+async function imageOf(kubectl: Kubectl, system: string): Promise<string | null> {
+  const path = `jsonpath={.spec.template.spec.containers[0].env[?(@.name=='SIDECAR_IMAGE')].value}`
+  const image = await kubectl
+    .run('get', 'deployment', 'chaperone-operator', '-n', system, '-o', path)
+    .catch(() => '')
+  return image === '' ? null : image
+}
+
+async function programsOf(kubectl: Kubectl, { metadata, spec }: DoctoredPod): Promise<PodFacts['programs']> {
+  const look = `for p in ${KNOWN_PROGRAMS.join(' ')}; do command -v $p >/dev/null 2>&1 && echo $p; done; true`
+  const found = spec.containers.map(async ({ name }) => {
+    const place = ['-n', metadata.namespace, '-c', name]
+    // No shell in the image, or no right to enter: both are common.
+    const said = await kubectl.run('exec', metadata.name, ...place, '--', 'sh', '-c', look).catch(() => null)
+    return [name, said === null ? null : said.split('\n').filter((line) => line !== '')] as const
+  })
+  return new Map(await Promise.all(found))
+}

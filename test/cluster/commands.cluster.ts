@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { agentPod, CALLS, inAgent, inForce, running, startVendor, VENDOR, type Vendor } from './agents.ts'
+import { AGENTS, install } from './installation.ts'
+import { apply, kube, type Ran, run } from './kubectl.ts'
+import { kubeTools } from './tools/kube-tools.ts'
+
+const GATEWAY = 'commands'
+const POD = 'commanded'
+const PLUGIN = join(import.meta.dirname, '../../controlplane/cli/cluster/kubectl-chaperone.ts')
+let vendor: Vendor
+
+beforeAll(async () => {
+  await install(inject('installation'))
+  process.env['KUBECTL'] = (await kubeTools())?.kubectl
+  vendor = await startVendor(GATEWAY)
+  await apply(agentPod(POD, GATEWAY))
+  await running(POD)
+  await inForce(GATEWAY)
+}, 300_000)
+afterAll(async () => {
+  await kube(['delete', 'pod', POD, '-n', AGENTS, '--wait=false', '--ignore-not-found'])
+  await vendor?.[Symbol.asyncDispose]()
+})
+
+/** `kubectl chaperone ARGS`, as kubectl starts it. */
+async function chaperone(...args: readonly string[]): Promise<Ran> {
+  const ran = await run(process.execPath, [PLUGIN, ...args], '')
+  console.log(`$ kubectl chaperone ${args.join(' ')}\n${ran.stdout}${ran.stderr}`)
+  return ran
+}
+
+test('status says what runs, and every Gateway', async () => {
+  const { stdout } = await chaperone('status')
+  expect(stdout).toMatch(/^control plane {2}healthy at https:\/\/localhost:\d+/m)
+  expect(stdout).toMatch(/kill switch {4}nothing is stopped/)
+  expect(stdout).toMatch(new RegExp(`${AGENTS} +${GATEWAY} +full_enforce +transparent +1/1`))
+})
+
+test('doctor says of a governed pod what holds it and which of its clients would fail, and why', async () => {
+  const { code, stdout } = await chaperone('doctor', POD, '-n', AGENTS)
+  expect(code).toBe(0)
+  expect(stdout).toContain(`governed: by Gateway ${AGENTS}/${GATEWAY}`)
+  expect(stdout).toMatch(/layer: Captured/)
+  expect(stdout).toMatch(/rules: set/)
+  expect(stdout).toMatch(/sidecar: ready/)
+  expect(stdout).toMatch(/agent: stripe: .*\n.*ca_bundle_path/)
+  expect(stdout).not.toContain('outdated')
+})
+
+test('doctor says of any other pod that nothing governs it, and of none that there is none', async () => {
+  await apply({ ...agentPod('free', GATEWAY), metadata: { name: 'free', namespace: AGENTS } })
+  await running('free')
+  expect((await chaperone('doctor', 'free', '-n', AGENTS)).stdout).toMatch(/warning {2}governed: no/)
+  const missing = await chaperone('doctor', 'nobody', '-n', AGENTS)
+  expect(missing.code).toBe(1)
+  expect(missing.stderr).toContain('there is no pod nobody')
+  await kube(['delete', 'pod', 'free', '-n', AGENTS, '--wait=false'])
+})
+
+test('explain says why, before anything is sent', async () => {
+  const before = vendor.recorder.seen.length
+  const { stdout } = await chaperone(
+    'explain',
+    'DELETE',
+    `https://${VENDOR}/things`,
+    '--agent',
+    `${AGENTS}/${POD}`,
+  )
+  expect(stdout).toContain('generic.delete')
+  expect(stdout).toMatch(/deny|denied/i)
+  expect(vendor.recorder.seen.length).toBe(before)
+})
+
+test('kill on stops the agents and says how many, kill off lets them go', async () => {
+  const on = await chaperone('kill', 'on', '--reason', 'drill')
+  expect(on.stdout).toMatch(/\d+ of \d+ stopped in \d+ ms/)
+  expect((await inAgent(POD, CALLS.node('GET'))).stdout).toMatch(/^403 /)
+  expect((await chaperone('kill', 'off')).stdout).toContain('Nothing is stopped.')
+  await eventually('calls pass again', async () =>
+    (await inAgent(POD, CALLS.node('GET'))).stdout.startsWith('200') ? true : null,
+  )
+})
+
+test('approvals shows what waits, and lets it go on', async () => {
+  const answered = inAgent(POD, CALLS.node('POST'))
+  const id = await eventually(
+    'it waits',
+    async () => /apv_\w+/.exec((await chaperone('approvals', 'ls')).stdout)?.[0] ?? null,
+    30_000,
+  )
+  expect((await chaperone('approvals', 'approve', id)).stdout).toContain(`${id} is approved`)
+  expect((await answered).stdout).toBe('200 {"ok":true}\n')
+})
