@@ -36,6 +36,7 @@ import { createActionRoutes } from './routes/v1-actions.ts'
 import { createOrgRoutes } from './routes/v1-org.ts'
 import { gatewayOfAgent } from './services/gateway-names.ts'
 import { getGateway } from './store/gateways.ts'
+import { lendSlots } from './store/rate-slots.ts'
 
 /** Everything that is served. */
 export function createRoutes(
@@ -75,6 +76,7 @@ export function createRoutes(
     ...createGatewayRoutes({
       ...parts,
       hub: { ...hub, settle: parts.relay.settle },
+      lend: (borrower, asked) => lendSlots(db, borrower, asked),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),
     ...createOperatorRoutes(parts),

@@ -17,6 +17,7 @@ import type { ClientDeps } from './control/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { createExecutor } from './control/execute.ts'
 import { createKillState } from './control/kill-state.ts'
+import { createLend } from './control/lend.ts'
 import { createLive } from './control/live.ts'
 import { createRate } from './control/rate.ts'
 import { createUploader, type Uploader } from './control/records.ts'
@@ -109,6 +110,7 @@ function createCore(config: GatewayConfig, given: Made) {
     ...{ clock, kill, journal, events, metrics, controlPlaneUrl: config.controlPlaneUrl },
     control: () => control,
   })
+  const rate = createRate({ monotonicMs: clock.monotonicMs, lend: createLend(() => control.client) })
   const control: ControlPlane = createControlPlane({
     ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
     ...(config.pod === null ? {} : podCalls(config.pod)),
@@ -117,6 +119,7 @@ function createCore(config: GatewayConfig, given: Made) {
     onSnapshot: (snapshot) => {
       if (canMint()) preMint(leaf, snapshot)
     },
+    onSharing: rate.share,
     execute: (order) => execute(order),
   })
   const uploader: Uploader = createUploader({ client: control.client, journal, random: Math.random, log })
@@ -128,12 +131,12 @@ function createCore(config: GatewayConfig, given: Made) {
     ...{ kill, journal, holds: control.holds, live, events, clock, newId },
     snapshot: control.snapshots.current,
     lease: { step: control.leaseStep },
-    rate: createRate(clock.monotonicMs),
+    rate,
   }
   const handle = createPipeline(ports, upstream)
   const execute = createExecutor({ ports, handle })
   return {
-    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live },
+    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate },
     handle,
     view,
     metrics,
@@ -251,7 +254,7 @@ function preMint(leaf: LeafCache, { hosts }: Snapshot): void {
   leaf.preMint(intercepted.map(([host]) => host))
 }
 
-type Running = Pick<Core, 'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live'> & {
+type Running = Pick<Core, 'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live' | 'rate'> & {
   readonly front: Front | null
   readonly pod: Pod | null
   readonly log: Logger
@@ -265,6 +268,7 @@ async function shutDown({
   upstream,
   live,
   journal,
+  rate,
   lock,
   log,
 }: Running): Promise<void> {
@@ -274,7 +278,7 @@ async function shutDown({
   await pod?.close()
   await front?.close(CLOSE_GRACE_MS)
   live.abortAll(stopping)
-  await uploader.close(LAST_UPLOAD_MS)
+  await Promise.all([uploader.close(LAST_UPLOAD_MS), rate.close()])
   await upstream.close()
   await control.client.close()
   journal.close()

@@ -12,6 +12,8 @@ import {
   RecordsBody,
   RecordsReply,
   ResultBody,
+  SlotsBody,
+  SlotsReply,
   SpendBody,
   SpendReply,
   StatusBody,
@@ -22,6 +24,7 @@ import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals } from '../services/approvals.ts'
 import type { Commands } from '../services/commands.ts'
 import type { Records } from '../services/records.ts'
+import type { Borrower } from '../store/rate-slots.ts'
 import type { Hub } from '../sync/hub.ts'
 import type { SectionLibrary } from '../sync/library.ts'
 
@@ -32,6 +35,7 @@ export type GatewayRoutesDeps = {
   readonly records: Records
   readonly commands: Commands
   readonly authority: GatewayAuthority
+  readonly lend: (borrower: Borrower, asked: SlotsBody) => Promise<SlotsReply>
   /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
@@ -46,7 +50,7 @@ const HOLD_LIMIT_BYTES = 12 * 1024 * 1024
 export function createGatewayRoutes(deps: GatewayRoutesDeps): readonly Route[] {
   return [
     ...[stream(deps), section(deps), ...reports(deps), ...holds(deps)],
-    ...[records(deps), commands(deps), certificate(deps)],
+    ...[records(deps), commands(deps), certificate(deps), slots(deps)],
   ]
 }
 
@@ -243,6 +247,22 @@ function certificate({ authority }: GatewayRoutesDeps): Route {
       const { name, sidecar } = gatewayOf(principal)
       const issued = authority.issue(body.request, sidecar?.agent.name ?? name, Date.now())
       return { chain: issued.chain, not_after: new Date(issued.notAfterMs).toISOString() }
+    },
+  })
+}
+
+function slots({ lend }: GatewayRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: SYNC_PATHS.slots,
+    auth: 'gateway',
+    summary: 'Requests that a process may admit, of the budget that it shares with others of the same agent',
+    body: SlotsBody,
+    response: SlotsReply,
+    handler: async ({ principal, body }) => {
+      const { gatewayId, processId, sidecar } = gatewayOf(principal)
+      assertOwn(sidecar, [body.agent])
+      return lend({ gatewayId, processId }, body)
     },
   })
 }

@@ -24,6 +24,7 @@ const CleanupView = z.object({
     old_actions: Count,
     old_approvals: Count,
     stale_orders: Count,
+    rate_slots: Count,
   }),
 })
 

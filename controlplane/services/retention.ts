@@ -20,6 +20,7 @@ import {
 } from '../store/maintenance.ts'
 import { getOrg, type OrgRow } from '../store/orgs.ts'
 import type { Db, Query } from '../store/query.ts'
+import { deleteOldSlots } from '../store/rate-slots.ts'
 
 export type RetentionDeps = {
   readonly db: Db
@@ -113,6 +114,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
     old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
     old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
     stale_orders: await batches('stale_orders', deleteStaleOrders),
+    rate_slots: await batches('rate_slots', deleteOldSlots),
   }
   const isWhole = [...Object.values(cleaned), ...Object.values(also)].every((count) => count >= 0)
   const status = isWhole ? 'ok' : 'partial'

@@ -11,12 +11,13 @@ import { processesOf } from './gateway-processes.ts'
 import { createKillCast, type KillCast } from './kill-cast.ts'
 import type { SectionLibrary } from './library.ts'
 import { type GatewayLive, liveOf, type Sighting } from './live.ts'
-import { createManifestCast } from './manifest-cast.ts'
+import { createManifestCast, type ManifestCast } from './manifest-cast.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
 import { applyWord } from './reports.ts'
 import { createRoster, type Roster } from './roster.ts'
-import { createVerdictCast } from './verdict-cast.ts'
+import { createSharingCast, type SharingCast } from './sharing.ts'
+import { createVerdictCast, type VerdictCast } from './verdict-cast.ts'
 import { watchChanges } from './watch.ts'
 import { createWords } from './words.ts'
 
@@ -62,10 +63,14 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
   const orders = createOrderBook()
   const census: Census = createCensus({
     ...{ db, roster, clock, replicaId: newId('process') },
-    onLooked: () => kill.look(),
+    onLooked: () => {
+      kill.look()
+      sharing.look()
+    },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
   })
   const kill = createKillCast({ db, roster, census, clock })
+  const sharing: SharingCast = createSharingCast({ roster, census })
   const manifests = createManifestCast({ db, roster, library, clock })
   const verdicts = createVerdictCast({ db, roster })
   const words = createWords({
@@ -89,24 +94,8 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
   const beats = setInterval(manifests.beat, LIMITS.beatMs)
 
   return {
-    open(owner, sink) {
-      const place = { gateway: owner.name, process: owner.processId }
-      const onSlow = () => log.warn(place, 'slow gateway stream cut')
-      const peer = createPeer({ ...owner, sink, onSlow, nowMs: clock.nowMs() })
-      roster.add(peer)?.end()
-      peer.send(hello(peer, clock))
-      kill.greet(peer)
-      census.arrived(peer)
-      const failed = (error: unknown) =>
-        log.error({ ...place, err: error }, 'gateway could not be told everything')
-      manifests.greet(peer).catch(failed)
-      verdicts.greet(peer).catch(failed)
-      log.info(place, 'gateway connected')
-      return () => {
-        if (roster.remove(peer)) census.left(peer)
-        log.info(place, 'gateway disconnected')
-      }
-    },
+    open: (owner, sink) =>
+      connect({ roster, kill, census, sharing, manifests, verdicts, clock, log }, owner, sink),
     isForeign: ({ gatewayId, processId }) =>
       (roster.peers.get(processId)?.gatewayId ?? gatewayId) !== gatewayId,
     say: words.say,
@@ -125,6 +114,40 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
       orders.close()
       sendAway(roster)
     },
+  }
+}
+
+type Casts = Pick<HubDeps, 'clock' | 'log'> & {
+  readonly roster: Roster
+  readonly kill: KillCast
+  readonly census: Census
+  readonly sharing: SharingCast
+  readonly manifests: ManifestCast
+  readonly verdicts: VerdictCast
+}
+
+/** Tells a process that has come everything it must know; the result is to be called when it has gone. */
+function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void {
+  const { roster, kill, census, sharing, manifests, verdicts, clock, log } = casts
+  const place = { gateway: owner.name, process: owner.processId }
+  const onSlow = () => log.warn(place, 'slow gateway stream cut')
+  const peer = createPeer({ ...owner, sink, onSlow, nowMs: clock.nowMs() })
+  roster.add(peer)?.end()
+  peer.send(hello(peer, clock))
+  kill.greet(peer)
+  census.arrived(peer)
+  sharing.look()
+  const failed = (error: unknown) =>
+    log.error({ ...place, err: error }, 'gateway could not be told everything')
+  manifests.greet(peer).catch(failed)
+  verdicts.greet(peer).catch(failed)
+  log.info(place, 'gateway connected')
+  return () => {
+    if (roster.remove(peer)) {
+      census.left(peer)
+      sharing.look()
+    }
+    log.info(place, 'gateway disconnected')
   }
 }
 

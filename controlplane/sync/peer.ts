@@ -30,6 +30,8 @@ export type Peer = {
   sentKill: { readonly seq: number; readonly state: string } | null
   /** The name of the stops last acknowledged. */
   killState: string | null
+  /** The agents that it was last told to share, as text. A process begins with sharing nothing. */
+  sentSharing: string
   /** Why it refused the newest configuration that it was sent; null when it did not. */
   rejected: string | null
   /** Error conditions that it reports of itself. */
@@ -67,6 +69,7 @@ export function createPeer(init: PeerInit): Peer {
     uptimeSeconds: 0,
     sentKill: null,
     killState: null,
+    sentSharing: '[]',
     rejected: null,
     conditions: [],
     send(message) {

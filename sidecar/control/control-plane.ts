@@ -9,6 +9,7 @@ import { type ClientDeps, type ControlClient, createControlClient } from './clie
 import { type Commands, createCommands } from './commands.ts'
 import type { Order } from './execute.ts'
 import { createHolds, type Holds } from './holds.ts'
+import type { Message } from './inbox.ts'
 import type { KillState } from './kill-state.ts'
 import { createMacSession } from './mac.ts'
 import { createSnapshotWaits, type SnapshotWaits } from './snapshot-waits.ts'
@@ -22,6 +23,8 @@ export type ControlPlaneDeps = Omit<ClientDeps, 'onStream'> & {
   readonly random: () => number
   readonly status: () => StatusBody
   readonly onSnapshot: (snapshot: Snapshot) => void
+  /** Which agents other processes serve as well. */
+  readonly onSharing: (agents: Message<'sharing'>['agents']) => void
   /** Carries out an order; never rejects. */
   readonly execute: (order: Order) => Promise<ResultBody>
   readonly log: {
@@ -86,6 +89,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       manifest: snapshots.offer,
       kill: (message) => applyKill(message, { ...deps, ack }),
       verdict: ({ verdict }) => holds.verdict(verdict),
+      sharing: ({ agents }) => deps.onSharing(agents),
       execute: (order) => void carryOut(order, deps.execute, { client, log }),
     },
   })

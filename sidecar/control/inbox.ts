@@ -12,6 +12,7 @@ export type StreamHandlers = {
   kill(message: Message<'kill'>): void
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
+  sharing(message: Message<'sharing'>): void
   /** The control plane is about to leave and asks to come back within so many ms. */
   goaway(message: Message<'goaway'>): void
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from './errno.ts'
 
@@ -11,8 +11,9 @@ export type DataLock = { release(): void }
 
 type Owner = { readonly pid: number; readonly started: string | null }
 
-/** Throws with what to do when a living process holds the folder. */
+/** Makes the folder when it is missing. Throws with what to do when a living process holds it. */
 export function lockDataDir(dir: string): DataLock {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
   const file = join(dir, 'gateway.lock')
   const mine = join(dir, `.gateway.lock.${randomBytes(8).toString('hex')}`)
   writeFileSync(mine, JSON.stringify({ pid: process.pid, started: startTime(process.pid) }))

@@ -1,6 +1,7 @@
 import type { TrafficRecord } from '../../core/record.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LeaseStep } from '../../core/state/lease.ts'
+import type { Taken } from '../../core/state/sliding-window.ts'
 import type { HoldBody, KillEntry } from '../../core/wire/sync.ts'
 import type { Seat } from '../roster.ts'
 import type { Exchange } from './exchange.ts'
@@ -12,7 +13,7 @@ export type PipelinePorts = {
   snapshot(): Snapshot | null
   readonly kill: KillPort
   readonly lease: { step(): LeaseStep }
-  readonly rate: { take(agent: string, perMinute: number): { ok: true } | { ok: false; retryAfterS: number } }
+  readonly rate: { take(agent: string, perMinute: number): Taken | Promise<Taken> }
   readonly journal: JournalPort
   readonly holds: HoldPort
   readonly live: LivePort

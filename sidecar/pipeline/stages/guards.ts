@@ -1,3 +1,4 @@
+import type { Taken } from '../../../core/state/sliding-window.ts'
 import type { Concurrency } from '../concurrency.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { matchingKill } from '../kill.ts'
@@ -18,16 +19,19 @@ export function createKillGuard(ports: PipelinePorts): Stage {
 
 /** What is asked of every request before anybody looks at what it does: the lease, its number, and how many run. */
 export function createGuards(ports: PipelinePorts, concurrency: Concurrency): Stage {
+  function judge(exchange: Exchange, slot: Taken, perMinute: number): StageResult {
+    if (!slot.ok) return refuseRate(exchange, slot.retryAfterS, `${perMinute} requests in one minute`)
+    if (concurrency.admit(exchange)) return 'continue'
+    return refuseRate(exchange, 1, 'as many requests at once as it may have')
+  }
   return {
     name: 'guards',
     run(exchange) {
       if (ports.lease.step() === 'everything') return refuseLost(exchange)
       const perMinute = exchange.snapshot?.gateway.rateLimit.requestsPerMinute ?? 0
       const slot = ports.rate.take(exchange.agent?.name ?? '', perMinute)
-      if (!slot.ok) return refuseRate(exchange, slot.retryAfterS, `${perMinute} requests in one minute`)
-      if (!concurrency.admit(exchange))
-        return refuseRate(exchange, 1, 'as many requests at once as it may have')
-      return 'continue'
+      if (slot instanceof Promise) return slot.then((taken) => judge(exchange, taken, perMinute))
+      return judge(exchange, slot, perMinute)
     },
   }
 }

@@ -126,6 +126,7 @@ function createSidecar(
       uptime_seconds: 1,
       journal: { state: 'ok', pending: 0, bytes: 0 },
     }),
+    onSharing: () => undefined,
     onSnapshot: () => undefined,
     execute: () => Promise.reject(new Error('no order is expected here')),
   })

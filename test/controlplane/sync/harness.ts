@@ -29,6 +29,7 @@ import {
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
+import { lendSlots } from '../../../controlplane/store/rate-slots.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'
 import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
@@ -100,6 +101,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
       approvals,
       records: createRecords({ db, orgId, log }),
       authority: createGatewayAuthority(KEYRING, Date.now()),
+      lend: (borrower, asked) => lendSlots(db, borrower, asked),
       commands: createCommands({ db, keyring: KEYRING, orgId, approvals, killSwitch }),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),

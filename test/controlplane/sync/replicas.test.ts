@@ -91,6 +91,34 @@ describe('gateway processes at two replicas', () => {
     expect([one.hub.isHere(gateway.id), two.hub.isHere(gateway.id)]).toEqual([true, true])
   })
 
+  test('are told that they share the agents, and that they do not any more when one has left', async () => {
+    const shares = (stream: StreamClient, processes: number) =>
+      stream.next('sharing', ({ agents }) => (agents[0]?.processes ?? 0) === processes)
+    const first = await connect(one)
+    const second = await connect(two)
+    const all = (processes: number) => [{ agent: '*', processes }]
+    expect((await shares(first, 2)).agents).toEqual(all(2))
+    expect((await shares(second, 2)).agents).toEqual(all(2))
+    const third = await connect(two)
+    expect((await shares(third, 3)).agents).toEqual(all(3))
+    expect((await shares(first, 3)).agents).toEqual(all(3))
+    second.close()
+    third.close()
+    expect((await shares(first, 0)).agents).toEqual([])
+  })
+
+  test('lend each other the budget of an agent', async () => {
+    const ask = async (at: Replica, processId: string, want: number) => {
+      const asked = { agent: 'bot', per_minute: 15, want, used: [] }
+      return (await at.gateway(gateway, 'POST', '/api/gateway/slots', asked, processId)).body
+    }
+    expect(await ask(one, 'proc_a', 10)).toEqual({ granted: 10, retry_after_ms: 0 })
+    expect(await ask(two, 'proc_b', 10)).toEqual({ granted: 5, retry_after_ms: 0 })
+    expect(await ask(one, 'proc_b', 10)).toEqual({ granted: 5, retry_after_ms: 0 })
+    expect(await ask(two, 'proc_a', 0)).toMatchObject({ granted: 0 })
+    expect(await ask(two, 'proc_b', 10)).toEqual({ granted: 10, retry_after_ms: 0 })
+  })
+
   test('acknowledge a stop to whoever asks: 3 of 3, the reason on the way back gone again', async () => {
     await connect(one)
     await connect(two)

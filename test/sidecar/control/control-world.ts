@@ -55,6 +55,7 @@ export async function startControlWorld(
     ...{ url: fake.url, token: options.token ?? TOKEN, processId: 'proc_test', kill, clock, log },
     random: Math.random,
     status: () => STATUS,
+    onSharing: () => undefined,
     onSnapshot: (snapshot) => void applied.push(snapshot),
     execute: () => Promise.reject(new Error('no order is expected here')),
   })

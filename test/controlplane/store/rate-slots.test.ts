@@ -1,0 +1,85 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openDb } from '../../../controlplane/store/db.ts'
+import { migrate } from '../../../controlplane/store/migrate.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { deleteOldSlots, lendSlots } from '../../../controlplane/store/rate-slots.ts'
+import type { SlotsBody } from '../../../core/wire/sync.ts'
+import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+
+let server: TestPostgres
+let db: Db
+
+beforeAll(async () => {
+  server = await startPostgres()
+  const database = await server.createDatabase()
+  db = await openDb({ url: database.url, log: pino({ level: 'silent' }) })
+  await migrate(db)
+})
+afterAll(async () => {
+  await db?.close()
+  await server?.stop()
+})
+beforeEach(async () => {
+  await db.query('truncate spent_slots, lent_slots')
+})
+
+const ask = (processId: string, asked: Partial<SlotsBody>, gatewayId = 'gw_1') =>
+  lendSlots(db, { gatewayId, processId }, { agent: 'bot', per_minute: 12, want: 10, used: [], ...asked })
+const ages = (count: number, ms: number) => Array.from({ length: count }, () => ms)
+
+describe('slots of a shared budget', () => {
+  test('are lent until all are taken; then it is said when the oldest is a minute old', async () => {
+    expect(await ask('a', {})).toEqual({ granted: 10, retry_after_ms: 0 })
+    expect(await ask('b', {})).toEqual({ granted: 2, retry_after_ms: 0 })
+    const { granted, retry_after_ms } = await ask('c', {})
+    expect(granted).toBe(0)
+    expect(retry_after_ms).toBeGreaterThan(50_000)
+    expect(retry_after_ms).toBeLessThanOrEqual(60_000)
+  })
+
+  test('come back with the next question of who has them, and only what was used stays', async () => {
+    await ask('a', {})
+    expect(await ask('a', { want: 0, used: ages(3, 100) })).toEqual({ granted: 0, retry_after_ms: 0 })
+    expect((await ask('b', {})).granted).toBe(9)
+  })
+
+  test('are free again a minute after they were used, to the millisecond', async () => {
+    await ask('a', { want: 0, used: [...ages(6, 59_000), ...ages(6, 10_000)] })
+    const { granted, retry_after_ms } = await ask('b', { want: 1 })
+    expect(granted).toBe(0)
+    expect(retry_after_ms).toBeGreaterThan(0)
+    expect(retry_after_ms).toBeLessThanOrEqual(1_000)
+    await db.query("update spent_slots set at = at - interval '1 second'")
+    expect((await ask('b', {})).granted).toBe(6)
+  })
+
+  test('of a process that never came back are used, for a minute from when they were lent', async () => {
+    await ask('gone', {})
+    await db.query("update lent_slots set lent_at = lent_at - interval '59 seconds'")
+    expect((await ask('b', {})).granted).toBe(2)
+    await db.query("update lent_slots set lent_at = lent_at - interval '1 second' where process_id = 'gone'")
+    expect((await ask('b', {})).granted).toBe(10)
+  })
+
+  test('are of one agent at one gateway', async () => {
+    await ask('a', { want: 0, used: ages(12, 5) })
+    expect((await ask('a', {})).granted).toBe(0)
+    expect((await ask('a', { agent: 'other' })).granted).toBe(10)
+    expect((await ask('a', {}, 'gw_2')).granted).toBe(10)
+  })
+
+  test('asked for by forty at once are lent exactly once', async () => {
+    const asked = Array.from({ length: 40 }, (_, n) => ask(`p${n}`, { per_minute: 100, want: 10 }))
+    const granted = (await Promise.all(asked)).map((reply) => reply.granted)
+    expect(granted.reduce((sum, count) => sum + count, 0)).toBe(100)
+  })
+
+  test('are forgotten by the cleanup when nobody asks any more', async () => {
+    await ask('a', { want: 0, used: ages(5, 5) })
+    expect(await deleteOldSlots(db, 100)).toBe(0)
+    await db.query("update spent_slots set at = at - interval '11 minutes'")
+    expect(await deleteOldSlots(db, 3)).toBe(3)
+    expect(await deleteOldSlots(db, 100)).toBe(2)
+  })
+})
