@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
@@ -214,4 +216,24 @@ describe('a call that is cut', () => {
     const rows = await rowsOf('Watch', (all) => all.some((row) => row.note === 'stopped by kill switch'))
     expect(rows.filter((row) => row.note === 'stopped by kill switch')).toHaveLength(1)
   })
+})
+
+test('a call to a server that speaks no HTTP/2 is UNAVAILABLE, and says so', async () => {
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.url ?? '')
+    response.end('ok')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const other = await startGrpcWorld(`http://127.0.0.1:${port}`)
+  const { error } = await unary(other.client, 'Echo', 'x')
+  expect(error).toMatchObject({
+    code: status.UNAVAILABLE,
+    details: expect.stringContaining('does not speak HTTP/2'),
+  })
+  expect(seen).toEqual([])
+  await other[Symbol.asyncDispose]()
+  server.close()
 })

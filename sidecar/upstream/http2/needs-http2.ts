@@ -1,13 +1,5 @@
-import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { isGrpc } from '../../../core/request/grpc.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
-
-const GRPC = /^application\/grpc(?:\+[^;\s]+)?[\t ]*(?:;|$)/i
-
-/** True for gRPC in any encoding of its messages. gRPC-Web is made for HTTP/1.1, and has a media type of its own. */
-export function isGrpc(headers: RawHeaders): boolean {
-  return GRPC.test(headerValue(headers, 'content-type') ?? '')
-}
 
 /**
  * True for a gRPC call that came over HTTP/2: its status is in trailers and both bodies run at once, which no HTTP/1.1
