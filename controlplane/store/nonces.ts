@@ -19,29 +19,55 @@ export async function insertNonce(
   )
 }
 
+/** A nonce that was given back between the two looks is tried again; not for ever. */
+const MAX_TRIES = 3
+
 /**
  * Uses nonces up, each at most once ever, and says what became of each: one conditional update decides, on the
- * database's clock. Rows are locked in one order, so that two replicas with the same tokens cannot block each other.
+ * database's clock. Only what it did not take is looked at a second time. In one order, so that replicas with the same
+ * tokens hardly ever block each other; where they do, the database ends one statement, which has then done nothing.
  */
-export async function spendNonces(q: Query, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
-  const { rows } = await q.query<{ jti: string; isSpent: boolean; isUsed: boolean }>(
-    `with wanted as (
-       select * from unnest($1::text[], $2::text[], $3::text[]) as w(jti, act_id, used_by)
-     ), locked as (
-       select n.jti, n.used_at from nonces n where n.jti = any($1::text[])
-         and exists (select 1 from wanted w where w.jti = n.jti and w.act_id = n.act_id)
-       order by n.jti for update
-     ), spent as (
-       update nonces n set used_at = clock_timestamp(), used_by = w.used_by from wanted w, locked l
-       where n.jti = w.jti and l.jti = w.jti and n.act_id = w.act_id and n.used_at is null
-         and n.expires_at > clock_timestamp()
-       returning n.jti
-     )
-     select l.jti, s.jti is not null as "isSpent", l.used_at is not null as "isUsed"
-     from locked l left join spent s on s.jti = l.jti`,
+export async function spendNonces(
+  q: Query,
+  list: readonly Spending[],
+  tries = MAX_TRIES,
+): Promise<ReadonlyMap<string, Spent>> {
+  const sorted = [...list].sort((a, b) => (a.jti < b.jti ? -1 : 1))
+  const taken = new Set(await takeNonces(q, sorted))
+  const outcomes = new Map<string, Spent>(list.map(({ jti }) => [jti, taken.has(jti) ? 'spent' : 'unknown']))
+  const left = sorted.filter(({ jti }) => !taken.has(jti))
+  const free = new Set<string>()
+  for (const { jti, state } of left.length === 0 ? [] : await lookAt(q, left)) {
+    if (state === 'free') free.add(jti)
+    outcomes.set(jti, state === 'free' ? 'used' : state)
+  }
+  if (free.size === 0 || tries <= 1) return outcomes
+  const again = left.filter(({ jti }) => free.has(jti))
+  return new Map([...outcomes, ...(await spendNonces(q, again, tries - 1))])
+}
+
+/** `free`: it could be used now. */
+type Looked = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
+
+async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Looked[]> {
+  const { rows } = await q.query<Looked>(
+    `select n.jti, case when n.used_at is not null then 'used' when n.expires_at <= clock_timestamp() then 'expired'
+       else 'free' end as state
+     from nonces n join unnest($1::text[], $2::text[]) as w(jti, act_id) on n.jti = w.jti and n.act_id = w.act_id`,
+    [list.map((one) => one.jti), list.map((one) => one.actId)],
+  )
+  return rows
+}
+
+async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly string[]> {
+  const { rows } = await q.query<{ jti: string }>(
+    `update nonces n set used_at = clock_timestamp(), used_by = w.used_by
+     from unnest($1::text[], $2::text[], $3::text[]) as w(jti, act_id, used_by)
+     where n.jti = w.jti and n.act_id = w.act_id and n.used_at is null and n.expires_at > clock_timestamp()
+     returning n.jti`,
     [list.map((one) => one.jti), list.map((one) => one.actId), list.map((one) => one.usedBy)],
   )
-  return new Map(rows.map((row) => [row.jti, row.isSpent ? 'spent' : row.isUsed ? 'used' : 'expired']))
+  return rows.map(({ jti }) => jti)
 }
 
 /** Gives back what `execute` took for an order that never left. */
