@@ -1,12 +1,11 @@
 import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
 import {
   AckBody,
   CertificateBody,
   CertificateReply,
-  CommandBody,
-  CommandReply,
   HoldBody,
   HoldReply,
   RecordsBody,

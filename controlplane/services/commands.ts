@@ -1,5 +1,5 @@
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
-import type { CommandBody, CommandReply } from '../../core/wire/sync.ts'
+import type { CommandBody, CommandReply } from '../../core/wire/commands.ts'
 import { createAgentCommands } from './command-agents.ts'
 import { createApprovalCommands } from './command-approvals.ts'
 import { createConnectorCommands } from './command-connectors.ts'

@@ -266,26 +266,6 @@ export const CertificateBody = z.object({ request: z.string().max(4_000) })
 /** `chain`: the certificate of the key, then the root that clients trust, PEM. */
 export const CertificateReply = z.object({ chain: z.string(), not_after: z.iso.datetime() })
 
-/**
- * What the internal API of a gateway asks its control plane to do on its behalf (spec 4.2). The reply is
- * `{status, body}`: the gateway answers exactly that.
- */
-export const CommandBody = z.discriminatedUnion('command', [
-  z.object({ command: z.literal('connectors.add'), input: z.unknown() }),
-  z.object({ command: z.literal('connectors.list') }),
-  z.object({ command: z.literal('connectors.remove'), input: z.unknown() }),
-  z.object({ command: z.literal('permissions.set'), input: z.unknown() }),
-  z.object({ command: z.literal('permissions.list') }),
-  z.object({ command: z.literal('approvals.pending') }),
-  z.object({ command: z.literal('approvals.recent') }),
-  z.object({ command: z.literal('approvals.respond'), input: z.unknown() }),
-  z.object({ command: z.literal('kill-switch'), input: z.unknown() }),
-  z.object({ command: z.literal('agents.register'), input: z.unknown() }),
-  z.object({ command: z.literal('agents.deregister'), input: z.unknown() }),
-  z.object({ command: z.literal('enforcement'), input: z.unknown() }),
-])
-export const CommandReply = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()) })
-
 export type GatewaySection = z.infer<typeof GatewaySection>
 export type AgentEntry = z.infer<typeof AgentEntry>
 export type ConnectorEntry = z.infer<typeof ConnectorEntry>
@@ -305,8 +285,6 @@ export type StatusBody = z.infer<typeof StatusBody>
 export type SlotsBody = z.infer<typeof SlotsBody>
 export type SlotsReply = z.infer<typeof SlotsReply>
 export type CertificateReply = z.infer<typeof CertificateReply>
-export type CommandBody = z.infer<typeof CommandBody>
-export type CommandReply = z.infer<typeof CommandReply>
 
 /** The text whose HMAC a manifest carries. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both sides. */
 export function manifestMacText(version: number, sections: Readonly<Record<string, string>>): string {

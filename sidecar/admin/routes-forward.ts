@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { CommandBody, CommandReply } from '../../core/wire/commands.ts'
 import {
   ApprovalRespond,
   ConnectorAdd,
@@ -6,7 +7,6 @@ import {
   EnforcementSet,
   PermissionSet,
 } from '../../core/wire/internal.ts'
-import type { CommandBody, CommandReply } from '../../core/wire/sync.ts'
 import type { Commands } from '../control/commands.ts'
 import { type ApiRoute, get, post } from './api-route.ts'
 

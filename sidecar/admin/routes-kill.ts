@@ -1,6 +1,6 @@
 import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import type { CommandReply } from '../../core/wire/commands.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
-import type { CommandReply } from '../../core/wire/sync.ts'
 import type { Commands } from '../control/commands.ts'
 import type { KillState } from '../control/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'

@@ -1,4 +1,5 @@
-import { type CommandBody, CommandReply, SYNC_PATHS } from '../../core/wire/sync.ts'
+import { type CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import { SYNC_PATHS } from '../../core/wire/sync.ts'
 import { type ControlClient, jsonOf } from './client.ts'
 
 /**

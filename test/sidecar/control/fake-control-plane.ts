@@ -3,13 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
+import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
 import {
   AckBody,
   beatMacText,
   CertificateBody,
-  CommandBody,
-  type CommandReply,
   type DownMessage,
   HoldBody,
   type KillEntry,

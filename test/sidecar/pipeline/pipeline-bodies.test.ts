@@ -1,0 +1,236 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it, vi } from 'vitest'
+import { replyJson } from '../../support/recorder.ts'
+import { expectRefused, JSON_BODY, LIST, start } from './pipeline-world.ts'
+import { type TestExchangeInput, testExchange } from './test-exchange.ts'
+import { killAll, type Rules, SECRET } from './test-world.ts'
+
+describe('bodies that decide', () => {
+  const CLOSE: TestExchangeInput = {
+    method: 'PATCH',
+    target: '/repos/acme/site/issues/3',
+    headers: JSON_BODY,
+  }
+
+  it('reads the body when the candidates get different verdicts', async () => {
+    const world = await start({
+      permissions: [
+        ['codehost.*', 'allow'],
+        ['codehost.issue.close', 'deny'],
+      ],
+    })
+    const closed = await world.send({ ...CLOSE, body: '{"state":"closed"}' })
+    expect(closed.reply.status).toBe(403)
+    expectRefused(world)
+    const updated = await world.send({ ...CLOSE, body: '{"title":"x"}' })
+    expect(updated.reply.status).toBe(200)
+    expect((await world.upstream.received(1))[0]?.body.toString()).toBe('{"title":"x"}')
+    expect(world.records.map((record) => record.action_type)).toEqual([
+      'codehost.issue.close',
+      'codehost.issue.update',
+    ])
+  })
+
+  it.each([
+    ['{"state":"closed"}', 'codehost.issue.close'],
+    ['{"title":"x"}', 'codehost.issue.update'],
+  ])(
+    'streams the body %s when the verdict is the same either way, and names the record %s',
+    async (body, type) => {
+      const world = await start({ permissions: [['codehost.*', 'allow']] })
+      const exchange = testExchange({ ...CLOSE, body })
+      const buffer = vi.spyOn(exchange.body, 'buffer')
+      await world.run(exchange)
+      expect(buffer).not.toHaveBeenCalled()
+      expect(exchange.reply.status).toBe(200)
+      expect(world.records[0]?.action_type).toBe(type)
+    },
+  )
+
+  it('names the record of a body that streams by in pieces', async () => {
+    const world = await start({ permissions: [['codehost.*', 'allow']] })
+    for (const last of ['closed"}', 'open"}']) {
+      const body = Readable.from([Buffer.from('{"title":"x","sta'), Buffer.from(`te":"${last}`)])
+      await world.send({ ...CLOSE, body })
+    }
+    expect(world.records.map((record) => record.action_type)).toEqual([
+      'codehost.issue.close',
+      'codehost.issue.update',
+    ])
+  })
+
+  it.each([
+    ['duplicate keys', '{"state":"open","state":"closed"}', JSON_BODY, 400],
+    ['an encoding', 'x', [...JSON_BODY, 'Content-Encoding', 'gzip'], 415],
+    ['more than 1 MiB', JSON.stringify({ body: 'x'.repeat(1024 * 1024) }), JSON_BODY, 413],
+  ])('refuses a deciding body with %s', async (_what, body, headers, status) => {
+    const world = await start({
+      permissions: [
+        ['codehost.*', 'allow'],
+        ['codehost.issue.close', 'deny'],
+      ],
+    })
+    const exchange = await world.send({ ...CLOSE, headers, body })
+    expect(exchange.reply.status).toBe(status)
+    expectRefused(world)
+  })
+
+  it('reads the body when a policy asks for what is in it', async () => {
+    const world = await start({
+      connectors: [{ type: 'payments', name: 'team/stripe', auth: { type: 'bearer' } }],
+      permissions: [['payments.*', 'allow']],
+      policies: [
+        {
+          document: {
+            rules: [{ name: 'large', conditions: ['parameters.amount > 1000'], decision: 'deny' }],
+          },
+        },
+      ],
+    })
+    const charge = (amount: number) => ({
+      method: 'POST',
+      host: 'api.stripe.com',
+      target: '/v1/charges',
+      headers: ['Content-Type', 'application/x-www-form-urlencoded'],
+      body: `amount=${amount}&currency=usd`,
+    })
+    expect((await world.send(charge(2000))).reply.status).toBe(403)
+    expect(world.upstream.seen).toEqual([])
+    expect((await world.send(charge(500))).reply.status).toBe(200)
+  })
+})
+
+describe('hosts without connector', () => {
+  const tunnel = (host: string): TestExchangeInput => ({
+    method: 'CONNECT',
+    target: host,
+    host,
+    kind: 'tunnel',
+  })
+
+  it('refuses them and says what to add', async () => {
+    const world = await start()
+    const exchange = await world.send(tunnel('pypi.org:443'))
+    expect(exchange.reply.status).toBe(403)
+    expect(exchange.reply.json()['message']).toContain('egress.allowedHosts')
+    expectRefused(world)
+    expect(world.records[0]).toMatchObject({ reason: 'unknown_host', host: 'pypi.org', connector: null })
+  })
+
+  it.each([
+    ['allowedHosts', { egress: { unmatchedHosts: 'deny', allowedHosts: ['*.pypi.org'], tcp: [] } }],
+    ['unmatchedHosts: tunnel', { egress: { unmatchedHosts: 'tunnel', allowedHosts: [], tcp: [] } }],
+    ['monitor', { enforcementLevel: 'monitor' }],
+  ] as const)('lets them as far as the address guard with %s', async (_what, gateway) => {
+    const world = await start({ gateway: gateway as Rules['gateway'] & object })
+    world.upstream.answerWith(replyJson({}))
+    const exchange = await world.send(tunnel(`127.0.0.1:${world.upstream.port}`))
+    const isListed = 'egress' in gateway && gateway.egress.allowedHosts.length > 0
+    expect(exchange.reply.status).toBe(isListed ? 403 : 502)
+    expect(world.upstream.connections).toBe(0)
+    expect(world.records).toHaveLength(1)
+  })
+
+  it('opens a passed-through connector as an action of its own', async () => {
+    const world = await start({
+      connectors: [{ tlsMode: 'passthrough', ports: [443] }],
+      permissions: [['codehost.tunnel.open', 'allow']],
+    })
+    const exchange = testExchange(tunnel('api.github.com:443'))
+    const done = world.run(exchange)
+    await vi.waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
+    exchange.abort.abort()
+    await done
+    expect(world.records[0]).toMatchObject({
+      action_type: 'codehost.tunnel.open',
+      decision: 'ALLOW',
+      status: 200,
+    })
+  })
+
+  it('refuses a passed-through connector that no permission opens', async () => {
+    const world = await start({
+      connectors: [{ tlsMode: 'passthrough' }],
+      permissions: [['codehost.pr.*', 'allow']],
+    })
+    expect((await world.send(tunnel('api.github.com:443'))).reply.status).toBe(403)
+    expectRefused(world)
+  })
+})
+
+describe('credentials', () => {
+  it('refuses when the connector has none, naming it and what to add', async () => {
+    const world = await start({ connectors: [{ secret: null }], permissions: [['codehost.*', 'allow']] })
+    const exchange = await world.send({ ...LIST, headers: ['Authorization', 'token own'] })
+    expect(exchange.reply.status).toBe(403)
+    expect(exchange.reply.json()['message']).toContain('team/github')
+    expectRefused(world)
+    expect(world.records[0]?.reason).toBe('credential')
+  })
+
+  it("lets the agent's own pass under monitor only", async () => {
+    const world = await start({ connectors: [{ secret: null }], gateway: { enforcementLevel: 'monitor' } })
+    await world.send({ ...LIST, headers: ['Authorization', 'token own', 'Proxy-Authorization', 'Basic x'] })
+    expect(world.upstream.seen[0]?.header('authorization')).toBe('token own')
+    expect(world.upstream.seen[0]?.header('proxy-authorization')).toBeUndefined()
+  })
+
+  it('takes a token out of a form and sends the right length', async () => {
+    const world = await start({
+      connectors: [{ type: 'chat', name: 'team/slack', auth: { type: 'bearer' } }],
+      permissions: [['chat.*', 'allow']],
+    })
+    await world.send({
+      method: 'POST',
+      host: 'slack.com',
+      target: '/api/chat.postMessage',
+      headers: ['Content-Type', 'application/x-www-form-urlencoded'],
+      body: 'channel=C1&token=own&text=hi',
+    })
+    const [seen] = await world.upstream.received(1)
+    expect(seen?.body.toString()).toBe('channel=C1&text=hi')
+    expect(seen?.header('content-length')).toBe('18')
+    expect(seen?.header('authorization')).toBe(`Bearer ${SECRET}`)
+  })
+})
+
+describe('upgrades', () => {
+  const SOCKET: TestExchangeInput = {
+    kind: 'upgrade',
+    target: '/socket',
+    headers: [
+      'Connection',
+      'Upgrade',
+      'Upgrade',
+      'websocket',
+      'Sec-WebSocket-Version',
+      '13',
+      'Sec-WebSocket-Key',
+      'dGhlIHNhbXBsZSBub25jZQ==',
+    ],
+  }
+
+  it('are an action of their own and carry the credential', async () => {
+    const world = await start({ permissions: [['codehost.websocket.open', 'allow']] })
+    const exchange = testExchange(SOCKET)
+    const done = world.run(exchange)
+    await vi.waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
+    expect(world.upstream.seen[0]?.header('authorization')).toBe(`token ${SECRET}`)
+    exchange.abort.abort({ kind: 'kill', entry: killAll() })
+    await done
+    await vi.waitFor(() => expect(world.upstream.openConnections).toBe(0))
+    expect(world.records[0]).toMatchObject({
+      action_type: 'codehost.websocket.open',
+      status: 101,
+      note: 'stopped by kill switch',
+      reason: 'kill_switch',
+      act_id: expect.any(String),
+    })
+  })
+
+  it('are refused without a permission of their own', async () => {
+    const world = await start({ permissions: [['codehost.issue.*', 'allow']] })
+    expect((await world.send(SOCKET)).reply.status).toBe(403)
+    expectRefused(world)
+  })
+})
