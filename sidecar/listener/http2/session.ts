@@ -95,10 +95,12 @@ function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, hasBody }: 
   const head = readHttp2Head(raw, inside.scheme)
   const abort = new AbortController()
   const intake = hasBody && head.problem === null ? receiveBody(stream, head) : null
+  const isCall = isGrpc(head.rawHeaders)
   const reply = new Http2Reply(stream, {
     isHead: head.method === 'HEAD',
-    acceptsTrailers: head.acceptsTrailers,
-    grpc: isGrpc(head.rawHeaders) ? { killedBy: () => killedBy(exchange) } : null,
+    // The status of a gRPC call is a trailer, whether its client says that it reads them or not.
+    acceptsTrailers: head.acceptsTrailers || isCall,
+    grpc: isCall ? { killedBy: () => killedBy(exchange) } : null,
     onEnded: () => discardRest(stream, intake),
   })
   stream.on('close', () => {

@@ -120,7 +120,7 @@ export class UpstreamCall {
   }
 
   #complete(trailers: readonly string[]): void {
-    const isSent = this.#stopSending === null
+    const isSent = this.#stopSending === null && (this.#stream.writableFinished || this.#stream.closed)
     this.#settle()
     // A server that has said all it had to say does not read on: it need not be sent the rest.
     if (!isSent) this.#cancel()

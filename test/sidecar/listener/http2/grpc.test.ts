@@ -119,6 +119,16 @@ describe('an answer of our own to a gRPC call', () => {
   })
 })
 
+it('has its trailers, and so its status, for a client that does not say that it reads them', async () => {
+  const { session } = await start(async ({ reply }) => {
+    const stream = reply.stream(200, ['content-type', 'application/grpc'], true)
+    stream.write(Buffer.from('abc'))
+    stream.end(['grpc-status', '0'])
+  })
+  const { te: _te, ...fields } = GRPC
+  expect(await ask(session, fields)).toMatchObject({ body: 'abc', trailers: { 'grpc-status': '0' } })
+})
+
 describe('a gRPC answer that is cut', () => {
   /** An answer that goes on until `cut` is called, and by whom it is cut. */
   async function startEndless(entry: unknown) {

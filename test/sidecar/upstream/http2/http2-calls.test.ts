@@ -247,6 +247,18 @@ describe('a gRPC call that is cut', () => {
     expect(server.open.size).toBe(1)
   })
 
+  it('sends nothing more of a whole body either, once the upstream has answered', async () => {
+    const { server, upstream } = await start((seen) => {
+      seen.stream.pause()
+      sayOk(seen)
+    })
+    const { exchange, done } = call(upstream, server.target(), { body: Buffer.alloc(4 * 1024 * 1024) })
+    await done
+    expect(exchange.reply.trailers).toEqual(['grpc-status', '0', 'x-bin', 'AAH/'])
+    await eventually('the reset', () => (server.seen[0]?.stream.rstCode === 8 ? true : null))
+    expect(server.seen[0]?.isEnded).toBe(false)
+  })
+
   it('is not sent again when the connection dies under it', async () => {
     const { server, upstream } = await start(({ stream }) => stream.session?.socket.destroy())
     await expect(call(upstream, server.target()).done).rejects.toMatchObject({ code: 'upstream_failed' })
