@@ -123,6 +123,8 @@ export const ANNOTATIONS = {
   /** Written by the injector: what it did, so that a second pass changes nothing. */
   injected: 'chaperone.dev/injected',
   proxyUid: 'chaperone.dev/proxy-uid',
+  /** Written by the injector where a container says that it changes its user, which it cannot: `PATH: PROGRAM`, … */
+  bypassPossible: 'chaperone.dev/bypass-possible',
 } as const
 /** Namespace: `enabled` (annotated pods) or `required` (every pod). On a governed pod the injector sets it to `injected`. */
 export const INJECT_LABEL = 'chaperone.dev/inject'

@@ -23,8 +23,18 @@ export function chooseRows(
   return body === undefined ? rows : chooseByBody(rows, body)
 }
 
+const known = new WeakMap<readonly CompiledRow[], readonly string[]>()
+
 /** Top-level body keys that tell these rows apart. */
 export function bodyKeys(rows: readonly CompiledRow[]): readonly string[] {
+  const found = known.get(rows)
+  if (found !== undefined) return found
+  const keys = readKeys(rows)
+  known.set(rows, keys)
+  return keys
+}
+
+function readKeys(rows: readonly CompiledRow[]): readonly string[] {
   const keys = new Set<string>()
   for (const { row } of rows) {
     if (row.when !== undefined && !isQueryKey(row.when)) keys.add(row.when.key)

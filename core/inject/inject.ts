@@ -6,6 +6,7 @@ import type { Pod } from './pod.ts'
 import type { Refusal } from './refusal.ts'
 import { refusePod } from './refuse-pod.ts'
 import { everyContainer, mapContainers, RESERVED_CONTAINERS, RESERVED_VOLUMES } from './reserved.ts'
+import { setuidNeeds, setuidWarning } from './setuid.ts'
 import { sidecarContainers } from './sidecar.ts'
 import { variableWarnings, withClientVariables } from './variables.ts'
 import { sidecarVolumes, withTrustMount } from './volumes.ts'
@@ -39,7 +40,7 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
     kind: 'injected',
     pod: {
       ...governed,
-      metadata: markedMetadata(given, { gateway, agent, proxyUid }),
+      metadata: markedMetadata(given, { gateway, agent, proxyUid, needs: setuidNeeds(bare) }),
       spec: {
         ...governed.spec,
         initContainers: [
@@ -49,7 +50,7 @@ export function inject(given: Pod, gateway: InjectGateway, options: InjectOption
         volumes: [...(governed.spec.volumes ?? []), ...sidecarVolumes(gateway, options)],
       },
     },
-    warnings: warningsOf(bare, interception),
+    warnings: [...warningsOf(bare, interception), ...setuidNeeds(bare).map(setuidWarning)],
   }
 }
 
@@ -95,13 +96,19 @@ function freeUid(pod: Pod, freshUid: number): number {
   return uid
 }
 
-function markedMetadata(
-  { metadata }: Pod,
-  { gateway, agent, proxyUid }: { gateway: InjectGateway; agent: string; proxyUid: number },
-): Pod['metadata'] {
+type MarkFacts = {
+  readonly gateway: InjectGateway
+  readonly agent: string
+  readonly proxyUid: number
+  /** What of it would change its user. */
+  readonly needs: readonly string[]
+}
+
+function markedMetadata({ metadata }: Pod, { gateway, agent, proxyUid, needs }: MarkFacts): Pod['metadata'] {
   const { interception, hardening } = gateway.spec
   const reference = `${gateway.namespace}/${gateway.name}`
   const done = { gateway: reference, agent, interception, hardening }
+  const { [ANNOTATIONS.bypassPossible]: _stale, ...annotations } = metadata.annotations ?? {}
   return {
     ...metadata,
     labels: {
@@ -110,7 +117,8 @@ function markedMetadata(
       [LAYER_LABEL]: interception === 'transparent' ? 'Captured' : 'Cooperative',
     },
     annotations: {
-      ...metadata.annotations,
+      ...annotations,
+      ...(needs.length > 0 && { [ANNOTATIONS.bypassPossible]: needs.join(', ') }),
       [ANNOTATIONS.gateway]: metadata.annotations?.[ANNOTATIONS.gateway] || reference,
       [ANNOTATIONS.agent]: agent,
       [ANNOTATIONS.injected]: JSON.stringify(done),

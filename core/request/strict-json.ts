@@ -46,7 +46,7 @@ type FoldedKey = { readonly exact: string; readonly folded: string }
 
 /** Walks the structure only: strings are skipped, numbers and literals not looked at. */
 function scanKeys(text: string, isValid: boolean, decidingKeys: readonly string[]): Refusal | null {
-  const scan: Scan = { text, folded: groupByParent(decidingKeys), stack: [] }
+  const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [] }
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at)
     const end = code === QUOTE ? stringEnd(text, at) : at + 1
@@ -121,7 +121,20 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
 
 /** Upper then lower, because some letters (long s, dotless i) meet ASCII in one direction only. */
 export function fold(key: string): string {
-  return key.normalize('NFKC').toUpperCase().toLowerCase()
+  return PLAIN.test(key) ? key : key.normalize('NFKC').toUpperCase().toLowerCase()
+}
+
+const PLAIN = /^[a-z0-9_]*$/
+
+/** The same few lists of keys come with every request. */
+const groups = new WeakMap<readonly string[], Map<string, FoldedKey[]>>()
+
+function foldedKeys(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {
+  const known = groups.get(decidingKeys)
+  if (known !== undefined) return known
+  const grouped = groupByParent(decidingKeys)
+  groups.set(decidingKeys, grouped)
+  return grouped
 }
 
 function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]> {

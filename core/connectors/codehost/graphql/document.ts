@@ -60,26 +60,32 @@ export function readOperation(asked: Asked): Operation | Refusal {
  * Clients send the same documents with other variables, and reading one costs more than everything else about it.
  * Bounded by the characters kept, because a tree is many times its text.
  */
-const known = new Map<string, DocumentNode>()
+const known = new Map<string, { readonly text: string; readonly document: DocumentNode }>()
 const MAX_KNOWN_CHARACTERS = 65_536
 const MAX_KNOWN_DOCUMENT = 8_192
 let knownCharacters = 0
 
 function parseDocument(text: string): DocumentNode | Refusal {
-  const found = known.get(text)
-  if (found !== undefined) return found
+  const mark = markOf(text)
+  const found = known.get(mark)
+  if (found?.text === text) return found.document
   const parsed = readDocument(text)
-  if (!isRefusal(parsed) && text.length <= MAX_KNOWN_DOCUMENT) remember(text, parsed)
+  if (!isRefusal(parsed) && text.length <= MAX_KNOWN_DOCUMENT) remember(mark, text, parsed)
   return parsed
 }
 
-function remember(text: string, parsed: DocumentNode): void {
+/** To find a document by: comparing two texts is cheap, making a map's key of a long one is not. */
+function markOf(text: string): string {
+  return `${text.length} ${text.slice(0, 48)}${text.slice(-48)}`
+}
+
+function remember(mark: string, text: string, document: DocumentNode): void {
   if (knownCharacters + text.length > MAX_KNOWN_CHARACTERS) {
     known.clear()
     knownCharacters = 0
   }
-  known.set(text, parsed)
-  knownCharacters += text.length
+  knownCharacters += text.length - (known.get(mark)?.text.length ?? 0)
+  known.set(mark, { text, document })
 }
 
 function readDocument(text: string): DocumentNode | Refusal {

@@ -1,0 +1,54 @@
+import type { Container, Pod } from './pod.ts'
+import { everyContainer } from './reserved.ts'
+
+/** Programs that give themselves another user: without capabilities they end with an error instead. */
+const CHANGERS = [
+  ...['gosu', 'su-exec', 'sudo', 'su', 'doas', 'runuser', 'setpriv', 'chpst', 'setuidgid', 's6-setuidgid'],
+  's6-applyuidgid',
+]
+/** Images whose own first program does so when it is started as root. */
+const CHANGING_IMAGES = [
+  'postgres',
+  'mysql',
+  'mariadb',
+  'mongo',
+  'redis',
+  'valkey',
+  'rabbitmq',
+  'nginx',
+  'httpd',
+]
+
+/**
+ * What a pod says of changing its user: `PATH: PROGRAM` each. Governed it cannot, and whoever takes the capabilities back
+ * to let it opens the way past the capture; so it is said, never silently injected.
+ */
+export function setuidNeeds(pod: Pod): readonly string[] {
+  return everyContainer(pod).flatMap(({ path, container }) => {
+    const need = neededBy(container, pod)
+    return need === undefined ? [] : [`${path}: ${need}`]
+  })
+}
+
+/** For the person who applied it. */
+export function setuidWarning(need: string): string {
+  return `${need} changes the user, which a governed container cannot; set securityContext.runAsUser instead`
+}
+
+function neededBy({ command, args, image, securityContext }: Container, pod: Pod): string | undefined {
+  const words = [...textsIn(command), ...textsIn(args)].flatMap((text) => text.split(/[\s;&|()]+/))
+  const changer = words.map((word) => word.split('/').at(-1) ?? '').find((word) => CHANGERS.includes(word))
+  if (changer !== undefined) return changer
+  const user = securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser ?? 0
+  const name = image
+    ?.replace(/@.*$/, '')
+    .replace(/:[^:/]*$/, '')
+    .split('/')
+    .at(-1)
+  const isItsOwn = command === undefined && user === 0
+  return isItsOwn && name !== undefined && CHANGING_IMAGES.includes(name) ? name : undefined
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter((word) => typeof word === 'string') : []
+}
