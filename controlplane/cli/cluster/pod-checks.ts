@@ -29,6 +29,7 @@ export function podChecks(facts: PodFacts): readonly Check[] {
       `by Gateway ${gatewayName}, as agent ${pod.metadata.annotations['chaperone.dev/agent'] ?? '?'}`,
     ),
     layerCheck(isCaptured),
+    ...setuidChecks(facts.pod),
     ...gatewayChecks(facts),
     ...sidecarChecks(facts, isCaptured),
     ...[...facts.programs].flatMap(([name, programs]) => clientChecks(name, programs, isCaptured)),
@@ -42,6 +43,14 @@ function layerCheck(isCaptured: boolean): Check {
     'Cooperative: programs that ignore the proxy variables are not held',
     'spec.interception: transparent in the Gateway, then restart the workload',
   )
+}
+
+/** What the injector found in the pod's own words. */
+function setuidChecks({ metadata }: DoctoredPod): readonly Check[] {
+  const found = metadata.annotations['chaperone.dev/bypass-possible']
+  if (found === undefined) return []
+  const mend = 'set runAsUser in its securityContext, and never give the capabilities back'
+  return [warning('user', `a container changes its user, which it cannot when governed: ${found}`, mend)]
 }
 
 /** Conditions that are errors only while they are there. */

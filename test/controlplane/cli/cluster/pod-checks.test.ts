@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { podChecks } from '../../../../controlplane/cli/cluster/pod-checks.ts'
+import {
+  DoctoredGateway,
+  DoctoredPod,
+  type PodFacts,
+} from '../../../../controlplane/cli/cluster/pod-facts.ts'
+
+const IMAGE = 'registry.example/chaperone:1'
+type Changes = {
+  readonly annotations?: object
+  readonly labels?: object
+  readonly proxy?: object
+  readonly image?: string
+  readonly conditions?: readonly object[]
+  readonly programs?: readonly string[] | null
+}
+
+function facts({
+  annotations = { 'chaperone.dev/gateway': 'main', 'chaperone.dev/agent': 'bot' },
+  labels = { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Captured' },
+  proxy = { ready: true, restartCount: 0 },
+  image = IMAGE,
+  conditions = [{ type: 'Ready', status: 'True' }],
+  programs = ['node'],
+}: Changes = {}): PodFacts {
+  const pod = DoctoredPod.parse({
+    metadata: { name: 'bot-1', namespace: 'team', annotations, labels },
+    spec: {
+      containers: [{ name: 'agent', image: 'node:24' }],
+      initContainers: [
+        { name: 'chaperone-rules', image },
+        { name: 'chaperone-proxy', image },
+      ],
+    },
+    status: {
+      phase: 'Running',
+      initContainerStatuses: [
+        { name: 'chaperone-rules', state: { terminated: { exitCode: 0 } } },
+        { name: 'chaperone-proxy', ...proxy },
+      ],
+    },
+  })
+  return {
+    pod,
+    gatewayName: 'chaperone.dev/gateway' in annotations ? 'team/main' : null,
+    gateway: DoctoredGateway.parse({ status: { conditions } }),
+    sidecarImage: IMAGE,
+    programs: new Map([['agent', programs]]),
+  }
+}
+const said = (changes: Changes) =>
+  podChecks(facts(changes))
+    .filter(({ state }) => state !== 'ok')
+    .map(({ state, name, found, mend }) => `${state} ${name}: ${found} -> ${mend}`)
+    .join('\n')
+
+describe('the examination of a pod', () => {
+  test('finds nothing wrong with one that is governed, captured, current and ready', () => {
+    expect(said({})).toBe('')
+    expect(podChecks(facts()).length).toBeGreaterThan(5)
+  })
+
+  test.each<[string, Changes, RegExp]>([
+    ['that names no Gateway', { annotations: {}, labels: {} }, /^warning governed: no/],
+    [
+      'that names one and has no sidecar',
+      { labels: {} },
+      /^problem governed: NO.*kubectl delete pod bot-1 -n team/,
+    ],
+    [
+      'whose layer is only cooperative, with the clients that go around',
+      { labels: { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Cooperative' } },
+      /warning layer: Cooperative[^]*stripe and ws: ignores the variables/,
+    ],
+    [
+      'whose sidecar is old',
+      { image: 'registry.example/chaperone:0' },
+      /outdated: .*chaperone:0.*rollout restart/,
+    ],
+    [
+      'whose sidecar is not ready',
+      { proxy: { ready: false, restartCount: 3 } },
+      /problem sidecar: not ready, restarted 3 times/,
+    ],
+    [
+      'whose Gateway is in trouble',
+      {
+        conditions: [
+          { type: 'KillSwitchActive', status: 'True', reason: 'Gateway', message: '1 of 1 stopped' },
+        ],
+      },
+      /KillSwitchActive \(Gateway\): 1 of 1 stopped -> kubectl describe gateways.chaperone.dev main -n team/,
+    ],
+    ['with a client that has roots of its own', { programs: ['python3'] }, /agent: stripe: .*ca_bundle_path/],
+    [
+      'that changes its user',
+      {
+        annotations: {
+          'chaperone.dev/gateway': 'main',
+          'chaperone.dev/bypass-possible': 'spec.containers[0]: gosu',
+        },
+      },
+      /warning user: .*gosu -> set runAsUser/,
+    ],
+  ])('says it of one %s', (_what, changes, wanted) => {
+    expect(said(changes)).toMatch(wanted)
+  })
+
+  test('does not pretend to know what it could not look into', () => {
+    const checks = podChecks(facts({ programs: null }))
+    expect(checks.find(({ name }) => name === 'agent')?.found).toContain('could not be listed')
+  })
+})
