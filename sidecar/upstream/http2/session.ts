@@ -106,10 +106,11 @@ export class UpstreamSession {
     stream.once('close', () => {
       this.calls -= 1
     })
+    // Not its end as well: a call that was given up says nothing of the server.
     const onHeard = (): void => {
       this.quiet = 0
     }
-    stream.on('response', onHeard).on('trailers', onHeard).on('close', onHeard)
+    stream.on('response', onHeard).on('trailers', onHeard)
     return { stream, cancel: () => reset.abort() }
   }
 

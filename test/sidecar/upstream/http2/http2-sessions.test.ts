@@ -132,6 +132,27 @@ describe('the sessions of a target', () => {
     expect(server.seen).toHaveLength(2)
   })
 
+  it('that went silent are not kept alive by calls that were given up on them', async () => {
+    const server = await startGrpcServer(sayOk)
+    const wire = await startWire(server.port)
+    open.push(server, wire)
+    const sessions = sessionsWith({ probeMs: 100 })
+    const target = targetAt(wire.port)
+    await callOn(sessions, target)
+    wire.freeze()
+    for (let second = 0; second < 6; second += 3) {
+      const call = { fields: FIELDS, hasBody: false, isOver: () => false }
+      const { stream, cancel } = await sessions.begin(target, call)
+      stream.on('error', () => stream.destroy())
+      vi.advanceTimersByTime(3_000)
+      const closed = new Promise((resolve) => stream.once('close', resolve))
+      cancel()
+      await closed
+    }
+    await callOn(sessions, target)
+    expect(wire.connections).toBe(2)
+  })
+
   it('that were only quiet answer and are used again', async () => {
     const server = await startGrpcServer(sayOk)
     open.push(server)
