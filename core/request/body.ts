@@ -2,7 +2,7 @@ import type { BodyView } from '../connectors/connector.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from './canonical.ts'
 import { judgePairs } from './method-override.ts'
 import { parseStrictJson } from './strict-json.ts'
-import { readPair } from './target.ts'
+import { readPairs } from './target.ts'
 
 /**
  * Reads a whole body as far as a class can depend on it. 415 for an encoding other than identity or a charset other
@@ -56,12 +56,8 @@ function readJson(text: string, decidingKeys: readonly string[]): BodyView | Ref
 }
 
 function readForm(text: string): BodyView | Refusal {
-  const fields: Array<readonly [string, string]> = []
-  for (const part of text.split('&')) {
-    const pair = part === '' ? null : readPair(part)
-    if (isRefusal(pair)) return pair
-    if (pair !== null) fields.push(pair)
-  }
+  const fields = readPairs(text)
+  if (isRefusal(fields)) return fields
   return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields }
 }
 

@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, type RawRequest, type Refusal, refusa
 import { readBodyInfo } from './framing.ts'
 import { type HeaderFacts, listItems, readHeaders } from './header-rules.ts'
 import { judgePairs } from './method-override.ts'
-import { readPath, readQuery, type SplitTarget, splitTarget } from './target.ts'
+import { readPairs, readPath, type SplitTarget, splitTarget } from './target.ts'
 
 /**
  * Reads a request once, for classification, approval binding and forwarding alike. Where two reasonable servers
@@ -58,7 +58,7 @@ function assemble(
   if (isRefusal(authority)) return authority
   const path = readPath(target.rawPath)
   if (isRefusal(path)) return path
-  const query = readQuery(target.rawQuery)
+  const query = readPairs(target.rawQuery)
   if (isRefusal(query)) return query
   const body = readBodyInfo(facts, raw.httpVersion)
   if (isRefusal(body)) return body

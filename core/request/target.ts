@@ -96,16 +96,32 @@ function isDotted(segment: string): boolean {
   return segment.split('/').some((part) => /^\s*\.\.?\s*(;|$)/.test(part))
 }
 
-/** Decodes the query's pairs once, in order, `+` as space. */
-export function readQuery(rawQuery: string): Array<readonly [string, string]> | Refusal {
+/** Decodes the pairs of a query or form once, in order, `+` as space. */
+export function readPairs(text: string): Array<readonly [string, string]> | Refusal {
   const pairs: Array<readonly [string, string]> = []
-  if (rawQuery === '') return pairs
-  for (const part of rawQuery.split('&')) {
-    const pair = part === '' ? null : readPair(part)
-    if (isRefusal(pair)) return pair
-    if (pair !== null) pairs.push(pair)
+  if (text === '') return pairs
+  for (const part of text.split('&')) {
+    const wrong = part === '' ? null : (addPair(part, pairs) ?? addPieces(part, pairs))
+    if (wrong !== null) return wrong
   }
   return pairs
+}
+
+function addPair(part: string, pairs: Array<readonly [string, string]>): Refusal | null {
+  const pair = readPair(part)
+  if (isRefusal(pair)) return pair
+  pairs.push(pair)
+  return null
+}
+
+/** What stands behind a `;`, which older servers take for `&`, is there as well: nobody knows who reads it. */
+function addPieces(part: string, pairs: Array<readonly [string, string]>): Refusal | null {
+  if (!part.includes(';')) return null
+  for (const piece of part.split(';').slice(1)) {
+    const wrong = piece.includes('=') ? addPair(piece.replace(/^[+ ]+/, ''), pairs) : null
+    if (wrong !== null) return wrong
+  }
+  return null
 }
 
 /** One `name=value` of a query or a form, decoded once. */
