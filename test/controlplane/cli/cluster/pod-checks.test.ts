@@ -71,7 +71,7 @@ describe('the examination of a pod', () => {
     [
       'whose layer is only cooperative, with the clients that go around',
       { labels: { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Cooperative' } },
-      /warning layer: Cooperative[^]*stripe and ws: ignores the variables/,
+      /warning layer: Cooperative[\s\S]*stripe and ws: ignores the variables/,
     ],
     [
       'whose sidecar is old',
