@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { type ActionSpec, canonicalJson } from '../../core/action/spec.ts'
 import { base62 } from '../../core/ids.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type TokenProblem,
   tokenHeader,
 } from '../../core/token.ts'
+import { pooledRandom } from '../crypto/random.ts'
 import type { SigningKey } from '../crypto/signing-keys.ts'
 import type { ActionRow } from '../store/actions.ts'
 import { type Spending, type Spent, spendNonces } from '../store/nonces.ts'
@@ -76,7 +77,7 @@ export function createTokens({ db, keys }: { readonly db: Db; readonly keys: Tok
   }
 
   return {
-    newSeed: () => ({ jti: base62(randomBytes(22)), kid: keys.current().kid }),
+    newSeed: () => ({ jti: base62(pooledRandom(22)), kid: keys.current().kid }),
     signed,
     async of(row) {
       const { status, jti, kid, issuedAt, usedBy, isExpired } = row

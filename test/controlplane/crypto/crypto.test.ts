@@ -5,12 +5,35 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
 import { createPasswords } from '../../../controlplane/crypto/password.ts'
+import { pooledRandom } from '../../../controlplane/crypto/random.ts'
 import {
   parseMasterKey,
   readOrCreateToken,
   readSecretFile,
 } from '../../../controlplane/crypto/secret-files.ts'
 import { issueAgentKey, issueUserKey, matchesHash, sha256 } from '../../../controlplane/crypto/tokens.ts'
+
+describe('random bytes from the pool', () => {
+  test('are given out once, whatever lengths are asked for, and keep no trace of one another', () => {
+    const drawn = Array.from({ length: 20_000 }, (_, n) => Buffer.from(pooledRandom(16 + (n % 32))))
+    expect(new Set(drawn.map((bytes) => bytes.toString('hex'))).size).toBe(20_000)
+    expect(drawn.every((bytes, n) => bytes.length === 16 + (n % 32))).toBe(true)
+    const all = Buffer.concat(drawn)
+    const counts = new Map<number, number>()
+    for (const byte of all) counts.set(byte, (counts.get(byte) ?? 0) + 1)
+    // Far beyond chance in either direction: bytes of the pool that were not filled would be zeros.
+    for (let byte = 0; byte < 256; byte++) {
+      expect(counts.get(byte) ?? 0).toBeGreaterThan(all.length / 256 / 2)
+      expect(counts.get(byte) ?? 0).toBeLessThan((all.length / 256) * 2)
+    }
+    const mine = pooledRandom(8)
+    const before = [...mine]
+    pooledRandom(8_000)
+    pooledRandom(8_000)
+    expect([...mine]).toEqual(before)
+    expect(() => pooledRandom(8 * 1024 + 1)).toThrow(RangeError)
+  })
+})
 
 describe('a sealed secret', () => {
   const keyring = createKeyring(randomBytes(32))
