@@ -51,11 +51,11 @@ async function signIn(role: string): Promise<void> {
 describe('whatever Schemathesis makes of the OpenAPI document', () => {
   // Whoever may stop everything comes last.
   test.for([
-    ['nobody', 8],
-    ['agent key', 12],
-    ['viewer', 10],
-    ['member', 10],
-    ['owner', 25],
+    ['nobody', 5],
+    ['agent key', 6],
+    ['viewer', 5],
+    ['member', 6],
+    ['owner', 12],
   ] as const)(
     'as %s meets no server error and no status that is not documented',
     { timeout: 240_000 },
@@ -68,18 +68,27 @@ describe('whatever Schemathesis makes of the OpenAPI document', () => {
 
 type Given = { readonly who: string; readonly seconds: number }
 
-async function judge(program: string, { who, seconds }: Given): Promise<void> {
+async function judge(program: string, given: Given): Promise<void> {
+  // A busy machine gets through less of it in the time: then it has more.
+  for (const times of [1, 3, 9]) {
+    const { cases, tested } = await fuzzFor(program, { ...given, seconds: given.seconds * times })
+    if (cases > LEAST.cases && tested > LEAST.tested) return
+  }
+  throw new Error(`Schemathesis came to less than ${LEAST.cases} cases`)
+}
+
+const LEAST = { cases: 100, tested: 20 }
+
+async function fuzzFor(program: string, { who, seconds }: Given) {
   const report = await fuzz(program, {
     url: plane.url,
     headers: headers[who] ?? {},
     // A session that ended has nothing more to say.
     excludedPaths: [ENDLESS, '/api/auth/logout'],
-    maxSeconds: IS_FULL ? seconds * 6 : seconds,
+    maxSeconds: IS_FULL ? seconds * 12 : seconds,
     seed: SEED,
   })
   expect(report.failures, report.output.slice(-20_000)).toEqual([])
-  // A busy machine gets through less of it in the time; nothing at all would be a failure.
-  expect(report.cases).toBeGreaterThan(100)
-  expect(report.tested).toBeGreaterThan(20)
   expect(plane.log()).not.toContain('request failed')
+  return report
 }

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts'
 import { seeded, size } from '../../support/proof.ts'
 import { ALLOWED, DESTRUCTIVE, RISKY } from '../v1/world.ts'
 
-const KILLS = size(8, 60)
+const KILLS = size(5, 60)
 const SEED = 20_261_121
 
 let here: DurableInstallation

@@ -17,7 +17,7 @@ import {
   type TestControlPlane,
 } from '../routes/start.ts'
 
-const ROUNDS = size(20, 100)
+const ROUNDS = size(6, 100)
 const PEOPLE = 50
 
 let server: TestPostgres
@@ -125,7 +125,7 @@ describe('with several owners at two replicas', () => {
 
   test('who end each other’s ownership at once, one is always left', async () => {
     const everybody = await ids()
-    for (let n = 0; n < size(10, 50); n++) {
+    for (let n = 0; n < size(6, 50); n++) {
       const calls = await signedIn()
       const answers = await Promise.all(
         calls.flatMap((call, by) =>
@@ -143,7 +143,7 @@ describe('with several owners at two replicas', () => {
     const random = seeded(20_261_121)
     const everybody = await ids()
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
-    for (let n = 0; n < size(10, 50); n++) {
+    for (let n = 0; n < size(6, 50); n++) {
       const calls = await signedIn()
       const [last] = await query(database.adminUrl, 'select max(id)::int as id from audit_events')
       const before = await query(database.adminUrl, 'select id, role, status from users order by email')
