@@ -81,6 +81,17 @@ describe('a gRPC call to an upstream', () => {
     expect(exchange.reply).toMatchObject({ state: 'ended', trailers: null, chunks: [] })
   })
 
+  it('carries interim answers before the one that counts', async () => {
+    const { server, upstream } = await start((seen) => {
+      seen.stream.additionalHeaders({ ':status': 103, link: '</a>' })
+      sayOk(seen)
+    })
+    const { exchange, done } = call(upstream, server.target())
+    await done
+    expect(exchange.reply.interims).toEqual([103])
+    expect(exchange.reply).toMatchObject({ status: 200, state: 'ended' })
+  })
+
   it('runs in both directions at once: each message is answered before the next is sent', async () => {
     const { server, upstream } = await start((seen) => {
       seen.stream.respond({ ':status': 200 }, { waitForTrailers: true })
@@ -275,6 +286,32 @@ describe('a gRPC call that is cut', () => {
     await eventually('the reset', () => (server.seen[0]?.stream.rstCode === 8 ? true : null))
   })
 })
+
+describe('an upstream that does not play by the rules', () => {
+  it.each([
+    ['answers with 2,000 header fields', (seen: CallSeen) => seen.stream.respond(manyFields(2_000))],
+    [
+      'answers with interim answers without an end',
+      ({ stream }: CallSeen) => {
+        for (let i = 0; i < 100; i++) stream.additionalHeaders({ ':status': 103 })
+      },
+    ],
+    ['says goodbye with an error', ({ stream }: CallSeen) => stream.session?.destroy(undefined, 11)],
+  ])('fails the call when it %s, and the next call is served', async (_what, answer) => {
+    const state = { isHostile: true }
+    const { server, upstream } = await start((seen) => (state.isHostile ? answer(seen) : sayOk(seen)))
+    await expect(call(upstream, server.target()).done).rejects.toMatchObject({ code: 'upstream_failed' })
+    state.isHostile = false
+    const { exchange, done } = call(upstream, server.target())
+    await done
+    expect(exchange.reply.trailers).toEqual(['grpc-status', '0', 'x-bin', 'AAH/'])
+    expect(server.seen).toHaveLength(2)
+  })
+})
+
+function manyFields(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'y']))
+}
 
 describe('an upstream that cannot be called', () => {
   it.each([
