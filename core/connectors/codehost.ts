@@ -31,6 +31,7 @@ import { SECURITY } from './codehost/security.ts'
 import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
+import { carelessReadings, nearMiss } from './near-miss.ts'
 import { once } from './once.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
 import { readRows } from './row-table.ts'
@@ -93,12 +94,21 @@ const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
 /** `/graphql` of the public API; on a self-hosted instance also below `/api`, where REST is in `/api/v3`. */
 function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
-  const path = segments.join('/')
+  return isGraphqlPath(host, segments.join('/'), config)
+}
+
+function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boolean {
   if (PUBLIC_API.has(host)) return path === 'graphql'
   if (host === GIT_HOST) return false
   const base = baseOf(config)
   const own = base?.host === host ? base.segments.join('/') : ''
   return path === 'api/graphql' || path === 'graphql' || (own !== '' && path === `${own}/graphql`)
+}
+
+/** A path that a careless server takes for the one of GraphQL would hide all its deeds behind one name. */
+function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
+  if (!rawPath.includes('%') && !/graphql/i.test(rawPath)) return false
+  return carelessReadings(segments).some((reading) => isGraphqlPath(host, reading.join('/'), config))
 }
 
 const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
@@ -128,7 +138,9 @@ export const codehost: Connector = {
       ? namePush(request, body, config)
       : isGraphql(request, config)
         ? nameGraphql(request, body, { config, known: known() })
-        : parseByRows(NAMING, request, body, config),
+        : isNearGraphql(request, config)
+          ? nearMiss()
+          : parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) =>
     isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
   readsHead: (request) => (isPush(request) ? { maxBytes: PUSH_HEAD_BYTES, isEnough: isPushHead } : null),

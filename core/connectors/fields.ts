@@ -25,7 +25,17 @@ export function pickFields(
   for (const [name, value] of Object.entries(fromQuery)) {
     fromBody[name] = Object.hasOwn(fromBody, name) ? [value, fromBody[name]].flat() : value
   }
-  return fromBody
+  return withMembers(fromBody)
+}
+
+/** A field that is given plainly and with brackets too is a list of both: servers take one or the other. */
+function withMembers(fields: Record<string, unknown>): Parameters {
+  for (const [name, value] of Object.entries(fields)) {
+    const bracket = name.indexOf('[')
+    const plain = bracket === -1 ? name : name.slice(0, bracket)
+    if (plain !== name && Object.hasOwn(fields, plain)) fields[plain] = [fields[plain], value].flat()
+  }
+  return fields
 }
 
 function pickPairs(names: readonly string[], pairs: Pairs, into: Record<string, unknown>): void {

@@ -40,7 +40,7 @@ export function isStricterElsewhere(
  * Decoded once more, twice more, … until nothing changes, because servers stop at different depths; each time with and
  * without taking a decoded slash for one, and with and without the segments that are nothing but white space.
  */
-function carelessReadings(segments: readonly string[]): readonly (readonly string[])[] {
+export function carelessReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
   return depths.flatMap((decoded) =>
     SLASHES.filter((slash) => slash === SLASHES[0] || decoded.some((segment) => slash.test(segment))).flatMap(
