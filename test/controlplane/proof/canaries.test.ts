@@ -294,4 +294,4 @@ describe('of more than thirty secrets, none', () => {
     }
     expect(bytes).toBeGreaterThan(10_000_000)
   }, 60_000)
-})
+}, 180_000)

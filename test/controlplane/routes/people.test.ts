@@ -38,7 +38,7 @@ describe('registration', () => {
     expect(owners).toHaveLength(1)
     expect(answers.filter((answer) => at(answer.body, 'user', 'role') === 'viewer')).toHaveLength(49)
     owner = await plane.signIn(at(owners[0]?.body, 'user', 'email'))
-  })
+  }, 180_000)
 
   test('refuses a short password, a bad address and unknown fields by name', async () => {
     const answer = await plane.call('POST', '/api/auth/register', {
@@ -56,7 +56,7 @@ describe('registration', () => {
 
   test('of an address that has an account, in whatever case, is a conflict', async () => {
     expect((await register(plane.call, 'PERSON1@example.com')).status).toBe(409)
-  })
+  }, 180_000)
 
   test('needs the link where others can reach the address, and the link works once', async () => {
     const fresh = await server.createDatabase()
