@@ -54,7 +54,7 @@ const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const folded = segments
-    .map((segment) => (segment.split(';')[0] ?? '').toLowerCase())
+    .map((segment) => (segment.split(';')[0]?.split('\0')[0] ?? '').toLowerCase())
     .filter((segment) => segment !== '')
   const trimmed = folded.map((segment) => segment.trim())
   return [

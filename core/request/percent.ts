@@ -18,15 +18,9 @@ export function hidesSecondEncoding(decoded: string): boolean {
   return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
 }
 
-/** What is left when somebody decodes until nothing changes; escapes that cannot be decoded stay. */
+/** What is left when somebody decodes until nothing changes. */
 export function decodedFully(text: string): string {
-  let now = text
-  for (let left = MAX_DECODINGS; left > 0 && now.includes('%'); left -= 1) {
-    const next = decodePercent(now)
-    if (next === null || next === now) return now
-    now = next
-  }
-  return now
+  return text.includes('%') ? (decodings([text]).at(-1)?.[0] ?? text) : text
 }
 
 /** The texts as they are, decoded once more, and so on until nothing changes; as servers do that decode anything. */
