@@ -40,7 +40,7 @@ test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () =>
     return { ...pod, metadata: { ...pod.metadata, labels: { load: 'yes' } } }
   })
   await apply(...pods)
-  await kube(['wait', '-n', AGENTS, '--for=condition=Ready', '--timeout=170s', 'pod', '-l', 'load=yes'])
+  await kube(['wait', '-n', AGENTS, '--for=condition=Ready', '--timeout=400s', 'pod', '-l', 'load=yes'])
   await running(...names)
   await inForce(GATEWAY)
   const linesOf = async (name: string) =>
@@ -92,7 +92,7 @@ test(`kubectl patch stops ${SIDECARS} agents, each within a second`, async () =>
     '-p',
     JSON.stringify({ spec: { killSwitch: { active: false } } }),
   ])
-}, 400_000)
+}, 700_000)
 
 /** Sends at once, to the vendor and to where nobody may; then says what it was answered. */
 const HASTY = `
