@@ -1,5 +1,5 @@
 import { isRefusal, type Refusal, refusal } from './canonical.ts'
-import { decodeComponent, decodePercent, hasControl, hidesSecondEncoding } from './percent.ts'
+import { decodeComponent, decodePercent, decodings, hasControl, hidesSecondEncoding } from './percent.ts'
 
 /** A request target split without changing a byte. `authority` and `scheme` only for the absolute form. */
 export type SplitTarget = {
@@ -72,12 +72,17 @@ function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal 
       return refusal('malformed_request', 'the path holds a percent escape that is not valid UTF-8')
     if (hasControl(decoded))
       return refusal('ambiguous_request', 'the path holds an encoded control character')
-    if (hidesSecondEncoding(decoded)) {
+    if (hidesSecondEncoding(decoded) || hidesDots(decoded)) {
       return refusal('ambiguous_request', 'the path is percent-encoded twice; encode it once')
     }
     segments.push(decoded)
   }
   return segments
+}
+
+/** `..%20` is `..` to a server that decodes once more and drops blanks. */
+function hidesDots(decoded: string): boolean {
+  return decoded.includes('%') && decodings([decoded]).some(([text = '']) => isDotted(text))
 }
 
 function judgeSegment(segment: string, isLast: boolean): Refusal | null {

@@ -6,7 +6,7 @@ export function runs(usual: number): { readonly numRuns: number; readonly seed?:
 }
 
 /**
- * A million runs of a property: on two idle cores 2 to 8 minutes each, and half an hour each for the two of GraphQL,
- * which run a server of its own beside; about 45 minutes in all, two files at a time.
+ * A million runs of a property: by small runs 2 to 6 minutes each on an idle core, and half an hour each for the two of GraphQL,
+ * which run a server of its own beside; some 40 minutes in all, two files at a time.
  */
 export const LONG_MS = IS_FULL ? 3_600_000 : 60_000
