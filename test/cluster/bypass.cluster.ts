@@ -352,6 +352,7 @@ seen = set()
 # As long as it takes until the proxy is gone, and on through what follows.
 until = time.time() + 60
 while time.time() < until:
+  time.sleep(0.05)
   for address, port, kind in (('198.51.100.7', 443, socket.SOCK_STREAM), ('198.51.100.7', 22, socket.SOCK_STREAM), ('198.51.100.8', 443, socket.SOCK_DGRAM)):
     s = socket.socket(socket.AF_INET, kind); s.settimeout(0.3)
     try:
