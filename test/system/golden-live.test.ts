@@ -213,7 +213,7 @@ describe('every line of the corpora, live', () => {
       const faults = sent.flatMap((one, at) => faultsOf(one, rows[at], seen.get(one.mark) ?? []))
       expect(faults).toEqual([])
     },
-    60_000,
+    180_000,
   )
 
   test('where every class has the same verdict the body streams by, byte for byte, and the record is named all the same', async () => {
@@ -224,7 +224,7 @@ describe('every line of the corpora, live', () => {
     const rows = await recordsOf('streaming', sent.length)
     const seen = arrivals()
     expect(sent.flatMap((one, at) => faultsOf(one, rows[at], seen.get(one.mark) ?? []))).toEqual([])
-  }, 60_000)
+  }, 180_000)
 
   test('under rules that deny everything each gets its name, a 403 and one record, and the upstream sees nothing', async () => {
     const before = everything.recorder.seen.length
@@ -246,7 +246,7 @@ describe('every line of the corpora, live', () => {
     })
     expect(faults).toEqual([])
     expect(everything.recorder.seen.length).toBe(before)
-  }, 60_000)
+  }, 180_000)
 
   test('no unlisted write passes for a listed one: with every listed resource allowed, what no row describes is refused', async () => {
     const unlisted = CASES.filter(({ expect: wanted }) => wanted.action?.includes('.unmapped.') === true)
@@ -255,5 +255,5 @@ describe('every line of the corpora, live', () => {
     const sent = await sendAll('listed-only', unlisted)
     expect(sent.filter(({ answer }) => answer.status !== 403).map(({ golden }) => golden.name)).toEqual([])
     expect(everything.recorder.seen.length).toBe(before)
-  }, 60_000)
+  }, 180_000)
 })
