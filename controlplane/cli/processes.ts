@@ -31,14 +31,12 @@ export type Processes = {
 /**
  * The gateway sits beside other programs, so its memory counts more than the last per cent of speed: a young space
  * of a few hundred requests, of which hardly anything outlives its turn, and an old one that is cleaned when it has
- * grown by half. Bytes of bodies lie outside both: the last flag has the dead among them given back
- * before they are 16 MiB.
+ * grown by half.
  */
 const GATEWAY_FLAGS = [
   '--min-semi-space-size=4',
   '--max-semi-space-size=4',
   '--heap-growing-percent=50',
-  '--scavenger-max-new-space-capacity-mb=4',
 ] as const
 
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
