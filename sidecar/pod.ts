@@ -14,7 +14,7 @@ import type { FrontDeps } from './listener/deps.ts'
 import { createDns } from './listener/dns.ts'
 import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
-import { originalDestination } from './listener/original-destination.ts'
+import { createOriginalDestination } from './listener/original-destination.ts'
 import { type CapturedKind, createTransparent } from './listener/transparent.ts'
 import { existsOutside, ownerOf } from './name-owner.ts'
 import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './probe.ts'
@@ -180,6 +180,7 @@ async function openRedirected(
   probe: Probe,
   pool: AddressPool,
 ): Promise<void> {
+  const originalDestination = createOriginalDestination()
   const serve = createTransparent({
     ...listener,
     agent: config.agent,

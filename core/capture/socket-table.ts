@@ -15,32 +15,45 @@ export type Client = {
 export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as const
 
 /**
- * The destination that a client gave to connect(), from the tables' texts. They show each socket as its owner sees it:
- * with the destination from before a redirect. Null when the client is not there, or not once: nothing is known then.
+ * The destinations that clients gave to connect(), from the tables' texts, in one pass for all of them. The tables show
+ * each socket as its owner sees it: with the destination from before a redirect. Null for a client that is not there,
+ * or not once: nothing is known then.
  */
-export function destinationIn(tables: readonly string[], client: Client): Destination | null {
-  const from = plain(client.address)
-  const found = tables
-    .flatMap((text) => socketsFrom(text, client.port))
-    .filter(({ local, remote }) => local === from && remote.port !== 0 && !isUs(remote, client.acceptedOn))
-  const [only] = found
-  return only !== undefined && found.length === 1 ? only.remote : null
+export function destinationsIn(
+  tables: readonly string[],
+  clients: readonly Client[],
+): ReadonlyArray<Destination | null> {
+  const wanted = new Map<string, Entry[]>(clients.map(({ port }) => [portText(port), []]))
+  for (const text of tables) collect(text, wanted)
+  return clients.map((client) => {
+    const from = plain(client.address)
+    const found = (wanted.get(portText(client.port)) ?? []).filter(
+      ({ local, remote }) => local === from && remote.port !== 0 && !isUs(remote, client.acceptedOn),
+    )
+    const [only] = found
+    return only !== undefined && found.length === 1 ? only.remote : null
+  })
 }
 
 type Entry = { readonly local: string; readonly remote: Destination }
 
-/** `sl local_address rem_address st …`, addresses as hex words in the machine's own byte order, ports as hex. */
-function socketsFrom(text: string, port: number): readonly Entry[] {
-  const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  return text.split('\n').flatMap((line) => {
-    if (!line.includes(wanted)) return []
-    const [, local = '', remote = ''] = line.trim().split(/\s+/)
-    if (!local.endsWith(wanted)) return []
-    const [address = '', remotePort = ''] = remote.split(':')
-    const [own = ''] = local.split(':')
-    const end = { address: addressOf(address), port: Number.parseInt(remotePort, 16) }
-    return [{ local: addressOf(own), remote: end }]
-  })
+/** `sl: local_address:port rem_address:port st …`, addresses as hex words in the machine's own byte order, ports as hex. */
+const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) /gm
+
+/** A pod that floods itself has tens of thousands of lines: only those of a wanted port become objects. */
+function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
+  for (const [, own = '', ownPort = '', address = '', port = ''] of text.matchAll(SOCKET)) {
+    wanted
+      .get(ownPort)
+      ?.push({
+        local: addressOf(own),
+        remote: { address: addressOf(address), port: Number.parseInt(port, 16) },
+      })
+  }
+}
+
+function portText(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
 /** Somebody who calls the listener itself was not redirected, and our own end of the connection is no client. */

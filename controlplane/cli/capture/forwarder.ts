@@ -1,9 +1,10 @@
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { createDestinations } from '../../../core/capture/destinations.ts'
 import { type HandOver, handOverLine } from '../../../core/capture/hand-over.ts'
 import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
-import { type Destination, destinationIn, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
+import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
 
 export type ForwarderInput = {
   readonly agent: string
@@ -67,9 +68,12 @@ function openStreams(input: ForwarderInput, { kind, port, host }: Place): Promis
 async function destinationOf(kind: Kind, client: Socket): Promise<Destination | null> {
   const { remoteAddress, remotePort, localPort } = client
   if (kind !== 'other' || remoteAddress === undefined || remotePort === undefined) return null
-  const tables = await Promise.all(SOCKET_TABLES.map((path) => readFile(path, 'latin1')))
-  return destinationIn(tables, { address: remoteAddress, port: remotePort, acceptedOn: localPort ?? 0 })
+  return destinations({ address: remoteAddress, port: remotePort, acceptedOn: localPort ?? 0 })
 }
+
+const destinations = createDestinations(() =>
+  Promise.all(SOCKET_TABLES.map((path) => readFile(path, 'latin1'))),
+)
 
 function openGateway(
   { agent, socketPath }: ForwarderInput,

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { originalDestination } from '../../../sidecar/listener/original-destination.ts'
+import { createDestinations } from '../../../core/capture/destinations.ts'
+import { createOriginalDestination } from '../../../sidecar/listener/original-destination.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'chaperone-proc-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -28,35 +29,67 @@ function tables(...contents: readonly string[][]): string[] {
   })
 }
 
+const destinationOf = (client: ReturnType<typeof from>, files: readonly string[]) =>
+  createOriginalDestination(files)(client)
 const from = (remoteAddress: string) => ({ remoteAddress, remotePort: 40_000, localPort: 15_001 })
 
 describe('where a redirected connection was meant to go', () => {
   test('is read from the socket of its client', async () => {
     const files = tables([OURS, CLIENT], [])
-    expect(await originalDestination(from('10.1.2.3'), files)).toEqual({ address: '198.18.0.1', port: 22 })
+    expect(await destinationOf(from('10.1.2.3'), files)).toEqual({ address: '198.18.0.1', port: 22 })
   })
 
   test('is the same for IPv4 on an IPv6 socket, in either of its spellings', async () => {
     const files = tables([OURS], [MAPPED])
     for (const address of ['10.1.2.3', '::ffff:10.1.2.3'])
-      expect(await originalDestination(from(address), files)).toEqual({ address: '198.18.0.1', port: 22 })
+      expect(await destinationOf(from(address), files)).toEqual({ address: '198.18.0.1', port: 22 })
   })
 
   test('is read for IPv6', async () => {
-    expect(await originalDestination(from('fd99::2'), tables([], [V6]))).toEqual({
+    expect(await destinationOf(from('fd99::2'), tables([], [V6]))).toEqual({
       address: '100::1',
       port: 5_432,
     })
   })
 
   test('is not known for another address, a client that is gone, or one that fits twice', async () => {
-    expect(await originalDestination(from('10.1.2.4'), tables([CLIENT], []))).toBeNull()
-    expect(await originalDestination(from('10.1.2.3'), tables([OURS], []))).toBeNull()
-    expect(await originalDestination(from('10.1.2.3'), tables([CLIENT], [MAPPED]))).toBeNull()
+    expect(await destinationOf(from('10.1.2.4'), tables([CLIENT], []))).toBeNull()
+    expect(await destinationOf(from('10.1.2.3'), tables([OURS], []))).toBeNull()
+    expect(await destinationOf(from('10.1.2.3'), tables([CLIENT], [MAPPED]))).toBeNull()
   })
 
   test('is not known for somebody who calls the listener itself', async () => {
     const direct = '   0: 0100007F:9C40 0100007F:3A99 01 0 0 0 1000 0 1'
-    expect(await originalDestination(from('127.0.0.1'), tables([direct], []))).toBeNull()
+    expect(await destinationOf(from('127.0.0.1'), tables([direct], []))).toBeNull()
+  })
+
+  test('is looked up for a thousand at once in two readings, and each gets its own', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, n) =>
+      CLIENT.replace('9C40', hex(20_000 + n)).replace('0016', hex(n + 1)),
+    )
+    let readings = 0
+    const destinations = createDestinations(async () => {
+      readings++
+      await new Promise((resolve) => setImmediate(resolve))
+      return [[HEAD, ...lines, ''].join('\n')]
+    })
+    const ask = (n: number) => destinations({ address: '10.1.2.3', port: 20_000 + n, acceptedOn: 15_001 })
+    const found = await Promise.all(lines.map((_, n) => ask(n)))
+    expect(found.map((destination) => destination?.port)).toEqual(lines.map((_, n) => n + 1))
+    expect(readings).toBe(2)
+  })
+
+  test('is an error for those who asked while it could not be read, and only for them', async () => {
+    let isBroken = true
+    const destinations = createDestinations(async () => {
+      if (isBroken) throw new Error('EMFILE')
+      return [[HEAD, CLIENT, ''].join('\n')]
+    })
+    const ask = () => destinations({ address: '10.1.2.3', port: 40_000, acceptedOn: 15_001 })
+    await expect(ask()).rejects.toThrow('EMFILE')
+    isBroken = false
+    expect(await ask()).toEqual({ address: '198.18.0.1', port: 22 })
   })
 })
+
+const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
