@@ -56,6 +56,7 @@ export const CONDITIONS = {
   BypassPossible: {
     Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
+    PodsChangeUser: 'some governed pods run programs that change their user and want the capabilities for it',
   },
   /** A probe, or a pod without its sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {

@@ -62,7 +62,7 @@ function bypassVerdicts(
 ): readonly Verdict[] {
   const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected'))
   return [
-    ...possible(spec.interception === 'proxyEnv', pods?.cooperative ?? 0),
+    ...possible(spec.interception === 'proxyEnv', pods),
     ...detected(
       broken.map((process) => process.process_id),
       bypassing,
@@ -82,15 +82,21 @@ function detected(broken: readonly string[], bypassing: readonly string[]): read
   return [verdict('BypassDetected', 'True', ['CaptureBroken', text])]
 }
 
-function possible(isProxyEnv: boolean, cooperative: number): readonly Verdict[] {
+/** A condition has one reason: the widest way comes first. */
+function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verdict[] {
+  const { cooperative = 0, changingUser = 0 } = pods ?? {}
   if (isProxyEnv) {
     const text =
       'spec.interception is proxyEnv: programs that ignore the proxy variables are not governed; use transparent'
     return [verdict('BypassPossible', 'True', ['Cooperative', text])]
   }
-  if (cooperative === 0) return []
-  const text = `${cooperative} pods were injected while spec.interception was proxyEnv; restart them`
-  return [verdict('BypassPossible', 'True', ['PodsCooperative', text])]
+  if (cooperative > 0) {
+    const text = `${cooperative} pods were injected while spec.interception was proxyEnv; restart them`
+    return [verdict('BypassPossible', 'True', ['PodsCooperative', text])]
+  }
+  if (changingUser === 0) return []
+  const text = `${changingUser} pods run programs that change their user, which governed containers may not: whoever gives them the capabilities back opens a way past the capture; set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)`
+  return [verdict('BypassPossible', 'True', ['PodsChangeUser', text])]
 }
 
 function podVerdicts({ pods }: StatusFacts): readonly Verdict[] {

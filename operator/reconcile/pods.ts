@@ -19,6 +19,8 @@ export type GovernedPod = KubeObject & {
   /** It ended: it counts no more. */
   readonly isOver: boolean
   readonly layer: string | null
+  /** A container says that it changes its user. */
+  readonly changesUser: boolean
 }
 
 export function governedPod(pod: KubeObject): GovernedPod {
@@ -31,6 +33,7 @@ export function governedPod(pod: KubeObject): GovernedPod {
     isReady: statuses.some((each) => each.name === CONTAINERS.proxy && each.ready),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
+    changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
   }
 }
 
@@ -54,16 +57,22 @@ function json(text = 'null'): unknown {
   }
 }
 
-export type PodCount = { readonly injected: number; readonly ready: number; readonly cooperative: number }
+export type PodCount = {
+  readonly injected: number
+  readonly ready: number
+  readonly cooperative: number
+  readonly changingUser: number
+}
 
 export function countPods(pods: readonly GovernedPod[]): ReadonlyMap<string, PodCount> {
-  const counts = new Map<string, { injected: number; ready: number; cooperative: number }>()
-  for (const { gateway, isReady, isOver, layer } of pods) {
+  const counts = new Map<string, { -readonly [Key in keyof PodCount]: number }>()
+  for (const { gateway, isReady, isOver, layer, changesUser } of pods) {
     if (gateway === null || isOver) continue
-    const count = counts.get(gateway) ?? { injected: 0, ready: 0, cooperative: 0 }
+    const count = counts.get(gateway) ?? { injected: 0, ready: 0, cooperative: 0, changingUser: 0 }
     count.injected += 1
     if (isReady) count.ready += 1
     if (layer === 'Cooperative') count.cooperative += 1
+    if (changesUser) count.changingUser += 1
     counts.set(gateway, count)
   }
   return counts

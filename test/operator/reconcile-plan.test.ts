@@ -118,7 +118,7 @@ describe('the status of an object', () => {
           [process(), process({ process_id: 'p2', has_kill_state: false, conditions: ['BypassDetected'] })],
           kills,
         ),
-        pods: { injected: 3, ready: 2, cooperative: 3 },
+        pods: { injected: 3, ready: 2, cooperative: 3, changingUser: 1 },
       }),
     )
     expect(said(shown)).toEqual(
@@ -130,6 +130,9 @@ describe('the status of an object', () => {
       ]),
     )
     expect(shown).toMatchObject({ killed: '1 of 2', pods: '3/2', layer: 'Cooperative' })
+    const changing = facts({ pods: { injected: 3, ready: 3, cooperative: 0, changingUser: 2 } })
+    const named = planStatus('Gateway', gateway(), changing)
+    expect(said(named)).toContain('BypassPossible=True/PodsChangeUser')
     const bare = planStatus('Gateway', gateway(), facts({ bypassing: ['team/odd'] }))
     expect(said(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
   })
@@ -243,11 +246,16 @@ test('governed pods count while they live, and are ready when their sidecar is',
       metadata: {
         ...metadata,
         name,
-        annotations: { 'chaperone.dev/gateway': 'prod' },
+        annotations: {
+          'chaperone.dev/gateway': 'prod',
+          ...(name === 'a' ? { 'chaperone.dev/bypass-possible': 'spec.containers[0]: gosu' } : {}),
+        },
         labels: { 'chaperone.dev/layer': 'Captured' },
       },
       status: { phase, initContainerStatuses: [{ name: 'chaperone-proxy', ready }] },
     } as never)
   const counts = countPods([pod('a', true), pod('b', false), pod('c', true, 'Succeeded')])
-  expect(Object.fromEntries(counts)).toEqual({ 'team/prod': { injected: 2, ready: 1, cooperative: 0 } })
+  expect(Object.fromEntries(counts)).toEqual({
+    'team/prod': { injected: 2, ready: 1, cooperative: 0, changingUser: 1 },
+  })
 })
