@@ -70,9 +70,9 @@ export function countPods(pods: readonly GovernedPod[]): ReadonlyMap<string, Pod
     if (gateway === null || isOver) continue
     const count = counts.get(gateway) ?? { injected: 0, ready: 0, cooperative: 0, changingUser: 0 }
     count.injected += 1
-    if (isReady) count.ready += 1
-    if (layer === 'Cooperative') count.cooperative += 1
-    if (changesUser) count.changingUser += 1
+    count.ready += Number(isReady)
+    count.cooperative += Number(layer === 'Cooperative')
+    count.changingUser += Number(changesUser)
     counts.set(gateway, count)
   }
   return counts
