@@ -9,15 +9,29 @@ const PLURALS = {
   ValidatingAdmissionPolicyBinding: 'validatingadmissionpolicybindings',
 } as const
 
-/** Makes the API server hold exactly these policies and bindings; the same again changes nothing. */
-export async function applyGuard(client: KubeClient, objects: readonly GuardObject[]): Promise<void> {
+/** The state of one object that what is written was made from. */
+export type Basis = { readonly name: string; readonly resourceVersion: string }
+
+/**
+ * Makes the API server hold exactly these policies and bindings; the same again changes nothing. Rejects with `conflict`
+ * when somebody has written the object of `basis` since.
+ */
+export async function applyGuard(
+  client: KubeClient,
+  objects: readonly GuardObject[],
+  basis: Basis | null,
+): Promise<void> {
   for (const object of objects) {
+    const { metadata } = object
+    const isBased = basis?.name === metadata.name && object.kind === 'ValidatingAdmissionPolicy'
     await client.call({
       method: 'PATCH',
       path: pathOf({ base: BASE, plural: PLURALS[object.kind] }, undefined, object.metadata.name),
       query: { fieldManager: FIELD_MANAGER, force: true },
       contentType: 'application/apply-patch+yaml',
-      body: object,
+      body: isBased
+        ? { ...object, metadata: { ...metadata, resourceVersion: basis.resourceVersion } }
+        : object,
     })
   }
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
-import { applyGuard } from './apply-guard.ts'
+import { applyGuard, type Basis } from './apply-guard.ts'
 import { guardOptions } from './guard-options.ts'
 import type { GuardOptions } from './options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
@@ -11,11 +11,16 @@ import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 const REPEAT_MS = 5 * 60_000
 /** While one version replaces the other, replicas of both inject. */
 const KEPT_IMAGES = 3
+/** Writing the policy when replicas write at the same time. */
+const ATTEMPTS = 5
 const POLICY_PATH = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${PODS_POLICY}`
 
 const Images = z.object({ proxy: z.array(z.string()), rules: z.array(z.string()) })
 const Stored = z.looseObject({
-  metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).default({}) }),
+  metadata: z.looseObject({
+    resourceVersion: z.string(),
+    annotations: z.record(z.string(), z.string()).default({}),
+  }),
 })
 
 export type GuardDeps = {
@@ -42,16 +47,28 @@ export function createGuard({ client, installation, images, monotonicMs }: Guard
       const own = { ...installation, proxyImages: [images.proxy], ruleImages: [images.rules] }
       const wanted = JSON.stringify(guardOptions(own, gateways))
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
-      const stored = await storedImages(client)
+      await write(gateways)
+      written = wanted
+      writtenAt = monotonicMs()
+    },
+  }
+
+  /** Two replicas that read the same list and add their images to it must not lose each other's. */
+  async function write(gateways: readonly InjectGateway[]): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const { stored, basis } = await storedImages(client)
       const known = {
         ...installation,
         proxyImages: newest(stored.proxy, images.proxy),
         ruleImages: newest(stored.rules, images.rules),
       }
-      await applyGuard(client, guardObjects(guardOptions(known, gateways)))
-      written = wanted
-      writtenAt = monotonicMs()
-    },
+      try {
+        await applyGuard(client, guardObjects(guardOptions(known, gateways)), basis)
+        return
+      } catch (error) {
+        if (!hasCode(error, 'conflict') || attempt === ATTEMPTS) throw error
+      }
+    }
   }
 }
 
@@ -60,14 +77,17 @@ function newest(stored: readonly string[], own: string): readonly string[] {
   return stored.includes(own) ? stored : [...stored, own].slice(-KEPT_IMAGES)
 }
 
-async function storedImages(client: KubeClient): Promise<z.infer<typeof Images>> {
+type StoredImages = { readonly stored: z.infer<typeof Images>; readonly basis: Basis | null }
+
+async function storedImages(client: KubeClient): Promise<StoredImages> {
   const none = { proxy: [], rules: [] }
   try {
-    const policy = Stored.parse(await client.call({ method: 'GET', path: POLICY_PATH }))
-    const noted = Images.safeParse(JSON.parse(policy.metadata.annotations[IMAGES_ANNOTATION] ?? 'null'))
-    return noted.success ? noted.data : none
+    const { metadata } = Stored.parse(await client.call({ method: 'GET', path: POLICY_PATH }))
+    const noted = Images.safeParse(JSON.parse(metadata.annotations[IMAGES_ANNOTATION] ?? 'null'))
+    const basis = { name: PODS_POLICY, resourceVersion: metadata.resourceVersion }
+    return { stored: noted.success ? noted.data : none, basis }
   } catch (error) {
-    if (hasCode(error, 'not_found')) return none
+    if (hasCode(error, 'not_found')) return { stored: none, basis: null }
     throw error
   }
 }

@@ -381,7 +381,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     await createNamespace(client, 'chaperone-system')
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'agent' } }
     await client.call({ method: 'POST', path: '/api/v1/namespaces/team/serviceaccounts', body: account })
-    await applyGuard(client, guardObjects(OPTIONS))
+    await applyGuard(client, guardObjects(OPTIONS), null)
     await eventually(
       'every policy is in force',
       async () => {
@@ -579,7 +579,7 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
       return items.map(({ metadata }) => [metadata.name, metadata.generation])
     }
     const before = await list()
-    await applyGuard(client, guardObjects(OPTIONS))
+    await applyGuard(client, guardObjects(OPTIONS), null)
     expect(await list()).toEqual(before)
   })
 })

@@ -71,6 +71,17 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     eventually('the companion is ready', () =>
       started.checks.every(({ problem }) => problem() === null) ? true : null,
     )
+  const images = async () => {
+    const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/chaperone-pods'
+    const policy = await client.call<{ metadata: { annotations: Record<string, string> } }>({
+      method: 'GET',
+      path,
+    })
+    const noted = JSON.parse(policy.metadata.annotations['chaperone.dev/images'] ?? '{}') as {
+      proxy?: string[]
+    }
+    return noted.proxy ?? []
+  }
   const pod = (name: string, more: object = {}) => ({
     metadata: { name, annotations: { 'chaperone.dev/gateway': 'main' } },
     spec: { containers: [{ name: 'agent', image: 'node:24' }], ...more },
@@ -173,19 +184,16 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
   it('lets a pod with the image of either version pass while one replaces the other', async () => {
     const newer = await start('registry.example:5000/chaperone:2')
     await ready(newer)
-    const images = async () => {
-      const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/chaperone-pods'
-      const policy = await client.call<{ metadata: { annotations: Record<string, string> } }>({
-        method: 'GET',
-        path,
-      })
-      return JSON.parse(policy.metadata.annotations['chaperone.dev/images'] ?? '{}') as { proxy: string[] }
-    }
-    expect((await images()).proxy).toEqual([
-      'registry.example:5000/chaperone:1',
-      'registry.example:5000/chaperone:2',
-    ])
+    expect(await images()).toEqual(['registry.example:5000/chaperone:1', 'registry.example:5000/chaperone:2'])
     await newer[Symbol.asyncDispose]()
+  })
+
+  it.each([3, 5, 7])('loses no image of two versions that begin at the same time (%i)', async (version) => {
+    const both = [version, version + 1].map((tag) => `registry.example:5000/chaperone:${tag}`)
+    const started = await Promise.all(both.map((image) => start(image)))
+    for (const one of started) await ready(one)
+    expect(await images()).toEqual(expect.arrayContaining(both))
+    for (const one of started) await one[Symbol.asyncDispose]()
   })
 
   it('supplies the namespace of a new Gateway at once, before its first pod waits for it', async () => {

@@ -89,7 +89,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     })
     url = `https://127.0.0.1:${webhook.port}`
     await certificates.publish()
-    await applyGuard(client, guardObjects({ ...GUARD_OPTIONS, cooperativeGateways: ['team/main'] }))
+    await applyGuard(client, guardObjects({ ...GUARD_OPTIONS, cooperativeGateways: ['team/main'] }), null)
     await eventually('both the webhook and the policies are asked', async () => {
       const pod = annotated({ hostNetwork: true })
       const says = await refusalOf(client, createPod('team', pod, { dryRun: 'All' }))
