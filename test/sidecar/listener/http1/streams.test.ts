@@ -7,9 +7,9 @@ import { RawClient, startFront, tlsTunnel, tunnel, until } from '../harness.ts'
 
 describe('large uploads', () => {
   it.each(['http/1.1', 'h2'])(
-    'of 20 MB stream through with flat memory over TLS and %s',
+    'of 100 MB stream through without being kept, over TLS and %s',
     async (protocol) => {
-      const total = 20 * 1024 * 1024
+      const total = 100 * 1024 * 1024
       let highest = 0
       await using t = await startFront({
         handle: async ({ body, reply }) => {
@@ -46,7 +46,9 @@ describe('large uploads', () => {
         chunks.pipe(secure, { end: false })
         await client.until(({ received }) => received.endsWith(String(total)))
       }
-      expect((highest - before) / 1024 / 1024).toBeLessThan(48)
+      // Client and server are in this process, and some 100 MiB of what both have let go wait for the collector: a body
+      // that was kept would come on top of them.
+      expect((highest - before) / 1024 / 1024).toBeLessThan(160)
     },
   )
 })
