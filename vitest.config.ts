@@ -7,8 +7,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // More than cores: the longest files mostly wait, for deadlines, restarts and sweeps.
-    maxWorkers: 3,
+    maxWorkers: 2,
     // One slow file must not hide behind a fast one: every failure prints its whole message.
     reporters: ['default'],
   },
