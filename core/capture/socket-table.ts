@@ -43,12 +43,10 @@ const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) /gm
 /** A pod that floods itself has tens of thousands of lines: only those of a wanted port become objects. */
 function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
   for (const [, own = '', ownPort = '', address = '', port = ''] of text.matchAll(SOCKET)) {
-    wanted
-      .get(ownPort)
-      ?.push({
-        local: addressOf(own),
-        remote: { address: addressOf(address), port: Number.parseInt(port, 16) },
-      })
+    wanted.get(ownPort)?.push({
+      local: addressOf(own),
+      remote: { address: addressOf(address), port: Number.parseInt(port, 16) },
+    })
   }
 }
 
