@@ -2,7 +2,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'nod
 import { Readable } from 'node:stream'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { ResponseHandler, WireRequest } from '../http1/connection.ts'
-import { sendCallBody } from './call-body.ts'
+import { type SourceSink, sendSource } from '../send-source.ts'
 import { plainFields } from './call-fields.ts'
 import type { OpenedStream } from './session.ts'
 
@@ -46,8 +46,16 @@ export class UpstreamCall {
       this.#stream.end(body ?? undefined)
       return
     }
-    this.#stopSending = sendCallBody(body, {
-      ...{ stream: this.#stream, onChunk: onBodyChunk },
+    const stream = this.#stream
+    const sink: SourceSink = {
+      wire: stream,
+      write(chunk) {
+        onBodyChunk?.(chunk)
+        return stream.write(chunk)
+      },
+      end: () => void stream.end(),
+    }
+    this.#stopSending = sendSource(body, sink, {
       onFinished: () => {
         this.#stopSending = null
       },

@@ -20,6 +20,9 @@ const REASONS: Readonly<Record<string, string>> = {
   not_ready: 'The gateway had no configuration in force.',
 }
 
+/** Where the decision's own words follow. */
+const SAID_BETTER: ReadonlySet<string> = new Set(['permission', 'policy'])
+
 /** What settled it at the time, as the gateway recorded it. */
 export function WhyThen({ record }: { readonly record: TrafficRecord }) {
   const { decision, note, would, reason, approval_id, snapshot_version, why } = record
@@ -34,7 +37,7 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
             </Text>
           )}
         </Group>
-        {reason === null ? null : (
+        {reason === null || (why && SAID_BETTER.has(reason)) ? null : (
           <Text component="div">{REASONS[reason] ?? <UntrustedText text={reason} />}</Text>
         )}
         {why === null || why === undefined ? null : <Words why={why} />}

@@ -1,0 +1,66 @@
+import type { Readable, Writable } from 'node:stream'
+
+export type SourceSink = {
+  /** What tells by `drain` that it takes more. */
+  readonly wire: Writable
+  /** False: it wants no more before it drains. Throws for a chunk that must not be sent. */
+  readonly write: (chunk: Buffer) => boolean
+  /** Behind the last chunk. Throws when it was not all. */
+  readonly end: () => void
+}
+
+export type SourceEvents = {
+  readonly onFinished: () => void
+  readonly onFailed: (error: Error) => void
+}
+
+/**
+ * Sends the agent's body on its way up, as fast as the upstream takes it, whatever comes down meanwhile. The source is
+ * never destroyed: the agent's connection must live to carry the answer. Returns the function that stops sending.
+ */
+export function sendSource(
+  source: Readable,
+  { wire, write, end }: SourceSink,
+  { onFinished, onFailed }: SourceEvents,
+): () => void {
+  const stop = (): void => {
+    source.off('data', onData).off('end', onEnd).off('error', fail).off('close', onClose)
+    wire.off('drain', onDrain)
+    // Whatever still fails over there is the listener's to answer.
+    source.on('error', () => source.resume())
+  }
+  const fail = (error: Error): void => {
+    stop()
+    onFailed(error)
+  }
+  const onData = (chunk: Buffer): void => {
+    if (chunk.length === 0) return
+    try {
+      if (!write(chunk)) source.pause()
+    } catch (error) {
+      fail(asError(error))
+    }
+  }
+  const onDrain = (): void => void source.resume()
+  const onEnd = (): void => {
+    try {
+      end()
+    } catch (error) {
+      fail(asError(error))
+      return
+    }
+    stop()
+    onFinished()
+  }
+  const onClose = (): void => {
+    if (!source.readableEnded) fail(new Error('the agent closed its request before the end'))
+  }
+  wire.on('drain', onDrain)
+  source.on('end', onEnd).on('error', fail).on('close', onClose).on('data', onData)
+  if (source.destroyed && !source.readableEnded) onClose()
+  return stop
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
