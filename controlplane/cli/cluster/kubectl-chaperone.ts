@@ -27,6 +27,8 @@ const HELP = `kubectl chaperone COMMAND
 
 /** These need no control plane: they are about the files or the pods alone. */
 const OFFLINE = ['inject', 'catalogue']
+/** These ask or tell the control plane. */
+const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy']
 
 /** The plugin of kubectl: the same command line, on the installation of a cluster. Resolves to the exit code. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -40,10 +42,16 @@ async function main(argv: readonly string[]): Promise<number> {
   const given = json ? [...args, '--json'] : args
   if (OFFLINE.includes(command)) return await chaperone([command, ...namespace, ...given], {})
   if (command === 'doctor') return await doctor(kubectl, { name: args[0], namespace, system, json })
+  if (!ONLINE.includes(command)) throw unknown(command)
   await using connection = await openConnection(kubectl, system)
   const code = await chaperone([command, ...given], connection.env)
   if (command === 'status' && !json) process.stdout.write(await gatewaysOf(kubectl))
   return code
+}
+
+function unknown(command: string): ChaperoneError {
+  const detail = `there is no command ${printable(command)}; kubectl chaperone help lists them`
+  return new ChaperoneError('validation', { detail })
 }
 
 type Split = {
@@ -147,12 +155,18 @@ async function doctor(
   return checks.some(({ state }) => state === 'problem') ? EXIT.refused : EXIT.ok
 }
 
+function exitOf(error: unknown): number {
+  const code = error instanceof ChaperoneError ? error.code : null
+  if (code === 'not_ready') return EXIT.unreachable
+  return code === 'validation' ? EXIT.usage : EXIT.refused
+}
+
 main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code
   },
   (error: unknown) => {
     process.stderr.write(`kubectl chaperone: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = EXIT.refused
+    process.exitCode = exitOf(error)
   },
 )

@@ -27,9 +27,7 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
     })
     const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
     if (code === 0) return stdout
-    throw new ChaperoneError('conflict', {
-      detail: `kubectl ${args.slice(0, 3).join(' ')}: ${stderr.trim()}`,
-    })
+    throw failureOf(args, stderr)
   }
 
   return {
@@ -55,6 +53,20 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
       return { port: local, close: () => void child.kill() }
     },
   }
+}
+
+/** What kubectl logs for its own developers, once for each attempt. */
+const LOG_LINE = /^[EIWF]\d{4} /
+const UNREACHABLE = /was refused|unable to connect|no such host|i\/o timeout|context deadline exceeded/i
+
+function failureOf(args: readonly string[], stderr: string): ChaperoneError {
+  const lines = stderr.trim().split('\n')
+  const told = lines.filter((line) => !LOG_LINE.test(line)).join(' ') || lines.join(' ')
+  if (!UNREACHABLE.test(told)) {
+    return new ChaperoneError('conflict', { detail: `kubectl ${args.slice(0, 3).join(' ')}: ${told}` })
+  }
+  const mend = 'Name a cluster that runs with --context, --kubeconfig or KUBECONFIG.'
+  return new ChaperoneError('not_ready', { detail: `the cluster cannot be reached: ${told} ${mend}` })
 }
 
 function notThere(program: string, cause: Error): ChaperoneError {
