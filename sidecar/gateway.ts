@@ -224,6 +224,7 @@ async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
   uploader.start()
   const pod = await openPod({
     ...{ config, front, listener, issuer, log },
+    waits: control.waits,
     snapshot: control.snapshots.current,
     health: view.health,
     scrape: () => metrics.scrape(view.gauges()),

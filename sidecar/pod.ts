@@ -8,6 +8,7 @@ import { openHealthServer } from './admin/health-server.ts'
 import type { Health } from './admin/routes-state.ts'
 import type { PodConfig } from './config.ts'
 import { type ControlClient, jsonOf } from './control/client.ts'
+import type { Waits } from './control/waits.ts'
 import { type AddressPool, createAddressPool } from './listener/address-pool.ts'
 import { serveApi } from './listener/api.ts'
 import type { FrontDeps } from './listener/deps.ts'
@@ -27,6 +28,7 @@ export type PodDeps = {
   readonly listener: FrontDeps
   readonly issuer: PodAuthority
   readonly snapshot: () => Snapshot | null
+  readonly waits: Waits
   readonly health: () => Health
   readonly scrape: () => string
   readonly monotonicMs: () => number
@@ -44,6 +46,8 @@ export type PodCondition = 'BypassDetected'
 
 /** How long the agent waits for the first rules; after that it starts and is answered 503. */
 const FIRST_RULES_MS = 30_000
+/** How long the kubelet is kept waiting for the word that the agent may start: less than `timeoutSeconds` of its probe. */
+const ANSWER_MS = 1_500
 /** How long the control plane may take to sign our key before the agent is given a root of our own. */
 const FIRST_CERTIFICATE_MS = 25_000
 
@@ -59,6 +63,7 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     log: deps.log,
     onChange(state) {
       wasProven ||= state === 'proven'
+      deps.waits.changed()
       deps.onChange()
     },
   })
@@ -116,7 +121,7 @@ async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
 }
 
 /** When the agent may start, and when the pod counts as ready. */
-function createGate({ snapshot, monotonicMs, log }: PodDeps, isHeld: () => boolean) {
+function createGate({ snapshot, waits, monotonicMs, log }: PodDeps, isHeld: () => boolean) {
   let openedAt: number | null = null
   let isTrusted = false
   let hasStarted = false
@@ -128,16 +133,21 @@ function createGate({ snapshot, monotonicMs, log }: PodDeps, isHeld: () => boole
     hasStarted ||= mayStart
     return hasStarted
   }
+  // Seen when it comes true, not when somebody asks.
+  void waits.until(look, FIRST_RULES_MS)
   return {
     opened(): void {
       openedAt = monotonicMs()
-      look()
+      waits.changed()
     },
     trusted(): void {
       isTrusted = true
-      look()
+      waits.changed()
     },
-    isStarted: look,
+    async whenStarted(): Promise<boolean> {
+      await waits.until(look, ANSWER_MS)
+      return look()
+    },
     isReady: () => isTrusted && isHeld() && snapshot() !== null,
   }
 }

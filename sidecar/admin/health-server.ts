@@ -5,8 +5,11 @@ import type { Health } from './routes-state.ts'
 export type HealthServerDeps = {
   readonly health: () => Health
   readonly scrape: () => string
-  /** May the containers of the agent start? */
-  readonly isStarted: () => boolean
+  /**
+   * May the containers of the agent start? Answers as soon as they may, and no later than the kubelet waits: it asks once
+   * a second at most, and an agent would lose that second. Never rejects.
+   */
+  readonly whenStarted: () => Promise<boolean>
   /** Can requests be decided, and is nothing led past us? */
   readonly isReady: () => boolean
 }
@@ -50,7 +53,7 @@ export async function openHealthServer(port: number, deps: HealthServerDeps): Pr
 
 function serve(deps: HealthServerDeps, path: string, response: ServerResponse): void {
   if (path === '/health') health(deps.health(), response)
-  else if (path === HEALTH_PATHS.started) yesOrNo(deps.isStarted(), response)
+  else if (path === HEALTH_PATHS.started) void deps.whenStarted().then((isSo) => yesOrNo(isSo, response))
   else if (path === HEALTH_PATHS.ready) yesOrNo(deps.isReady(), response)
   else if (path === '/metrics') answer(response, 200, deps.scrape(), METRICS_TYPE)
   else answer(response, 404, 'Not found\n')

@@ -12,10 +12,10 @@ import { createHolds, type Holds } from './holds.ts'
 import type { Message } from './inbox.ts'
 import type { KillState } from './kill-state.ts'
 import { createMacSession } from './mac.ts'
-import { createSnapshotWaits, type SnapshotWaits } from './snapshot-waits.ts'
 import { createSnapshots, type Snapshots } from './snapshots.ts'
 import { createStatusReports } from './status.ts'
 import { createControlStream } from './stream.ts'
+import { createWaits, type Waits } from './waits.ts'
 
 export type ControlPlaneDeps = Omit<ClientDeps, 'onStream'> & {
   readonly kill: KillState
@@ -40,7 +40,7 @@ export type ControlPlane = {
   readonly client: ControlClient
   readonly beats: Beats
   readonly snapshots: Snapshots
-  readonly waits: SnapshotWaits
+  readonly waits: Waits
   readonly holds: Holds
   readonly commands: Commands
   /** What is forbidden because the control plane is lost. */
@@ -64,7 +64,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const client = createControlClient({ url, token, processId, headers, caFile, onStream: mac.use })
   const ack = createAcks(client, log)
   const beats = createBeats(clock)
-  const waits = createSnapshotWaits()
+  const waits = createWaits()
   const commands = createCommands(client, url)
   const holds = createHolds({ client, random, log })
   const snapshots = createSnapshots({

@@ -35,6 +35,27 @@ describe.skipIf(reason !== null)(
       expect((await pod.health('/internal/status')).status).toBe(404)
     })
 
+    test('keeps the kubelet waiting for a good answer instead of sending it away for a second', async () => {
+      await using pod = await startGovernedPod({ hasRules: false, isStarted: false })
+      const starting = pod.start()
+      const ask = async () => {
+        const from = performance.now()
+        const { status } = await pod.health('/started')
+        return { status, ms: performance.now() - from }
+      }
+      const early = await eventually('health', () => ask().catch(() => null))
+      expect(early.status).toBe(503)
+      expect(early.ms).toBeGreaterThan(1_000)
+      pod.network.loadRules(1_912_345_678)
+      await starting
+      const later = await eventually('started', async () => {
+        const answer = await ask()
+        expect(answer.status === 200 || answer.ms > 1_000).toBe(true)
+        return answer.status === 200 || null
+      })
+      expect(later).toBe(true)
+    })
+
     test('starts the agent without a control plane after thirty seconds, and answers it 503 that it can read', async () => {
       await using pod = await startGovernedPod({
         isStarted: false,

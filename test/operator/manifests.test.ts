@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { desiredBodies, EMPTY_SET, nextSet } from '../../operator/manifest-set.ts'
 import { parseManifests } from '../../operator/manifests.ts'
+import fc from '../support/fast-check.ts'
 
 const HEAD = 'apiVersion: chaperone.dev/v1alpha1\n'
 const gateway = (name: string) => `${HEAD}kind: Gateway\nmetadata:\n  name: ${name}\nspec: {}\n`

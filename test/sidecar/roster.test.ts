@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Roster, type Seat } from '../../sidecar/roster.ts'
+import fc from '../support/fast-check.ts'
 
 test('holds exactly those who came and did not leave, whatever the order', () => {
   const step = fc.record({ isComing: fc.boolean(), which: fc.nat() })

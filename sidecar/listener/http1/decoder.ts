@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
+import { chunkDigits } from '../../chunk-size.ts'
 import type { BodyIntake } from '../body-intake.ts'
 
 /** Takes a body out of the bytes behind a head and gives it to the intake. */
@@ -34,8 +35,6 @@ export class LengthDecoder implements BodyDecoder {
   }
 }
 
-const SIZE_LINE =
-  /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?)*$/
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
 const LINE_END = Buffer.from('\r\n')
 /** A size line with its extensions. Nobody uses extensions; unbounded ones are an attack. */
@@ -100,8 +99,8 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 
   #sizeLine(line: string): void {
-    const digits = SIZE_LINE.exec(line)?.[1]
-    if (digits === undefined) {
+    const digits = chunkDigits(line)
+    if (digits === null) {
       this.#fail('a chunk size is not a hexadecimal number')
       return
     }

@@ -1,3 +1,4 @@
+import { chunkDigits } from '../../chunk-size.ts'
 import { parseFields } from './response-head.ts'
 
 /** Where a decoder puts what it finds. */
@@ -63,11 +64,12 @@ export class CloseDecoder implements BodyDecoder {
   }
 }
 
-const SIZE_LINE = /^([0-9A-Fa-f]{1,12})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 const LINE_END = Buffer.from('\r\n')
 const CR = 13
 const LF = 10
 const MAX_SIZE_LINE = 4_096
+/** Whoever merges trailers into the head would read another length than we did. */
+const FRAMING = /^(content-length|transfer-encoding)$/i
 const MAX_TRAILER_BYTES = 64 * 1024
 
 export class ChunkedDecoder implements BodyDecoder {
@@ -126,8 +128,8 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 
   #sizeLine(line: string): void {
-    const digits = SIZE_LINE.exec(line)?.[1]
-    if (digits === undefined) {
+    const digits = chunkDigits(line)
+    if (digits === null) {
       this.#fail('a chunk size is not a hexadecimal number')
       return
     }
@@ -145,6 +147,10 @@ export class ChunkedDecoder implements BodyDecoder {
     const detail = this.#trailers === '' ? null : parseFields(this.#trailers, 0, trailers)
     if (detail !== null) {
       this.#fail(detail)
+      return
+    }
+    if (trailers.some((name, at) => at % 2 === 0 && FRAMING.test(name))) {
+      this.#fail('its trailers say anew how long it is')
       return
     }
     this.isDone = true

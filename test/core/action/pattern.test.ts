@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   comparePatterns,
@@ -6,6 +5,7 @@ import {
   parsePattern,
   unmappedConnector,
 } from '../../../core/action/pattern.ts'
+import fc from '../../support/fast-check.ts'
 
 const segment = fc.constantFrom('codehost', 'pr', 'merge', 'Create_x', 'unmapped', 'post')
 const name = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('.'))

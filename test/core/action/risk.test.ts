@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Action, RiskLevel } from '../../../core/action/action.ts'
 import { scoreRisk } from '../../../core/action/risk.ts'
+import fc from '../../support/fast-check.ts'
 
 function action(risk: RiskLevel, riskHints: Record<string, boolean> = {}, environment?: string): Action {
   const resource = environment === undefined ? { provider: 'x' } : { provider: 'x', environment }

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ActionSpec, actionFromSpec, canonicalJson } from '../../../core/action/spec.ts'
+import fc from '../../support/fast-check.ts'
 
 function pathsOf(value: unknown): string[] {
   const result = ActionSpec.safeParse(value)

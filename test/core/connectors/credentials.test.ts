@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AuthScheme, OutboundEdit } from '../../../core/connectors/connector.ts'
 import { injectAuth, stripBodyFields, stripCredentials } from '../../../core/connectors/credentials.ts'
 import { BUILT_IN, connectorOfType } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
+import fc from '../../support/fast-check.ts'
 
 const CANARY = 'agents-own-canary'
 const OURS = 'stored-credential'

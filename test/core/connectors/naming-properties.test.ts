@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Row } from '../../../core/connectors/connector.ts'
 import { BUILT_IN } from '../../../core/connectors/registry.ts'
@@ -7,6 +6,7 @@ import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import { readOperations } from '../../../scripts/catalogue/coverage.ts'
+import fc from '../../support/fast-check.ts'
 import { boundOf, nameRequest, USUAL_HOST } from './golden.ts'
 
 type Type = ConnectorEntry['type']

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isNothing, readPushHead } from '../../../core/connectors/codehost/push/commands.ts'
 import { isFastForward, readCommits } from '../../../core/connectors/codehost/push/pack.ts'
+import fc from '../../support/fast-check.ts'
 
 const NOTHING = '0'.repeat(40)
 const [A, B] = ['a'.repeat(40), 'b'.repeat(40)]

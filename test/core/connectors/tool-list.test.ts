@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createEventFilter, filterToolList, toolListIds } from '../../../core/connectors/mcp/tool-list.ts'
+import fc from '../../support/fast-check.ts'
 
 const answer = (id: unknown, ...names: string[]) => ({
   jsonrpc: '2.0',

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { scoreRisk } from '../../../core/action/risk.ts'
 import { compileCondition, epochMsOf } from '../../../core/decision/condition.ts'
 import { createFacts } from '../../../core/decision/facts.ts'
+import fc from '../../support/fast-check.ts'
 import { inputOf } from './fixtures.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)

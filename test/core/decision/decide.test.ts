@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, decideAll, decideCandidates, underKillSwitch } from '../../../core/decision/decide.ts'
 import type { EnforcementLevel } from '../../../core/decision/decision.ts'
 import { explainText } from '../../../core/decision/explain.ts'
 import { strictness, type Verdict } from '../../../core/decision/vocabulary.ts'
+import fc from '../../support/fast-check.ts'
 import { actionOf, inputOf, type PolicyText, policiesOf, rulesOf } from './fixtures.ts'
 
 const decisions = fc.constantFrom('allow', 'deny', 'require_approval' as const)

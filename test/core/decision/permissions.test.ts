@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { comparePatterns, matchesPattern, parsePattern } from '../../../core/action/pattern.ts'
 import { permissionsOfAccessRule } from '../../../core/decision/access-rules.ts'
 import { buildPermissionIndex, lookupPermission } from '../../../core/decision/permissions.ts'
 import { strictness, verdictOfRule } from '../../../core/decision/vocabulary.ts'
 import type { PermissionEntry } from '../../../core/wire/sync.ts'
+import fc from '../../support/fast-check.ts'
 
 type Row = [pattern: string, decision: PermissionEntry['decision'], agent?: string, id?: string]
 

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { inject } from '../../../core/inject/inject.ts'
 import { isEqual, jsonPatch } from '../../../core/inject/json-patch.ts'
 import { type Pod, PodSchema } from '../../../core/inject/pod.ts'
 import { applyPatch } from '../../support/apply-patch.ts'
+import fc from '../../support/fast-check.ts'
 import { gateway, INJECT_OPTIONS } from '../../support/golden-pods.ts'
 
 const ENV_NAMES = [

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import fc from '../../support/fast-check.ts'
 import { randomDocument } from './graphql-document.ts'
 import { executed, namedBy } from './graphql-server.ts'
 import { LONG_MS, runs } from './runs.ts'

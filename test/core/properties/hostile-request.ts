@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import type { RawRequest } from '../../../core/request/canonical.ts'
+import fc from '../../support/fast-check.ts'
 import { type Pair, type PlainRequest, type Provider, plainRequest } from './plain-request.ts'
 import { plainly } from './spelling.ts'
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isRefusal } from '../../../core/request/canonical.ts'
+import fc from '../../support/fast-check.ts'
 import { boundOf, nameRequest } from '../connectors/golden.ts'
 import { LONG_MS, runs } from './runs.ts'
 

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import type { Row } from '../../../core/connectors/connector.ts'
 import { BUILT_IN } from '../../../core/connectors/registry.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
+import fc from '../../support/fast-check.ts'
 
 export type Provider = Extract<ConnectorEntry['type'], 'codehost' | 'llm_a' | 'llm_b' | 'payments' | 'chat'>
 const PROVIDERS: readonly Provider[] = ['codehost', 'llm_a', 'llm_b', 'payments', 'chat']

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseAddress, parseCidr, refusedAddress } from '../../../core/request/address.ts'
+import fc from '../../support/fast-check.ts'
 
 const REFUSED = [
   '127.0.0.1',

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createKeyScan, parseBody } from '../../../core/request/body.ts'
 import { type BodyInfo, isRefusal } from '../../../core/request/canonical.ts'
+import fc from '../../support/fast-check.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const info = (more: Partial<BodyInfo> = {}): BodyInfo => ({

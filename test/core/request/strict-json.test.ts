@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { parseStrictJson } from '../../../core/request/strict-json.ts'
+import fc from '../../support/fast-check.ts'
 
 function codeOf(text: string, keys: readonly string[] = []): string {
   const parsed = parseStrictJson(text, keys)

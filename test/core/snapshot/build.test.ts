@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findConnector } from '../../../core/connectors/registry.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
@@ -7,6 +6,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { buildSnapshot, buildSnapshotInSteps, type SnapshotInput } from '../../../core/snapshot/build.ts'
 import { PERMISSION_SECTIONS, SECTION_NAMES, sectionText, shardOf } from '../../../core/snapshot/sections.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
+import fc from '../../support/fast-check.ts'
 
 const spec = GatewaySpec.parse({})
 const permission = {

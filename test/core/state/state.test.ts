@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Action } from '../../../core/action/action.ts'
 import {
@@ -10,6 +9,7 @@ import { type ApprovalEvent, moveApproval } from '../../../core/state/approval.t
 import { leaseForbids, leaseStep } from '../../../core/state/lease.ts'
 import { createSlidingWindow } from '../../../core/state/sliding-window.ts'
 import type { ApprovalStatus } from '../../../core/wire/internal.ts'
+import fc from '../../support/fast-check.ts'
 
 const approvalEvents: ApprovalEvent[] = ['approve', 'deny', 'expire', 'cancel']
 const requestEvents: ActionRequestEvent[] = ['approve', 'deny', 'expire', 'cancel', 'execute', 'fail']

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { bitString, oid, pem, time, unsigned } from '../../../core/x509/der.ts'
+import fc from '../../support/fast-check.ts'
 
 const text = (der: Uint8Array) => Buffer.from(der.subarray(2)).toString('latin1')
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { diffLines } from '../../../controlplane/dashboard/pages/policies/line-diff.ts'
+import fc from '../../support/fast-check.ts'
 
 const signs = (before: string, after: string) =>
   diffLines(before, after).map(({ kind, text }) => ({ same: ' ', added: '+', removed: '-' })[kind] + text)

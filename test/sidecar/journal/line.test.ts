@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { line, parseLine } from '../../../sidecar/journal/line.ts'
 import { Lines } from '../../../sidecar/journal/lines.ts'
 import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
+import fc from '../../support/fast-check.ts'
 import { trafficRecord } from './traffic-record.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 40 })

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, METHODS } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Http1Connection } from '../../../../sidecar/listener/http1/connection.ts'
 import { readHead } from '../../../../sidecar/listener/http1/head.ts'
 import { createLifelines } from '../../../../sidecar/listener/lifeline.ts'
+import fc from '../../../support/fast-check.ts'
 
 type Understood = { method: string; target: string; headers: string[]; body: string }
 

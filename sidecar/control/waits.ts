@@ -1,12 +1,12 @@
-/** Lets a caller wait for a condition that a new snapshot may fulfil. */
-export type SnapshotWaits = {
-  /** A snapshot was applied. */
+/** Lets a caller wait for a condition that a new snapshot, or another step of the start, may fulfil. */
+export type Waits = {
+  /** A snapshot was applied, or something else that conditions look at. */
   changed(): void
-  /** Resolves once `isMet`, looked at with every snapshot, or after `ms`. Never rejects. */
+  /** Resolves once `isMet`, looked at with every change, or after `ms`. Never rejects. */
   until(isMet: () => boolean, ms: number): Promise<void>
 }
 
-export function createSnapshotWaits(): SnapshotWaits {
+export function createWaits(): Waits {
   const checks = new Set<() => void>()
   return {
     changed() {
