@@ -14,6 +14,7 @@ import { build } from 'esbuild'
 import { buildDashboard } from './build-dashboard.ts'
 import { assembleImage } from './image/assemble-image.ts'
 import { assemblePostgresImage } from './image/assemble-postgres-image.ts'
+import { assembleSidecarProgram } from './image/sidecar-program.ts'
 
 /** Bundles the three processes, the command line and the dashboard into `dist/`: what the images (`dist/image`, `dist/postgres-image`) and the released CLI ship. */
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,7 +27,6 @@ const ENTRIES = {
   cli: 'controlplane/cli/main.ts',
   'kubectl-chaperone': 'controlplane/cli/cluster/kubectl-chaperone.ts',
   controlplane: 'controlplane/main.ts',
-  sidecar: 'sidecar/main.ts',
   operator: 'operator/main.ts',
   'operator-tasks': 'operator/tasks/main.ts',
   'demo-agent': 'controlplane/cli/demo/agent.ts',
@@ -59,6 +59,7 @@ await build({
   },
 })
 for (const [from, to] of ASSETS) cpSync(join(root, from), join(out, to), { recursive: true })
+assembleSidecarProgram(root, bin)
 await buildDashboard(join(out, 'dashboard'))
 writeFileSync(join(out, 'package.json'), packageText())
 assembleImage(out)

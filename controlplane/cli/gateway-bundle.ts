@@ -14,27 +14,28 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions } from 'esbuild'
 import * as z from 'zod'
+import { oneByte } from './one-byte.ts'
 
 const SOURCE = 'sidecar/main.ts'
 /** Below the project, beside the packages, because it must be as trustworthy as the code itself. */
 const FOLDER = 'node_modules/.cache/chaperone/gateway'
 
-/** Names and lines stay as they are, so that a stack says where it was; the map beside it says so of the sources. */
+/**
+ * Names and lines stay as they are, so that a stack says where it was; the map beside it says so of the sources. CommonJS,
+ * because an `import` of a module of Node's reads every export of it, and one of those is a whole HTTP client.
+ */
 const OPTIONS = {
   bundle: true,
   platform: 'node',
   target: 'node24',
-  format: 'esm',
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
   minifySyntax: true,
   sourcemap: 'linked',
   sourcesContent: false,
   legalComments: 'none',
   metafile: true,
   logLevel: 'silent',
-  // Packages in CommonJS ask for node's modules with require.
-  banner: {
-    js: "import { createRequire as chaperoneRequire } from 'node:module'; const require = chaperoneRequire(import.meta.url);",
-  },
 } as const satisfies BuildOptions
 
 /** What the bundle was made of: files from the root of the project, with the SHA-256 of their content. */
@@ -97,26 +98,20 @@ async function make(root: string): Promise<string> {
   put(join(folder, key, dirname(SOURCE)), files)
   const made: Made = {
     of: hashesOf(root, Object.keys(metafile.inputs)),
-    file: join(key, dirname(SOURCE), 'main.js'),
+    file: join(key, dirname(SOURCE), 'main.cjs'),
   }
   put(folder, [{ name: 'made.json', text: JSON.stringify(made) }])
   forgetOld(folder, key)
   return join(folder, made.file)
 }
 
-/** This file and the lockfile too: they say how it is made, and of which packages. */
+/** This file, its part and the lockfile too: they say how it is made, and of which packages. */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
-  const own = relative(root, fileURLToPath(import.meta.url))
-  const paths = [...inputs, own, 'package-lock.json']
+  const own = ['gateway-bundle.ts', 'one-byte.ts'].map((name) =>
+    relative(root, join(import.meta.dirname, name)),
+  )
+  const paths = [...inputs, ...own, 'package-lock.json']
   return Object.fromEntries(paths.map((path) => [path, hashOf(join(root, path)) ?? '']))
-}
-
-/**
- * One character that has no place in Latin-1 makes V8 keep the whole text in two bytes each. In code they are escaped
- * by the bundler, in comments they are not.
- */
-function oneByte(text: string): string {
-  return text.replace(/^[ \t]*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replace(/[^\0-\xff]/g, '?'))
 }
 
 /** Whole or not at all: several installations may start at the same time. */

@@ -2,9 +2,6 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileS
 import { dirname, join } from 'node:path'
 import { RULE_SETTER } from '../../core/capture/pod-contract.ts'
 import { podRules } from '../../core/capture/rules.ts'
-import { assembleSidecarProgram } from './sidecar-program.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
 
 /** What of a build goes into the image, and where it lies there. */
 const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
@@ -21,7 +18,6 @@ export function assembleImage(dist: string): string {
   const image = join(dist, 'image')
   rmSync(image, { recursive: true, force: true })
   for (const [from, to] of COPIED) cpSync(join(dist, from), join(image, to), { recursive: true })
-  assembleSidecarProgram(ROOT, join(image, 'app/bin'))
   const rules = join(image, RULE_SETTER.file)
   mkdirSync(dirname(rules), { recursive: true })
   writeFileSync(rules, podRules())

@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
+import { oneByte } from '../../controlplane/cli/one-byte.ts'
 import { DEFAULT_PROXY_COMMAND } from '../../core/inject/options.ts'
 
 /**
- * Puts the sidecar's program into a folder of the image in the form that starts soonest: one script, whose `require`
+ * Puts the sidecar's program into a folder in the form that starts soonest: one script, whose `require`
  * of a module of Node's loads nothing that is not used (an `import` reads every export, of which one is a whole HTTP
  * client), and what V8 made of it. Throws when a program made this way does not run.
  */
@@ -27,11 +28,6 @@ export function assembleSidecarProgram(root: string, bin: string): void {
   const boot = join(bin, 'sidecar.cjs')
   copyFileSync(join(root, 'images/sidecar.cjs'), boot)
   makeCache(boot, join(bin, 'sidecar-program.cache'))
-}
-
-/** Code is escaped by the bundler; in comments stands what does not fit into one byte, and would double the whole text. */
-function oneByte(text: string): string {
-  return text.replace(/[^\0-\xff]/g, '?')
 }
 
 /** V8 takes a cache only under the flags that it was made with. The program itself ends at once, for it finds no settings. */

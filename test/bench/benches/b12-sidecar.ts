@@ -16,7 +16,7 @@ export const sidecar: Bench = async ({ bed: { folder } }: BenchContext): Promise
   execFileSync(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', out], { stdio: 'ignore' })
   await using bed = await startDurableBed(join(folder, 'b12'))
   const plane = await startPlane(bed, bed.postgres.url)
-  const bundled = await starts(join(out, 'bin/sidecar.js'), { folder: bed.folder, port: plane.port })
+  const bundled = await starts(join(out, 'bin/sidecar.cjs'), { folder: bed.folder, port: plane.port })
   await end(plane.child)
   const bare = await bareStart(folder)
   return [

@@ -13,7 +13,10 @@ beforeEach(() => {
   mkdirSync(join(root, 'core'))
   write('package-lock.json', '{}')
   write('sidecar/main.ts', "import { word } from '../core/word.ts'\nconsole.log(word)\n")
-  write('core/word.ts', "/** \u2026 */\nexport const word: string = 'first \u2026'\n")
+  write(
+    'core/word.ts',
+    "/** \u2026 */\nexport const word = /\u00b5/.test('\u00b5') ? 'first \u2026' : '' // \u2026\n",
+  )
   warnings.length = 0
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
@@ -31,11 +34,11 @@ async function bundle(): Promise<string> {
 const outputOf = (file: string) => execFileSync(process.execPath, [file], { encoding: 'utf8' }).trim()
 
 describe('the bundle of the gateway', () => {
-  test('does what the sources do, in one file that has their name and no character of two bytes', async () => {
+  test('does what the sources do, in one file that has their name and no character beyond ASCII', async () => {
     const file = await bundle()
     expect(outputOf(file)).toBe('first \u2026')
-    expect(file).toMatch(/\/sidecar\/main\.js$/)
-    expect(readFileSync(file, 'utf8')).not.toMatch(/[^\0-\xff]/)
+    expect(file).toMatch(/\/sidecar\/main\.cjs$/)
+    expect(readFileSync(file, 'utf8')).not.toMatch(/[^\0-\x7f]/)
     expect(readFileSync(`${file}.map`, 'utf8')).toContain('core/word.ts')
   })
 
