@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { TOKEN_AUDIENCE, TOKEN_TTL_S } from '../../core/capture/pod-contract.ts'
 import { guardNames } from '../../operator/tasks/uninstall.ts'
 import { WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
 import { KINDS } from '../../scripts/crds/kinds.ts'
@@ -98,6 +99,20 @@ describe.skipIf(helmProgram === null)('the chart', () => {
         /rand(Alpha|Ascii|Numeric|Bytes)|gen(CA|Signed|Self|Private)|lookup/,
       )
     }
+  })
+
+  test('has the operator known by a token of its own that the kubelet renews, and by no shared one', async () => {
+    const pods = podsOf(await resources(...EVERYTHING, '-n', 'elsewhere'))
+    const pod = (name: string) => pods.find((each) => each.name === `Deployment ${name}`)?.spec
+    const value = (name: string, variable: string) =>
+      pod(name)?.containers[0]?.env?.find((each) => each.name === variable)?.value
+    const token = { audience: TOKEN_AUDIENCE, expirationSeconds: TOKEN_TTL_S, path: 'token' }
+    const volume = pod('chaperone-operator')?.volumes?.find((each) => each['name'] === 'token')
+    expect(volume).toMatchObject({ projected: { sources: [{ serviceAccountToken: token }] } })
+    expect(value('chaperone-operator', 'OPERATOR_TOKEN_FILE')).toBe('/etc/chaperone/operator/token')
+    expect(value('chaperone-control-plane', 'OPERATOR_SERVICE_ACCOUNT')).toBe('elsewhere/chaperone-operator')
+    expect(value('chaperone-control-plane', 'OPERATOR_TOKEN_FILE')).toBeUndefined()
+    expect(JSON.stringify(pod('chaperone-operator')?.volumes)).not.toContain('chaperone-keys')
   })
 
   test('grants no wildcard, and the Secrets of no whole cluster', async () => {

@@ -51,7 +51,7 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 /** Names of the Secret's entries: the files that the other processes are told to read. */
-const KEYS = ['master.key', 'admin.token', 'operator.token', 'maintenance.secret'] as const
+const KEYS = ['master.key', 'admin.token', 'maintenance.secret'] as const
 
 async function ensureKeys(
   api: KubeApi,

@@ -95,12 +95,7 @@ test('the first run makes every key and publishes the authority that the servers
   const { code, out } = await setUp()
   expect(code).toBe(0)
   const data = dataOfSecret()
-  expect(Object.keys(data).sort()).toEqual([
-    'admin.token',
-    'maintenance.secret',
-    'master.key',
-    'operator.token',
-  ])
+  expect(Object.keys(data).sort()).toEqual(['admin.token', 'maintenance.secret', 'master.key'])
   const masterKey = Buffer.from(Buffer.from(data['master.key'] ?? '', 'base64').toString(), 'base64')
   expect(masterKey).toHaveLength(32)
   expect(stored.configMap).toMatchObject({ data: { 'ca.crt': expect.stringContaining('BEGIN CERTIFICATE') } })
@@ -118,10 +113,10 @@ test('a second run changes no key', async () => {
 
 test('a Secret that lacks a key is not mended by guessing: the message names what is missing', async () => {
   await setUp()
-  delete dataOfSecret()['operator.token']
+  delete dataOfSecret()['maintenance.secret']
   const { code, err } = await setUp()
   expect(code).toBe(1)
-  expect(err).toContain('has no operator.token')
+  expect(err).toContain('has no maintenance.secret')
 })
 
 test('what the API server refuses is said with its own words', async () => {
