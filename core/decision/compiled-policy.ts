@@ -1,7 +1,7 @@
 import { matchesPattern, type Pattern } from '../action/pattern.ts'
 import type { PolicyScope } from '../crd/schemas.ts'
 import type { Condition } from './condition.ts'
-import type { DecisionInput } from './decision.ts'
+import type { AgentFacts, DecisionInput } from './decision.ts'
 import { environmentOf } from './facts.ts'
 import type { Verdict } from './vocabulary.ts'
 
@@ -36,11 +36,22 @@ export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
 }
 
 /** The rest of a scope: agents, environments, connectors. An empty list restricts nothing. */
-export function isInScope({ scope }: CompiledPolicy, input: DecisionInput): boolean {
-  const { agent, connector, action } = input
+export function isInScope(policy: CompiledPolicy, input: DecisionInput): boolean {
+  const { environments } = policy.scope
+  return concerns(policy, input) && names(environments, [environmentOf(input) ?? input.agent.environment])
+}
+
+/** What is known of agent, connector and action before anybody has read a body. */
+export type Concerned = {
+  readonly agent: Pick<AgentFacts, 'id' | 'name'>
+  readonly connector?: DecisionInput['connector']
+  readonly action: { readonly connector: string }
+}
+
+/** False: whatever else is true of the action, the policy does not speak about it. */
+export function concerns({ scope }: CompiledPolicy, { agent, connector, action }: Concerned): boolean {
   return (
     names(scope.agents, [agent.name, agent.id]) &&
-    names(scope.environments, [environmentOf(input) ?? agent.environment]) &&
     names(scope.connectors, [connector?.name, connector?.type, action.connector])
   )
 }

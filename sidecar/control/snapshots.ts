@@ -4,7 +4,7 @@ import type { AckBody, DownMessage } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import { createBackoff, pause } from './backoff.ts'
 import type { ControlClient } from './client.ts'
-import { fetchChanged, ManifestRefused } from './sections.ts'
+import { fetchChanged, ManifestRefused, SectionReplaced } from './sections.ts'
 
 export type Manifest = Extract<DownMessage, { type: 'manifest' }>
 
@@ -23,6 +23,7 @@ export type SnapshotsDeps = {
   readonly clock: Clock
   readonly random: () => number
   readonly log: {
+    debug(fields: object, message: string): void
     warn(fields: object, message: string): void
     info(fields: object, message: string): void
   }
@@ -46,15 +47,21 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   /** Until it is applied, refused, or a newer one is wanted. */
   async function settle(manifest: Manifest, signal: AbortSignal): Promise<void> {
     const backoff = createBackoff(deps.random)
-    while (!signal.aborted) {
+    for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await apply(manifest)
       } catch (error) {
         if (error instanceof ManifestRefused) return refuse(manifest.version, error)
-        deps.log.warn({ err: error, version: manifest.version }, 'sections cannot be fetched; trying again')
+        tellFailed(error, manifest.version, failures)
       }
       await pause(backoff.next(), signal)
     }
+  }
+
+  /** A version that was replaced while it was fetched is ordinary: news of the next one end the pause. */
+  function tellFailed(err: unknown, version: number, failures: number): void {
+    const isOrdinary = failures === 1 && err instanceof SectionReplaced
+    deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections cannot be fetched; trying again')
   }
 
   function refuse(version: number, error: ManifestRefused): void {

@@ -1,6 +1,6 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
-import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
+import { type CompiledPolicy, concerns } from '../../core/decision/compiled-policy.ts'
 import { formatOf } from '../../core/request/body.ts'
 import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
@@ -19,12 +19,28 @@ export function judgeHiddenFacts(exchange: Exchange): Refusal | null {
   return isRefusal(named) ? named : null
 }
 
+/** A policy for an action that asks for something which only the unread body can tell. */
+export type BodyQuestion = { readonly policy: CompiledPolicy; readonly action: Action }
+
+const NO_QUESTIONS: readonly BodyQuestion[] = []
+
+/** What the policies ask of the bodies of these actions, whoever sends them. */
+export function bodyQuestions({ policies }: Snapshot, actions: readonly Action[]): readonly BodyQuestion[] {
+  const questions = actions.flatMap((action) =>
+    policies.matching(action.type).flatMap((policy) => (looksAtBody(policy) ? [{ policy, action }] : [])),
+  )
+  return questions.length === 0 ? NO_QUESTIONS : questions
+}
+
 /**
- * True when a policy for one of these actions asks for something that only the unread body can tell. Without it such
- * a condition has no value and could only tighten, so a body that can be read has to be.
+ * True when one of them concerns this exchange's agent and connector. Without its fact such a condition has no value
+ * and could only tighten, so a body that can be read has to be.
  */
-export function areAskedFor({ policies }: Snapshot, actions: readonly Action[]): boolean {
-  return actions.some((action) => policies.matching(action.type).some(looksAtBody))
+export function areAskedFor(questions: readonly BodyQuestion[], { agent, connector }: Exchange): boolean {
+  if (questions.length === 0) return false
+  if (agent === undefined || connector === undefined) return true
+  const common = { agent, connector: { name: connector.entry.name, type: connector.connector.name } }
+  return questions.some(({ policy, action }) => concerns(policy, { ...common, action }))
 }
 
 /** A body in a format that has fields: JSON or a form. */

@@ -4,7 +4,7 @@ import { decideAll, decideCandidates } from '../../core/decision/decide.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import { proxiedInputs } from '../../core/decision/proxied.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
-import { areAskedFor } from './body-facts.ts'
+import { bodyQuestions } from './body-facts.ts'
 import type { Exchange } from './exchange.ts'
 import type { Naming, Ruling } from './naming.ts'
 
@@ -42,7 +42,7 @@ export function rulingOn(naming: Naming, { snapshot }: Exchange): Ruling {
 function newRuling(actions: readonly Action[], snapshot: Snapshot): Ruling {
   return {
     snapshot,
-    asksForBody: areAskedFor(snapshot, actions),
+    questions: bodyQuestions(snapshot, actions),
     isSteady: !actions.some(({ type }) => snapshot.policies.matching(type).some(looksAtClock)),
     decisions: new Map(),
   }

@@ -5,6 +5,7 @@ import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { BodyQuestion } from './body-facts.ts'
 
 /** What a request is called as long as nobody has read its body. Shared by all requests with the same line. */
 export type Naming = {
@@ -26,8 +27,8 @@ export type Naming = {
 /** What follows from a naming and one snapshot. */
 export type Ruling = {
   readonly snapshot: Snapshot
-  /** A policy asks for something that only the body can tell. */
-  readonly asksForBody: boolean
+  /** Policies that ask for something which only the body can tell. */
+  readonly questions: readonly BodyQuestion[]
   /** No policy for it looks at the clock: the same agent gets the same decision until the rules change. */
   readonly isSteady: boolean
   /** By agent name. */

@@ -4,7 +4,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
-import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
+import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import { decideNaming, rulingOn } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { inflate, objectId } from '../git-objects.ts'
@@ -42,7 +42,7 @@ function name(
       ? readAndClassify(exchange, bound, request)
       : refuseReading(exchange, naming)
   }
-  const isAsked = !exchange.body.isEmpty && rulingOn(naming, exchange).asksForBody
+  const isAsked = !exchange.body.isEmpty && areAskedFor(rulingOn(naming, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, bound, request)
   // A policy asks for what stands in the body, and the body is in no format that we can read.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null

@@ -52,6 +52,8 @@ export class FakeControlPlane implements AsyncDisposable {
   poison = new Set<string>()
   /** Answers a section with other bytes than announced. */
   corrupt: string | null = null
+  /** Answers 404 to every section. */
+  isForgetful = false
   /** Called before a section is answered: may take its time. */
   beforeSection: (name: string) => Promise<void> = async () => undefined
   isBeating = true
@@ -83,9 +85,13 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   /** Replaces sections (the others stay) and announces the new version. */
-  configure(sections: Record<string, unknown>): void {
+  configure(sections: Record<string, unknown>, { isAnnounced = true } = {}): void {
     this.sections = { ...emptySections(), ...this.sections, ...sections }
     this.version++
+    if (isAnnounced) this.announce()
+  }
+
+  announce(): void {
     this.send(this.manifest())
   }
 
@@ -166,7 +172,8 @@ export class FakeControlPlane implements AsyncDisposable {
     }
     if (path === SYNC_PATHS.stream) return this.#stream(response)
     const body = await bodyOf(request)
-    if (path.startsWith(SYNC_PATHS.sections)) return this.#section(path.split('/').pop() ?? '', response)
+    if (path.startsWith(SYNC_PATHS.sections))
+      return this.#section(new URL(request.url ?? '', 'http://x'), response)
     if (path === SYNC_PATHS.ack) this.acks.push(AckBody.parse(body))
     else if (path === SYNC_PATHS.status) this.statuses.push(StatusBody.parse(body))
     else if (path === SYNC_PATHS.certificate) return this.#certificate(body, response)
@@ -208,9 +215,15 @@ export class FakeControlPlane implements AsyncDisposable {
     response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
 
-  async #section(name: string, response: ServerResponse): Promise<void> {
+  async #section({ pathname, searchParams }: URL, response: ServerResponse): Promise<void> {
+    const name = pathname.split('/').pop() ?? ''
     await this.beforeSection(name)
     const text = sectionText(this.sections[name])
+    // Only the newest version is kept.
+    if (this.isForgetful || searchParams.get('hash') !== sha256(text)) {
+      reply(response, 404, { error: 'Not found' })
+      return
+    }
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(name === this.corrupt ? `${text} ` : text)
   }

@@ -26,6 +26,34 @@ describe('the stream from the control plane', () => {
     expect(fetched).toEqual(['/api/gateway/sections/agents'])
   })
 
+  test('a version that was replaced while its sections were fetched is passed over at once and without a complaint', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const gate = Promise.withResolvers<void>()
+    world.fake.beforeSection = () => gate.promise
+    world.fake.configure({ agents: [agentEntry('first')] })
+    await until('fetch', () => world.fake.paths.at(-1)?.includes('/sections/') === true)
+    // The next manifest is still on its way when the section is asked for: only the 404 says that there is one.
+    world.fake.configure({ agents: [agentEntry('second')] }, { isAnnounced: false })
+    gate.resolve()
+    await until('404', () => world.log.lines.some(({ message }) => message.includes('section')))
+    world.fake.announce()
+    await until('second', () => world.control.snapshots.current()?.agentsByName.has('second') === true)
+    expect(world.log.lines.filter(({ level }) => level === 'warn')).toEqual([])
+  })
+
+  test('sections that stay away are complained about', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    world.fake.isForgetful = true
+    world.fake.configure({ agents: [agentEntry('late')] })
+    await until('complaint', () =>
+      world.log.lines.some(({ level, message }) => level === 'warn' && message.includes('cannot be fetched')),
+    )
+    world.fake.isForgetful = false
+    await until('late', () => world.control.snapshots.current()?.agentsByName.has('late') === true)
+  })
+
   test('a section that is not what its hash says is refused, reported, and the last good snapshot stays', async () => {
     await using world = await startControlWorld({
       prepare: (fake) => fake.configure({ agents: [agentEntry('good')] }),

@@ -100,6 +100,62 @@ describe('bodies that decide', () => {
   })
 })
 
+describe('a policy for others', () => {
+  const POLICY = (scope: object) => ({
+    document: {
+      scope,
+      rules: [{ name: 'blocked', conditions: ['parameters.title == "blocked"'], decision: 'deny' }],
+    },
+  })
+  const TWO = [{}, { id: 'agent_2', name: 'other' }]
+  const OTHER = { kind: 'port', agent: 'other' } as const
+  const CREATE: TestExchangeInput = {
+    method: 'POST',
+    target: '/repos/acme/site/issues',
+    headers: JSON_BODY,
+    body: '{"title":"blocked"}',
+  }
+
+  it.each([
+    ['agent', { agents: ['other'] }],
+    ['agent by prefix', { agents: ['oth*'] }],
+    ['agent by id', { agents: ['agent_2'] }],
+    ['connector', { connectors: ['team/elsewhere'] }],
+  ])('has no body read when it is for another %s, even after its own was', async (_what, scope) => {
+    const world = await start({
+      agents: TWO,
+      permissions: [['codehost.*', 'allow']],
+      policies: [POLICY(scope)],
+    })
+    const concerned = 'agents' in scope
+    if (concerned) {
+      const denied = await world.send({ ...CREATE, credentials: OTHER })
+      expect(denied.reply.status).toBe(403)
+      expectRefused(world)
+    }
+    const exchange = testExchange(CREATE)
+    const buffer = vi.spyOn(exchange.body, 'buffer')
+    await world.run(exchange)
+    expect(exchange.reply.status).toBe(200)
+    expect(buffer).not.toHaveBeenCalled()
+    if (concerned) expect((await world.send({ ...CREATE, credentials: OTHER })).reply.status).toBe(403)
+  })
+
+  it.each([
+    ['agent', { agents: ['builder'] }],
+    ['connector', { connectors: ['team/github'] }],
+    ['type of connector', { connectors: ['codehost'] }],
+  ])('still has it read when its scope names the %s', async (_what, scope) => {
+    const world = await start({
+      agents: TWO,
+      permissions: [['codehost.*', 'allow']],
+      policies: [POLICY(scope)],
+    })
+    expect((await world.send(CREATE)).reply.status).toBe(403)
+    expectRefused(world)
+  })
+})
+
 describe('hosts without connector', () => {
   const tunnel = (host: string): TestExchangeInput => ({
     method: 'CONNECT',
