@@ -1,14 +1,14 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
-
-const MAX_DEPTH = 64
+import { unstorableIn } from '../../core/storable.ts'
 
 /** The parsed value. Throws `validation` with `details` = `path: message; path: message` (spec 7). */
 export function parseInput<S extends z.ZodType>(
   schema: S | undefined,
   value: unknown,
 ): z.infer<S> | undefined {
-  refuseUnstorable(value)
+  const unstorable = unstorableIn(value)
+  if (unstorable !== null) throw validationError([`${pathText(unstorable.path)}: ${unstorable.why}`])
   if (schema === undefined) return undefined
   // A missing body is an empty one: the message then names the fields instead of "expected object".
   const result = schema.safeParse(value ?? {})
@@ -38,44 +38,4 @@ function sentences(issue: Issue): readonly string[] {
 
 function pathText(path: readonly PropertyKey[]): string {
   return path.length === 0 ? 'body' : path.map(String).join('.')
-}
-
-/**
- * Text that PostgreSQL cannot store (NUL) or that is no Unicode (lone surrogates) is refused here, once, instead of
- * failing deep inside or being changed on the way; so is nesting that no schema of ours needs.
- */
-function refuseUnstorable(value: unknown): void {
-  const found = unstorableIn(value, 0)
-  if (found !== null) throw validationError([`${pathText(found.path.reverse())}: ${found.why}`])
-}
-
-/** The path is gathered on the way back, deepest key first: almost always there is nothing to find. */
-type Unstorable = { readonly path: string[]; readonly why: string }
-
-function unstorableIn(value: unknown, depth: number): Unstorable | null {
-  if (depth > MAX_DEPTH) return { path: [], why: 'is nested too deeply' }
-  if (typeof value === 'string') return isStorable(value) ? null : badText()
-  return typeof value === 'object' && value !== null ? unstorableItem(value, depth) : null
-}
-
-function unstorableItem(value: object, depth: number): Unstorable | null {
-  for (const [key, item] of Object.entries(value)) {
-    if (!isStorable(key)) return badText()
-    const found = unstorableIn(item, depth + 1)
-    if (found === null) continue
-    // Of what is nested too deeply the first keys are enough.
-    if (depth < 3 || found.why === BAD_TEXT) found.path.push(key)
-    return found
-  }
-  return null
-}
-
-const BAD_TEXT = 'has a NUL or an incomplete Unicode character'
-
-function badText(): Unstorable {
-  return { path: [], why: BAD_TEXT }
-}
-
-function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
 }

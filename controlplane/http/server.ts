@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { RequestListener, Server } from 'node:http'
 import { createServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -128,9 +129,14 @@ function isResult(value: unknown): value is RouteResult {
 function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'ignore')
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
-    if (text.length === 0) return done(null, undefined)
-    void parse(request, String(text), (error, value) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, given, done) => {
+    const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given)
+    if (bytes.length === 0) return done(null, undefined)
+    // A decoder would put another character for what is no UTF-8, and something else would be decided than was sent.
+    if (!isUtf8(bytes)) {
+      return done(new ChaperoneError('malformed_request', { detail: 'The body is not valid UTF-8' }))
+    }
+    void parse(request, bytes.toString(), (error, value) => {
       if (!error) return done(null, value)
       done(new ChaperoneError('malformed_request', { detail: 'The body is not valid JSON', cause: error }))
     })

@@ -1,8 +1,9 @@
-import { type Document, LineCounter, parseDocument } from 'yaml'
+import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'yaml'
 import * as z from 'zod'
 import { type Pattern, parsePattern } from '../action/pattern.ts'
 import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../crd/schemas.ts'
 import { ChaperoneError } from '../errors.ts'
+import { unstorableIn } from '../storable.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts'
 import { compileCondition } from './condition.ts'
@@ -26,6 +27,9 @@ export type ParsedPolicy = {
 
 const MAX_TEXT = 256 * 1024
 const MAX_ALIASES = 64
+/** Of collections and their items while they are read; a sound policy has about twenty. */
+const MAX_OPEN = 100
+const MAX_MESSAGES = 20
 
 /**
  * Reads `policyYaml`. Throws ChaperoneError `validation` whose detail joins messages such as
@@ -35,10 +39,16 @@ const MAX_ALIASES = 64
 export function parsePolicyYaml(text: string): ParsedPolicy {
   if (text.length > MAX_TEXT) throw invalid([`the policy is longer than ${MAX_TEXT / 1024} KiB`])
   const lines = new LineCounter()
-  const yaml = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
+  const yaml = readYaml(text, lines)
   if (yaml.errors.length > 0) throw invalid(yaml.errors.map((error) => yamlMessage(error, lines)))
   const lineOf = (path: readonly PropertyKey[]): string => `line ${lineAt(yaml, lines, path)}: `
-  const { own, repeated } = splitFields(plainValue(yaml), lineOf)
+  const value = plainValue(yaml)
+  const unstorable = unstorableIn(value)
+  if (unstorable !== null) {
+    const { path, why } = unstorable
+    throw invalid([`${lineOf(path)}${path.join('.') || 'policy'}: ${why}`])
+  }
+  const { own, repeated } = splitFields(value, lineOf)
   const document = validated(PolicyDocument, own, lineOf)
   const failures = conditionFailures(document, lineOf)
   if (failures.length > 0) throw invalid(failures)
@@ -88,6 +98,30 @@ function compileRule(rule: PolicyRule): CompiledRule {
 
 function patternsOf(scope: PolicyScope): readonly Pattern[] {
   return (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
+}
+
+/** As `parseDocument` of the library does, which goes as deep as a text does until its stack is full. */
+function readYaml(text: string, lines: LineCounter): Document.Parsed {
+  const composer = new Composer({ lineCounter: lines, uniqueKeys: true })
+  const [first, second] = [...composer.compose(tokensOf(text, lines), true, text.length)]
+  if (second !== undefined) {
+    const { line } = lines.linePos(second.range[0])
+    throw invalid([`line ${line}: a policy is one YAML document: take out what follows \`---\``])
+  }
+  if (first === undefined) throw invalid(['the policy must be a mapping with scope and rules'])
+  return first as Document.Parsed
+}
+
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine)
+  lines.addNewLine(0)
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme)
+    if (parser.stack.length <= MAX_OPEN) continue
+    const { line } = lines.linePos(parser.offset)
+    throw invalid([`line ${line}: is nested too deeply, a policy needs fewer than ten levels`])
+  }
+  yield* parser.end()
 }
 
 function plainValue(yaml: Document.Parsed): unknown {
@@ -168,6 +202,11 @@ function yamlMessage(error: { pos: [number, number]; message: string }, lines: L
   return `line ${lines.linePos(error.pos[0]).line}: ${firstLine.replace(/ at line \d+, column \d+:?$/, '')}`
 }
 
+/** The first of them: a text that is no policy at all may have thousands. */
 function invalid(messages: readonly string[]): ChaperoneError {
-  return new ChaperoneError('validation', { detail: messages.join('; ') })
+  const left = messages.length - MAX_MESSAGES
+  const more = left > 0 ? [`and ${left} more`] : []
+  return new ChaperoneError('validation', {
+    detail: [...messages.slice(0, MAX_MESSAGES), ...more].join('; '),
+  })
 }

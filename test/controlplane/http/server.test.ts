@@ -165,6 +165,7 @@ describe('input', () => {
     ['{"name":"a\\u0000b"}', 'name: has a NUL or an incomplete Unicode character'],
     ['{"name":"\\ud800"}', 'name: has a NUL or an incomplete Unicode character'],
     ['{"name":"x","deep":{"a\\u0000":1}}', 'deep: has a NUL or an incomplete Unicode character'],
+    ['{"name":"x","deep":{"n":[1,1e400]}}', 'deep.n.1: is a number beyond what can be stored'],
   ])('%s is refused naming the field', async (body, details) => {
     const answer = await post('/api/echo', body)
     expect(answer.status).toBe(400)
@@ -174,6 +175,21 @@ describe('input', () => {
   test('nested without end is refused, not recursed into', async () => {
     const answer = await post('/api/echo', `{"name":"x","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
     expect(answer.status).toBe(400)
+  })
+
+  test('that is no UTF-8 is refused instead of being changed', async () => {
+    const before = handled
+    for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
+      const body = Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from('"}')])
+      const answer = await send('POST', '/api/echo', {
+        body,
+        headers: { 'content-type': 'application/json' },
+      })
+      expect(answer.status).toBe(400)
+      expect(await answer.json()).toMatchObject({ message: 'The body is not valid UTF-8' })
+    }
+    expect(handled).toBe(before)
+    expect(await (await post('/api/echo', '{"name":"grüße 🙂"}')).json()).toEqual({ name: 'grüße 🙂' })
   })
 
   test('that reaches for prototypes is refused', async () => {

@@ -36,6 +36,77 @@ tests:
     expect: { outcome: ${expected} }
 `
 
+/** What a text is answered with, as a policy of its own and as one of a bundle; nothing of it may be stored. */
+async function refusals(policyYaml: string): Promise<string[]> {
+  const before = at<unknown[]>((await admin('GET', '/api/dashboard/policies')).body, 'policies').length
+  const single = await admin('POST', '/api/dashboard/policies', { name: 'hostile', policyYaml })
+  expect(single.status, single.text).toBe(400)
+  const bundle = { version: '1.0', agents: [], policies: [{ name: 'hostile', policyYaml }] }
+  const imported = await admin('POST', '/api/dashboard/import', bundle)
+  expect(imported.body, imported.text).toMatchObject({ policies_imported: 0, errors: [{ kind: 'policy' }] })
+  const after = at<unknown[]>((await admin('GET', '/api/dashboard/policies')).body, 'policies').length
+  expect(after).toBe(before)
+  return [at(single.body, 'details'), at(imported.body, 'errors', 0, 'error')]
+}
+
+describe('a policy text that is', () => {
+  const rule = (fields: string) => `scope: {}\nrules:\n  - { ${fields} }\n`
+
+  test.each([
+    ['a NUL in the name of a rule', rule('name: "a\\0b", decision: deny'), 'line 3: rules.0.name'],
+    [
+      'half a character in a reason',
+      rule('name: a, decision: deny, reason: "\\ud800"'),
+      'line 3: rules.0.reason',
+    ],
+    [
+      'a NUL in a field of the record',
+      `tags: ["a\\0b"]\n${rule('name: a, decision: deny')}`,
+      'line 1: tags.0',
+    ],
+    ['a NUL in a key', `"a\\0b": 1\n${rule('name: a, decision: deny')}`, 'line 1: policy'],
+    [
+      'a NUL in a test',
+      `${rule('name: a, decision: deny')}tests:\n  - { name: "t\\0", action: { type: a, resource: { provider: a } }, expect: { outcome: deny } }\n`,
+      'line 5: tests.0.name',
+    ],
+  ])('escaped into %s is refused there, and decides nothing', async (_name, policyYaml, place) => {
+    for (const said of await refusals(policyYaml)) {
+      expect(said).toContain(`${place}: has a NUL or an incomplete Unicode character`)
+    }
+  })
+
+  test.each([
+    ['lists', '['.repeat(100_000)],
+    ['closed lists', rule(`name: a, decision: ${'['.repeat(2_000)}${']'.repeat(2_000)}`)],
+    ['mappings', '{a: '.repeat(30_000)],
+    ['lists in one line', `${'- '.repeat(50_000)}x`],
+    ['keys', `${'? '.repeat(50_000)}x`],
+    ['blocks', Array.from({ length: 600 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')],
+  ])(
+    'nested without end by %s is refused by its line, before it costs anything',
+    async (_name, policyYaml) => {
+      for (const said of await refusals(policyYaml)) {
+        expect(said).toMatch(/line \d+: is nested too deeply, a policy needs fewer than ten levels$/)
+      }
+    },
+  )
+
+  test('full of mistakes names the first of them and counts the others', async () => {
+    const keys = Array.from({ length: 5_000 }, () => 'a: 1').join('\n')
+    for (const said of await refusals(keys)) {
+      expect(said).toContain('line 2: Map keys must be unique; ')
+      expect(said).toMatch(/; policyYaml: and 4979 more$/)
+      expect(said.length).toBeLessThan(2_000)
+    }
+  })
+
+  test('more than one document says so', async () => {
+    const two = `${rule('name: a, decision: deny')}---\nb: 1\n`
+    for (const said of await refusals(two)) expect(said).toContain('line 4: a policy is one YAML document')
+  })
+})
+
 describe('policies', () => {
   test('of a fresh installation are the default ones, in force and ordinary', async () => {
     const { body } = await admin('GET', '/api/dashboard/policies')
