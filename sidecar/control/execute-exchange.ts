@@ -59,6 +59,7 @@ function bodyOf(bytes: Buffer | null): RequestBody {
   return {
     isEmpty: bytes === null,
     peek: async () => bytes ?? Buffer.alloc(0),
+    endsWithin: async () => true,
     buffer: async (limit) => (bytes === null || bytes.length <= limit ? (bytes ?? Buffer.alloc(0)) : null),
     forward: () => bytes,
     bytesIn: bytes?.length ?? 0,

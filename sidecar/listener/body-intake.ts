@@ -73,6 +73,18 @@ export class BodyIntake implements RequestBody {
     })
   }
 
+  endsWithin(ms: number, limit: number): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiter = null
+        if (this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
+        resolve(false)
+      }, ms)
+      const settled = this.buffer(limit).then(() => resolve(true), reject)
+      void settled.then(() => clearTimeout(timer))
+    })
+  }
+
   forward(): Buffer | Readable {
     if (this.#stream !== null) return this.#stream
     if (this.#isComplete && this.#error === null) return this.#whole()
@@ -180,5 +192,6 @@ export const EMPTY_BODY: RequestBody = {
   bytesIn: 0,
   buffer: () => Promise.resolve(NOTHING),
   peek: () => Promise.resolve(NOTHING),
+  endsWithin: () => Promise.resolve(true),
   forward: () => null,
 }

@@ -16,11 +16,14 @@ const BOUND_HEADERS = [
   'openai-project',
 ] as const
 
+/** Stands for the hash of a body that has no end yet. */
+export const OPEN_ENDED = 'open'
+
 /**
  * What an approval is for, as one hash: the same agent asking the same connector for the same bytes under the same
  * rules. Anything else needs an approval of its own.
  */
-export function bindingOf(exchange: Exchange, bodySha256: string | null): string {
+export function bindingOf(exchange: Exchange, body: string | null): string {
   const { agent, connector, request, decision, raw } = exchange
   return sha256Hex(
     JSON.stringify([
@@ -34,7 +37,7 @@ export function bindingOf(exchange: Exchange, bodySha256: string | null): string
       request?.port,
       request?.rawPath,
       request?.rawQuery,
-      bodySha256,
+      body,
       BOUND_HEADERS.map((name) => headerValues(request?.rawHeaders ?? [], name)),
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,

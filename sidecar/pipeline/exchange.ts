@@ -47,6 +47,11 @@ export type RequestBody = {
    * whoever reads on.
    */
   peek(limit: number, isEnough: (bytes: Buffer) => boolean): Promise<Buffer>
+  /**
+   * True once the body is here whole, or longer than `limit`; false when it still comes after `ms`. Either way the bytes
+   * are still there for whoever reads on. Rejects when the client goes away.
+   */
+  endsWithin(ms: number, limit: number): Promise<boolean>
   /** The whole body when it is already here (buffered, or arrived with the head), else a stream; null when empty. */
   forward(): Buffer | Readable | null
   /** Bytes received so far. */
@@ -139,6 +144,8 @@ export type Exchange = {
   isCandidateSet?: boolean | undefined
   /** Whole body, when a stage had to read it. */
   bodyBytes?: Buffer | undefined
+  /** True when it is held while its client goes on sending: what the body will be nobody knows yet. */
+  isOpenEnded?: boolean | undefined
   decision?: Decision | undefined
   /** A person's yes that was spent for exactly this request. */
   approvalId?: string | undefined

@@ -28,7 +28,10 @@ export function describeHold(
     method: request.method,
     host: request.host,
     path: request.rawTarget,
-    parameters: actions.length > 1 ? { actions: actions.map(describeAction) } : { ...primary?.parameters },
+    parameters: {
+      ...(actions.length > 1 ? { actions: actions.map(describeAction) } : primary?.parameters),
+      ...(exchange.isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
+    },
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
     matched_rule: rule === undefined ? decision.permissionPattern : `${rule.policyName}: ${rule.rule}`,
@@ -37,6 +40,9 @@ export function describeHold(
     body_sha256: bodySha256,
   }
 }
+
+const OPEN_STREAM =
+  'open: the agent goes on sending while it waits. Whoever approves this call approves all that follows in it.'
 
 function describeAction({ type, resource, parameters }: Action): Record<string, unknown> {
   return { type, target: resource.target ?? null, parameters }

@@ -1,7 +1,8 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
-import { bindingOf, sha256Hex } from '../binding.ts'
+import { needsHttp2 } from '../../upstream/http2/needs-http2.ts'
+import { bindingOf, OPEN_ENDED, sha256Hex } from '../binding.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { describeHold } from '../hold-card.ts'
@@ -11,6 +12,9 @@ import { refuse, refuseReading } from '../refuse.ts'
 
 /** Rules can change while a person thinks; after so many cards for one request it has to be sent again. */
 const MAX_ROUNDS = 3
+
+/** A unary gRPC call is here whole at once; one that is not by then goes on as long as its client likes. */
+const OPEN_AFTER_MS = 1_000
 
 /** `name` names and decides the request once its body is here, `recheck` does so again on the rules after the wait. */
 export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: readonly Stage[] }
@@ -42,23 +46,32 @@ async function holdOnce(
   recheck: readonly Stage[],
 ): Promise<StageResult | 'again'> {
   const bodySha256 = exchange.bodyBytes === undefined ? null : sha256Hex(exchange.bodyBytes)
-  const binding = bindingOf(exchange, bodySha256)
+  const bound = exchange.isOpenEnded === true ? OPEN_ENDED : bodySha256
+  const binding = bindingOf(exchange, bound)
   const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bodySha256 }))
   if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
   if ((await runAll(recheck, exchange)) === 'responded') return 'responded'
   exchange.approvalId = outcome.approvalId
-  return !isStillHeld(exchange) || bindingOf(exchange, bodySha256) === binding ? 'continue' : 'again'
+  return !isStillHeld(exchange) || bindingOf(exchange, bound) === binding ? 'continue' : 'again'
 }
 
 function isStillHeld(exchange: Exchange): boolean {
   return exchange.decision?.verdict === 'hold'
 }
 
-/** A held body is read whole: the approval is for exactly these bytes, and their fields are shown and decided upon. */
+/**
+ * A held body is read whole: the approval is for exactly these bytes, and their fields are shown and decided upon. A gRPC
+ * client may wait for answers before it goes on, so its call is held by its name, as the upgrade to a WebSocket is, and
+ * the person is told so. What it sent meanwhile waits.
+ */
 async function readWhole(exchange: Exchange, name: readonly Stage[]): Promise<StageResult> {
   if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
   const hidden = judgeHiddenFacts(exchange)
   if (hidden !== null) return refuseReading(exchange, hidden)
+  if (needsHttp2(exchange) && !(await exchange.body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))) {
+    exchange.isOpenEnded = true
+    return 'continue'
+  }
   const bytes = await exchange.body.buffer(LIMITS.heldBodyBytes)
   if (bytes === null) return refuseBody(exchange)
   exchange.bodyBytes = bytes

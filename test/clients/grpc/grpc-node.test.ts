@@ -162,6 +162,47 @@ describe('a call that is not allowed', () => {
     expect(callsOf('Publish')).toBe(before)
   })
 
+  test('whose client goes on talking reaches the person all the same, who is told that more will follow', async () => {
+    const call = duplex(world.client, 'Talk')
+    const ended = statusOf(call)
+    call.write(Buffer.from('one'))
+    const hold = await eventually('the hold', () => world.gateway.fake.pendingHolds()[0] ?? null)
+    expect(hold.body).toMatchObject({
+      action_type: 'generic.notes.talk',
+      path: '/notes.v1.Notes/Talk',
+      body_sha256: null,
+      parameters: { request_stream: expect.stringContaining('open') },
+    })
+    call.write(Buffer.from('two'))
+    expect(callsOf('Talk')).toBe(0)
+    world.gateway.fake.respond(hold.id, 'approved')
+    const heard: string[] = []
+    call.on('data', (message: Buffer) => heard.push(String(message)))
+    await eventually('both answers', () => (heard.length === 2 ? true : null))
+    call.write(Buffer.from('three'))
+    call.end()
+    expect((await ended).code).toBe(status.OK)
+    expect(heard).toEqual(['re: one', 're: two', 're: three'])
+    expect(callsOf('Talk')).toBe(1)
+    const rows = await rowsOf('Talk', ({ length }) => length > 0)
+    expect(rows).toHaveLength(1)
+    expect(rows[0]).toMatchObject({ note: 'approved', approval_id: hold.id, status: 200 })
+  })
+
+  test('whose client goes on talking is refused in the words of the person, and reaches nobody', async () => {
+    const before = callsOf('Talk')
+    const call = duplex(world.client, 'Talk')
+    const ended = statusOf(call)
+    call.write(Buffer.from('one'))
+    const hold = await eventually('the hold', () => world.gateway.fake.pendingHolds()[0] ?? null)
+    world.gateway.fake.respond(hold.id, 'denied')
+    expect(await ended).toMatchObject({
+      code: status.PERMISSION_DENIED,
+      details: expect.stringContaining('because'),
+    })
+    expect(callsOf('Talk')).toBe(before)
+  })
+
   test('ends at its own deadline while a person thinks, and reaches nobody', async () => {
     const before = callsOf('Publish')
     const { error } = await unary(world.client, 'Publish', 'no patience', { deadlineMs: 700 })

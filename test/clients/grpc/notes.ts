@@ -36,6 +36,7 @@ const METHODS: Readonly<Record<string, Kinds>> = {
   Watch: [false, true],
   Add: [true, false],
   Chat: [true, true],
+  Talk: [true, true],
 }
 
 const same = (bytes: Buffer): Buffer => bytes
@@ -112,6 +113,11 @@ function handlers(note: (call: Call) => NoteCall) {
     last.set('x-digest-bin', Buffer.from([0, 1, 255]))
     done(null, call.request, last)
   }
+  const chat = (call: ServerDuplexStream<Buffer, Buffer>): void => {
+    note(call)
+    call.on('data', (message: Buffer) => call.write(Buffer.from(`re: ${message}`)))
+    call.on('end', () => call.end())
+  }
   return {
     ...{ Echo: echo, Delete: echo, Publish: echo },
     Find(call: ServerUnaryCall<Buffer, Buffer>, done: Done) {
@@ -132,10 +138,6 @@ function handlers(note: (call: Call) => NoteCall) {
       const seen = note(call)
       call.on('end', () => done(null, Buffer.from(`${seen.messages.length} added`)))
     },
-    Chat(call: ServerDuplexStream<Buffer, Buffer>) {
-      note(call)
-      call.on('data', (message: Buffer) => call.write(Buffer.from(`re: ${message}`)))
-      call.on('end', () => call.end())
-    },
+    ...{ Chat: chat, Talk: chat },
   }
 }

@@ -22,7 +22,7 @@ import { createTestCa } from '../../support/test-ca.ts'
 import { type NotesServer, pathOf, startNotes } from './notes.ts'
 
 /** `POST /notes.v1.Notes/Delete` has a name of its own, like any operation that a Connector declares. */
-const ACTIONS = ['Delete', 'Publish'].map((name) => ({
+const ACTIONS = ['Delete', 'Publish', 'Talk'].map((name) => ({
   ...{ method: 'POST', path: pathOf(name), action: `generic.notes.${name.toLowerCase()}` },
   ...{ effect: 'write', risk: 'medium' },
 }))
@@ -48,6 +48,7 @@ export async function startGrpcWorld(url?: string): Promise<GrpcWorld> {
       permission('generic.post', 'allow'),
       permission('generic.notes.delete', 'deny'),
       permission('generic.notes.publish', 'require_approval'),
+      permission('generic.notes.talk', 'require_approval'),
     ],
     prepare: (fake) =>
       fake.configure({

@@ -111,6 +111,7 @@ function testBody(body: TestExchangeInput['body']): RequestBody {
       return replay
     },
     peek: async () => whole ?? Buffer.alloc(0),
+    endsWithin: async () => whole !== null,
     forward: () => replay,
   }
 }
