@@ -106,7 +106,7 @@ export async function createParts(deps: PartsDeps) {
     traffic: createTraffic(base),
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
-    demo: createDemo({ db, orgId, actions: v1.actions }),
+    demo: createDemo({ ...base, actions: v1.actions }),
     retention,
     metrics: createControlPlaneMetrics({ ...base, processes: () => connectedProcesses(hub) }),
     probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),

@@ -13,6 +13,7 @@ export function createDemoRoutes({ demo }: { readonly demo: Demo }): readonly Ro
       auth: 'session',
       summary: 'Submits an example: 0 safe, 1 risky, 2 destructive; without scenario any of them',
       body: z.strictObject({ scenario: z.union([z.literal(0), z.literal(1), z.literal(2)]).optional() }),
+      statuses: [429],
       response: Ok.extend({ scenario: z.string(), action_request_id: z.string(), decision: DecisionView }),
       handler: async ({ body, principal }) => ({
         ok: true,

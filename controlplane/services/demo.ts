@@ -1,8 +1,11 @@
 import { randomInt } from 'node:crypto'
 import type { ActionSpec } from '../../core/action/spec.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
 import type { SubmitReply } from '../../core/wire/v1.ts'
 import { newId } from '../crypto/ids.ts'
 import { type Actor, recordEvent } from '../events.ts'
+import { createRateWindow } from '../http/rate-window.ts'
 import { findAgentByName, insertAgent } from '../store/agents.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { findManagedAgent } from '../store/demo-agent.ts'
@@ -10,7 +13,12 @@ import type { Db } from '../store/query.ts'
 import type { Actions } from './actions.ts'
 import { DEMO_AGENT } from './demo-agent.ts'
 
-export type DemoDeps = { readonly db: Db; readonly orgId: string; readonly actions: Pick<Actions, 'submit'> }
+export type DemoDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly actions: Pick<Actions, 'submit'>
+  readonly clock: { monotonicMs(): number }
+}
 
 type Scenario = { readonly label: string; readonly spec: ActionSpec }
 export type DemoResult = Pick<SubmitReply, 'action_request_id' | 'decision'> & { readonly scenario: string }
@@ -54,13 +62,26 @@ const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
 /** Submits one of the three as the built-in agent, which owns no credential; null = any of them. */
 export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult>
 
-export function createDemo({ db, orgId, actions }: DemoDeps): Demo {
+export function createDemo({ db, orgId, actions, clock }: DemoDeps): Demo {
+  // Each is an action like any other, and one of the three asks somebody.
+  const uses = createRateWindow(LIMITS.controlPlaneRatePerMinute, clock.monotonicMs)
   return async (by, chosen) => {
+    const use = uses.hit(by.userId ?? by.label)
+    if (!use.ok) throw tooMany(use.retryAfterS)
     const { label, spec } = SCENARIOS[chosen ?? (randomInt(3) as 0 | 1 | 2)]
     const agentId = await demoAgent(db, orgId, by)
     const { action_request_id, decision } = await actions.submit({ agentId, spec })
     return { scenario: label, action_request_id, decision }
   }
+}
+
+function tooMany(retryAfterS: number): ChaperoneError {
+  const most = LIMITS.controlPlaneRatePerMinute
+  return new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: `${most} examples a minute are enough for one person: wait ${retryAfterS} s`,
+    retryAfterS,
+  })
 }
 
 /** Made when it is first needed. It has no key, so nobody can act as it, and no gateway, so policies alone decide. */

@@ -70,6 +70,29 @@ describe('a demo action', () => {
     ).toHaveLength(1)
   })
 
+  test('is taken sixty times a minute from one person, who cannot fill inbox and audit log with it', async () => {
+    await register(here.plane.call, 'owner@example.com')
+    await register(here.plane.call, 'busy@example.com')
+    await register(here.plane.call, 'quiet@example.com')
+    const busy = await here.plane.signIn('busy@example.com')
+    const count = async () => (await here.sql('select count(*)::int as n from action_requests'))[0]?.['n']
+    const before = await count()
+    const ask = () => busy('POST', '/api/dashboard/demo-action', { scenario: 1 })
+    const answers = await Promise.all(Array.from({ length: 70 }, ask))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(10)
+    for (const { text, headers } of refused) {
+      expect(text).toMatch(
+        /^\{"error":"Rate limit exceeded","message":".*wait \d+ s.*","retry_after":[1-9]\d?\}$/,
+      )
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    expect(await count()).toBe(Number(before) + 60)
+    const quiet = await here.plane.signIn('quiet@example.com')
+    expect((await quiet('POST', '/api/dashboard/demo-action', { scenario: 0 })).status).toBe(200)
+  })
+
   test('is for whoever is signed in', async () => {
     expect((await here.plane.call('POST', '/api/dashboard/demo-action', {})).status).toBe(401)
     await register(here.plane.call, 'owner@example.com')
