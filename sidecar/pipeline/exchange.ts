@@ -69,6 +69,8 @@ export type Reply = {
   interim(status: number, headers: RawHeaders): void
   /** Hijacks the connection: writes the head as given and hands over the raw stream (upgrade and tunnel only). */
   upgrade(head: string): Duplex
+  /** Asks the client, where the protocol has a way to; false also when it takes nothing. Never rejects. */
+  isThere?(): Promise<boolean>
   readonly bytesOut: number
 }
 

@@ -24,6 +24,8 @@ export type Carrier = {
   resume(): void
   /** Ends what is under way; the handler hears of it as an error. */
   abort(cause: Error): void
+  /** Asks the other end, where the protocol has a way to; false also when it takes nothing. Never rejects. */
+  isThere?(): Promise<boolean>
 }
 
 /**
@@ -137,7 +139,16 @@ export class Relay implements ResponseHandler, Watched {
   }
 
   onIdle(): void {
-    this.#cut(silent(this.#outbound.target.host))
+    this.#areBothThere().then((areThere) => {
+      if (areThere) this.quiet = 0
+      else this.#cut(silent(this.#outbound.target.host))
+    }, this.#onAbort)
+  }
+
+  /** A gRPC call may be silent for as long as its two ends like, if only they are there. Others have to move. */
+  async #areBothThere(): Promise<boolean> {
+    const ends = [this.#carrier?.isThere?.(), this.#exchange.reply.isThere?.()]
+    return (await Promise.all(ends)).every((isThere) => isThere === true)
   }
 
   readonly #onAbort = (): void => this.#cut(abortReason(this.#exchange.abort.signal))

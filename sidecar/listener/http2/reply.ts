@@ -2,6 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../core/wire/sync.ts'
+import { answersPing } from '../../http2-ping.ts'
 import type { Reply, ReplyStream } from '../../pipeline/exchange.ts'
 import { isSafeField } from '../http1/reply-head.ts'
 import { grpcCut, grpcRefusal } from './grpc-status.ts'
@@ -15,6 +16,9 @@ const HOP_FIELDS = new Set([
   'upgrade',
   'http2-settings',
 ])
+
+/** A client that is asked in the middle of a silent call may take its time. */
+const THERE_MS = 5_000
 
 /** What says how the body of an answer is to be read. */
 const BODY_FIELDS = new Set(['content-type', 'content-length'])
@@ -76,6 +80,11 @@ export class Http2Reply implements Reply, ReplyStream {
 
   upgrade(): Duplex {
     throw new Error('a stream of an HTTP/2 connection cannot be taken over')
+  }
+
+  async isThere(): Promise<boolean> {
+    const { session, writableLength } = this.#stream
+    return session !== undefined && writableLength === 0 && (await answersPing(session, THERE_MS))
   }
 
   write(chunk: Buffer): boolean {

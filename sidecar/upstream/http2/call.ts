@@ -20,6 +20,7 @@ type Answer = (headers: IncomingHttpHeaders, flags: number, raw: readonly string
 export class UpstreamCall {
   readonly #stream: ClientHttp2Stream
   readonly #cancel: () => void
+  readonly #answers: () => Promise<boolean>
   readonly #handler: ResponseHandler
   #trailers: readonly string[] | null = null
   #interims = 0
@@ -28,9 +29,10 @@ export class UpstreamCall {
   /** Stops the request's body; null when it was sent whole. */
   #stopSending: (() => void) | null = null
 
-  constructor({ stream, cancel }: OpenedStream, handler: ResponseHandler) {
+  constructor({ stream, cancel, isThere }: OpenedStream, handler: ResponseHandler) {
     this.#stream = stream
     this.#cancel = cancel
+    this.#answers = isThere
     this.#handler = handler
     stream.on('headers', this.#onInterim)
     stream.on('response', this.#onResponse as Answer)
@@ -68,6 +70,11 @@ export class UpstreamCall {
 
   resume(): void {
     this.#stream.resume()
+  }
+
+  /** A server that does not take what it is sent is as good as gone. */
+  async isThere(): Promise<boolean> {
+    return this.#stream.writableLength === 0 && (await this.#answers())
   }
 
   /** Takes the request back: the upstream learns of it at once, and the session lives on. */

@@ -1,13 +1,21 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
 import type { Socket } from 'node:net'
+import { answersPing } from '../../http2-ping.ts'
 import type { UpstreamTarget } from '../target.ts'
 
 /** A stream that was handed to the upstream. `cancel` resets it at once. */
-export type OpenedStream = { readonly stream: ClientHttp2Stream; readonly cancel: () => void }
+export type OpenedStream = {
+  readonly stream: ClientHttp2Stream
+  readonly cancel: () => void
+  /** True once the server answers a ping. */
+  readonly isThere: () => Promise<boolean>
+}
 
 const WINDOW_BYTES = 256 * 1024
 /** The library gives back what it was sent at once and holds streams back one by one, so this costs no memory. */
 const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
+/** A server that is asked in the middle of a silent call may take its time. */
+const THERE_MS = 5_000
 /** Streams at once where the server allows more: one lost packet holds up all that share a connection. */
 const MAX_STREAMS = 100
 
@@ -33,7 +41,6 @@ export class UpstreamSession {
   readonly #session: ClientHttp2Session
   readonly #socket: Socket
   #isRetired = false
-  #probing: Promise<boolean> | null = null
 
   private constructor(
     session: ClientHttp2Session,
@@ -111,31 +118,14 @@ export class UpstreamSession {
       this.quiet = 0
     }
     stream.on('response', onHeard).on('trailers', onHeard)
-    return { stream, cancel: () => reset.abort() }
+    return { stream, cancel: () => reset.abort(), isThere: () => this.probe(THERE_MS) }
   }
 
-  /** True once the server answers a ping; false when it does not in time. Who asks meanwhile waits for the same ping. */
-  probe(timeoutMs: number): Promise<boolean> {
-    this.#probing ??= this.#ping(timeoutMs).finally(() => {
-      this.#probing = null
-    })
-    return this.#probing
-  }
-
-  #ping(timeoutMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), timeoutMs)
-      const settle = (error: Error | null): void => {
-        clearTimeout(timer)
-        if (error === null) this.quiet = 0
-        resolve(error === null)
-      }
-      try {
-        if (!this.#session.ping(settle)) settle(new Error('the ping was not sent'))
-      } catch (error) {
-        settle(error instanceof Error ? error : new Error(String(error)))
-      }
-    })
+  /** True once the server answers a ping; false when it does not in time. */
+  async probe(timeoutMs: number): Promise<boolean> {
+    const isThere = await answersPing(this.#session, timeoutMs)
+    if (isThere) this.quiet = 0
+    return isThere
   }
 
   /** No new calls; it closes behind the last one that runs. */
