@@ -48,6 +48,8 @@ export type CompanionDeps = {
   readonly log: Logger
   readonly instance: string
   readonly caches: Caches
+  /** Every governed pod, as it is known now. */
+  readonly pods: Pick<Reflector<GovernedPod>, 'list'>
 }
 
 export type ClusterOperatorDeps = {
@@ -98,7 +100,9 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     ...(timing.lease === undefined ? {} : { timing: timing.lease }),
   })
   for (const start of companions)
-    started.push(await start({ client, config, log, instance, caches: copies.caches }))
+    started.push(
+      await start({ ...{ client, config, log, instance }, caches: copies.caches, pods: copies.pods }),
+    )
   metrics.observe({
     staleness: copies.stalenessS,
     queueDepth: leader.depth,

@@ -44,6 +44,7 @@ export const CONDITIONS = {
   Degraded: {
     Warnings: 'it is in force, and something about it is probably not meant',
     GatewayRejected: 'a gateway process keeps an older state because it refused this one',
+    AgentShared: 'pods of another Gateway are the same agent by name; the message names it and them',
     PodsNotReady: 'governed pods exist whose sidecar is not ready',
   },
   /** Requests are refused by a stop. */

@@ -18,6 +18,17 @@ export function agentName(metadata: Metadata): string {
   return metadata.name || (metadata.generateName ?? '').replace(/[-.]+$/, '') || 'agent'
 }
 
+/** The workload that a person wrote and a pod belongs to, `KIND NAME`; null for a pod that belongs to none. */
+export function workloadOf(metadata: Metadata): string | null {
+  const owner = owningController(metadata)
+  if (owner === undefined) return null
+  const name = workloadName(owner, metadata.labels ?? {})
+  return `${KINDS_ABOVE[owner.kind] ?? owner.kind} ${name}`
+}
+
+/** Nobody writes a ReplicaSet with the name of a Deployment beside it. */
+const KINDS_ABOVE: Readonly<Record<string, string>> = { ReplicaSet: 'Deployment' }
+
 export function owningController({ ownerReferences = [] }: Metadata): Owner | undefined {
   return ownerReferences.find(({ controller }) => controller === true) ?? ownerReferences[0]
 }

@@ -1,4 +1,5 @@
 import type { GatewaySpec } from '../crd/schemas.ts'
+import { GATEWAY_FLAGS } from '../gateway-flags.ts'
 
 /** The Gateway that governs a pod: all that the injector reads of it. */
 export type InjectGateway = {
@@ -19,17 +20,11 @@ export type SidecarImages = {
   readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
 }
 
-/**
- * Where the released image has it. Signal 1 would open the runtime's inspector on the agent's own loopback. A sidecar
- * stands beside every agent, so its memory counts more than the last per cent of speed: a small young space, of which
- * hardly anything outlives its turn, and an old one that is cleaned before it has doubled.
- */
+/** Where the released image has it. Signal 1 would open the runtime's inspector on the agent's own loopback. */
 export const DEFAULT_PROXY_COMMAND: readonly string[] = [
   'node',
   '--disable-sigusr1',
-  '--min-semi-space-size=4',
-  '--max-semi-space-size=4',
-  '--heap-growing-percent=80',
+  ...GATEWAY_FLAGS,
   '/app/bin/sidecar.cjs',
 ]
 

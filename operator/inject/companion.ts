@@ -4,6 +4,7 @@ import type { InjectGateway } from '../../core/inject/options.ts'
 import type { Companion, CompanionDeps } from '../cluster-operator.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import { agentElsewhere } from '../reconcile/shared-agents.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
@@ -34,6 +35,7 @@ export function injectionCompanion(
       ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
       gateways: lookup(deps, gateways),
       namespaceLabels: watch.namespaceLabels,
+      agentElsewhere: (asking) => agentElsewhere(deps.pods.list(), asking),
       settings: settingsOf(config, deps),
       isReady: () => caches.Gateway.isSynced() && watch.isSynced(),
       onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),

@@ -12,6 +12,7 @@ import { type Caches, type OurObject, queueKey, splitQueueKey } from './our-obje
 import { planStatus } from './plan-status.ts'
 import { countPods, type GovernedPod } from './pods.ts'
 import type { Secrets } from './secrets.ts'
+import { sharedAgents } from './shared-agents.ts'
 import type { StatusFacts } from './status-facts.ts'
 import type { StatusWriter } from './status-writer.ts'
 
@@ -100,6 +101,7 @@ function factsOf(
     state: acknowledgements.state(),
     staleMs: acknowledgements.staleMs(),
     pods: isGateway ? (countPods(pods.list()).get(key) ?? null) : null,
+    sharedAgents: isGateway ? (sharedAgents(pods.list()).get(key) ?? []) : [],
     bypassing: isGateway ? (bypassing().get(key) ?? []) : [],
     now: `${new Date().toISOString().slice(0, 19)}Z`,
   }

@@ -99,7 +99,12 @@ function possible(isProxyEnv: boolean, pods: StatusFacts['pods']): readonly Verd
   return [verdict('BypassPossible', 'True', ['PodsChangeUser', text])]
 }
 
-function podVerdicts({ pods }: StatusFacts): readonly Verdict[] {
+/** A condition has one reason: what somebody has to change comes first. */
+function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
+  if (sharedAgents.length > 0) {
+    const text = `pods of several Gateways say that they are the same agent, which belongs to one Gateway at a time: ${[...sharedAgents].sort().slice(0, NAMED).join('; ')}; give one workload another name with the annotation chaperone.dev/agent`
+    return [verdict('Degraded', 'True', ['AgentShared', text])]
+  }
   if (pods === null || pods.ready === pods.injected) return []
   const text = `the sidecars of ${pods.injected - pods.ready} of ${pods.injected} governed pods are not ready`
   return [verdict('Degraded', 'True', ['PodsNotReady', text])]

@@ -1,9 +1,12 @@
 import * as z from 'zod'
 import { ANNOTATIONS, CONTAINERS, LAYER_LABEL } from '../../core/capture/pod-contract.ts'
+import { workloadOf } from '../../core/inject/agent-name.ts'
+import type { Metadata } from '../../core/inject/pod.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 
 type ContainerStatus = { readonly name: string; readonly ready: boolean }
 type FullPod = KubeObject & {
+  readonly metadata: Metadata
   readonly status?: {
     readonly phase?: string
     readonly initContainerStatuses?: readonly ContainerStatus[]
@@ -15,9 +18,15 @@ type FullPod = KubeObject & {
 export type GovernedPod = KubeObject & {
   /** `namespace/name`. */
   readonly gateway: string | null
+  /** `namespace/name`. */
+  readonly agent: string | null
+  /** As `workloadOf` says it. */
+  readonly workload: string | null
   readonly isReady: boolean
   /** It ended: it counts no more. */
   readonly isOver: boolean
+  /** Somebody asked for its deletion. */
+  readonly isLeaving: boolean
   readonly layer: string | null
   /** A container says that it changes its user. */
   readonly changesUser: boolean
@@ -30,8 +39,11 @@ export function governedPod(pod: KubeObject): GovernedPod {
   return {
     metadata: { name, namespace, uid, resourceVersion },
     gateway: gatewayOf(metadata),
+    agent: agentOf(metadata),
+    workload: workloadOf(metadata),
     isReady: statuses.some((each) => each.name === CONTAINERS.proxy && each.ready),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
+    isLeaving: metadata.deletionTimestamp !== undefined,
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
   }
@@ -46,6 +58,12 @@ function gatewayOf({ annotations = {}, namespace = '' }: ObjectMeta): string | n
   const named = annotations[ANNOTATIONS.gateway]
   if (named === undefined) return null
   return named.includes('/') ? named : `${namespace}/${named}`
+}
+
+/** Written by the injector, too. */
+function agentOf({ annotations = {}, namespace = '' }: ObjectMeta): string | null {
+  const name = annotations[ANNOTATIONS.agent]
+  return name === undefined ? null : `${namespace}/${name}`
 }
 
 function json(text = 'null'): unknown {

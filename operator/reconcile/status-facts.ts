@@ -18,6 +18,8 @@ export type StatusFacts = {
   readonly pods: PodCount | null
   /** Of a Gateway: pods that should be governed by it and run without a sidecar, `namespace/name`. */
   readonly bypassing: readonly string[]
+  /** Of a Gateway: its agents that pods of other Gateways are, too, each with whose. */
+  readonly sharedAgents: readonly string[]
   /** RFC 3339. */
   readonly now: string
 }

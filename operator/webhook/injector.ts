@@ -9,7 +9,7 @@ import { createRefusalEvents } from './refusal-events.ts'
 import type { ReviewDeps } from './review-pod.ts'
 import { openWebhookServer, type WebhookDeps, type WebhookServer } from './server.ts'
 
-export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'settings'> &
+export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'settings'> &
   Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview'> & {
     readonly client: KubeClient
     readonly recorder: EventRecorder

@@ -1,12 +1,14 @@
-import { INJECT_LABEL, VOLUMES } from '../../core/capture/pod-contract.ts'
-import { owningController } from '../../core/inject/agent-name.ts'
+import { ANNOTATIONS, INJECT_LABEL, VOLUMES } from '../../core/capture/pod-contract.ts'
+import { agentName, owningController, workloadOf } from '../../core/inject/agent-name.ts'
 import { injectEphemeral } from '../../core/inject/ephemeral.ts'
 import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
 import { jsonPatch } from '../../core/inject/json-patch.ts'
-import type { InjectOptions } from '../../core/inject/options.ts'
+import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
-import { type Refusal, refusalText } from '../../core/inject/refusal.ts'
+import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusal.ts'
+import type { GovernedPod } from '../reconcile/pods.ts'
+import type { AskingPod } from '../reconcile/shared-agents.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 import type { IssuedUids } from './issued-uids.ts'
 
@@ -18,6 +20,8 @@ export type ReviewDeps = {
   readonly gateways: GatewayLookup
   /** Undefined for a namespace that the cache does not know yet. */
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
+  /** A running pod of another workload that is the same agent under another Gateway. */
+  readonly agentElsewhere: (asking: AskingPod) => GovernedPod | undefined
   readonly settings: Omit<InjectOptions, 'namespace' | 'freshUid' | 'keepsUid'>
   readonly uids: IssuedUids
   /** Told after the answer is known, never for a dry run; must not wait. */
@@ -50,6 +54,8 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   const found = governance(parsed.data, { name: request.namespace, labels }, deps.gateways)
   if (found.kind === 'none') return { allowed: true }
   if (found.kind === 'refused') return refuse(request, parsed.data, found.refusals, deps)
+  const shared = sharedName(request.namespace, parsed.data, found.gateway, deps)
+  if (shared !== null) return refuse(request, parsed.data, [shared], deps)
   const result = inject(parsed.data, found.gateway, {
     ...deps.settings,
     namespace: request.namespace,
@@ -60,13 +66,31 @@ function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewD
   return { allowed: true, patch: jsonPatch(request.object, result.pod), warnings: result.warnings }
 }
 
+/** Two Gateways with one agent would take it from each other whenever one of its pods calls. */
+function sharedName(
+  namespace: string,
+  { metadata }: Pod,
+  gateway: InjectGateway,
+  { agentElsewhere }: ReviewDeps,
+): Refusal | null {
+  const agent = `${namespace}/${agentName(metadata)}`
+  const asked = `${gateway.namespace}/${gateway.name}`
+  const other = agentElsewhere({ agent, gateway: asked, workload: workloadOf(metadata) })
+  if (other === undefined) return null
+  return refusal(
+    annotationField(ANNOTATIONS.agent),
+    `agent ${agent} runs under Gateway ${other.gateway} already (pod ${other.metadata.name}), and an agent belongs to one Gateway`,
+    `give this workload a name of its own there, or the same Gateway`,
+  )
+}
+
 function reviewEphemeral(request: AdmissionRequest): AdmissionResponse {
   const [before, after] = [PodSchema.safeParse(request.oldObject), PodSchema.safeParse(request.object)]
   if (!before.success) return unreadable(before.error.issues)
   if (!after.success) return unreadable(after.error.issues)
   if (!isGoverned(before.data)) return { allowed: true }
   const result = injectEphemeral(before.data, after.data)
-  if (result.kind === 'refused') return refusal(messageOf(before.data, result.refusals))
+  if (result.kind === 'refused') return refused(messageOf(before.data, result.refusals))
   return { allowed: true, patch: jsonPatch(request.object, result.pod) }
 }
 
@@ -84,7 +108,7 @@ function refuse(
   const message = messageOf(pod, refusals)
   const owner = owningController(pod.metadata)
   if (owner?.uid !== undefined && !dryRun) onRefused({ ...owner, uid: owner.uid, namespace }, message)
-  return refusal(message)
+  return refused(message)
 }
 
 function messageOf({ metadata }: Pod, refusals: readonly Refusal[]): string {
@@ -95,7 +119,7 @@ function messageOf({ metadata }: Pod, refusals: readonly Refusal[]): string {
     : [`pod ${name} cannot be governed, for ${lines.length} reasons:`, ...lines].join('\n- ')
 }
 
-function refusal(message: string): AdmissionResponse {
+function refused(message: string): AdmissionResponse {
   return { allowed: false, refused: { code: 403, message } }
 }
 

@@ -38,6 +38,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
     staleMs: 0,
     pods: null,
     bypassing: [],
+    sharedAgents: [],
   },
   now: '2026-01-01T00:00:00Z',
   ...changes,

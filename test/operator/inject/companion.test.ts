@@ -65,7 +65,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       Policy: none,
     }
     const open = injectionCompanion(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
-    return open({ client: own, config, log: pino({ level: 'silent' }), instance: 'test', caches })
+    return open({ client: own, config, log: pino({ level: 'silent' }), instance: 'test', caches, pods: none })
   }
   const ready = (started: Companion) =>
     eventually('the companion is ready', () =>

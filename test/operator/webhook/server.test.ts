@@ -18,6 +18,7 @@ async function open(more: Partial<WebhookDeps> = {}) {
   const server = await openWebhookServer({
     gateways: gatewayLookup(),
     namespaceLabels: () => ({}),
+    agentElsewhere: () => undefined,
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => false },
     onRefused: () => undefined,

@@ -55,6 +55,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
       },
     },
     namespaceLabels: () => undefined,
+    agentElsewhere: () => undefined,
     settings: INJECT_OPTIONS,
     uids: { fresh: () => 1_950_000_000, isIssued: () => shape.keepsUid === true },
     onRefused: (owner, message) => refused.push({ owner, message }),
