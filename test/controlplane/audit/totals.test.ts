@@ -92,3 +92,33 @@ test('a purge while others count and write totals never leaves a wrong one', asy
     for (const agent of [null, 'agent_0']) expect(await total(agent)).toBe(await real(agent))
   }
 })
+
+/** Blocks of tables and indexes that a purge looks at. */
+async function blocksOfPurge(): Promise<number> {
+  type Plan = { readonly Plan: Readonly<Record<string, number>> }
+  const { rows } = await db.query<{ 'QUERY PLAN': readonly Plan[] }>(
+    "explain (analyze, buffers, format json) select purge_audit_events($1, now() - interval '365 days')",
+    [orgId],
+  )
+  const plan = rows[0]?.['QUERY PLAN'][0]?.Plan
+  return (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0)
+}
+
+test('retention looks at what it removes, however long the log is and whatever came and went in it', async () => {
+  const costs: number[] = []
+  for (const kept of [5_000, 60_000]) {
+    await events(kept, '1 day')
+    await db.query('analyze audit_events')
+    await events(50, '400 days')
+    await blocksOfPurge()
+    // What the first purge leaves behind is filled again.
+    await events(50, '400 days')
+    costs.push(await blocksOfPurge())
+    expect(await real()).toBe(await total())
+  }
+  // Both logs have far more blocks; of the fifty events each is a few.
+  for (const blocks of costs) {
+    expect(blocks).toBeGreaterThan(50)
+    expect(blocks).toBeLessThan(600)
+  }
+})
