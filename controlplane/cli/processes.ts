@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { GATEWAY_FLAGS } from '../../core/gateway-flags.ts'
 import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from './child-program.ts'
 import type { DataFolder } from './data-folder.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -27,17 +28,6 @@ export type Processes = {
   /** Gateway and watcher first, so that their last words find the control plane; the database last. */
   stop(): Promise<void>
 }
-
-/**
- * The gateway sits beside other programs, so its memory counts more than the last per cent of speed: a young space
- * of a few hundred requests, of which hardly anything outlives its turn, and an old one that is cleaned when it has
- * grown by half.
- */
-const GATEWAY_FLAGS = [
-  '--min-semi-space-size=4',
-  '--max-semi-space-size=4',
-  '--heap-growing-percent=50',
-] as const
 
 type Kept = Pick<KeptAlive<Restartable>, 'stop'>
 type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: Kept }
