@@ -27,7 +27,6 @@ const SOURCE = join(root, 'controlplane/dashboard')
 /** Where a checkout keeps it; a release ships `dist/dashboard`. */
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
-const FRAME = 'frame/frame.tsx'
 const KEPT_MS = 3_600_000
 
 /** Bundles the dashboard into `out`, unless the same sources were bundled there before. Answers its version. */
@@ -77,9 +76,7 @@ async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
   const named = (entry: string) =>
     [...outputs].find(([, facts]) => facts.entryPoint?.endsWith(`dashboard/${entry}`) === true)?.[0] ?? ''
   const app = named(ENTRIES.app)
-  // What the entry imports, and what it asks for at once.
-  const first = [app, named(FRAME)].flatMap((name) => [name, ...staticImportsOf(outputs, name)])
-  const preloads = [...new Set(first)].filter((name) => name !== app)
+  const preloads = staticImportsOf(outputs, app)
   const page = pageOf({ app, styles: named(ENTRIES.styles), preloads })
   const files = new Map<string, Uint8Array>([['index.html', Buffer.from(page)]])
   for (const { path, contents } of outputFiles) {

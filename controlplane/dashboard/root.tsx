@@ -1,18 +1,14 @@
 import { Center, Container } from '@mantine/core'
+import { Frame } from './frame/frame.tsx'
 import { LiveProvider } from './live/live-provider.tsx'
 import { preloadPage } from './pages/preload-page.ts'
+import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { ErrorNote } from './parts/error-note.tsx'
-import { lazily } from './parts/lazily.tsx'
 import { Outline } from './parts/loading.tsx'
 import { SessionProvider, useSessionState } from './session/session.tsx'
 
-// Asked for at once, beside the question who is there: most are signed in.
-const loadFrame = () => import('./frame/frame.tsx')
-loadFrame().catch(() => undefined)
+// Beside the question who is there: most are signed in.
 preloadPage(location.hash)
-
-const Frame = lazily(async () => (await loadFrame()).Frame)
-const SignInPage = lazily(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage)
 
 /** Who is there decides what is shown: the application, or the way in. */
 export function Root() {

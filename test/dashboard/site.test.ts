@@ -9,6 +9,9 @@ import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { readOperations } from '../controlplane/openapi/document.ts'
 import { startTestInstallation, type TestInstallation } from '../controlplane/routes/installation.ts'
 
+/** How the library names the class of a part of a component. */
+const PART = /\bm_[0-9a-f]{6,8}\b/g
+
 let here: TestInstallation
 beforeAll(async () => {
   await buildDashboard()
@@ -97,21 +100,38 @@ describe('its files', () => {
       seen.add(path)
       const text = await (await fetched(path)).text()
       const imported = [...text.matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g)]
-      const asked = [
-        ...text.matchAll(/import\("\.\/((?:frame|overview-page|time-chart-drawing)-[^"]+\.js)"\)/g),
-      ]
+      const asked = [...text.matchAll(/import\("\.\/((?:time-chart-drawing)-[^"]+\.js)"\)/g)]
       waiting.push(...[...imported, ...asked].map(([, name = '']) => `/assets/${name}`))
     }
     const sizes = await Promise.all([...seen].map(async (path) => (await rawBytes(path, 'br')).length))
     const total = sizes.reduce((sum, size) => sum + size, 0)
-    for (const part of ['frame', 'overview-page', 'time-chart-drawing', 'styles'])
+    for (const part of ['app', 'time-chart-drawing', 'styles'])
       expect(
         [...seen].some((path) => path.includes(`/${part}-`)),
         part,
       ).toBe(true)
-    console.log(`first view: ${total} bytes compressed`)
+    console.log(`first view: ${total} bytes compressed in ${seen.size} files`)
     expect(total).toBeGreaterThan(100_000)
     expect(total).toBeLessThan(200_000)
+  })
+
+  test('have the style of every part of the library that they show', async () => {
+    const library = readFileSync('node_modules/@mantine/core/styles.css', 'utf8')
+    const known = new Set(library.match(PART))
+    const waiting = await firstFiles()
+    const seen = new Map<string, string>()
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (seen.has(path)) continue
+      const text = await (await fetched(path)).text()
+      seen.set(path, text)
+      waiting.push(...[...text.matchAll(/"\.\/([^"]+\.js)"/g)].map(([, name = '']) => `/assets/${name}`))
+    }
+    const partsIn = (ending: string) =>
+      new Set([...seen].flatMap(([path, text]) => (path.endsWith(ending) ? (text.match(PART) ?? []) : [])))
+    const styled = partsIn('.css')
+    const shown = [...partsIn('.js')].filter((part) => known.has(part))
+    expect(shown.length).toBeGreaterThan(100)
+    expect(shown.filter((part) => !styled.has(part))).toEqual([])
   })
 
   test('hold no address of another place but those that are only names', async () => {

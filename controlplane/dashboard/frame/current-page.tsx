@@ -1,18 +1,12 @@
-import { Component, lazy, type ReactNode, Suspense, useMemo } from 'react'
+import { Component, type ReactNode } from 'react'
 import { asApiError } from '../api/api-error.ts'
-import type { PageEntry } from '../pages/table.ts'
+import type { PageEntry } from '../pages/table.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
-import { Outline } from '../parts/loading.tsx'
-import { patientImport } from '../parts/patient-import.ts'
 
-/** The page of the table, loaded when it is first wanted. */
-export function CurrentPage({ entry }: { readonly entry: PageEntry }) {
-  const Page = useMemo(() => lazy(async () => ({ default: (await patientImport(entry.load)).Page })), [entry])
+export function CurrentPage({ entry: { Page } }: { readonly entry: PageEntry }) {
   return (
     <PageBoundary>
-      <Suspense fallback={<Outline />}>
-        <Page />
-      </Suspense>
+      <Page />
     </PageBoundary>
   )
 }

@@ -1,7 +1,7 @@
 import { Anchor, AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useEffect } from 'react'
-import { PAGES } from '../pages/table.ts'
+import { PAGES } from '../pages/table.tsx'
 import { usePlace } from '../routing/use-place.ts'
 import { useSession } from '../session/session.tsx'
 import { CurrentPage } from './current-page.tsx'

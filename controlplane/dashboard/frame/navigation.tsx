@@ -1,6 +1,7 @@
 import { Badge, NavLink } from '@mantine/core'
 import { useResource } from '../live/use-resource.ts'
-import type { PageEntry } from '../pages/table.ts'
+import { preloadPage } from '../pages/preload-page.ts'
+import type { PageEntry } from '../pages/table.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { hrefOf } from '../routing/place.ts'
 
@@ -17,6 +18,8 @@ export function Navigation({
     <NavLink
       key={path}
       href={hrefOf(path)}
+      onPointerEnter={() => preloadPage(hrefOf(path))}
+      onFocus={() => preloadPage(hrefOf(path))}
       label={title}
       active={path === current}
       aria-current={path === current ? 'page' : undefined}

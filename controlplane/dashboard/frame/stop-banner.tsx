@@ -1,15 +1,13 @@
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
 import type { KillEntry } from '../../../core/wire/sync.ts'
+import { LiftDialog } from '../late-dialogs.ts'
 import { useResource } from '../live/use-resource.ts'
 import { Icon } from '../parts/icon.tsx'
-import { lazily } from '../parts/lazily.tsx'
 import { TimeText } from '../parts/time-text.tsx'
 import { UntrustedText } from '../parts/untrusted-text.tsx'
 import { useSession } from '../session/session.tsx'
 import { scopeWords } from './stop-scope.ts'
-
-const LiftDialog = lazily(async () => (await import('./lift-dialog.tsx')).LiftDialog)
 
 /** A band over every page while anything is stopped, with the way back for those who may. */
 export function StopBanner() {

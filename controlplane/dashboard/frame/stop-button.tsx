@@ -1,23 +1,22 @@
 import { Button } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
+import { StopDialog } from '../late-dialogs.ts'
 import { Icon } from '../parts/icon.tsx'
-import { lazily } from '../parts/lazily.tsx'
 
 const PATIENCE_MS = 1_500
-const StopDialog = lazily(async () => (await import('./stop-dialog.tsx')).StopDialog)
 
 /** On every page, for everybody who may stop. */
 export function StopButton() {
   const [isOpen, { open, close }] = useDisclosure(false)
+  const [wasOpened, setWasOpened] = useState(false)
   const show = () => {
     setWasOpened(true)
     open()
   }
-  const [wasOpened, setWasOpened] = useState(false)
   useEffect(() => {
     // There before it is needed: whoever stops things has no time, and the network may be what is wrong.
-    const timer = setTimeout(() => setWasOpened(true), PATIENCE_MS)
+    const timer = setTimeout(StopDialog.preload, PATIENCE_MS)
     return () => clearTimeout(timer)
   }, [])
   return (

@@ -4,7 +4,7 @@ import { Icon } from '../parts/icon.tsx'
 import { lazily } from '../parts/lazily.tsx'
 import { useSession } from '../session/session.tsx'
 
-const UserMenu = lazily(async () => (await import('./user-menu.tsx')).UserMenu, <Button isWaiting />)
+const UserMenu = lazily(async () => (await import('../dialogs.ts')).DIALOGS.UserMenu, <Button isWaiting />)
 
 /** Who is signed in. The menu, with everything that places it, comes with the first click. */
 export function UserButton() {

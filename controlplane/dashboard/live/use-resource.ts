@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { ChangeKind } from '../../../core/wire/dashboard.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
-import { call } from '../api/client.ts'
 import type { InputOf, ReadName, ReplyOf } from '../api/operations.ts'
+import { sharedRead } from '../api/shared-read.ts'
 import { useLive } from './live-provider.tsx'
 
 export type Resource<T> = {
@@ -39,7 +39,7 @@ export function useResource<N extends ReadName>(
   useEffect(() => {
     const [, given] = JSON.parse(key) as [N, InputOf<N> | null]
     if (given === null) return
-    const { load, stop } = createLoader((signal) => call(name, given, signal), {
+    const { load, stop } = createLoader(() => sharedRead(name, given), {
       onData: (data) => setState({ key, data, error: null }),
       onError: (error) => setState((before) => ({ key, data: before.data, error })),
     })
@@ -64,21 +64,21 @@ export function useResource<N extends ReadName>(
 
 /** One request at a time; whatever asks meanwhile gets one more afterwards. */
 function createLoader<T>(
-  read: (signal: AbortSignal) => Promise<T>,
+  read: () => Promise<T>,
   told: { readonly onData: (data: T) => void; readonly onError: (error: ApiError) => void },
 ): { readonly load: () => void; readonly stop: () => void } {
-  const abort = new AbortController()
+  let isStopped = false
   let isRunning = false
   let isWantedAgain = false
   const run = async () => {
     try {
-      const data = await read(abort.signal)
-      if (!abort.signal.aborted) told.onData(data)
+      const data = await read()
+      if (!isStopped) told.onData(data)
     } catch (error) {
-      if (!abort.signal.aborted) told.onError(asApiError(error))
+      if (!isStopped) told.onError(asApiError(error))
     }
     isRunning = false
-    if (isWantedAgain && !abort.signal.aborted) load()
+    if (isWantedAgain && !isStopped) load()
   }
   const load = () => {
     isWantedAgain = isRunning
@@ -86,5 +86,8 @@ function createLoader<T>(
     isRunning = true
     void run()
   }
-  return { load, stop: () => abort.abort() }
+  const stop = () => {
+    isStopped = true
+  }
+  return { load, stop }
 }

@@ -1,10 +1,9 @@
 import { parsePlace } from '../routing/place.ts'
-import { PAGES } from './table.ts'
+import { PAGES } from './table.tsx'
 
-/** Fetches the chunk of the page that the address names, before it is known who asks. */
+/** Fetches what a place of the address needs, before it is known who asks or whether they go there. */
 export function preloadPage(hash: string): void {
   const { page } = parsePlace(hash)
-  const entry = PAGES.find(({ path }) => path === page) ?? PAGES[0]
-  // Only a head start: whoever shows the page asks again and says what is wrong.
-  entry?.load().catch(() => undefined)
+  const Page = PAGES.find(({ path }) => path === page)?.Page
+  if (Page !== undefined && 'preload' in Page) Page.preload()
 }

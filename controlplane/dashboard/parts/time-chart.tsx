@@ -1,6 +1,7 @@
 import { useComputedColorScheme, VisuallyHidden } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import type uPlot from 'uplot'
+import { patientImport } from './patient-import.ts'
 
 export type ChartSeries = {
   readonly label: string
@@ -21,6 +22,12 @@ type Props = {
 }
 
 const HEIGHT = 200
+const loadDrawing = () => patientImport(() => import('./time-chart-drawing.ts'))
+
+/** A head start beside the question for what is drawn; whoever draws asks again. */
+export function preloadDrawing(): void {
+  loadDrawing().catch(() => undefined)
+}
 
 /** A chart over time on a canvas; its library comes when the first one is shown. */
 export function TimeChart({ times, series, isStacked = false, unit = '', summary }: Props) {
@@ -32,7 +39,7 @@ export function TimeChart({ times, series, isStacked = false, unit = '', summary
     let chart: uPlot | null = null
     let isGone = false
     const resize = new ResizeObserver(() => chart?.setSize({ width: element.clientWidth, height: HEIGHT }))
-    void import('./time-chart-drawing.ts').then(({ drawChart }) => {
+    void loadDrawing().then(({ drawChart }) => {
       if (isGone) return
       chart = drawChart(element, { times, series, isStacked, unit, scheme, height: HEIGHT })
       resize.observe(element)

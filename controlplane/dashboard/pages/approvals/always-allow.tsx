@@ -1,27 +1,25 @@
-import { Button, Modal } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
-import { AlwaysAllowForm } from './always-allow-form.tsx'
+import { AlwaysAllowDialog } from '../../late-dialogs.ts'
 
 /** "Allow this from now on": the permission is shown before anything is saved. */
 export function AlwaysAllow({ card }: { readonly card: ApprovalCard }) {
   const [isOpen, { open, close }] = useDisclosure(false)
+  const [wasOpened, setWasOpened] = useState(false)
+  const show = () => {
+    setWasOpened(true)
+    open()
+  }
   return (
     <>
       <div>
-        <Button variant="subtle" size="compact-sm" onClick={open}>
+        <Button variant="subtle" size="compact-sm" onClick={show}>
           Allow this from now on …
         </Button>
       </div>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title="Allow this from now on"
-        size="lg"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <AlwaysAllowForm card={card} onClose={close} />
-      </Modal>
+      {wasOpened ? <AlwaysAllowDialog card={card} isOpen={isOpen} onClose={close} /> : null}
     </>
   )
 }

@@ -1,28 +1,23 @@
-import { Button, Group, Kbd, Popover, Stack, Text } from '@mantine/core'
-import { INBOX_KEYS } from './use-inbox-keys.ts'
+import { Button } from '@mantine/core'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
+import { useState } from 'react'
+import { ShortcutDialog } from '../../late-dialogs.ts'
 
+/** What the keys of the inbox do; a telephone has none. */
 export function ShortcutHelp() {
+  const [isOpen, { open, close }] = useDisclosure(false)
+  const [wasOpened, setWasOpened] = useState(false)
+  const show = () => {
+    setWasOpened(true)
+    open()
+  }
+  useHotkeys([['shift+?', show]])
   return (
-    <Popover position="bottom-end" withArrow trapFocus>
-      <Popover.Target>
-        <Button variant="default" size="sm" visibleFrom="sm">
-          Keyboard
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown>
-        <Stack gap={6}>
-          {INBOX_KEYS.map(({ key, means }) => (
-            <Group key={key} gap="sm">
-              <Kbd>{key}</Kbd>
-              <Text size="sm">{means}</Text>
-            </Group>
-          ))}
-          <Group gap="sm">
-            <Kbd>Enter</Kbd>
-            <Text size="sm">do it</Text>
-          </Group>
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
+    <>
+      <Button variant="default" size="sm" visibleFrom="sm" onClick={show} aria-keyshortcuts="?">
+        Keyboard
+      </Button>
+      {wasOpened ? <ShortcutDialog isOpen={isOpen} onClose={close} /> : null}
+    </>
   )
 }

@@ -1,9 +1,11 @@
 import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core'
+import { useEffect } from 'react'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
 import { type Resource, useResource } from '../../live/use-resource.ts'
 import { Loaded } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { preloadDrawing } from '../../parts/time-chart.tsx'
 import { useQueryState } from '../../routing/use-place.ts'
 import { useSession } from '../../session/session.tsx'
 import { AgentActivity } from './agent-activity.tsx'
@@ -39,6 +41,7 @@ export function Page() {
     { query: { seconds: Number(range) } },
     { on: ['traffic'], everyMs: 30_000 },
   )
+  useEffect(preloadDrawing, [])
   const isUsed = overview.data?.has_traffic === true
   return (
     <>

@@ -1,0 +1,32 @@
+import { Group, Kbd, Modal, Stack, Text } from '@mantine/core'
+import { INBOX_KEYS } from './use-inbox-keys.ts'
+
+const LINES = [...INBOX_KEYS, { key: 'Enter', means: 'do it' }, { key: '?', means: 'this list' }]
+
+export function ShortcutDialog({
+  isOpen,
+  onClose,
+}: {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}) {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title="Keyboard"
+      size="sm"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      centered
+    >
+      <Stack gap={8}>
+        {LINES.map(({ key, means }) => (
+          <Group key={key} gap="sm">
+            <Kbd>{key}</Kbd>
+            <Text size="sm">{means}</Text>
+          </Group>
+        ))}
+      </Stack>
+    </Modal>
+  )
+}
