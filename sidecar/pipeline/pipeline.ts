@@ -17,6 +17,7 @@ import { createIdentify, createRefresh } from './stages/identify.ts'
 import { createIntent } from './stages/intent.ts'
 import { normalise } from './stages/normalise.ts'
 import { createOverride } from './stages/override.ts'
+import { createRenew } from './stages/renew.ts'
 import { route } from './stages/route.ts'
 
 /**
@@ -32,6 +33,12 @@ export function createPipeline(
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
   const naming = [createClassify(ports), createDecide(ports)] as const
+  const again = [createRefresh(ports), killGuard, route, ...naming] as const
+  const cleared = [
+    createOverride(ports),
+    createHold(ports, { name: naming, recheck: again }),
+    credential,
+  ] as const
   const stages: readonly Stage[] = [
     createIdentify(ports),
     normalise,
@@ -39,9 +46,8 @@ export function createPipeline(
     createGuards(ports, concurrency),
     route,
     ...naming,
-    createOverride(ports),
-    createHold(ports, { name: naming, recheck: [createRefresh(ports), killGuard, route, ...naming] }),
-    credential,
+    ...cleared,
+    createRenew(ports, [...again, ...cleared]),
     createIntent(ports),
     createForward(ports, upstream),
   ]

@@ -9,6 +9,7 @@ import { describeHold } from '../hold-card.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { primaryType } from '../record.ts'
 import { refuse, refuseReading } from '../refuse.ts'
+import { runAll } from './renew.ts'
 
 /** Rules can change while a person thinks; after so many cards for one request it has to be sent again. */
 const MAX_ROUNDS = 3
@@ -92,14 +93,6 @@ async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Pr
   } finally {
     exchange.outcome.heldMs += ports.clock.monotonicMs() - since
   }
-}
-
-async function runAll(stages: readonly Stage[], exchange: Exchange): Promise<StageResult> {
-  for (const stage of stages) {
-    exchange.abort.signal.throwIfAborted()
-    if ((await stage.run(exchange)) === 'responded') return 'responded'
-  }
-  return 'continue'
 }
 
 function refuseRestless(exchange: Exchange): StageResult {

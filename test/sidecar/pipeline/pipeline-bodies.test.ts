@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { replyJson } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, LIST, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
-import { killAll, type Rules, SECRET } from './test-world.ts'
+import { killAll, type Rules, SECRET, type World } from './test-world.ts'
 
 describe('bodies that decide', () => {
   const CLOSE: TestExchangeInput = {
@@ -153,6 +153,100 @@ describe('a policy for others', () => {
     })
     expect((await world.send(CREATE)).reply.status).toBe(403)
     expectRefused(world)
+  })
+})
+
+describe('rules that change while a body is still coming', () => {
+  const SPLIT: Rules['permissions'] = [
+    ['codehost.*', 'allow'],
+    ['codehost.issue.close', 'deny'],
+  ]
+  const FORM = {
+    connectors: [{ type: 'chat', name: 'team/slack', auth: { type: 'bearer' } }],
+    permissions: [['chat.*', 'allow']],
+  } as const satisfies Rules
+  const DECIDES: TestExchangeInput = {
+    method: 'PATCH',
+    target: '/repos/acme/site/issues/3',
+    headers: JSON_BODY,
+  }
+  const CARRIES: TestExchangeInput = {
+    method: 'POST',
+    host: 'slack.com',
+    target: '/api/chat.postMessage',
+    headers: ['Content-Type', 'application/x-www-form-urlencoded'],
+  }
+
+  /** Sends all but the last byte, lets the rules change, and sends that. */
+  async function trickle(world: World, input: TestExchangeInput, text: string, change: () => void) {
+    const body = new Readable({ read() {} })
+    const exchange = testExchange({ ...input, body })
+    const buffer = vi.spyOn(exchange.body, 'buffer')
+    const done = world.run(exchange)
+    body.push(text.slice(0, -1))
+    await vi.waitFor(() => expect(buffer).toHaveBeenCalled())
+    change()
+    body.push(text.slice(-1))
+    body.push(null)
+    await done
+    return exchange
+  }
+
+  it.each<[string, Rules, string]>([
+    ['a permission was taken back', { permissions: [['codehost.*', 'deny']] }, 'denied'],
+    ['the agent was suspended', { agents: [{ status: 'suspended' }], permissions: SPLIT }, 'agent suspended'],
+    [
+      'the agent was replaced by another of its name',
+      { agents: [{ id: 'agent_9' }], permissions: SPLIT },
+      'agent unknown',
+    ],
+    ['the connector was taken away', { connectors: [], permissions: SPLIT }, 'denied'],
+    [
+      'the connector lost its credential',
+      { connectors: [{ secret: null }], permissions: SPLIT },
+      'connector not ready',
+    ],
+  ])('%s: what was decided on the old ones does not count', async (_what, rules, error) => {
+    const world = await start({ permissions: SPLIT })
+    const exchange = await trickle(world, DECIDES, '{"title":"x"}', () => world.apply(rules))
+    expect(exchange.reply.status).toBe(403)
+    expect(exchange.reply.json()['error']).toBe(error)
+    expectRefused(world)
+  })
+
+  it('that is read only for the credentials in it counts as well', async () => {
+    const world = await start(FORM)
+    const exchange = await trickle(world, CARRIES, 'channel=C1&text=hi', () =>
+      world.apply({ ...FORM, permissions: [['chat.*', 'deny']] }),
+    )
+    expect(exchange.reply.status).toBe(403)
+    expectRefused(world)
+  })
+
+  it('a person is asked when the new rules want one, and the credential is the new one', async () => {
+    const world = await start(FORM)
+    world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_7', by: 'ann' })
+    const exchange = await trickle(world, CARRIES, 'channel=C1&text=hi', () =>
+      world.apply({
+        connectors: [{ ...FORM.connectors[0], secret: 'rotated' }],
+        permissions: [['chat.*', 'require_approval']],
+      }),
+    )
+    expect(exchange.reply.status).toBe(200)
+    expect(world.holds).toHaveLength(1)
+    const [seen] = await world.upstream.received(1)
+    expect(seen?.header('authorization')).toBe('Bearer rotated')
+    expect(seen?.body.toString()).toBe('channel=C1&text=hi')
+    expect(world.records).toHaveLength(1)
+    expect(world.records[0]).toMatchObject({ approval_id: 'apv_7', snapshot_version: 2 })
+  })
+
+  it('rules that say the same let it pass once', async () => {
+    const world = await start({ permissions: SPLIT })
+    const exchange = await trickle(world, DECIDES, '{"title":"x"}', () => world.apply({ permissions: SPLIT }))
+    expect(exchange.reply.status).toBe(200)
+    expect(await world.upstream.received(1)).toHaveLength(1)
+    expect(world.records).toHaveLength(1)
   })
 })
 
