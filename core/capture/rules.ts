@@ -58,11 +58,15 @@ function natOutput(uid: string, isExempt: boolean): readonly string[] {
 
 /**
  * What may leave. A redirected packet still has its first way out noted, so the loopback addresses are named beside
- * the loopback device.
+ * the loopback device. Where a conversation goes is decided by its first packet, and remembered for minutes by addresses
+ * and ports, whoever sends the next one: neither may the proxy follow where the agent was redirected to, nor the agent
+ * where the proxy went. A socket that its program has closed has no user any more, so the agent is refused by what it is
+ * and not the proxy let through by what it is.
  */
 function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly number[]): readonly string[] {
   const others = isExempt ? `meta skuid != ${uid} ` : ''
   return [
+    ...(isExempt ? notToItself(uid) : []),
     ...(adminPorts.length === 0
       ? []
       : [`oifname "lo" tcp dport ${set(adminPorts)} ${others}reject with tcp reset`]),
@@ -70,9 +74,10 @@ function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly numbe
     'ip daddr 127.0.0.0/8 accept',
     'ip6 daddr ::1 accept',
     ...(isExempt ? exemption(uid, 'accept') : []),
-    'ct state established accept',
     // Without neighbours an IPv6 address is never reached, and never answers.
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } ip6 hoplimit 255 accept',
+    ...(isExempt ? [`ct direction original meta skuid != ${uid} reject with icmpx admin-prohibited`] : []),
+    isExempt ? 'ct state established accept' : 'ct state established ct direction reply accept',
     'meta l4proto tcp reject with tcp reset',
     'reject with icmpx type admin-prohibited',
   ]
@@ -92,6 +97,15 @@ function exemption(uid: string, verdict: string): readonly string[] {
     `meta skuid ${uid} meta l4proto != tcp ${verdict}`,
     `meta skuid ${uid} tcp sport != ${PROBES} ${verdict}`,
   ]
+}
+
+/** The proxy's own packets to its listeners: its resolver and whoever dials try again from another port. */
+function notToItself(uid: string): readonly string[] {
+  const captured = set([tls, http, other, dns])
+  return ['ip daddr 127.0.0.0/8', 'ip6 daddr ::1'].flatMap((own) => [
+    `meta skuid ${uid} ${own} udp dport ${dns} reject with icmpx port-unreachable`,
+    `meta skuid ${uid} ${own} tcp sport != ${PROBES} tcp dport ${captured} reject with tcp reset`,
+  ])
 }
 
 function chain(name: string, hook: string, rules: readonly string[]): readonly string[] {
