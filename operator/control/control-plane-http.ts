@@ -101,12 +101,18 @@ async function reach<T>({ path }: ControlPlaneCall, work: () => Promise<T>): Pro
     return await work()
   } catch (cause) {
     if (cause instanceof ChaperoneError) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = whyOf(cause)
     throw new ChaperoneError('not_ready', {
       detail: `the control plane cannot be reached (${path}): ${why}`,
       cause,
     })
   }
+}
+
+/** Where a name has several addresses and none answers, the error has a code and no words. */
+function whyOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name)
 }
 
 async function read(file: string, what: string): Promise<string> {

@@ -1,14 +1,14 @@
 import { ANNOTATIONS, CONTAINERS } from '../../core/capture/pod-contract.ts'
+import { ChaperoneError } from '../../core/errors.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { TaskContext } from './task.ts'
 
 /** The Gateway that the chart makes for this test alone. */
 export const TEST_GATEWAY = 'chaperone-self-test'
-/** The Gateway is new: the operator has yet to hear of it. */
-const PATIENCE_MS = 30_000
+/** The Gateway is new: the operator has yet to hear of it, and right after an installation it has yet to start. */
+const PATIENCE_MS = 90_000
 const LOOK_AGAIN_MS = 1_000
 
 type StoredPod = { readonly spec: { readonly initContainers?: ReadonlyArray<{ readonly name: string }> } }
@@ -38,16 +38,17 @@ async function eventuallyGoverned({
   const until = performance.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await dryRun(client, agentNamespace, testPod(namespace, {}))
+      const pod = await dryRun(client, agentNamespace, testPod(namespace, {}))
+      if (isGoverned(pod) || performance.now() > until) return pod
     } catch (error) {
-      if (!isRefusal(error) || performance.now() > until || signal.aborted) throw error
+      if (!(error instanceof ChaperoneError) || performance.now() > until || signal.aborted) throw error
     }
     await sleep(LOOK_AGAIN_MS, signal)
   }
 }
 
-function isRefusal(error: unknown): boolean {
-  return hasCode(error, 'validation') || hasCode(error, 'forbidden')
+function isGoverned({ spec }: StoredPod): boolean {
+  return spec.initContainers?.some(({ name }) => name === CONTAINERS.proxy) === true
 }
 
 async function refusalOf({ client, namespace, agentNamespace }: TaskContext): Promise<string> {
