@@ -8,6 +8,8 @@ type Props = {
   readonly isBlock?: boolean
   /** Needed with `isBlock`: what the scrolling region is called. */
   readonly label?: string
+  /** In a line: the rest of a long text can be asked for, where somebody decides by it. */
+  readonly canGrow?: boolean
 }
 
 const INLINE_LIMIT = 300
@@ -17,18 +19,28 @@ const BLOCK_LIMIT = 4_000
  * Text that an agent or an upstream chose. It is only ever text, what hides in it is shown, and it stays within its
  * box, so that it can neither act nor push anything out of view.
  */
-export function UntrustedText({ text, isBlock = false, label = 'Text' }: Props) {
+export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow = false }: Props) {
   const [isWhole, setIsWhole] = useState(false)
   const limit = isBlock ? BLOCK_LIMIT : INLINE_LIMIT
   const shown = isWhole ? text : cut(text, limit)
   const segments = useMemo(() => condensed(visibleSegments(shown, { isOneLine: !isBlock })), [shown, isBlock])
   const more = text.length - shown.length
+  const grow = (
+    <Button variant="subtle" size="compact-sm" onClick={() => setIsWhole(true)}>
+      Show {more.toLocaleString()} more characters
+    </Button>
+  )
   if (!isBlock) {
     return (
-      <bdi className="untrusted">
-        <Segments segments={segments} />
-        {more > 0 ? <span className="untrusted-more"> … {more.toLocaleString()} more characters</span> : null}
-      </bdi>
+      <>
+        <bdi className="untrusted">
+          <Segments segments={segments} />
+          {more > 0 && !canGrow ? (
+            <span className="untrusted-more"> … {more.toLocaleString()} more characters</span>
+          ) : null}
+        </bdi>
+        {more > 0 && canGrow ? grow : null}
+      </>
     )
   }
   return (
@@ -36,11 +48,7 @@ export function UntrustedText({ text, isBlock = false, label = 'Text' }: Props) 
       <Box component="section" className="untrusted untrusted-block" tabIndex={0} aria-label={label}>
         <Segments segments={segments} />
       </Box>
-      {more > 0 ? (
-        <Button variant="subtle" size="compact-sm" onClick={() => setIsWhole(true)}>
-          Show {more.toLocaleString()} more characters
-        </Button>
-      ) : null}
+      {more > 0 ? grow : null}
     </Box>
   )
 }

@@ -46,7 +46,7 @@ export function AnswerForm({ card, onAnswered }: Props) {
           data-key="reason"
         />
         <Button
-          className="go"
+          className="answer go"
           leftSection={<Icon name="check" />}
           onClick={() => answer.run(true)}
           loading={answer.isBusy}
@@ -55,7 +55,7 @@ export function AnswerForm({ card, onAnswered }: Props) {
           Approve
         </Button>
         <Button
-          className="danger"
+          className="answer danger"
           leftSection={<Icon name="cross" />}
           onClick={() => answer.run(false)}
           loading={answer.isBusy}

@@ -1,5 +1,5 @@
 import { Button, Group, Paper, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ActionName } from '../../parts/action-name.tsx'
@@ -13,7 +13,7 @@ import { hrefOf } from '../../routing/place.ts'
 const STEP = 50
 
 /** What was answered, by whom and why; the newest first. */
-export function AnswerHistory() {
+export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
   const [limit, setLimit] = useState(STEP)
   const all = useResource('GET /api/dashboard/proxy-approvals', { query: { limit } }, { on: ['approvals'] })
   return (
@@ -30,7 +30,7 @@ export function AnswerHistory() {
         return (
           <Stack gap="xs">
             {answered.map((card) => (
-              <Answered key={card.id} card={card} />
+              <Answered key={card.id} card={card} isWanted={card.id === wanted} />
             ))}
             {total > approvals.length ? (
               <Button
@@ -48,9 +48,23 @@ export function AnswerHistory() {
   )
 }
 
-function Answered({ card }: { readonly card: ApprovalCard }) {
+function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly isWanted: boolean }) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (!isWanted) return
+    place.current?.scrollIntoView({ block: 'center' })
+    place.current?.focus()
+  }, [isWanted])
   return (
-    <Paper withBorder p="sm" component="article">
+    <Paper
+      withBorder
+      p="sm"
+      component="article"
+      ref={place}
+      tabIndex={-1}
+      data-answered={card.id}
+      className={isWanted ? 'answered-wanted' : ''}
+    >
       <Group justify="space-between" gap="xs" align="flex-start">
         <div className="min-0">
           <Group gap="xs">

@@ -26,7 +26,7 @@ export function Page() {
       </PageHead>
       <Tabs
         value={tab}
-        onChange={(value) => change({ tab: value === 'answered' ? value : null })}
+        onChange={(value) => change({ tab: value === 'answered' ? value : null, id: null })}
         keepMounted={false}
       >
         <Tabs.List mb="md">
@@ -46,7 +46,7 @@ export function Page() {
           </Loaded>
         </Tabs.Panel>
         <Tabs.Panel value="answered">
-          <AnswerHistory />
+          <AnswerHistory wanted={query['id'] ?? null} />
         </Tabs.Panel>
       </Tabs>
     </>

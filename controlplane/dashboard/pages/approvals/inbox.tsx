@@ -1,8 +1,10 @@
-import { Stack } from '@mantine/core'
+import { Alert, Anchor, Stack } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { useNow } from '../../live/use-now.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
+import { hrefOf } from '../../routing/place.ts'
 import { PendingCard } from './pending-card.tsx'
 import { useInboxKeys } from './use-inbox-keys.ts'
 
@@ -21,8 +23,11 @@ export function Inbox({ pending, wanted, onAnswered }: Props) {
   useEffect(() => {
     if (wanted !== null) document.getElementById(wanted)?.scrollIntoView({ block: 'start' })
   }, [wanted])
+  const isGone = wanted !== null && !cards.some(({ id }) => id === wanted)
   if (cards.length === 0) {
-    return (
+    return isGone ? (
+      <GoneNote id={wanted} />
+    ) : (
       <TeachingEmpty icon="approvals" title="Nothing waits for you">
         When a permission or a policy says "require approval", the agent's request stops and appears here at
         once. An unanswered one is refused when its time is over.
@@ -31,6 +36,7 @@ export function Inbox({ pending, wanted, onAnswered }: Props) {
   }
   return (
     <Stack ref={list} gap="md" aria-live="polite">
+      {isGone ? <GoneNote id={wanted} /> : null}
       {cards.map((card) => (
         <PendingCard
           key={card.id}
@@ -44,6 +50,24 @@ export function Inbox({ pending, wanted, onAnswered }: Props) {
         />
       ))}
     </Stack>
+  )
+}
+
+/** A link of the chat or of the overview that is opened late. */
+function GoneNote({ id }: { readonly id: string }) {
+  return (
+    <Alert
+      variant="outline"
+      color="gray"
+      icon={<Icon name="check" />}
+      title="This one does not wait any more"
+      className="note"
+    >
+      It was answered, its time ran out, or its agent went away.{' '}
+      <Anchor href={hrefOf('approvals', { tab: 'answered', id })} underline="always">
+        See what came of it
+      </Anchor>
+    </Alert>
   )
 }
 

@@ -4,13 +4,19 @@ import { UntrustedText } from '../../parts/untrusted-text.tsx'
 /** Above this a value gets a box of its own with a scroll bar. */
 const SHORT = 120
 
-/** Every parameter of the canonical request, complete. Names and values are the agent's. */
-export function ParameterList({ parameters }: { readonly parameters: Readonly<Record<string, unknown>> }) {
+/** Every parameter that the action names, complete. Names and values are the agent's. */
+export function ParameterList(props: {
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly hasBody: boolean
+}) {
+  const { parameters, hasBody } = props
   const entries = Object.entries(parameters)
   if (entries.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        It has no parameters.
+        {hasBody
+          ? 'The action names no parameters; what its body holds is not shown.'
+          : 'It has no parameters.'}
       </Text>
     )
   }
@@ -28,6 +34,11 @@ export function ParameterList({ parameters }: { readonly parameters: Readonly<Re
           </div>
         ))}
       </dl>
+      {hasBody ? (
+        <Text size="xs" c="dimmed" mt={8}>
+          What the action names. Other fields of the body are not shown; exactly this body is sent, or none.
+        </Text>
+      ) : null}
     </section>
   )
 }

@@ -39,7 +39,7 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
             <ActionName type={card.action_type} isLarge />
             {card.target === null ? null : (
               <div className="approval-target">
-                on <UntrustedText text={card.target} />
+                on <UntrustedText text={card.target} canGrow />
               </div>
             )}
           </div>
@@ -49,7 +49,7 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
       </CardHead>
       <Stack gap="sm" p="md">
         <RequestFacts card={card} />
-        <ParameterList parameters={card.parameters} />
+        <ParameterList parameters={card.parameters} hasBody={card.body_sha256 !== null} />
         {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
         {isOver ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />

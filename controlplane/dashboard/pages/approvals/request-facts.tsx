@@ -2,6 +2,7 @@ import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { FactList } from '../../parts/fact-list.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { policyBehind } from './permission-proposal.ts'
 
 /** Where it would go, who asks, and the rule that wants a person. */
 export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
@@ -11,25 +12,36 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
-        [
-          'Asked by rule',
-          card.matched_rule === null ? 'a default' : <code key="rule">{card.matched_rule}</code>,
-        ],
+        ['Asked by', <AskedBy key="rule" rule={card.matched_rule} />],
         ['Approver groups', groups.join(', ')],
         ['Asked at', <TimeText key="at" at={card.created_at} />],
         [
           'Body',
-          card.body_sha256 === null ? null : <code key="body">sha256 {card.body_sha256.slice(0, 16)}…</code>,
+          card.body_sha256 === null ? null : (
+            <code key="body" title={card.body_sha256}>
+              sha256 {card.body_sha256.slice(0, 16)}…
+            </code>
+          ),
         ],
       ]}
     />
   )
 }
 
+/** A policy's rule or a permission's pattern: where to look when the question should not have come. */
+function AskedBy({ rule }: { readonly rule: string | null }) {
+  if (rule === null) return 'a default'
+  return (
+    <>
+      {policyBehind(rule) === null ? 'permission' : 'policy'} <code className="note">{rule}</code>
+    </>
+  )
+}
+
 export function RequestLine({ card }: { readonly card: Pick<ApprovalCard, 'method' | 'host' | 'path'> }) {
   return (
     <code className="request-line">
-      <strong>{card.method}</strong> <UntrustedText text={`${card.host ?? ''}${card.path ?? ''}`} />
+      <strong>{card.method}</strong> <UntrustedText text={`${card.host ?? ''}${card.path ?? ''}`} canGrow />
     </code>
   )
 }

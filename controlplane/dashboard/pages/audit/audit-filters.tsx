@@ -1,5 +1,5 @@
 import { Button, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { useDebouncedCallback, useDisclosure, useMediaQuery } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import { Icon } from '../../parts/icon.tsx'
 import { EVENT_TYPES, eventTitle } from './event-words.tsx'
@@ -11,54 +11,71 @@ type Props = {
   readonly onClear: () => void
 }
 
-/** Every filter is part of the address, so that a view can be shared. */
+/** Every filter is part of the address, so that a view can be shared. On a telephone the rarer ones fold away. */
 export function AuditFilters({ query, agents, onChange, onClear }: Props) {
   const isAny = Object.keys(query).some((name) => name !== 'action')
+  const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })
+  const [isOpen, { toggle }] = useDisclosure(Object.keys(query).some((name) => RARER.has(name)))
   return (
     <section aria-label="Filters">
       <SimpleGrid cols={{ base: 1, xs: 2, lg: 5 }} spacing="sm">
         <Search value={query['q'] ?? ''} onChange={(q) => onChange({ q: q || null })} />
-        <Select
-          label="Event"
-          placeholder="All"
-          data={EVENT_TYPES.map((value) => ({ value, label: eventTitle(value) }))}
-          value={query['event_type'] ?? null}
-          onChange={(value) => onChange({ event_type: value })}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': 'All events' }}
-        />
-        <Select
-          label="Agent"
-          placeholder="All"
-          data={[...agents]}
-          value={query['agent_id'] ?? null}
-          onChange={(value) => onChange({ agent_id: value })}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': 'All agents' }}
-        />
-        <TextInput
-          type="datetime-local"
-          label="From"
-          value={query['from'] ?? ''}
-          onChange={(event) => onChange({ from: event.currentTarget.value || null })}
-        />
-        <TextInput
-          type="datetime-local"
-          label="Until"
-          value={query['to'] ?? ''}
-          onChange={(event) => onChange({ to: event.currentTarget.value || null })}
-        />
+        {isWide || isOpen ? <Rarer query={query} agents={agents} onChange={onChange} /> : null}
       </SimpleGrid>
-      {isAny ? (
-        <Group mt="xs">
+      <Group gap="xs" mt={isAny || !isWide ? 'xs' : 0}>
+        {isWide ? null : (
+          <Button variant="default" size="xs" onClick={toggle} aria-expanded={isOpen}>
+            {isOpen ? 'Fewer filters' : 'More filters'}
+          </Button>
+        )}
+        {isAny ? (
           <Button variant="subtle" size="xs" onClick={onClear}>
             Clear the filters
           </Button>
-        </Group>
-      ) : null}
+        ) : null}
+      </Group>
     </section>
+  )
+}
+
+const RARER: ReadonlySet<string> = new Set(['event_type', 'agent_id', 'from', 'to'])
+
+function Rarer({ query, agents, onChange }: Omit<Props, 'onClear'>) {
+  return (
+    <>
+      <Select
+        label="Event"
+        placeholder="All"
+        data={EVENT_TYPES.map((value) => ({ value, label: eventTitle(value) }))}
+        value={query['event_type'] ?? null}
+        onChange={(value) => onChange({ event_type: value })}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': 'All events' }}
+      />
+      <Select
+        label="Agent"
+        placeholder="All"
+        data={[...agents]}
+        value={query['agent_id'] ?? null}
+        onChange={(value) => onChange({ agent_id: value })}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': 'All agents' }}
+      />
+      <TextInput
+        type="datetime-local"
+        label="From"
+        value={query['from'] ?? ''}
+        onChange={(event) => onChange({ from: event.currentTarget.value || null })}
+      />
+      <TextInput
+        type="datetime-local"
+        label="Until"
+        value={query['to'] ?? ''}
+        onChange={(event) => onChange({ to: event.currentTarget.value || null })}
+      />
+    </>
   )
 }
 

@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import type { AuditEntry } from '../../../../core/wire/governance.ts'
 import { addressOf } from '../../api/client.ts'
 import { useResource } from '../../live/use-resource.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { RowTable } from '../../parts/row-table.tsx'
@@ -13,7 +14,8 @@ import { hrefOf } from '../../routing/place.ts'
 import { useQueryState } from '../../routing/use-place.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { auditQuery, FILTER_NAMES } from './audit-query.ts'
-import { EventBadge, eventFacts } from './event-words.tsx'
+import { eventFacts } from './event-facts.ts'
+import { EventBadge } from './event-words.tsx'
 import { EvidenceDrawer } from './evidence-drawer.tsx'
 import { useNames } from './use-names.ts'
 import { useOlder } from './use-older.ts'
@@ -78,13 +80,15 @@ export function Page() {
                   {
                     head: 'Evidence',
                     isWhole: true,
-                    cell: ({ action_request_id: id }) => <ChainLink id={id} query={query} />,
+                    cell: ({ action_request_id: id }) =>
+                      id === null ? null : <ChainLink id={id} query={query} />,
                   },
                 ]}
               />
             )
           }
         </Loaded>
+        {older.error === null ? null : <ErrorNote error={older.error} />}
         {older.hasMore ? (
           <Button variant="default" onClick={older.more} loading={older.isBusy}>
             Show older ones
@@ -101,8 +105,7 @@ function What({ event }: { readonly event: AuditEntry }) {
   return text === '' ? <span className="dim">–</span> : <UntrustedText text={text} />
 }
 
-function ChainLink(props: { readonly id: string | null; readonly query: Readonly<Record<string, string>> }) {
+function ChainLink(props: { readonly id: string; readonly query: Readonly<Record<string, string>> }) {
   const { id, query } = props
-  if (id === null) return null
   return <Anchor href={hrefOf('audit', { ...query, action: id })}>Whole story</Anchor>
 }

@@ -1,4 +1,3 @@
-import type { AuditEntry } from '../../../../core/wire/governance.ts'
 import { type Tone, ToneBadge } from '../../parts/tone-badge.tsx'
 
 const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
@@ -50,30 +49,4 @@ export function EventBadge({ type }: { readonly type: string }) {
       {eventTitle(type)}
     </ToneBadge>
   )
-}
-
-/** What says most about an event, the most telling first. */
-const TELLING = [
-  'reason',
-  'name',
-  'email',
-  'scope',
-  'change',
-  'pattern',
-  'keys',
-  'note',
-  'target',
-  'path',
-  'host',
-]
-const SHOWN = 3
-
-/** The most telling details as one line of text. */
-export function eventFacts({ details }: AuditEntry): string {
-  const known = TELLING.flatMap((name) => {
-    const value = details[name]
-    if (value === null || value === undefined || value === '') return []
-    return [`${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`]
-  })
-  return known.slice(0, SHOWN).join(', ')
 }

@@ -123,19 +123,26 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
 }
 
 function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: string }) {
-  const facts = Object.entries(event.details).filter(([, value]) => value !== null && value !== '')
+  const facts = Object.entries(event.details).filter(([, value]) => !isEmpty(value))
   return (
     <FactList
       facts={[
         ['Who', <UntrustedText key="who" text={who} />],
         ...facts.map(
-          ([name, value]) =>
-            [
-              name.replaceAll('_', ' '),
-              <UntrustedText key={name} text={typeof value === 'string' ? value : JSON.stringify(value)} />,
-            ] as const,
+          ([name, value]) => [name.replaceAll('_', ' '), <Detail key={name} value={value} />] as const,
         ),
       ]}
     />
   )
+}
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
+function Detail({ value }: { readonly value: unknown }) {
+  if (typeof value === 'string' && MOMENT.test(value)) return <TimeText at={value} />
+  return <UntrustedText text={typeof value === 'string' ? value : JSON.stringify(value)} canGrow />
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
 }

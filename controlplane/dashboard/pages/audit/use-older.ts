@@ -20,5 +20,5 @@ export function useOlder(filter: AuditFilterQuery, newest: AuditReply | null, li
   })
   const all = [...(newest?.events ?? []), ...(older?.events ?? [])]
   const events = [...new Map(all.map((event) => [event.id, event])).values()]
-  return { events, hasMore: cursor !== null, more: () => load.run(), isBusy: load.isBusy }
+  return { events, hasMore: cursor !== null, more: () => load.run(), isBusy: load.isBusy, error: load.error }
 }

@@ -12,7 +12,8 @@ import { GatewayStep } from './gateway-step.tsx'
 import { Ready } from './ready.tsx'
 import { ReviewStep } from './review-step.tsx'
 
-const LAST_STEP = 3
+const STEPS = ['Gateway', 'Agent', 'Connectors', 'Review'] as const
+const LAST_STEP = STEPS.length - 1
 
 /** From nothing to the first governed request: gateway, agent, connectors; everything is made at the end, in one go. */
 export function Page() {
@@ -28,11 +29,18 @@ export function Page() {
       <PageHead title="Get started" about="Connect an agent. Nothing is made before the last step." />
       {reply === null ? (
         <Paper withBorder p={{ base: 'sm', sm: 'lg' }}>
-          <Stepper active={step} onStepClick={setStep} allowNextStepsSelect={false} size="sm" mb="lg">
-            <Stepper.Step label="Gateway" />
-            <Stepper.Step label="Agent" />
-            <Stepper.Step label="Connectors" />
-            <Stepper.Step label="Review" />
+          <Stepper
+            active={step}
+            onStepClick={setStep}
+            allowNextStepsSelect={false}
+            size="sm"
+            mb="lg"
+            wrap={false}
+            className="steps"
+          >
+            {STEPS.map((label) => (
+              <Stepper.Step key={label} label={label} aria-label={label} />
+            ))}
           </Stepper>
           <form
             onSubmit={(event) => {

@@ -1,6 +1,7 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
 import { ActionName } from '../../parts/action-name.tsx'
+import { DENIAL_REASONS } from '../../parts/denial-reasons.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { AgoText } from '../../parts/time-text.tsx'
@@ -42,9 +43,11 @@ function Line({ denial }: { readonly denial: Denial }) {
           )}
         </Anchor>
         <Text size="xs" c="dimmed" component="div" className="min-0">
-          {agent ?? 'unknown agent'}
+          <UntrustedText text={agent ?? 'unknown agent'} />
           {reason === null ? '' : ': '}
-          {reason === null ? null : <UntrustedText text={reason.replaceAll('_', ' ')} />}
+          {reason === null ? null : (
+            <UntrustedText text={DENIAL_REASONS[reason] ?? reason.replaceAll('_', ' ')} />
+          )}
         </Text>
       </div>
       <div className="list-number">

@@ -1,4 +1,5 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
+import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ActionName } from '../../parts/action-name.tsx'
 import { Loaded } from '../../parts/loading.tsx'
@@ -9,40 +10,54 @@ import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
 
 const SHOWN = 3
+/** The same question as the inbox asks. */
+const NEWEST = 200
 
 /** The next decisions, one step away from being taken. */
 export function PendingPreview() {
   const pending = useResource(
     'GET /api/dashboard/proxy-approvals',
-    { query: { status: 'pending', limit: SHOWN } },
+    { query: { status: 'pending', limit: NEWEST } },
     { on: ['approvals'] },
   )
   return (
     <Panel title="Waiting for a person" aside={<Anchor href={hrefOf('approvals')}>Open the inbox</Anchor>}>
       <Loaded of={pending}>
-        {({ approvals }) => (
+        {({ approvals, total }) => (
           <Stack gap={0} component="ul" className="plain-list">
-            {approvals.map((card) => (
-              <Group key={card.id} component="li" justify="space-between" className="list-line">
-                <div className="min-0">
-                  <Anchor href={hrefOf('approvals', { id: card.id })}>
-                    <ActionName type={card.action_type} />
-                  </Anchor>
-                  <Text size="sm" c="dimmed" component="div">
-                    {card.agent}
-                    {card.target === null ? null : ' on '}
-                    {card.target === null ? null : <UntrustedText text={card.target} />}
-                  </Text>
-                </div>
-                <Group gap="xs">
-                  <RiskBadge score={card.risk_score} />
-                  <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
+            {[...approvals]
+              .sort(leastTimeLeft)
+              .slice(0, SHOWN)
+              .map((card) => (
+                <Group key={card.id} component="li" justify="space-between" className="list-line">
+                  <div className="min-0">
+                    <Anchor href={hrefOf('approvals', { id: card.id })}>
+                      <ActionName type={card.action_type} />
+                    </Anchor>
+                    <Text size="sm" c="dimmed" component="div">
+                      <UntrustedText text={card.agent} />
+                      {card.target === null ? null : ' on '}
+                      {card.target === null ? null : <UntrustedText text={card.target} />}
+                    </Text>
+                  </div>
+                  <Group gap="xs">
+                    <RiskBadge score={card.risk_score} />
+                    <TimeLeft createdAt={card.created_at} expiresAt={card.expires_at} />
+                  </Group>
                 </Group>
-              </Group>
-            ))}
+              ))}
+            {total > SHOWN ? (
+              <Text component="li" size="sm" c="dimmed" className="list-line">
+                and {total - SHOWN} more
+              </Text>
+            ) : null}
           </Stack>
         )}
       </Loaded>
     </Panel>
   )
+}
+
+function leastTimeLeft(a: ApprovalCard, b: ApprovalCard): number {
+  return Date.parse(a.expires_at) - Date.parse(b.expires_at)
 }

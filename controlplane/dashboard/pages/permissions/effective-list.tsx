@@ -33,7 +33,7 @@ export function EffectiveList(props: {
         rows={actions.slice(0, limit)}
         keyOf={({ type }) => type}
         columns={[
-          { head: 'Action', width: '30%', cell: ({ type }) => <ActionName type={type} /> },
+          { head: 'Action', width: '40%', cell: ({ type }) => <ActionName type={type} /> },
           { head: 'Effect', isWhole: true, cell: ({ effect }) => EFFECT[effect] },
           {
             head: 'Risk',
@@ -52,7 +52,7 @@ export function EffectiveList(props: {
             isWhole: true,
             cell: (action: EffectiveAction) => <Other action={action} of={other} />,
           })),
-          { head: 'Who wins and why', width: '38%', cell: (action) => <Why action={action} /> },
+          { head: 'Who wins and why', width: '32%', cell: (action) => <Why action={action} /> },
         ]}
       />
       {actions.length > limit ? (

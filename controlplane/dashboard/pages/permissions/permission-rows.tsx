@@ -1,5 +1,5 @@
 import { Button, Code, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { useDisclosure, useMediaQuery } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Permission } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
@@ -15,7 +15,9 @@ import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { NewPermission } from './new-permission.tsx'
 
+/** The question of the page is below them: what happens in effect. */
 const FEW = 6
+const FEW_NARROW = 2
 
 /** The permissions as they were set, newest last; access rules make many. */
 export function PermissionRows() {
@@ -53,10 +55,12 @@ type RowsProps = { readonly rows: readonly Permission[]; readonly onRemoved: () 
 
 function FewOrAll({ rows, onRemoved }: RowsProps) {
   const [isWhole, setIsWhole] = useState(false)
+  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
+  const few = isWide ? FEW : FEW_NARROW
   return (
     <>
-      <Rows rows={isWhole ? rows : rows.slice(0, FEW)} onRemoved={onRemoved} />
-      {rows.length > FEW ? (
+      <Rows rows={isWhole ? rows : rows.slice(0, few)} onRemoved={onRemoved} />
+      {rows.length > few ? (
         <Button variant="subtle" size="xs" mt="xs" onClick={() => setIsWhole(!isWhole)}>
           {isWhole ? 'Show fewer' : `Show all ${rows.length}`}
         </Button>

@@ -62,7 +62,9 @@ export function Replay({
 
 function Answer({ reply: { considered, skipped, changes } }: { readonly reply: ReplayReply }) {
   const left =
-    skipped === 0 ? '' : ` ${skipped} were left out: their agent or connector is not there any more.`
+    skipped === 0
+      ? ''
+      : ` ${skipped} ${skipped === 1 ? 'was' : 'were'} left out: no agent or connector of today fits.`
   if (considered === 0) {
     return <Text size="sm">There is no recent request to decide again.{left}</Text>
   }

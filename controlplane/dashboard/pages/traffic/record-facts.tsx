@@ -1,8 +1,11 @@
+import { Anchor } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { FactList } from '../../parts/fact-list.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { hrefOf } from '../../routing/place.ts'
+import { useSession } from '../../session/session.tsx'
 import { RequestLine } from '../approvals/request-facts.tsx'
 
 export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
@@ -24,9 +27,16 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Gateway', record.gateway],
           ['Transport', record.transport],
           ['Record', <code key="id">{record.id}</code>],
-          ['Audit id', record.act_id === null ? null : <code key="act">{record.act_id}</code>],
+          ['Audit', record.act_id === null ? null : <AuditLink key="act" id={record.act_id} />],
         ]}
       />
     </Panel>
   )
+}
+
+/** The log is for admins; others can still name the story to one. */
+function AuditLink({ id }: { readonly id: string }) {
+  const { may } = useSession()
+  if (!may('admin')) return <code>{id}</code>
+  return <Anchor href={hrefOf('audit', { action: id })}>Whole story of {id}</Anchor>
 }

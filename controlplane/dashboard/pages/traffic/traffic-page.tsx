@@ -1,6 +1,7 @@
 import { Button, Stack } from '@mantine/core'
 import { useMemo } from 'react'
 import { useResource } from '../../live/use-resource.ts'
+import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -56,6 +57,7 @@ export function Page() {
             )
           }
         </Loaded>
+        {older.error === null ? null : <ErrorNote error={older.error} />}
         {older.hasMore ? (
           <Button variant="default" onClick={older.more} loading={older.isBusy}>
             Show older ones

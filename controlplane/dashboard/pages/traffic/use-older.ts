@@ -29,5 +29,5 @@ export function useOlder(filters: Filters, newest: Reply | null, limit: number) 
   })
   const all = [...(newest?.traffic ?? []), ...(older?.records ?? [])]
   const records = [...new Map(all.map((record) => [record.id, record])).values()]
-  return { records, hasMore: cursor !== null, more: () => load.run(), isBusy: load.isBusy }
+  return { records, hasMore: cursor !== null, more: () => load.run(), isBusy: load.isBusy, error: load.error }
 }

@@ -3,22 +3,12 @@ import type { ReactNode } from 'react'
 import type { RecordWhy, TrafficRecord } from '../../../../core/record.ts'
 import { DECIDED_BY } from '../../parts/decided-by.ts'
 import { DecisionBadge } from '../../parts/decision-badge.tsx'
+import { DENIAL_REASONS } from '../../parts/denial-reasons.ts'
 import { FactList } from '../../parts/fact-list.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { RiskBadge } from '../../parts/risk-badge.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
-
-const REASONS: Readonly<Record<string, string>> = {
-  permission: 'A permission refused it, or none allows it.',
-  policy: 'A policy refused it.',
-  kill_switch: 'The kill switch was active.',
-  unknown_host: 'No connector owns this host.',
-  approval_denied: 'A person said no.',
-  approval_expired: 'Nobody answered in time.',
-  ambiguous: 'The request could be read in two ways, so it was not read at all.',
-  not_ready: 'The gateway had no configuration in force.',
-}
 
 /** Where the decision's own words follow. */
 const SAID_BETTER: ReadonlySet<string> = new Set(['permission', 'policy'])
@@ -38,7 +28,7 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
           )}
         </Group>
         {reason === null || (why && SAID_BETTER.has(reason)) ? null : (
-          <Text component="div">{REASONS[reason] ?? <UntrustedText text={reason} />}</Text>
+          <Text component="div">{DENIAL_REASONS[reason] ?? <UntrustedText text={reason} />}</Text>
         )}
         {why === null || why === undefined ? null : <Words why={why} />}
         <FactList
@@ -50,7 +40,7 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
             [
               'Approval',
               approval_id === null ? null : (
-                <a key="approval" href={hrefOf('approvals', { tab: 'answered' })}>
+                <a key="approval" href={hrefOf('approvals', { tab: 'answered', id: approval_id })}>
                   {approval_id}
                 </a>
               ),

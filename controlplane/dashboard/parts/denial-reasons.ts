@@ -1,0 +1,11 @@
+/** Why a record says a request was refused, as a sentence. */
+export const DENIAL_REASONS: Readonly<Record<string, string>> = {
+  permission: 'A permission refused it, or none allows it.',
+  policy: 'A policy refused it.',
+  kill_switch: 'The kill switch was active.',
+  unknown_host: 'No connector owns this host.',
+  approval_denied: 'A person said no.',
+  approval_expired: 'Nobody answered in time.',
+  ambiguous: 'The request could be read in two ways, so it was not read at all.',
+  not_ready: 'The gateway had no configuration in force.',
+}
