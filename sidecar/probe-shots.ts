@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
-import { PROBE_PORTS } from '../core/capture/pod-contract.ts'
+import { POD_PORTS, PROBE_PORTS } from '../core/capture/pod-contract.ts'
+import { hasAccepted, SOCKET_TABLES } from '../core/capture/socket-table.ts'
 import type { CapturedKind } from './listener/transparent.ts'
 
 export type Shot = { readonly address: string; readonly port: number; readonly kind: CapturedKind }
@@ -16,7 +18,8 @@ export type Shots = {
   isShot(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
 }
 
-const TIMEOUT_MS = 1_000
+/** A listener that is swamped lets a first packet fall; the kernel sends the next after a second. */
+const TIMEOUT_MS = 2_000
 /** Between being connected and being seen by our own listener lies one turn of the event loop, not more. */
 const SEEN_MS = 500
 const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
@@ -29,19 +32,20 @@ export function createShots(): Shots {
   function fireOnce({ address, port, kind }: Shot): Promise<ShotOutcome> {
     const localPort = PROBE_PORTS.first + (fired++ % PORTS)
     return new Promise((resolve) => {
-      const socket = connect({ host: address, port, localPort })
+      const socket = connect({ host: address, port, localPort, allowHalfOpen: true })
       const finish = (outcome: ShotOutcome): void => {
         expected.delete(localPort)
         clearTimeout(late)
         socket.destroy()
         resolve(outcome)
       }
-      let late = setTimeout(() => finish('escaped'), TIMEOUT_MS)
+      const judge = (): void => void whereIs({ kind, localPort }).then(finish)
+      let late = setTimeout(judge, TIMEOUT_MS)
       expected.set(localPort, { kind, landed: () => finish('landed') })
       socket.on('error', (error) => finish(outcomeOf(error)))
       socket.on('connect', () => {
         clearTimeout(late)
-        late = setTimeout(() => finish('escaped'), SEEN_MS)
+        late = setTimeout(judge, SEEN_MS)
       })
     })
   }
@@ -60,6 +64,24 @@ export function createShots(): Shots {
       return true
     },
   }
+}
+
+/**
+ * What our own listener has not shown us in time may still be with it: waiting in line, or turned away because an agent
+ * holds every connection that there is. The kernel knows.
+ */
+async function whereIs(shot: {
+  readonly kind: CapturedKind
+  readonly localPort: number
+}): Promise<ShotOutcome> {
+  const tables = await Promise.all(SOCKET_TABLES.map((path) => readFile(path, 'latin1').catch(noTable)))
+  const isOurs = hasAccepted(tables, { from: shot.localPort, acceptedOn: POD_PORTS[shot.kind] })
+  return isOurs ? 'landed' : 'escaped'
+}
+
+/** A machine without IPv6 has no such table. */
+function noTable(): string {
+  return ''
 }
 
 function outcomeOf(error: Error): ShotOutcome {

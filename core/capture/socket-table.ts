@@ -35,10 +35,31 @@ export function destinationsIn(
   })
 }
 
+/** Of a connection that its listener's program has not let go of: established, or ended by one side. */
+const OPEN_STATES: ReadonlySet<string> = new Set(['01', '04', '05', '08', '09'])
+
+/** Whether a listener of this machine on the port `acceptedOn` of loopback has a connection from the port `from`. */
+export function hasAccepted(
+  tables: readonly string[],
+  { from, acceptedOn }: { readonly from: number; readonly acceptedOn: number },
+): boolean {
+  const [own, other] = [portText(acceptedOn), portText(from)]
+  return tables.some((text) =>
+    [...text.matchAll(SOCKET)].some(
+      ([, local = '', port, , remotePort, state = '']) =>
+        port === own && remotePort === other && OPEN_STATES.has(state) && isLoopback(addressOf(local)),
+    ),
+  )
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1'
+}
+
 type Entry = { readonly local: string; readonly remote: Destination }
 
 /** `sl: local_address:port rem_address:port st …`, addresses as hex words in the machine's own byte order, ports as hex. */
-const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) /gm
+const SOCKET = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]{2}) /gm
 
 /** A pod that floods itself has tens of thousands of lines: only those of a wanted port become objects. */
 function collect(text: string, wanted: ReadonlyMap<string, Entry[]>): void {
@@ -56,7 +77,7 @@ function portText(port: number): string {
 
 /** Somebody who calls the listener itself was not redirected, and our own end of the connection is no client. */
 function isUs({ address, port }: Destination, acceptedOn: number): boolean {
-  return port === acceptedOn && (address.startsWith('127.') || address === '::1')
+  return port === acceptedOn && isLoopback(address)
 }
 
 function addressOf(hex: string): string {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createGatewayAuthority } from '../../controlplane/crypto/gateway-authority.ts'
@@ -31,6 +32,8 @@ export type GovernedPod = AsyncDisposable & {
   start(timeoutMs?: number): Promise<void>
   kill(): Promise<void>
   signal(name: NodeJS.Signals): Promise<void>
+  /** `/proc/PID/status` of the sidecar: VmRSS, VmHWM, … */
+  memory(): Promise<string>
 }
 
 export type UpstreamAt = { readonly url: string; readonly caBundle: string }
@@ -124,6 +127,7 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
     async signal(name) {
       child?.kill(name)
     },
+    memory: () => readFile(`/proc/${child?.pid}/status`, 'utf8'),
     async health(path) {
       const response = await fetch(`http://${network.own.v4}:${POD_PORTS.health}${path}`)
       return { status: response.status, text: await response.text() }
