@@ -12,7 +12,7 @@ import { nameByUserRows } from './user-rows.ts'
  */
 export function classify(bound: BoundConnector, request: CanonicalRequest, body?: BodyView): Classification {
   if (request.method === 'CONNECT') return oneAction(channel(bound, request, 'tunnel'))
-  if (request.isUpgrade) return oneAction(channel(bound, request, 'websocket'))
+  if (request.isUpgrade) return nameUpgrade(bound, request)
   const named = bound.connector.parseAction(request, body, bound.config)
   if (bound.userRows === null || isRefusal(named) || !mayRename(bound, named)) return named
   return nameByUserRows(bound.userRows, bound.connector.name, request, bound.config) ?? named
@@ -62,6 +62,18 @@ export function nameSeen(
 ): Action | null {
   const named = classify(bound, request, { kind: 'json', value: Object.fromEntries(seen) })
   return named.kind === 'actions' ? (named.actions[0] ?? null) : null
+}
+
+/**
+ * A server that knows no WebSocket here does what the line says, and there are lines with GET that change something:
+ * that happens, too. A read would only tell, and what it tells is not passed on.
+ */
+function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
+  const plain = classify(bound, { ...request, isUpgrade: false }, { kind: 'absent' })
+  if (isRefusal(plain)) return plain
+  const others = plain.kind === 'actions' ? plain.actions : plain.candidates
+  const changes = others.filter(({ effect }) => effect !== 'read')
+  return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes] }
 }
 
 /** A raw channel shows nothing of what happens in it: `<connector>.tunnel.open`, `<connector>.websocket.open`, high. */

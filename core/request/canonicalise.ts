@@ -62,6 +62,10 @@ function assemble(
   if (isRefusal(query)) return query
   const body = readBodyInfo(facts, raw.httpVersion)
   if (isRefusal(body)) return body
+  const isUpgrade = asksForUpgrade(facts)
+  if (isUpgrade && raw.method !== 'GET') {
+    return refusal('ambiguous_request', `a WebSocket is opened with GET: send ${raw.method} without Upgrade`)
+  }
   const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding
   // One literal, nothing spread into it: every request has one.
@@ -78,15 +82,20 @@ function assemble(
     query,
     rawHeaders: raw.rawHeaders,
     body,
-    isUpgrade: asksForUpgrade(facts),
+    isUpgrade,
   }
 }
 
-/** `h2c` is not an upgrade here: the fields are dropped as hop-by-hop and the request is served as it is. */
-function asksForUpgrade(facts: HeaderFacts): boolean {
-  const { upgrade } = facts
-  if (upgrade === undefined || !listItems(facts.connection).includes('upgrade')) return false
-  return upgrade.toLowerCase() !== 'h2c'
+function asksForUpgrade({ upgrade, connection }: HeaderFacts): boolean {
+  return isWebSocket(upgrade) && listItems(connection).includes('upgrade')
+}
+
+/**
+ * A WebSocket is the one protocol that a request can leave HTTP for. Any other offer (`h2c`, a list) is none, as RFC 9110
+ * allows: its fields are dropped as those of the hop, and the request is served as it is.
+ */
+export function isWebSocket(upgrade: string | null | undefined): boolean {
+  return upgrade?.length === 9 && upgrade.toLowerCase() === 'websocket'
 }
 
 /** A CONNECT that stays a tunnel has no path: its target is the authority, which Host must repeat if present. */

@@ -78,6 +78,10 @@ export class Relay implements ResponseHandler, Watched {
 
   head(status: number, headers: readonly string[], hasBody: boolean): void {
     this.quiet = 0
+    if (status < 300 && this.#exchange.request?.isUpgrade === true) {
+      this.#cut(notSwitched(this.#outbound.target.host))
+      return
+    }
     const { outcome } = this.#exchange
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
@@ -186,6 +190,12 @@ function asFailure(error: Error, host: string): Error {
   if (error instanceof ChaperoneError || error.name === 'AbortError') return error
   const detail = `${host} closed the connection or broke the protocol before it answered (${error.message}). The request may have arrived: it is not sent again.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' }, cause: error })
+}
+
+/** What was decided upon was a WebSocket: the answer to the plain request is somebody's whom nobody asked for. */
+function notSwitched(host: string): ChaperoneError {
+  const detail = `${host} answered as if no WebSocket had been asked for: there is none at this address. Send the request without Upgrade.`
+  return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 
 function silent(host: string): ChaperoneError {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../../core/errors.ts'
+import { isWebSocket } from '../../../core/request/canonicalise.ts'
 
 /** What is wrong with a request's framing; the connection ends after the answer. */
 export type Problem = { readonly code: ErrorCode; readonly detail: string }
@@ -123,10 +124,8 @@ function fieldProblem(method: string, httpVersion: '1.0' | '1.1', fields: Framin
   return null
 }
 
-/** An h2c offer is ignored, as RFC 9113 allows: the request is answered in HTTP/1.1. */
 function upgradeOf(options: string, upgrade: string | null): string | null {
-  if (upgrade === null || !hasOption(options, 'upgrade')) return null
-  return upgrade.toLowerCase() === 'h2c' ? null : upgrade
+  return isWebSocket(upgrade) && hasOption(options, 'upgrade') ? upgrade : null
 }
 
 function bodyProblem(method: string, fields: FramingFields, upgrade: string | null): string | null {

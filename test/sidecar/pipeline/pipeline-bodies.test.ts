@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { replyJson } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, LIST, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
@@ -376,6 +379,96 @@ describe('upgrades', () => {
       reason: 'kill_switch',
       act_id: expect.any(String),
     })
+  })
+
+  it.each(['DELETE', 'POST', 'PUT', 'OPTIONS'])(
+    'are no way to send %s under another name',
+    async (method) => {
+      const world = await start({
+        permissions: [
+          ['codehost.*', 'allow'],
+          ['codehost.repo.delete', 'deny'],
+        ],
+      })
+      const exchange = await world.send({ ...SOCKET, method, target: '/repos/acme/site' })
+      expect(exchange.reply.status).toBe(400)
+      expectRefused(world)
+    },
+  )
+
+  it('are decided as what a server does that does not know them, too', async () => {
+    const world = await start({
+      connectors: [{ type: 'chat', name: 'team/slack', auth: { type: 'bearer' } }],
+      permissions: [
+        ['chat.*', 'allow'],
+        ['chat.message.delete', 'deny'],
+      ],
+    })
+    const chat = { ...SOCKET, host: 'slack.com', target: '/api/chat.delete?channel=C1&ts=1' }
+    const exchange = await world.send(chat)
+    expect(exchange.reply.status).toBe(403)
+    expect(exchange.reply.json()['message']).toContain('chat.message.delete')
+    expectRefused(world)
+  })
+
+  it.each(['foo', 'HTTP/2.0', 'TLS/1.0', 'h2c, websocket', 'websocket, h2c', 'websocket/13', 'websocketx'])(
+    'to %s are none: the fields go, and the request is what its line says',
+    async (protocol) => {
+      const world = await start({
+        permissions: [
+          ['codehost.repo.*', 'allow'],
+          ['codehost.repo.delete', 'deny'],
+        ],
+      })
+      const headers = ['Connection', 'Upgrade', 'Upgrade', protocol]
+      const denied = await world.send({ method: 'DELETE', target: '/repos/acme/site', headers })
+      expect(denied.reply.status).toBe(403)
+      expectRefused(world)
+      const read = await world.send({ target: '/repos/acme/site', headers })
+      expect(read.reply.status).toBe(200)
+      const [seen] = await world.upstream.received(1)
+      expect(seen?.method).toBe('GET')
+      expect(seen?.header('upgrade')).toBeUndefined()
+      expect(world.records.at(-1)?.action_type).toBe('codehost.repo.get')
+    },
+  )
+
+  /** A server that has never heard of upgrades. */
+  async function ignorant(status: number) {
+    const server = createServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end('{"private":"description"}')
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    return { upstream: { url: `http://127.0.0.1:${port}`, allowPrivateAddresses: true } }
+  }
+
+  it('show nothing of an answer that does not switch: it answers another question', async () => {
+    const world = await start({
+      connectors: [await ignorant(200)],
+      permissions: [
+        ['codehost.*', 'allow'],
+        ['codehost.repo.get', 'deny'],
+      ],
+    })
+    const plain = await world.send({ target: '/repos/acme/site' })
+    expect(plain.reply.status).toBe(403)
+    expectRefused(world)
+    const exchange = await world.send({ ...SOCKET, target: '/repos/acme/site' })
+    expect(exchange.reply.status).toBe(502)
+    expect(exchange.reply.text()).not.toContain('description')
+    expect(exchange.reply.text()).toContain('WebSocket')
+  })
+
+  it.each([401, 404, 426, 503])('show the refusal of their server with status %i', async (status) => {
+    const at = await ignorant(status)
+    const world = await start({ connectors: [at], permissions: [['codehost.websocket.open', 'allow']] })
+    const exchange = await world.send(SOCKET)
+    expect(exchange.reply.status).toBe(status)
+    expect(exchange.reply.text()).toContain('description')
   })
 
   it('are refused without a permission of their own', async () => {
