@@ -26,7 +26,8 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       method: 'GET',
       path: '/api/dashboard/proxy-approvals',
       auth: 'member',
-      summary: 'Requests and actions that wait or waited for a person, newest first',
+      summary:
+        'Requests and actions that wait or waited for a person, newest first; fewer than `limit` at once when they are large',
       query: Query,
       response: List,
       handler: async ({ query }) => approvals.list(query),

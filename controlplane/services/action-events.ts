@@ -2,6 +2,7 @@ import type { ActionSpec } from '../../core/action/spec.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { NewAction } from '../store/actions.ts'
 import { type Evaluated, policyId } from './action-evaluation.ts'
+import { saidDetails } from './audit-details.ts'
 
 type Event = NewAction['events'][number]
 
@@ -51,9 +52,9 @@ function requestedEvent({ action, decision }: Evaluated, spec: ActionSpec): Even
     details: {
       action_type: action.type,
       resource: { provider, target: target ?? null, environment: environment ?? null },
-      parameters: action.parameters,
+      ...saidDetails('parameters', action.parameters),
       risk_score: percent(decision.riskScore),
-      risk_hints: spec.risk_hints ?? {},
+      ...saidDetails('risk_hints', spec.risk_hints ?? {}),
     },
   }
 }

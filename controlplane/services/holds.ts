@@ -19,6 +19,7 @@ import { getGateway } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
+import { saidDetails } from './audit-details.ts'
 import { passOf } from './execution-pass.ts'
 
 export type HoldInput = {
@@ -111,7 +112,7 @@ function holdEvents(row: ApprovalRow, body: HoldBody, orgId: string) {
   const requested = {
     action_type: body.action_type,
     resource: { provider: body.connector, target: body.target, environment: null },
-    parameters: body.parameters,
+    ...saidDetails('parameters', body.parameters),
     risk_score: riskScore,
     risk_hints: {},
   }
