@@ -115,6 +115,24 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(JSON.stringify(pod('chaperone-operator')?.volumes)).not.toContain('chaperone-keys')
   })
 
+  test('bounds the job before an upgrade by the ports of the upgrade, not by those that it mends', async () => {
+    const all = await resources(...LEAST, '--set', 'networkPolicy.apiServerPorts={7443}')
+    const setup = all.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'chaperone-setup',
+    )
+    expect(setup?.metadata.annotations).toMatchObject({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-weight': '-20',
+    })
+    expect(JSON.stringify(setup?.spec)).toContain('7443')
+    const jobs = all.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'chaperone-jobs',
+    )
+    expect(JSON.stringify(jobs?.spec)).not.toContain('setup')
+    const none = await resources(...LEAST, '--set', 'networkPolicy.enabled=false')
+    expect(none.filter(({ kind }) => kind === 'NetworkPolicy')).toEqual([])
+  })
+
   test('grants no wildcard, and the Secrets of no whole cluster', async () => {
     const all = await resources(...EVERYTHING)
     for (const [owner, rule] of rulesOf(all)) {
