@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import { MASK, type Settings } from '../services/settings.ts'
-import { Ok } from './fields.ts'
+import { Ok, PlainUrl } from './fields.ts'
 
 const Value = z.string().max(8_192)
 const SettingsBody = z.strictObject({
@@ -15,7 +15,7 @@ const SettingsBody = z.strictObject({
     webhook_secret: z
       .literal(MASK, 'cannot be chosen: POST /api/dashboard/settings/webhook-secret makes a new one')
       .optional(),
-    gateway_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)]).optional(),
+    gateway_url: z.union([z.literal(''), PlainUrl]).optional(),
   }),
 })
 

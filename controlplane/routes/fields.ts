@@ -31,6 +31,21 @@ export const RoleSchema = z.enum(['owner', 'admin', 'member', 'viewer'])
 export const Email = z.email('is no e-mail address').max(320)
 export const Ok = z.object({ ok: z.literal(true) })
 
+/** Shown to whoever may see the configuration, and exported: a credential has a field of its own. */
+export const PlainUrl = z
+  .url({ protocol: /^https?$/ })
+  .max(2_000)
+  .refine(
+    isWithoutUser,
+    'has a user name or password in it: leave it out, a credential has a field of its own',
+  )
+
+function isWithoutUser(text: string): boolean {
+  if (!URL.canParse(text)) return true
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
+
 /** A moment in a query. PostgreSQL has no year 0. */
 export const Moment = z.iso
   .datetime({ offset: true })
@@ -57,7 +72,7 @@ export const ConnectorFields = {
   domains: z.array(z.string().min(1).max(253)).max(64).optional(),
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  base_url: PlainUrl.optional(),
 }
 
 /** A connector of the wizard or the quick setup. */

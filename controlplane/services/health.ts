@@ -28,20 +28,29 @@ export type Health = {
 
 export function createHealth(deps: HealthDeps): Health {
   const database = () => timed(() => currentVersion(deps.db))
+  let looking: Promise<HealthReport> | null = null
   return {
-    async report() {
-      const [databaseCheck, gatewayCheck] = await Promise.all([
-        database(),
-        timed((signal) => gateway(deps, signal)),
-      ])
-      const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
-      return {
-        status: isHealthy ? 'healthy' : 'degraded',
-        timestamp: new Date().toISOString(),
-        checks: { database: databaseCheck, gateway: gatewayCheck },
-      }
+    // Anybody may ask: who asks meanwhile shares the look.
+    report() {
+      looking ??= look(deps, database).finally(() => {
+        looking = null
+      })
+      return looking
     },
     ready: async () => (await database()).status === 'ok',
+  }
+}
+
+async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReport> {
+  const [databaseCheck, gatewayCheck] = await Promise.all([
+    database(),
+    timed((signal) => gateway(deps, signal)),
+  ])
+  const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
+  return {
+    status: isHealthy ? 'healthy' : 'degraded',
+    timestamp: new Date().toISOString(),
+    checks: { database: databaseCheck, gateway: gatewayCheck },
   }
 }
 

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
@@ -55,6 +56,55 @@ test('a configured address that never answers is a Timeout within about two seco
   expect(at(body, 'checks', 'gateway', 'error')).toBe('Timeout')
   silent.close()
   await setGatewayUrl('')
+})
+
+test('many who ask at once, which anybody may, are answered by one look at the gateway', async () => {
+  const waiting: ServerResponse[] = []
+  let asked = 0
+  const gateway = createHttpServer((_request, response) => {
+    asked++
+    waiting.push(response)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => gateway.once('listening', resolve))
+  const address = gateway.address()
+  await setGatewayUrl(
+    `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+  )
+  const answers = Promise.all(Array.from({ length: 60 }, () => plane.call('GET', '/api/health')))
+  // By the time that these are answered the others have come in, too.
+  for (let n = 0; n < 20; n++) await plane.call('GET', '/livez')
+  for (const response of waiting) response.end('{}')
+  gateway.on('request', (_request, response) => response.end('{}'))
+  expect(new Set((await answers).map(({ status }) => status))).toEqual(new Set([200]))
+  expect(asked).toBeGreaterThan(0)
+  expect(asked).toBeLessThan(10)
+  const first = asked
+  expect((await plane.call('GET', '/api/health')).status).toBe(200)
+  expect(asked).toBe(first + 1)
+  gateway.close()
+  await setGatewayUrl('')
+})
+
+test('an address with a user name or password in it, which anybody who sees the settings would read, is refused', async () => {
+  for (const url of [
+    'http://user:geheim@127.0.0.1:9443',
+    'http://user@127.0.0.1:9443',
+    'http://:geheim@127.0.0.1:9443',
+  ]) {
+    const answer = await setGatewayUrl(url)
+    expect(answer.status, url).toBe(400)
+    expect(answer.body['details']).toMatch(/^settings\.gateway_url: has a user name or password in it/)
+    const connector = {
+      type: 'codehost',
+      token: 'x',
+      base_url: url.replace('http:', 'https:'),
+      accessRule: 'read_only',
+    }
+    const agent = { name: 'a', runtime: 'b', environment: 'c' }
+    const setup = await owner('POST', '/api/dashboard/setup', { agent, connectors: [connector] })
+    expect(setup.status, setup.text).toBe(400)
+    expect(setup.body['details']).toMatch(/^connectors\.0\.base_url: has a user name or password in it/)
+  }
 })
 
 test('a gateway with a token that is not connected is missed', async () => {
