@@ -29,8 +29,11 @@ export type BodyView =
       readonly inflate: (from: Uint8Array) => { readonly data: Uint8Array; readonly consumed: number } | null
       readonly objectId: (type: string, data: Uint8Array) => string
     }
-  /** Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`. */
-  | { readonly kind: 'invalid'; readonly detail: string }
+  /**
+   * Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`, unless it `isLoose`: then
+   * some servers read it all the same.
+   */
+  | { readonly kind: 'invalid'; readonly detail: string; readonly isLoose: boolean }
 
 /**
  * The result of naming a request.

@@ -75,12 +75,19 @@ function namePost(
     case 'opaque':
     case 'head':
       return refusal('unsupported_body', 'an MCP message must be sent as application/json')
-    case 'absent':
     case 'invalid':
+      if (body.isLoose) return refuseLoose(body.detail)
+      return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))
+    case 'absent':
       return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))
     case 'json':
       return nameMessages(request, body.value, config)
   }
+}
+
+/** A server that reads it calls the tool that it names, whatever the rules say of `mcp.rpc.unknown`. */
+function refuseLoose(detail: string): Classification {
+  return refusal('ambiguous_request', `${detail}, and some servers read it all the same: send plain JSON`)
 }
 
 function nameMessages(request: CanonicalRequest, value: unknown, config: ConnectorConfig): Classification {

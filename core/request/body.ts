@@ -1,5 +1,6 @@
 import type { BodyView } from '../connectors/connector.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from './canonical.ts'
+import { isLooseJson } from './loose-json.ts'
 import { judgePairs } from './method-override.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { readPairs } from './target.ts'
@@ -52,7 +53,8 @@ function decodeUtf8(bytes: Uint8Array): string | null {
 function readJson(text: string, decidingKeys: readonly string[]): BodyView | Refusal {
   const parsed = parseStrictJson(text, decidingKeys)
   if (!isRefusal(parsed)) return { kind: 'json', value: parsed.value }
-  return parsed.code === 'malformed_request' ? { kind: 'invalid', detail: parsed.detail } : parsed
+  if (parsed.code !== 'malformed_request') return parsed
+  return { kind: 'invalid', detail: parsed.detail, isLoose: isLooseJson(text) }
 }
 
 function readForm(text: string): BodyView | Refusal {

@@ -1,0 +1,76 @@
+/**
+ * True when a reader that takes liberties could make an object or a list of a text that is no JSON: NaN and Infinity,
+ * trailing commas, comments, other quotes or none, other numbers, control characters in texts, any depth. Each of them
+ * is read by some library in wide use. Linear in the text's length.
+ */
+export function isLooseJson(text: string): boolean {
+  const strict: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const end = tokenEnd(text, at)
+    if (end === -1) return false
+    if (!isSkipped(text, at)) addToken(strict, text.charAt(at))
+    at = end
+  }
+  return (strict[0] === '{' || strict[0] === '[') && isJson(strict.join(''))
+}
+
+const BLANK = /\s/
+const STRUCTURE = '{}[]:,'
+const WORD = /[^\s{}[\]:,"'#]+/y
+const DOUBLE = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y
+const SINGLE = /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y
+
+/** Where the token at `at` ends; -1 for one that never does. */
+function tokenEnd(text: string, at: number): number {
+  const first = text.charAt(at)
+  if (STRUCTURE.includes(first) || BLANK.test(first)) return at + 1
+  if (first === '"' || first === "'") return matchEnd(first === '"' ? DOUBLE : SINGLE, text, at)
+  if (first === '#' || text.startsWith('//', at)) return lineEnd(text, at)
+  if (text.startsWith('/*', at)) return behind(text.indexOf('*/', at + 2))
+  return matchEnd(WORD, text, at)
+}
+
+function matchEnd(token: RegExp, text: string, at: number): number {
+  token.lastIndex = at
+  return token.test(text) ? token.lastIndex : -1
+}
+
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf('\n', at)
+  return end === -1 ? text.length : end + 1
+}
+
+function behind(end: number): number {
+  return end === -1 ? -1 : end + 2
+}
+
+function isSkipped(text: string, at: number): boolean {
+  const first = text.charAt(at)
+  return BLANK.test(first) || first === '#' || text.startsWith('//', at) || text.startsWith('/*', at)
+}
+
+/** Adds what strict JSON would have in the token's place. */
+function addToken(strict: string[], first: string): void {
+  const last = strict.at(-1)
+  if ((first === '}' || first === ']') && last === ',' && hasMember(strict)) strict.pop()
+  if (first === ':' && last === WORDS_VALUE) strict[strict.length - 1] = TEXT
+  if (STRUCTURE.includes(first)) strict.push(first)
+  else strict.push(first === '"' || first === "'" ? TEXT : WORDS_VALUE)
+}
+
+/** A comma behind nothing stands for nothing, in no reader. */
+function hasMember(strict: readonly string[]): boolean {
+  return strict.at(-2) !== '{' && strict.at(-2) !== '['
+}
+
+const TEXT = '""'
+const WORDS_VALUE = 'null'
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    return !(error instanceof SyntaxError)
+  }
+}
