@@ -48,6 +48,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     actions: undefined,
     isCandidateSet: undefined,
     bodyBytes: undefined,
+    reservedBytes: undefined,
     isOpenEnded: undefined,
     decision: undefined,
     approvalId: undefined,

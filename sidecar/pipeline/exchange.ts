@@ -146,6 +146,8 @@ export type Exchange = {
   isCandidateSet?: boolean | undefined
   /** Whole body, when a stage had to read it. */
   bodyBytes?: Buffer | undefined
+  /** What of its agent's memory for whole bodies it has taken; kept by `body-budget.ts`. */
+  reservedBytes?: number | undefined
   /** True when it is held while its client goes on sending: what the body will be nobody knows yet. */
   isOpenEnded?: boolean | undefined
   decision?: Decision | undefined

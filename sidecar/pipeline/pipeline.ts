@@ -1,4 +1,5 @@
 import type { Upstream } from '../upstream/http.ts'
+import { createBodyBudget } from './body-budget.ts'
 import { createConcurrency } from './concurrency.ts'
 import type { Exchange, Stage, StageResult } from './exchange.ts'
 import { killedBy } from './kill.ts'
@@ -8,7 +9,7 @@ import { createRecordBytes } from './record-bytes.ts'
 import { recordJson } from './record-json.ts'
 import { refuseFailure, refuseKilled } from './refuse.ts'
 import { createClassify } from './stages/classify.ts'
-import { credential } from './stages/credential.ts'
+import { createCredential } from './stages/credential.ts'
 import { createDecide } from './stages/decide.ts'
 import { createForward } from './stages/forward.ts'
 import { createGuards, createKillGuard } from './stages/guards.ts'
@@ -30,14 +31,15 @@ export function createPipeline(
   upstream: Upstream,
 ): (exchange: Exchange) => Promise<void> {
   const concurrency = createConcurrency()
+  const budget = createBodyBudget()
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
   const naming = [createClassify(ports), createDecide(ports)] as const
   const again = [createRefresh(ports), killGuard, route, ...naming] as const
   const cleared = [
-    createOverride(ports),
-    createHold(ports, { name: naming, recheck: again }),
-    credential,
+    createOverride(ports, budget),
+    createHold(ports, budget, { name: naming, recheck: again }),
+    createCredential(budget),
   ] as const
   const stages: readonly Stage[] = [
     createIdentify(ports),
@@ -65,6 +67,7 @@ export function createPipeline(
       unregister()
       isOver()
       concurrency.release(exchange)
+      budget.release(exchange)
       if (killedBy(exchange) !== null) exchange.actId ??= ports.newId('actionRequest')
       finish(exchange, ports, recordBytes)
     }

@@ -260,6 +260,15 @@ describe('MCP', () => {
     ['a soft hyphen', call(tool('dele\u00adte_repo'))],
     ['a NUL', call(tool('delete_repo\0'))],
     ['a byte order mark', call(tool('\ufeffdelete_repo'))],
+    [
+      'a number that is none',
+      call(JSON.stringify(tool('delete_repo')).replace('"arguments":{}', '"arguments":{"x":NaN}')),
+    ],
+    [
+      'more levels than are read',
+      call(JSON.stringify(tool('delete_repo')).replace('{}', `{"x":${'['.repeat(80)}${']'.repeat(80)}}`)),
+    ],
+    ['a comment', call(`/* */${JSON.stringify(tool('delete_repo'))}`)],
     ['a text type', call(tool('delete_repo'), [['Content-Type', 'text/plain']])],
     ['no type', call(tool('delete_repo'), [])],
   ])('a denied tool does not pass by %s', async (_how, request) => {

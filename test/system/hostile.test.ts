@@ -360,6 +360,16 @@ const MEANING: readonly Attack[] = [
     says: [400],
   },
   {
+    name: 'a DELETE that offers a WebSocket',
+    bytes: `DELETE {T}/repos/o/r HTTP/1.1\r\n{A}${H}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    says: [400],
+  },
+  ...['h2c', 'HTTP/2.0', 'websocket, h2c', 'foo'].map((protocol) => ({
+    name: `a DELETE that offers ${protocol}`,
+    bytes: `DELETE {T}/repos/o/r HTTP/1.1\r\n{A}${H}Connection: Upgrade, close\r\nUpgrade: ${protocol}\r\n\r\n`,
+    says: [403],
+  })),
+  {
     name: 'a denied upgrade',
     bytes: `${GET(`${H}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n`)}DELETE /repos/o/r HTTP/1.1\r\n${H}${CLOSE}\r\n`,
     says: [403, 403],

@@ -3,6 +3,7 @@ import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
 import { needsHttp2 } from '../../upstream/http2/needs-http2.ts'
 import { bindingOf, OPEN_ENDED, sha256Hex } from '../binding.ts'
+import type { BodyBudget } from '../body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { describeHold } from '../hold-card.ts'
@@ -24,15 +25,17 @@ export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: re
  * Waits for a person, then has everything decided again by `recheck` on the rules of that moment: deny wins, and an
  * approval under rules that are no longer the same does not count.
  */
-export function createHold(ports: PipelinePorts, stages: HoldStages): Stage {
+export function createHold(ports: PipelinePorts, budget: BodyBudget, stages: HoldStages): Stage {
   return {
     name: 'hold',
-    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, ports, stages) : 'continue'),
+    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, budget, stages }) : 'continue'),
   }
 }
 
-async function hold(exchange: Exchange, ports: PipelinePorts, stages: HoldStages): Promise<StageResult> {
-  const read = await readWhole(exchange, stages.name)
+type Holding = { readonly ports: PipelinePorts; readonly budget: BodyBudget; readonly stages: HoldStages }
+
+async function hold(exchange: Exchange, { ports, budget, stages }: Holding): Promise<StageResult> {
+  const read = await readWhole(exchange, budget, stages.name)
   if (read === 'responded' || !isStillHeld(exchange)) return read
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const result = await holdOnce(exchange, ports, stages.recheck)
@@ -65,7 +68,11 @@ function isStillHeld(exchange: Exchange): boolean {
  * client may wait for answers before it goes on, so its call is held by its name, as the upgrade to a WebSocket is, and
  * the person is told so. What it sent meanwhile waits.
  */
-async function readWhole(exchange: Exchange, name: readonly Stage[]): Promise<StageResult> {
+async function readWhole(
+  exchange: Exchange,
+  budget: BodyBudget,
+  name: readonly Stage[],
+): Promise<StageResult> {
   if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
   const hidden = judgeHiddenFacts(exchange)
   if (hidden !== null) return refuseReading(exchange, hidden)
@@ -73,7 +80,7 @@ async function readWhole(exchange: Exchange, name: readonly Stage[]): Promise<St
     exchange.isOpenEnded = true
     return 'continue'
   }
-  const bytes = await exchange.body.buffer(LIMITS.heldBodyBytes)
+  const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
   if (bytes === null) return refuseBody(exchange)
   exchange.bodyBytes = bytes
   if (!hasReadableBody(exchange)) return 'continue'

@@ -1,6 +1,7 @@
 import { overridableBody, overriddenActions } from '../../../core/connectors/classify.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import type { BodyBudget } from '../body-budget.ts'
 import { decideNaming } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { Naming } from '../naming.ts'
@@ -11,7 +12,7 @@ import { refuseReading } from '../refuse.ts'
  * Refuses a POST whose body would have its server take another method than the one that was decided upon. Forms are
  * always looked at. Of JSON, and of what is longer than may be read, only where another method has another verdict.
  */
-export function createOverride(ports: PipelinePorts): Stage {
+export function createOverride(ports: PipelinePorts, budget: BodyBudget): Stage {
   return {
     name: 'override',
     run(exchange) {
@@ -21,15 +22,15 @@ export function createOverride(ports: PipelinePorts): Stage {
       const format = overridableBody(bound, request)
       if (format === null) return 'continue'
       const mayStream = format === 'json' && exchange.bodyBytes === undefined && !isSplit(exchange, ports)
-      return mayStream ? 'continue' : judge(exchange, ports)
+      return mayStream ? 'continue' : judge(exchange, ports, budget)
     },
   }
 }
 
 const MAX_READ = LIMITS.heldBodyBytes
 
-async function judge(exchange: Exchange, ports: PipelinePorts): Promise<StageResult> {
-  const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(MAX_READ))
+async function judge(exchange: Exchange, ports: PipelinePorts, budget: BodyBudget): Promise<StageResult> {
+  const bytes = exchange.bodyBytes ?? (await budget.read(exchange, MAX_READ))
   if (bytes === null) return isSplit(exchange, ports) ? refuseLong(exchange) : 'continue'
   exchange.bodyBytes = bytes
   const { request } = exchange

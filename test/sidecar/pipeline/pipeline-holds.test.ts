@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import { replySse } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
@@ -132,6 +133,44 @@ describe('holds', () => {
     expect(exchange.reply.status).toBe(403)
     expect(exchange.reply.json()['error']).toBe('Kill switch active: incident 7')
     expectRefused(world)
+  })
+
+  it('keeps 160 MiB of bodies for an agent, however many requests carry them, and none of another', async () => {
+    const world = await start({
+      connectors: [{ type: 'generic', domains: ['files.example.test'] }],
+      permissions: [['generic.*', 'require_approval']],
+      agents: [{}, { id: 'agent_2', name: 'other' }],
+    })
+    world.state.onHold = (_hold, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve({ kind: 'aborted', approvalId: null })),
+      )
+    const body = Buffer.alloc(8 * 1024 * 1024, 'x')
+    const large: TestExchangeInput = {
+      ...{ method: 'PUT', host: 'files.example.test', target: '/a' },
+      ...{ headers: ['Content-Type', 'application/octet-stream'], body },
+    }
+    const waiting = Array.from({ length: 20 }, () => testExchange(large))
+    const done = waiting.map((exchange) => world.run(exchange))
+    await vi.waitFor(() => expect(world.holds).toHaveLength(20))
+    const over = await world.send(large)
+    expect(over.reply.status).toBe(429)
+    expect(over.reply.json()).toMatchObject({ error: 'rate limit exceeded', retry_after: 1 })
+    const endless = await world.send({ ...large, body: new Readable({ read() {} }) })
+    expect(endless.reply.status).toBe(429)
+    const small = testExchange({ ...large, body: 'x' })
+    const others = testExchange({ ...large, credentials: { kind: 'port', agent: 'other' } })
+    done.push(world.run(small), world.run(others))
+    await vi.waitFor(() => expect(world.holds).toHaveLength(22))
+    waiting[0]?.abort.abort(new Error('gone'))
+    await done[0]
+    const next = testExchange(large)
+    done.push(world.run(next))
+    await vi.waitFor(() => expect(world.holds).toHaveLength(23))
+    for (const exchange of [...waiting.slice(1), small, others, next]) exchange.abort.abort(new Error('gone'))
+    await Promise.all(done)
+    expect(world.upstream.seen).toEqual([])
+    expect(world.records).toHaveLength(25)
   })
 
   it('refuses a held body above 8 MiB', async () => {
