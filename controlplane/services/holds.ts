@@ -17,6 +17,7 @@ import { appendAuditAll } from '../store/audit.ts'
 import { takePass } from '../store/executions.ts'
 import { getGateway } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
+import { findActionOwners, findAgentIds } from '../store/records.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
 import { saidDetails } from './audit-details.ts'
@@ -73,6 +74,7 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
       retryAfterS: 30,
     })
   }
+  await refuseForeignAction(q, body)
   const row = await insertApproval(q, {
     orgId,
     kind: 'hold',
@@ -86,6 +88,13 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
   })
   await appendAuditAll(q, holdEvents(row, body, orgId))
   return row
+}
+
+/** Its events would stand in the evidence of what somebody else did. */
+async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
+  const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
+  if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
+  throw new ChaperoneError('forbidden', { detail: `${act_id} is an action of another agent than ${agent}` })
 }
 
 async function limitsOf(q: Query, gatewayId: string) {

@@ -5,6 +5,7 @@ import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, appendAuditAll } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
 import {
+  findActionOwners,
   findAgentIds,
   findHoldActions,
   findStoredRecords,
@@ -13,9 +14,16 @@ import {
 } from '../store/records.ts'
 import { insertTraffic } from '../store/traffic.ts'
 
+/** `sidecar`: it stands in a tenant's pod, and is believed what it says of its own agent. */
+export type Uploader = {
+  readonly name: string
+  readonly processId: string
+  readonly sidecar?: object | null
+}
+
 export type Records = {
   /** Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. */
-  ingest(gateway: { readonly name: string; readonly processId: string }, body: RecordsBody): Promise<string[]>
+  ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
 
 export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Records {
@@ -27,7 +35,8 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
       await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
         const stored = await findStoredRecords(q, own)
-        const fresh = uniqueById(own.filter((record) => !stored.has(record.id)))
+        const unseen = uniqueById(own.filter((record) => !stored.has(record.id)))
+        const fresh = gateway.sidecar == null ? unseen : await withoutForeign(q, unseen)
         await insertTraffic(q, orgId, fresh)
         await appendEvents(q, orgId, fresh)
         await insertLostRecords(q, lost)
@@ -37,6 +46,26 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
       return records.map((record) => record.id)
     },
   }
+}
+
+/** A record that names the action or the approval of another agent tells of neither. */
+async function withoutForeign(
+  q: Query,
+  records: readonly TrafficRecord[],
+): Promise<readonly TrafficRecord[]> {
+  const acts = defined(records.map(({ act_id }) => act_id))
+  const approvals = defined(records.map(({ approval_id }) => approval_id))
+  if (acts.length === 0 && approvals.length === 0) return records
+  const owners = await findActionOwners(q, acts)
+  const holds = await findHoldActions(q, approvals)
+  const agents = await findAgentIds(q, defined(records.map(({ agent }) => agent)))
+  return records.map((record) => {
+    const { agent, act_id, approval_id } = record
+    const owner = owners.get(act_id ?? '') ?? null
+    const isOwnAction = owner === null || owner === agents.get(agent ?? '')
+    const isOwnHold = approval_id === null || holds.get(approval_id)?.agent === agent
+    return { ...record, act_id: isOwnAction ? act_id : null, approval_id: isOwnHold ? approval_id : null }
+  })
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
@@ -49,7 +78,7 @@ async function appendEvents(q: Query, orgId: string, records: readonly TrafficRe
     const chain = {
       orgId,
       agentId: record.agent === null ? null : (agents.get(record.agent) ?? null),
-      actionRequestId: actions.get(record.approval_id ?? '') ?? record.act_id,
+      actionRequestId: actions.get(record.approval_id ?? '')?.act ?? record.act_id,
     }
     return eventsOf(record).map((event) => ({ ...chain, ...event }))
   })

@@ -40,14 +40,29 @@ export async function findAgentIds(q: Query, names: readonly string[]): Promise<
   return new Map(rows.map(({ id, name }) => [name, id]))
 }
 
-/** The action request under which each of these holds was opened: a joined retry belongs to its chain. */
+export type HoldAction = { readonly id: string; readonly act: string; readonly agent: string }
+
+/** The action request under which each of these holds was opened: a joined retry of the agent belongs to its chain. */
 export async function findHoldActions(
   q: Query,
   approvalIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await q.query<{ id: string; act: string }>(
-    'select id, act_id as act from approvals where id = any($1::text[]) and act_id is not null',
+): Promise<ReadonlyMap<string, HoldAction>> {
+  const { rows } = await q.query<HoldAction>(
+    'select id, act_id as act, agent from approvals where id = any($1::text[]) and act_id is not null',
     [approvalIds],
   )
-  return new Map(rows.map(({ id, act }) => [id, act]))
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Whose actions these are: the agent of the first event of each that has one. */
+export async function findActionOwners(
+  q: Query,
+  actionIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const { rows } = await q.query<{ id: string; agentId: string | null }>(
+    `select distinct on (action_request_id) action_request_id as id, agent_id as "agentId" from audit_events
+     where action_request_id = any($1::text[]) order by action_request_id, audit_events.id`,
+    [actionIds],
+  )
+  return new Map(rows.map(({ id, agentId }) => [id, agentId]))
 }

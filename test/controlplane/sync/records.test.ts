@@ -1,5 +1,7 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
+import { createRecords } from '../../../controlplane/services/records.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { auditOf, type Enrolled, holdBody, person, type Replica, startWorld, type World } from './harness.ts'
 
@@ -84,6 +86,40 @@ test('an approved request that the upstream never answered is recorded as failed
   const failed = record({ approval_id: approval.id, act_id: body.act_id, status: 504, error_type: 'timeout' })
   await upload([failed])
   expect((await auditOf(replica.db, body.act_id)).at(-1)?.type).toBe('action.execution_failed')
+})
+
+test('nobody writes into the evidence of another agent: not with its action, not with its approval', async () => {
+  for (const name of ['victim', 'mallory']) {
+    expect((await replica.command(gateway, 'agents.register', { name })).status).toBe(200)
+  }
+  const body = holdBody({ agent: 'victim', binding: 'c'.repeat(64) })
+  const held = await replica.gateway(gateway, 'POST', '/api/gateway/holds', body)
+  const { approval } = held.body as { approval: { id: string } }
+  const chain = async () => (await auditOf(replica.db, body.act_id)).map(({ type }) => type)
+  expect(await chain()).toEqual(['action.requested', 'action.pending_approval'])
+
+  const stolen = holdBody({ agent: 'mallory', binding: 'd'.repeat(64), act_id: body.act_id })
+  expect((await replica.gateway(gateway, 'POST', '/api/gateway/holds', stolen)).status).toBe(403)
+  const records = createRecords({ db: replica.db, orgId: replica.orgId, log: pino({ level: 'silent' }) })
+  const sidecar = { name: 'default/local', processId: 'proc_pod', sidecar: { agent: { name: 'mallory' } } }
+  const own = newId('actionRequest')
+  const forged = [
+    record({ agent: 'mallory', act_id: body.act_id, decision: 'DENY', reason: 'policy' }),
+    record({ agent: null, act_id: body.act_id, decision: 'DENY', reason: 'policy' }),
+    record({ agent: 'mallory', act_id: body.act_id, approval_id: approval.id }),
+    record({ agent: 'mallory', act_id: own, approval_id: approval.id, decision: 'DENY', reason: 'policy' }),
+  ]
+  expect(await records.ingest(sidecar, { records: forged, lost: [] })).toHaveLength(4)
+  expect(await chain()).toEqual(['action.requested', 'action.pending_approval'])
+  expect((await replica.db.query('select 1 from traffic where act_id = $1', [body.act_id])).rowCount).toBe(0)
+  // Its own is told of as ever.
+  expect((await auditOf(replica.db, own)).map(({ type }) => type)).toEqual([
+    'action.requested',
+    'action.denied',
+  ])
+  const told = record({ agent: 'victim', act_id: body.act_id, approval_id: approval.id })
+  await records.ingest(sidecar, { records: [told], lost: [] })
+  expect((await chain()).at(-1)).toBe('action.executed')
 })
 
 test('an ordinary allowed request is traffic and no audit event', async () => {
