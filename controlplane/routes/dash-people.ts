@@ -37,6 +37,9 @@ const PatchFields = z.strictObject({
 const PatchBody = PatchFields.refine((body) => Object.keys(body).length > 1, {
   path: ['action'],
   message: 'name an action or a field to change',
+}).refine((body) => body.action === undefined || Object.keys(body).length === 2, {
+  path: ['action'],
+  message: 'goes alone: change fields in a request of their own',
 })
 
 const STATUS_OF = { suspend: 'suspended', activate: 'active', revoke: 'revoked' } as const

@@ -67,6 +67,15 @@ describe('agents', () => {
     expect(await dump('agents')).not.toContain(key)
   })
 
+  test('are given an action or fields, never both: nothing that was sent is left out in silence', async () => {
+    const id = await newAgent('both')
+    const both = { agent_id: id, action: 'suspend', name: 'other' }
+    const answer = await admin('PATCH', '/api/dashboard/agents', both)
+    expect(answer.status).toBe(400)
+    expect(answer.body['details']).toBe('action: goes alone: change fields in a request of their own')
+    expect(await eventsOf(id)).toEqual(['agent.registered'])
+  })
+
   test('are suspended, activated and revoked for good; each is one audit event', async () => {
     const id = await newAgent('lifecycle')
     const act = (action: string) => admin('PATCH', '/api/dashboard/agents', { agent_id: id, action })
