@@ -14,6 +14,10 @@ const BOUND_HEADERS = [
   'stripe-context',
   'openai-organization',
   'openai-project',
+  // Protocols that name the operation here, or the part of the target that the bytes are for.
+  'x-amz-target',
+  'soapaction',
+  'content-range',
 ] as const
 
 /** Stands for the hash of a body that has no end yet. */

@@ -1,7 +1,7 @@
+import { isGrpc } from '../../../core/request/grpc.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
-import { needsHttp2 } from '../../upstream/http2/needs-http2.ts'
 import { bindingOf, OPEN_ENDED, sha256Hex } from '../binding.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
@@ -76,7 +76,10 @@ async function readWhole(
   if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
   const hidden = judgeHiddenFacts(exchange)
   if (hidden !== null) return refuseReading(exchange, hidden)
-  if (needsHttp2(exchange) && !(await exchange.body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))) {
+  if (
+    isGrpc(exchange.raw.rawHeaders) &&
+    !(await exchange.body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
+  ) {
     exchange.isOpenEnded = true
     return 'continue'
   }

@@ -54,6 +54,19 @@ describe('holds', () => {
   })
 
   it.each([
+    ['X-Amz-Target', 'DynamoDB_20120810.DescribeTable', 'DynamoDB_20120810.DeleteTable'],
+    ['SOAPAction', '"urn:Look"', '"urn:Delete"'],
+    ['Content-Range', 'bytes 0-1/4', 'bytes 2-3/4'],
+  ])('binds to what %s says is done with the bytes', async (name, first, second) => {
+    const world = await start(HELD)
+    const input = (value: string) => ({ ...MERGE, headers: [...JSON_BODY, name, value], body: '{}' })
+    for (const value of [first, second, first]) await world.send(input(value))
+    const [a, b, again] = world.holds.map((hold) => hold.binding)
+    expect(a).not.toBe(b)
+    expect(again).toBe(a)
+  })
+
+  it.each([
     ['denied', 403, 'approval denied', 'approval_denied'],
     ['expired', 403, 'approval expired', 'approval_expired'],
     ['cancelled', 403, 'approval denied', 'approval_denied'],
