@@ -18,6 +18,9 @@ export function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS })
 }
 
+/** Where the visitors live: neither where the server counts its time nor a whole number of hours away. */
+export const ZONE = 'Asia/Kolkata'
+
 export type View = { readonly width: number; readonly scheme: 'light' | 'dark' }
 
 /** A person's own window: cookies and storage of its own, and everything that the pages complained of. */
@@ -36,6 +39,7 @@ export async function visit(
     viewport: { width: view.width, height: view.width < 500 ? 812 : 900 },
     colorScheme: view.scheme,
     reducedMotion: 'reduce',
+    timezoneId: ZONE,
   })
   const page = await context.newPage()
   const complaints: string[] = []
@@ -54,16 +58,19 @@ type Violation = {
   readonly nodes: ReadonlyArray<{ readonly target: readonly unknown[]; readonly failureSummary?: string }>
 }
 
+/** The style sheet is the same on every page: that it locks no orientation is read from it, not fetched anew each time. */
+const OPTIONS = { resultTypes: ['violations'], preload: false }
+
 /** Violations of serious and critical impact on what is shown now, of all rules or of these: rule, and where. */
 export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Colours that are still on their way are nobody's.
   await page.evaluate(
     'Promise.allSettled(document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished))',
   )
-  // Through the debugger, because the page's own policy admits no script of ours.
-  await page.evaluate(axe.source)
+  // Through the debugger, because the page's own policy admits no script of ours; once in a document.
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe.source)
   const results = await page.evaluate<{ violations: readonly Violation[] }>(
-    `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) })})`,
+    `axe.run(document, ${JSON.stringify({ ...OPTIONS, ...(rules === undefined ? {} : { runOnly: rules }) })})`,
   )
   return results.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

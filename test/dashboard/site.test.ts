@@ -134,6 +134,11 @@ describe('its files', () => {
     expect(shown.filter((part) => !styled.has(part))).toEqual([])
   })
 
+  test('lock no orientation', async () => {
+    const texts = await Promise.all((await firstFiles()).map(async (path) => (await fetched(path)).text()))
+    expect(texts.join('\n')).not.toMatch(/\(orientation\s*:/)
+  })
+
   test('hold no address of another place but those that are only names', async () => {
     const texts = await Promise.all((await firstFiles()).map(async (path) => (await fetched(path)).text()))
     const addresses = texts.flatMap((text) =>

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { PAGES } from '../pages/table.tsx'
 import { usePlace } from '../routing/use-place.ts'
 import { useSession } from '../session/session.tsx'
+import { ClosedPage } from './closed-page.tsx'
 import { CurrentPage } from './current-page.tsx'
 import { HeaderBar } from './header-bar.tsx'
 import { Navigation } from './navigation.tsx'
@@ -15,7 +16,8 @@ export function Frame() {
   const { page } = usePlace()
   const [isOpen, { toggle, close }] = useDisclosure(false)
   const pages = PAGES.filter(({ least }) => may(least))
-  const current = pages.find(({ path }) => path === page) ?? pages[0]
+  const wanted = PAGES.find(({ path }) => path === page)
+  const current = wanted ?? pages[0]
   useEffect(() => {
     if (page !== '') close()
   }, [page, close])
@@ -36,7 +38,11 @@ export function Frame() {
       </AppShell.Navbar>
       <AppShell.Main className="main">
         <StopBanner />
-        {current === undefined ? null : <CurrentPage key={current.path} entry={current} />}
+        {current === undefined ? null : may(current.least) ? (
+          <CurrentPage key={current.path} entry={current} />
+        ) : (
+          <ClosedPage title={current.title} least={current.least} />
+        )}
       </AppShell.Main>
     </AppShell>
   )

@@ -22,6 +22,9 @@ export type ResourceOptions = {
   readonly everyMs?: number
 }
 
+/** What the network or a restart was the reason of is asked again without anybody's doing. */
+const RETRY_MS = 5_000
+
 type State<T> = { readonly key: string; readonly data: T | null; readonly error: ApiError | null }
 
 /** One read of the API, kept fresh. `input` null: nothing is asked. */
@@ -57,6 +60,13 @@ export function useResource<N extends ReadName>(
       clearInterval(timer)
     }
   }, [live, kinds, everyMs])
+
+  const isPassing = state.error !== null && (state.error.status === 0 || state.error.status >= 500)
+  useEffect(() => {
+    if (!isPassing) return
+    const timer = setInterval(() => loader.current(), RETRY_MS)
+    return () => clearInterval(timer)
+  }, [isPassing])
 
   const reload = useCallback(() => loader.current(), [])
   return { data: state.data, error: state.error, isLoading: input !== null && state.key !== key, reload }

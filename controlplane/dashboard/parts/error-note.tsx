@@ -7,8 +7,9 @@ export function ErrorNote(props: {
   readonly error: ApiError
   readonly title?: string
   readonly onRetry?: () => void
+  readonly retryLabel?: string
 }) {
-  const { error, title = titleOf(error.status), onRetry } = props
+  const { error, title = titleOf(error.status), onRetry, retryLabel = 'Try again' } = props
   return (
     <Alert
       color="red"
@@ -16,13 +17,15 @@ export function ErrorNote(props: {
       title={title}
       icon={<Icon name="warning" />}
       role="alert"
-      className="note"
+      className="note note-error"
     >
       {error.message}
       {onRetry === undefined ? null : (
-        <Button mt="xs" size="compact-sm" variant="default" onClick={onRetry}>
-          Try again
-        </Button>
+        <div>
+          <Button mt="xs" size="compact-sm" variant="default" onClick={onRetry}>
+            {retryLabel}
+          </Button>
+        </div>
       )}
     </Alert>
   )

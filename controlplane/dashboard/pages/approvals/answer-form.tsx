@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
+import type { ApiError } from '../../api/api-error.ts'
 import { call } from '../../api/client.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
@@ -34,7 +35,7 @@ export function AnswerForm({ card, onAnswered }: Props) {
   }
   return (
     <Stack gap="sm">
-      {answer.error === null ? null : <ErrorNote error={answer.error} onRetry={onAnswered} />}
+      {answer.error === null ? null : <AnswerError error={answer.error} onPutAway={onAnswered} />}
       <Group align="flex-end" gap="sm">
         <TextInput
           className="grow"
@@ -67,4 +68,11 @@ export function AnswerForm({ card, onAnswered }: Props) {
       {may('admin') ? <AlwaysAllow card={card} /> : null}
     </Stack>
   )
+}
+
+/** Answered by another or too late: nothing is left to try here. Everything else can be tried again below. */
+function AnswerError({ error, onPutAway }: { readonly error: ApiError; readonly onPutAway: () => void }) {
+  const isSettled = error.status === 404 || error.status === 409 || error.status === 410
+  if (!isSettled) return <ErrorNote error={error} />
+  return <ErrorNote error={error} onRetry={onPutAway} retryLabel="Put away" />
 }

@@ -1,7 +1,8 @@
 import { Button } from '@mantine/core'
-import { useDisclosure, useHotkeys } from '@mantine/hooks'
+import { useDisclosure, useWindowEvent } from '@mantine/hooks'
 import { useState } from 'react'
 import { ShortcutDialog } from '../../late-dialogs.ts'
+import { isTyping } from './use-inbox-keys.ts'
 
 /** What the keys of the inbox do; a telephone has none. */
 export function ShortcutHelp() {
@@ -11,7 +12,10 @@ export function ShortcutHelp() {
     setWasOpened(true)
     open()
   }
-  useHotkeys([['shift+?', show]])
+  // By what it writes: keyboards have it in different places.
+  useWindowEvent('keydown', (event) => {
+    if (event.key === '?' && !isTyping(event.target)) show()
+  })
   return (
     <>
       <Button variant="default" size="sm" visibleFrom="sm" onClick={show} aria-keyshortcuts="?">

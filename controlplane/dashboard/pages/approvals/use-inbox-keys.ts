@@ -37,7 +37,8 @@ function wantedElement(key: string, cards: readonly HTMLElement[], current: numb
   return target === undefined ? null : (card?.querySelector<HTMLElement>(`[data-key="${target}"]`) ?? null)
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Letters are then letters. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.matches('input, textarea, select') || target.isContentEditable)
   )

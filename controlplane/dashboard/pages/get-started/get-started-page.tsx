@@ -39,7 +39,7 @@ export function Page() {
             className="steps"
           >
             {STEPS.map((label) => (
-              <Stepper.Step key={label} label={label} aria-label={label} />
+              <Stepper.Step key={label} label={label} />
             ))}
           </Stepper>
           <form

@@ -5,7 +5,8 @@ import { LEVEL_WORDS } from '../../parts/level-words.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { AgoText } from '../../parts/time-text.tsx'
-import { type Tone, ToneBadge } from '../../parts/tone-badge.tsx'
+import { ToneBadge } from '../../parts/tone-badge.tsx'
+import { rulesOf, stateOf } from './gateway-state.ts'
 
 /** What each gateway really does now, whatever was configured. */
 export function GatewayList({ gateways }: { readonly gateways: readonly GatewayState[] }) {
@@ -66,22 +67,4 @@ function GatewayCard({ gateway }: { readonly gateway: GatewayState }) {
 function StateBadge({ gateway }: { readonly gateway: GatewayState }) {
   const { text, tone } = stateOf(gateway)
   return <ToneBadge tone={tone}>{text}</ToneBadge>
-}
-
-export function stateOf(gateway: GatewayState): { readonly text: string; readonly tone: Tone } {
-  if (gateway.stopped.length > 0) return { text: 'Stopped by the kill switch', tone: 'bad' }
-  if (!gateway.is_live)
-    return { text: gateway.last_seen_at === null ? 'Not connected' : 'Stale', tone: 'wait' }
-  if (!isCurrent(gateway)) return { text: 'Taking over new rules', tone: 'wait' }
-  return { text: 'Enforcing', tone: 'good' }
-}
-
-function isCurrent({ applied_version, desired_version }: GatewayState): boolean {
-  return applied_version !== null && applied_version >= (desired_version ?? 0)
-}
-
-function rulesOf(gateway: GatewayState): string {
-  const { applied_version: applied, desired_version: desired } = gateway
-  if (applied === null) return 'unknown'
-  return isCurrent(gateway) ? `version ${applied}, the newest` : `version ${applied} of ${desired}`
 }

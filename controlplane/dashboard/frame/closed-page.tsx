@@ -1,0 +1,18 @@
+import { PageHead } from '../parts/page-head.tsx'
+import { TeachingEmpty } from '../parts/teaching-empty.tsx'
+import type { Role } from '../session/roles.ts'
+import { useSession } from '../session/session.tsx'
+
+/** Somebody followed a link that is not for their role: another page instead would only puzzle them. */
+export function ClosedPage({ title, least }: { readonly title: string; readonly least: Role }) {
+  const { user } = useSession()
+  return (
+    <>
+      <PageHead title={title} />
+      <TeachingEmpty icon="people" title="Not for your role">
+        {title} is for the role {least} and above; you are signed in as {user.email}, {user.role}. An admin
+        can change your role under People.
+      </TeachingEmpty>
+    </>
+  )
+}
