@@ -56,20 +56,31 @@ export function nameMessage(message: unknown, config: ConnectorConfig): Action |
 
 /**
  * What a server that does not look closely would make of something that is no JSON-RPC 2.0 message: a call without
- * its version, messages in a nested list. Whatever is found is decided beside `mcp.rpc.unknown`, so that a denied tool
+ * its version, messages in a nested list, a list in the place of a name. Whatever is found is decided beside `mcp.rpc.unknown`, so that a denied tool
  * stays denied.
  */
 export function nameHidden(message: unknown, config: ConnectorConfig): readonly Action[] | Refusal {
   const flat = flatten(message)
   if (isRefusal(flat)) return flat
-  const calls = flat.filter((one) => isRecord(one) && typeof one['method'] === 'string')
+  const calls = flat.filter((one) => isRecord(one)).filter(({ method }) => method !== undefined)
   const found: Action[] = []
   for (const call of calls) {
-    const action = nameMessage({ ...(isRecord(call) ? call : {}), jsonrpc: '2.0' }, config)
+    const action = nameMessage(asLooked(call), config)
     if (isRefusal(action)) return action
     if (action.type !== UNKNOWN) found.push(action)
   }
   return found
+}
+
+/** A table of methods or tools is asked for the text of whatever the message names. */
+function asLooked(call: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { method, params } = call
+  const looked = isRecord(params) ? { ...params, name: asKey(params['name']) } : params
+  return { ...call, jsonrpc: '2.0', method: asKey(method), params: looked }
+}
+
+function asKey(value: unknown): unknown {
+  return Array.isArray(value) ? String(value) : value
 }
 
 const MAX_HIDDEN = 64

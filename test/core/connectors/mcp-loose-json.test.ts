@@ -72,6 +72,18 @@ describe('what some servers read all the same is refused', () => {
   })
 })
 
+describe('a list in the place of a name, which many servers look up as its text, is decided as that text, too', () => {
+  test.each([
+    ['the tool', { method: 'tools/call', params: { name: ['delete_repo'] } }],
+    ['the tool, twice', { method: 'tools/call', params: { name: [['delete_repo']] } }],
+    ['the method', { method: ['tools/call'], params: { name: 'delete_repo' } }],
+    ['both', { method: ['tools/call'], params: { name: ['delete_repo'] } }],
+  ])('%s', (_what, message) => {
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })
+    expect(named(text)).toBe('mcp.rpc.unknown,mcp.tools.delete_repo')
+  })
+})
+
 describe('what no server can read is unknown, as it is', () => {
   test.each([
     'not json',
