@@ -64,7 +64,7 @@ function problem(): string | null {
 }
 
 export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetwork> {
-  const id = randomInt(1, 250)
+  const id = freeId()
   const name = `chap-${id}-${randomInt(1e6)}`
   const [outer, inner] = [`chv${id}`, 'eth0']
   const host = { v4: `10.199.${id}.1`, v6: `fd99:${id.toString(16)}::1` }
@@ -184,6 +184,15 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
       rmSync(`/etc/netns/${name}`, { recursive: true, force: true })
       await run('ip', ['link', 'del', outer]).catch(() => undefined)
     },
+  }
+}
+
+/** Of a pair of devices that is not there: another test, or one that was ended, may have some. */
+function freeId(): number {
+  const taken = execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })
+  for (;;) {
+    const id = randomInt(1, 250)
+    if (!taken.includes(` chv${id}@`)) return id
   }
 }
 

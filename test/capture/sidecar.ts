@@ -141,13 +141,17 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
     },
   }
   if (options.hasRules ?? true) network.loadRules(PROXY_UID)
-  if (options.isStarted ?? true) {
+  if (!(options.isStarted ?? true)) return pod
+  try {
     await start()
     await eventually('sidecar started', async () =>
       (await pod.health('/started')).status === 200 ? true : null,
     )
+    return pod
+  } catch (error) {
+    await pod[Symbol.asyncDispose]()
+    throw error
   }
-  return pod
 }
 
 function podEnvironment(files: {
