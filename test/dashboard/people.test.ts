@@ -17,12 +17,21 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
   test('a card whose time runs out says so, cannot be answered, and stays until it is put away', async () => {
     const { page, context } = await stage.signedIn(OWNER, '#/approvals')
     const before = seen()
+    // Ends before the other would: an answer of somebody else is no expiry.
+    const answered = stage.merge('{"commit_title":"in time"}')
+    const other = cards(page).filter({ hasText: 'in time' })
+    await other.waitFor()
     const held = stage.merge('{"commit_title":"too late"}')
     const card = cards(page).filter({ hasText: 'too late' })
     await card.getByRole('button', { name: 'Approve' }).waitFor()
+    const answer = { id: await other.getAttribute('data-approval'), approved: false }
+    await stage.laptop.api('POST', '/api/dashboard/proxy-approvals', answer)
+    expect(await answered).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    await other.waitFor({ state: 'detached' })
     expect(await held).toMatchObject({ status: 403, body: { error: 'approval expired' } })
     expect(seen()).toBe(before)
     await card.getByText('Nobody answered in time').waitFor()
+    expect(await cards(page).count()).toBe(1)
     expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await card.getByRole('button', { name: 'Put away' }).click()
     await card.waitFor({ state: 'detached' })

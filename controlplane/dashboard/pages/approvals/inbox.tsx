@@ -1,12 +1,12 @@
 import { Alert, Anchor, Stack } from '@mantine/core'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
-import { useNow } from '../../live/use-now.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { hrefOf } from '../../routing/place.ts'
 import { PendingCard } from './pending-card.tsx'
 import { useInboxKeys } from './use-inbox-keys.ts'
+import { useKeptCards } from './use-kept-cards.ts'
 
 type Props = {
   readonly pending: readonly ApprovalCard[]
@@ -69,23 +69,6 @@ function GoneNote({ id }: { readonly id: string }) {
       </Anchor>
     </Alert>
   )
-}
-
-/** A card whose time ran out while it was looked at stays until it is put away: silence would look like an answer. */
-function useKeptCards(pending: readonly ApprovalCard[]) {
-  const now = useNow(1_000)
-  const [kept, setKept] = useState<ReadonlyMap<string, ApprovalCard>>(new Map())
-  const [forgotten, setForgotten] = useState<ReadonlySet<string>>(new Set())
-  useEffect(() => {
-    setKept((before) => new Map([...before, ...pending.map((card) => [card.id, card] as const)]))
-  }, [pending])
-  const ids = new Set(pending.map(({ id }) => id))
-  const isShown = (card: ApprovalCard) =>
-    !forgotten.has(card.id) && (ids.has(card.id) || Date.parse(card.expires_at) <= now)
-  const cards = [...new Map([...kept, ...pending.map((card) => [card.id, card] as const)]).values()]
-    .filter(isShown)
-    .sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
-  return { cards, forget: (id: string) => setForgotten((before) => new Set([...before, id])) }
 }
 
 /** Whoever works with the keyboard goes on with the next card instead of at the top of the page. */

@@ -1,7 +1,7 @@
 import { Box, Group, Paper, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
-import { useNow } from '../../live/use-now.ts'
+import { usePast } from '../../live/use-past.ts'
 import { ActionName } from '../../parts/action-name.tsx'
 import { RiskBadge, riskOf } from '../../parts/risk-badge.tsx'
 import { TimeLeft } from '../../parts/time-left.tsx'
@@ -21,8 +21,7 @@ type Props = {
 
 /** One decision: what will really happen on top, everything it will happen with, then the answer. */
 export function PendingCard({ card, onAnswered, onDismiss }: Props) {
-  const now = useNow(1_000)
-  const isOver = Date.parse(card.expires_at) <= now
+  const isOver = usePast(card.expires_at)
   return (
     <Paper
       component="article"

@@ -1,0 +1,14 @@
+import { useEffect, useState } from 'react'
+
+/** Whether this moment is over. Renders again once, when it is, and not every second until then. */
+export function usePast(at: string): boolean {
+  const [isPast, setIsPast] = useState(() => Date.parse(at) <= Date.now())
+  useEffect(() => {
+    const leftMs = Date.parse(at) - Date.now()
+    setIsPast(leftMs <= 0)
+    if (leftMs <= 0) return
+    const timer = setTimeout(() => setIsPast(true), leftMs)
+    return () => clearTimeout(timer)
+  }, [at])
+  return isPast
+}
