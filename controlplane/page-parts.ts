@@ -1,11 +1,14 @@
 import type { Logger } from 'pino'
 import type { KnownAction } from '../core/action/spec.ts'
 import type { Catalogue } from '../core/connectors/catalogue.ts'
+import { LIMITS } from '../core/wire/limits.ts'
+import { createRateWindow } from './http/rate-window.ts'
 import type { ActionRulesSource } from './services/action-rules.ts'
 import type { Actions } from './services/actions.ts'
 import { createActivity } from './services/activity.ts'
 import { createCatalogueReading } from './services/catalogue-reading.ts'
 import { createChanges } from './services/changes.ts'
+import { createDemo } from './services/demo.ts'
 import { createDryRun } from './services/dry-run.ts'
 import { createEffectivePermissions } from './services/effective-permissions.ts'
 import { createEvidence } from './services/evidence.ts'
@@ -25,12 +28,12 @@ export type PagePartsDeps = {
   readonly clock: Clock
   readonly hub: Pick<Hub, 'kill' | 'liveOf'>
   readonly catalogue: Catalogue
-  readonly actions: Pick<Actions, 'dryRun'>
+  readonly actions: Pick<Actions, 'dryRun' | 'submit'>
   readonly actionRules: ActionRulesSource
   readonly knownAction: (type: string) => KnownAction | null
 }
 
-/** Reads that the dashboard needs beside what the specification names. */
+/** What the dashboard needs beside what the specification names, and the examples that it shows. */
 export function createPageParts(deps: PagePartsDeps) {
   const { clock, hub } = deps
   const given = { ...deps, nowMs: clock.nowMs, kills: hub.kill.effective, liveOf: hub.liveOf }
@@ -47,5 +50,9 @@ export function createPageParts(deps: PagePartsDeps) {
     policyHistory: createPolicyHistory(given),
     effectivePermissions: createEffectivePermissions({ ...given, reading: catalogueReading }),
     evidence: createEvidence(given),
+    demo: createDemo({
+      ...given,
+      uses: createRateWindow(LIMITS.controlPlaneRatePerMinute, clock.monotonicMs),
+    }),
   }
 }

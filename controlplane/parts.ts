@@ -16,7 +16,6 @@ import { createCommands } from './services/commands.ts'
 import { createConfig } from './services/config.ts'
 import { createControlPlaneMetrics } from './services/control-plane-metrics.ts'
 import { createDailyCleanup } from './services/daily-cleanup.ts'
-import { createDemo } from './services/demo.ts'
 import { createDesired, type DesiredDeps } from './services/desired.ts'
 import { createExplain } from './services/explain.ts'
 import { createGatewayProbe } from './services/gateway-probe.ts'
@@ -106,7 +105,6 @@ export async function createParts(deps: PartsDeps) {
     traffic: createTraffic(base),
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
-    demo: createDemo({ ...base, actions: v1.actions }),
     retention,
     metrics: createControlPlaneMetrics({ ...base, processes: () => connectedProcesses(hub) }),
     probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),

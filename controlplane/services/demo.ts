@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 import type { ActionSpec } from '../../core/action/spec.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { SlidingWindow } from '../../core/state/sliding-window.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { SubmitReply } from '../../core/wire/v1.ts'
 import { newId } from '../crypto/ids.ts'
 import { type Actor, recordEvent } from '../events.ts'
-import { createRateWindow } from '../http/rate-window.ts'
 import { findAgentByName, insertAgent } from '../store/agents.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { findManagedAgent } from '../store/demo-agent.ts'
@@ -17,7 +17,8 @@ export type DemoDeps = {
   readonly db: Db
   readonly orgId: string
   readonly actions: Pick<Actions, 'submit'>
-  readonly clock: { monotonicMs(): number }
+  /** Counts one example of a person: each is an action like any other, and one of the three asks somebody. */
+  readonly uses: { hit(person: string): ReturnType<SlidingWindow['take']> }
 }
 
 type Scenario = { readonly label: string; readonly spec: ActionSpec }
@@ -62,9 +63,7 @@ const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
 /** Submits one of the three as the built-in agent, which owns no credential; null = any of them. */
 export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult>
 
-export function createDemo({ db, orgId, actions, clock }: DemoDeps): Demo {
-  // Each is an action like any other, and one of the three asks somebody.
-  const uses = createRateWindow(LIMITS.controlPlaneRatePerMinute, clock.monotonicMs)
+export function createDemo({ db, orgId, actions, uses }: DemoDeps): Demo {
   return async (by, chosen) => {
     const use = uses.hit(by.userId ?? by.label)
     if (!use.ok) throw tooMany(use.retryAfterS)
