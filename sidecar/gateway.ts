@@ -15,6 +15,7 @@ import { systemClock } from './clock.ts'
 import { type GatewayConfig, isLoopback, type PodConfig } from './config.ts'
 import type { ClientDeps } from './control/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
+import { cutInactive } from './control/cut-inactive.ts'
 import { createExecutor } from './control/execute.ts'
 import { createKillState } from './control/kill-state.ts'
 import { createLend } from './control/lend.ts'
@@ -117,6 +118,7 @@ function createCore(config: GatewayConfig, given: Made) {
     random: Math.random,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => {
+      cutInactive(live, snapshot)
       if (canMint()) preMint(leaf, snapshot)
     },
     onSharing: rate.share,

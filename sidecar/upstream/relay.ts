@@ -137,7 +137,7 @@ export class Relay implements ResponseHandler, Watched {
     }
     const { outcome } = this.#exchange
     outcome.errorType = failure instanceof ChaperoneError ? typeOf(failure) : 'connect'
-    outcome.note = 'cut'
+    outcome.note ??= 'cut'
     this.#stream.destroy()
     this.#answered()
   }

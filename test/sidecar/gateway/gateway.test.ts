@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { replySse } from '../../support/recorder.ts'
-import { permission, startGatewayWorld } from './gateway-world.ts'
+import { agentEntry } from '../control/fake-control-plane.ts'
+import { AGENT_KEY, permission, startGatewayWorld } from './gateway-world.ts'
 
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
 
@@ -44,6 +45,36 @@ describe('the gateway', () => {
     await until('record', () => world.fake.records.length === 1)
     expect(world.fake.records[0]).toMatchObject({ note: 'approved', decision: 'ALLOW' })
   })
+
+  test.each([
+    ['suspended', [{ ...agentEntry('bot', AGENT_KEY), status: 'suspended' }]],
+    ['revoked', [{ ...agentEntry('bot', AGENT_KEY), status: 'revoked' }]],
+    ['removed', []],
+  ])(
+    'an agent that is %s loses the streams that it has open, and another one keeps its own',
+    async (status, agents) => {
+      const other = agentEntry('other', 'svc_test_other')
+      await using world = await startGatewayWorld({
+        prepare: (fake) => fake.configure({ agents: [agentEntry('bot', AGENT_KEY), other] }),
+      })
+      await until('both', () => world.fake.acks.some((ack) => ack.version === world.fake.version))
+      world.upstream.answerWith(replySse(100_000, 5))
+      const leave = new AbortController()
+      const auth = `Basic ${Buffer.from('other:svc_test_other').toString('base64')}`
+      const kept = world
+        .proxied('GET', '/kept', { auth, signal: leave.signal })
+        .catch((error: unknown) => error)
+      const cut = world.proxied('GET', '/stream').catch((error: unknown) => error)
+      await world.upstream.received(2)
+      world.fake.configure({ agents: [...agents, other] })
+      expect(await cut).toBeInstanceOf(Error)
+      await until('the record', () => world.fake.records.length > 0)
+      expect(world.fake.records).toMatchObject([{ agent: 'bot', path: '/stream', note: `agent ${status}` }])
+      expect(world.upstream.openConnections).toBe(1)
+      leave.abort()
+      await kept
+    },
+  )
 
   test('the kill switch ends held requests and open streams within a second and refuses new ones', async () => {
     await using world = await startGatewayWorld({
