@@ -26,7 +26,7 @@ export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow =
   const segments = useMemo(() => condensed(visibleSegments(shown, { isOneLine: !isBlock })), [shown, isBlock])
   const more = text.length - shown.length
   const grow = (
-    <Button variant="subtle" size="compact-sm" onClick={() => setIsWhole(true)}>
+    <Button variant="subtle" size="compact-sm" className="show-more" onClick={() => setIsWhole(true)}>
       Show {more.toLocaleString()} more characters
     </Button>
   )

@@ -21,7 +21,7 @@ const PLACES = [
   ['connectors', 'Stored, sent as'],
   ['agents', 'What it may do'],
   ['people', 'Owner: also makes'],
-  ['audit', 'Agent registered'],
+  ['audit', 'Action requested'],
   ['settings', 'Bot token of the team chat'],
   ['bundle', 'Download the bundle'],
 ] as const
@@ -201,20 +201,20 @@ describe.skipIf(whySkipped !== null)('the pages of those who set the rules', { t
 /** Everything in these lists that somebody else than the reader may have chosen. */
 async function fillWithHostileText({ laptop }: Stage): Promise<void> {
   const rule = { name: 'x', conditions: ['action.type == "none.none"'], decision: 'deny' }
-  for (const text of HOSTILE.slice(0, 20)) {
-    const policyYaml = JSON.stringify({ rules: [rule] })
-    await laptop.api('POST', '/api/dashboard/policies', {
+  const policyYaml = JSON.stringify({ rules: [rule] })
+  const named = HOSTILE.slice(0, 20).flatMap((text) => [
+    laptop.api('POST', '/api/dashboard/policies', {
       name: text.slice(0, 200),
       description: text,
       policyYaml,
-    })
-    await laptop.api('POST', '/api/dashboard/agents', {
+    }),
+    laptop.api('POST', '/api/dashboard/agents', {
       name: text.slice(0, 200),
       runtime: text.slice(0, 100),
       environment: 'test',
-    })
-  }
-  for (const text of HOSTILE) {
+    }),
+  ])
+  const asked = HOSTILE.map(async (text) => {
     const made = await laptop.api('POST', '/api/dashboard/agents', {
       name: `agent-${crypto.randomUUID()}`,
       runtime: text.slice(0, 100),
@@ -232,5 +232,6 @@ async function fillWithHostileText({ laptop }: Stage): Promise<void> {
         },
       }),
     })
-  }
+  })
+  await Promise.all([...named, ...asked])
 }

@@ -34,7 +34,7 @@ export function AlwaysAllowForm({ card, onClose }: Props) {
   if (agents.data !== null && gateway === null) return <NoGateway agent={card.agent} />
   return (
     <Stack gap="md">
-      <PolicyWarning rule={policyBehind(card.matched_rule)} />
+      <PolicyWarning rule={policyBehind(card)} />
       <Radio.Group label="For whom" value={reach} onChange={(value) => setReach(value as Reach)}>
         <Group mt={6}>
           <Radio value="this_agent" label={`Only ${card.agent}`} />

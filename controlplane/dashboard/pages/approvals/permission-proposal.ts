@@ -62,7 +62,15 @@ function quoted(text: string): string {
   return /^[A-Za-z][A-Za-z0-9._/-]*$/.test(text) ? text : JSON.stringify(text)
 }
 
-/** A hold names `policy: rule` when a policy asked; no permission overrules that. */
-export function policyBehind(matchedRule: string | null): string | null {
-  return matchedRule?.includes(': ') === true ? matchedRule : null
+/**
+ * The rule of a policy that asked, or null when a permission did. Held requests name `policy: rule`, actions that were
+ * submitted the rule alone; a permission is named by its pattern, which covers the action. No permission overrules a policy.
+ */
+export function policyBehind({
+  matched_rule: rule,
+  action_type: type,
+}: Pick<ApprovalCard, 'matched_rule' | 'action_type'>): string | null {
+  if (rule === null) return null
+  const isPattern = rule.endsWith('*') ? type.startsWith(rule.slice(0, -1)) : rule === type
+  return isPattern ? null : rule
 }

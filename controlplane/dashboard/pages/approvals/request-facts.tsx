@@ -12,7 +12,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
-        ['Asked by', <AskedBy key="rule" rule={card.matched_rule} />],
+        ['Asked by', <AskedBy key="rule" card={card} />],
         ['Approver groups', groups.join(', ')],
         ['Asked at', <TimeText key="at" at={card.created_at} />],
         [
@@ -29,11 +29,14 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
 }
 
 /** A policy's rule or a permission's pattern: where to look when the question should not have come. */
-function AskedBy({ rule }: { readonly rule: string | null }) {
-  if (rule === null) return 'a default'
+function AskedBy({ card }: { readonly card: ApprovalCard }) {
+  if (card.matched_rule === null) return 'a default'
   return (
     <>
-      {policyBehind(rule) === null ? 'permission' : 'policy'} <code className="note">{rule}</code>
+      {policyBehind(card) === null ? 'permission' : 'policy'}{' '}
+      <code className="note">
+        <UntrustedText text={card.matched_rule} />
+      </code>
     </>
   )
 }
