@@ -135,8 +135,10 @@ export class Relay implements ResponseHandler, Watched {
       this.#settled.reject(failure)
       return
     }
-    const { outcome } = this.#exchange
-    outcome.errorType = failure instanceof ChaperoneError ? typeOf(failure) : 'connect'
+    const { outcome, abort } = this.#exchange
+    // Whoever left or was stopped says nothing of the upstream.
+    if (!abort.signal.aborted)
+      outcome.errorType = failure instanceof ChaperoneError ? typeOf(failure) : 'connect'
     outcome.note ??= 'cut'
     this.#stream.destroy()
     this.#answered()

@@ -197,6 +197,20 @@ describe('holds', () => {
 })
 
 describe('the kill switch during an answer', () => {
+  it.each([
+    ['an agent that leaves', new Error('the client closed the connection'), 'cut'],
+    ['the kill switch', { kind: 'kill', entry: killAll() }, 'stopped by kill switch'],
+  ])('%s is no fault of the connector', async (_who, reason, note) => {
+    const world = await start({ permissions: [['codehost.*', 'allow']] })
+    world.upstream.answerWith(replySse(100_000, 5))
+    const exchange = testExchange(LIST)
+    const done = world.run(exchange)
+    await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0))
+    exchange.abort.abort(reason)
+    await done
+    expect(world.records).toMatchObject([{ status: 200, note, error_type: null }])
+  })
+
   it('cuts an open stream and says so in its record', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     world.upstream.answerWith(replySse(100_000, 5))
