@@ -51,7 +51,9 @@ class CandidateScan implements BodyWatch {
   }
 }
 
+/** Letters of a key may be written as escapes. */
 function namesOneOf(keys: readonly string[], chunk: Buffer): boolean {
+  if (chunk.includes('\\u00')) return true
   for (const key of keys) if (chunk.includes(`"${key}"`)) return true
   return false
 }

@@ -54,13 +54,19 @@ function name(
 function isSettledBy(naming: Naming, exchange: Exchange, ports: PipelinePorts): boolean {
   if (naming.kind === 'candidates') {
     const decision = decideNaming(exchange, naming, ports.clock.nowMs())
-    if (decision === 'split') return false
+    if (decision === 'split' || (decision.verdict === 'deny' && isHere(exchange))) return false
     exchange.decision = decision
     exchange.isCandidateSet = true
   }
   exchange.naming = naming
   exchange.actions = naming.actions
   return true
+}
+
+/** Then a refusal says what was asked for, and not the gravest of what it could have been. Nothing is waited for. */
+function isHere(exchange: Exchange): boolean {
+  const { length, encoding } = exchange.request?.body ?? {}
+  return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
 }
 
 async function readAndClassify(

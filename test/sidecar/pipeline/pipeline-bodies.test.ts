@@ -50,6 +50,27 @@ describe('bodies that decide', () => {
     },
   )
 
+  it.each([
+    ['{"state":"closed"}', 'codehost.issue.close'],
+    ['{"title":"x"}', 'codehost.issue.update'],
+  ])(
+    'a refusal of %s that is here already names %s, whatever else it could have been',
+    async (body, type) => {
+      const world = await start({ permissions: [['codehost.*', 'deny']] })
+      const exchange = await world.send({ ...CLOSE, body })
+      expect(exchange.reply.status).toBe(403)
+      expect(exchange.reply.json()['action_type']).toBe(type)
+      expect(world.records[0]?.action_type).toBe(type)
+      expectRefused(world)
+    },
+  )
+
+  it('names the record of a streamed body whose key is written with escapes', async () => {
+    const world = await start({ permissions: [['codehost.*', 'allow']] })
+    await world.send({ ...CLOSE, body: '{"st\\u0061te":"cl\\u006fsed"}' })
+    expect(world.records[0]?.action_type).toBe('codehost.issue.close')
+  })
+
   it('names the record of a body that streams by in pieces', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     for (const last of ['closed"}', 'open"}']) {
