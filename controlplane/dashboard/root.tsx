@@ -5,14 +5,16 @@ import { preloadPage } from './pages/preload-page.ts'
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { ErrorNote } from './parts/error-note.tsx'
 import { Outline } from './parts/loading.tsx'
-import { SessionProvider, useSessionState } from './session/session.tsx'
+import { SessionProvider, useSessionState, whoIsThere } from './session/session.tsx'
 
-// Beside the question who is there: most are signed in.
+// Asked before anything is drawn; whoever draws says what is wrong. The page comes beside it: most are signed in.
+const first = whoIsThere()
+first.catch(() => undefined)
 preloadPage(location.hash)
 
 /** Who is there decides what is shown: the application, or the way in. */
 export function Root() {
-  const [state, ask] = useSessionState()
+  const [state, ask] = useSessionState(first)
   switch (state.kind) {
     case 'asking':
       return (

@@ -18,11 +18,11 @@ export type SessionState =
 const SessionContext = createContext<Session | null>(null)
 const RETRY_MS = 2_000
 
-/** Who is signed in, asked once and again after every 401. */
-export function useSessionState(): readonly [SessionState, () => void] {
+/** Who is signed in: `first` was asked before anything is drawn, then again after every 401. */
+export function useSessionState(first: Promise<Me>): readonly [SessionState, () => void] {
   const [state, setState] = useState<SessionState>({ kind: 'asking' })
-  const ask = useCallback(() => {
-    call('GET /api/auth/me', {}).then(
+  const hear = useCallback((answer: Promise<Me>) => {
+    answer.then(
       ({ user }) => setState({ kind: 'user', user }),
       (failure: unknown) => {
         const error = asApiError(failure)
@@ -30,16 +30,21 @@ export function useSessionState(): readonly [SessionState, () => void] {
       },
     )
   }, [])
+  const ask = useCallback(() => hear(whoIsThere()), [hear])
   useEffect(() => {
-    ask()
+    hear(first)
     return whenSignedOut(() => setState({ kind: 'nobody' }))
-  }, [ask])
+  }, [hear, first])
   useEffect(() => {
     if (state.kind !== 'unreachable') return
     const timer = setTimeout(ask, RETRY_MS)
     return () => clearTimeout(timer)
   }, [state, ask])
   return [state, ask]
+}
+
+export function whoIsThere(): Promise<Me> {
+  return call('GET /api/auth/me', {})
 }
 
 export function SessionProvider(props: {
