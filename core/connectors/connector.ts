@@ -134,6 +134,8 @@ export type Connector = {
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
+  /** Body fields whose whole content an action's parameters tell under names of their own. */
+  readonly retold?: readonly string[]
   /**
    * Formats in which a server behind it may take another method from the body of a POST. Forms that do so are refused;
    * JSON is read for it where another method has another verdict. A connector that reads its bodies anyway

@@ -22,6 +22,7 @@ export const mcp: Connector = {
   decidingKeys: (request) => (request.method === 'POST' ? DECIDING : []),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
+  retold: ['jsonrpc', 'id', 'method', 'params', 'body'],
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,
   toRequest: (spec, config) =>

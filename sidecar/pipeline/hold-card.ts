@@ -1,4 +1,7 @@
-import type { Action } from '../../core/action/action.ts'
+import type { Action, Parameters } from '../../core/action/action.ts'
+import { otherFields } from '../../core/connectors/other-fields.ts'
+import { parseBody } from '../../core/request/body.ts'
+import { isRefusal } from '../../core/request/canonical.ts'
 import type { HoldBody } from '../../core/wire/sync.ts'
 import type { Exchange } from './exchange.ts'
 import { primaryType } from './record.ts'
@@ -31,6 +34,7 @@ export function describeHold(
     parameters: {
       ...(actions.length > 1 ? { actions: actions.map(describeAction) } : primary?.parameters),
       ...(exchange.isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
+      ...besides(exchange, actions.length > 1 ? {} : primary?.parameters),
     },
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
@@ -39,6 +43,16 @@ export function describeHold(
     requested_by_agent_text: null,
     body_sha256: bodySha256,
   }
+}
+
+/** What is sent beyond what the action names. The agent's own credential is taken out of it later, so it is left out. */
+function besides({ bodyBytes, request, connector }: Exchange, parameters: Parameters = {}): Parameters {
+  if (bodyBytes === undefined || request === undefined || connector === undefined) return {}
+  const { carriers, retold = [] } = connector.connector
+  const view = parseBody(bodyBytes, request.body, [])
+  const leftOut = [...carriers.bodyFields, ...retold]
+  const fields = isRefusal(view) ? null : otherFields(view, { parameters, leftOut })
+  return fields === null ? {} : { other_fields: fields }
 }
 
 const OPEN_STREAM =

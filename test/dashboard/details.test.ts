@@ -58,7 +58,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     for (const part of ['Medium risk 0.50', 'medium risk +0.5', 'Asked by', 'permission codehost.pr.merge'])
       expect(text).toContain(part)
     expect(text).toMatch(/\d min \d+ s left/)
-    expect(text).toContain('Other fields of the body are not shown')
+    expect(text).toContain('Exactly this body is sent, or none.')
     await card.getByRole('button', { name: 'Deny' }).click()
     expect((await held).status).toBe(403)
   })

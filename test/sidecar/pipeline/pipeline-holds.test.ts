@@ -37,6 +37,15 @@ describe('holds', () => {
     })
   })
 
+  it('shows what the body holds beyond the parameters, but no secret in it', async () => {
+    const world = await start(HELD)
+    const body = JSON.stringify({ merge_method: 'squash', unknown_to_us: [1], some_token: 'hush-hush' })
+    await world.send({ ...MERGE, headers: JSON_BODY, body })
+    const [hold] = world.holds
+    expect(hold?.parameters).toMatchObject({ other_fields: { unknown_to_us: [1] } })
+    expect(JSON.stringify(hold)).not.toContain('hush-hush')
+  })
+
   it('binds to agent, path, query and body', async () => {
     const world = await start(HELD)
     for (const input of [

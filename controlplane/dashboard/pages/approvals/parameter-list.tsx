@@ -15,7 +15,7 @@ export function ParameterList(props: {
     return (
       <Text size="sm" c="dimmed">
         {hasBody
-          ? 'The action names no parameters; what its body holds is not shown.'
+          ? 'The action names no parameters, and its body is in no form that has fields. Exactly this body is sent, or none.'
           : 'It has no parameters.'}
       </Text>
     )
@@ -36,7 +36,8 @@ export function ParameterList(props: {
       </dl>
       {hasBody ? (
         <Text size="xs" c="dimmed" mt={8}>
-          What the action names. Other fields of the body are not shown; exactly this body is sent, or none.
+          What the action names, and what else the body holds (other_fields; long values by their beginnings).
+          Exactly this body is sent, or none.
         </Text>
       ) : null}
     </section>
