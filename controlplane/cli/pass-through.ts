@@ -8,13 +8,14 @@ export function passThrough(
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'inherit', env })
+    // Handlers run in a later turn, when the command is there; put up after it, they would miss a signal that comes at once.
     const forward = (signal: NodeJS.Signals) => child.kill(signal)
     // A Ctrl-C in the terminal reaches the command directly; we only must not end before it.
     const stay = () => undefined
     const forwarded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']
     for (const signal of forwarded) process.on(signal, forward)
     process.on('SIGINT', process.stdin.isTTY ? stay : forward)
+    const child = spawn(command, args, { stdio: 'inherit', env })
     child.once('error', (error: NodeJS.ErrnoException) => {
       process.stderr.write(
         `chaperone: ${command} cannot be started: ${error.code === 'ENOENT' ? 'not found' : error.message}\n`,
