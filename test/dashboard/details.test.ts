@@ -127,8 +127,9 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     expect((await held).status).toBe(403)
     await card.getByRole('button', { name: 'Approve' }).click()
     await card.getByText('Somebody or something was quicker').waitFor()
-    await context.unroute('**/api/dashboard/**')
+    // Before the page hears of it by itself.
     await card.getByRole('button', { name: 'Put away' }).click()
+    await context.unroute('**/api/dashboard/**')
     await card.waitFor({ state: 'detached' })
     await context.close()
   })

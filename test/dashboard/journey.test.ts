@@ -249,7 +249,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     await dialog.getByRole('button', { name: 'Stop everything now' }).click()
     await dialog.getByText(/1 of 1 gateway stopped in \d+ ms/).waitFor()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
-    await page.getByText('Everything is stopped').waitFor()
+    await page.getByText('Everything is stopped', { exact: true }).waitFor()
     const before = seen()
     expect(await stage.merge()).toMatchObject({
       status: 403,
@@ -259,7 +259,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     await page.getByRole('button', { name: 'Lift …' }).click()
     await dialog.getByLabel('Why').fill('drill is over')
     await dialog.getByRole('button', { name: 'Lift the stop' }).click()
-    await page.getByText('Everything is stopped').waitFor({ state: 'detached' })
+    await page.getByText('Everything is stopped', { exact: true }).waitFor({ state: 'detached' })
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
   })
 
