@@ -52,9 +52,16 @@ export function carelessReadings(segments: readonly string[]): readonly (readonl
 /** What servers take for a slash: nothing that is encoded, what is decoded, and what would be if it were decoded. */
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
+/** With what follows a `;` and without: one server cuts it off, the next one only trims what is there. */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
+  const cut = segments.map((segment) => segment.split(';')[0] ?? '')
+  const spellings = segments.some((segment) => segment.includes(';')) ? [cut, segments] : [cut]
+  return spellings.flatMap(trimmings)
+}
+
+function trimmings(segments: readonly string[]): readonly (readonly string[])[] {
   const folded = segments
-    .map((segment) => (segment.split(';')[0]?.split('\0')[0] ?? '').toLowerCase())
+    .map((segment) => (segment.split('\0')[0] ?? '').toLowerCase())
     .filter((segment) => segment !== '')
   const trimmed = folded.map((segment) => segment.trim())
   return [
