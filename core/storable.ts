@@ -43,3 +43,40 @@ function findInside(value: object, depth: number): Found | null {
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
+
+/** Deeper than people look, and with room for what a card is put into. */
+const MAX_SHOWN_DEPTH = 40
+
+/**
+ * What an agent sent, in a form that can be stored and shown to a person: what `unstorableIn` would refuse is replaced by
+ * something that is seen. Other values stay as they are.
+ */
+export function storableForm(
+  fields: Readonly<Record<string, unknown>>,
+  depth = 0,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [storableKey(key), storableValue(value, depth + 1)]),
+  )
+}
+
+function storableValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return storableText(value)
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? value : '(a number beyond what can be stored)'
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_SHOWN_DEPTH) return '(nested deeper)'
+  return Array.isArray(value)
+    ? value.map((one) => storableValue(one, depth + 1))
+    : storableForm(value as Readonly<Record<string, unknown>>, depth)
+}
+
+/** Readers of JSON refuse or lose a member of that name. */
+function storableKey(key: string): string {
+  return key === '__proto__' ? '(__proto__)' : storableText(key)
+}
+
+/** NUL as the picture of it, half a character as the replacement character. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\u2400')
+}

@@ -32,12 +32,15 @@ export function otherFields(
 
 const SECRET = /secret|passw|token|api_?key|private_?key|credential/i
 
-/** What stands under a name like `client_secret` is nobody's to read here, at any depth. Numbers (`max_tokens`) are no secrets. */
-function withoutSecrets(name: string, value: unknown): unknown {
-  if (typeof value === 'string') return SECRET.test(name) ? `(not shown: ${value.length} characters)` : value
-  if (Array.isArray(value)) return value.map((one) => withoutSecrets(name, one))
+/** No text below a name like `client_secret` is anybody's to read here. Numbers (`max_tokens`) are no secrets. */
+function withoutSecrets(name: string, value: unknown, isWithin = false): unknown {
+  const isSecret = isWithin || SECRET.test(name)
+  if (typeof value === 'string') return isSecret ? `(not shown: ${value.length} characters)` : value
+  if (Array.isArray(value)) return value.map((one) => withoutSecrets(name, one, isSecret))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(key, one)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, withoutSecrets(key, one, isSecret)]),
+  )
 }
 
 type Field = readonly [name: string, value: unknown]
@@ -68,7 +71,7 @@ function isShown(parameters: Parameters, name: string, value: unknown): boolean 
 }
 
 function beginnings(fields: readonly Field[]): Readonly<Record<string, unknown>> {
-  const kept: Record<string, unknown> = {}
+  const kept: Field[] = []
   let left = MOST
   let further = 0
   for (const [name, value] of fields) {
@@ -77,7 +80,7 @@ function beginnings(fields: readonly Field[]): Readonly<Record<string, unknown>>
       text.length <= BEGINNING ? value : `${text.slice(0, BEGINNING)}… (${text.length} characters of JSON)`
     left -= name.length + JSON.stringify(said).length
     if (left < 0) further += 1
-    else kept[name] = said
+    else kept.push([name, said])
   }
-  return further === 0 ? kept : { ...kept, further_fields: further }
+  return Object.fromEntries(further === 0 ? kept : [...kept, ['further_fields', further]])
 }

@@ -2,6 +2,7 @@ import type { Action, Parameters } from '../../core/action/action.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
 import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
+import { storableForm, storableText } from '../../core/storable.ts'
 import type { HoldBody } from '../../core/wire/sync.ts'
 import type { Exchange } from './exchange.ts'
 import { primaryType } from './record.ts'
@@ -27,15 +28,11 @@ export function describeHold(
     act_id: exchange.actId ?? '',
     connector: connector.connector.name,
     action_type: type,
-    target: primary?.resource.target ?? null,
+    target: storableText(primary?.resource.target ?? '') || null,
     method: request.method,
     host: request.host,
     path: request.rawTarget,
-    parameters: {
-      ...(actions.length > 1 ? { actions: actions.map(describeAction) } : primary?.parameters),
-      ...(exchange.isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
-      ...besides(exchange, actions.length > 1 ? {} : primary?.parameters),
-    },
+    parameters: parametersOf(exchange, primary),
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
     matched_rule: rule === undefined ? decision.permissionPattern : `${rule.policyName}: ${rule.rule}`,
@@ -43,6 +40,17 @@ export function describeHold(
     requested_by_agent_text: null,
     body_sha256: bodySha256,
   }
+}
+
+/** In a form that the control plane takes: a character that cannot be stored must not keep a person from being asked. */
+function parametersOf(exchange: Exchange, primary: Action | undefined): Parameters {
+  const { actions = [], isOpenEnded } = exchange
+  const isBatch = actions.length > 1
+  return storableForm({
+    ...(isBatch ? { actions: actions.map(describeAction) } : primary?.parameters),
+    ...(isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
+    ...besides(exchange, isBatch ? {} : primary?.parameters),
+  })
 }
 
 /** What is sent beyond what the action names. The agent's own credential is taken out of it later, so it is left out. */

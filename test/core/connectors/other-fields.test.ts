@@ -31,10 +31,15 @@ describe('what a body holds besides the named parameters', () => {
   })
 
   it('leaves out the agent’s credential and shows no secret at any depth', () => {
-    const body = json({ token: 'own', config: { url: 'u', client_secret: 'hush' }, max_tokens: 9 })
+    const config = { url: 'u', client_secret: 'hush', credentials: { list: [{ pin: '1234' }] } }
+    const body = json({ token: 'own', config, max_tokens: 9 })
     const shown = otherFields(body, { parameters: {}, leftOut: ['token'] })
     expect(shown).toEqual({
-      config: { url: 'u', client_secret: '(not shown: 4 characters)' },
+      config: {
+        url: 'u',
+        client_secret: '(not shown: 4 characters)',
+        credentials: { list: [{ pin: '(not shown: 4 characters)' }] },
+      },
       max_tokens: 9,
     })
   })

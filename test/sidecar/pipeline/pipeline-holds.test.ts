@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
+import { unstorableIn } from '../../../core/storable.ts'
 import { replySse } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
@@ -44,6 +45,17 @@ describe('holds', () => {
     const [hold] = world.holds
     expect(hold?.parameters).toMatchObject({ other_fields: { unknown_to_us: [1] } })
     expect(JSON.stringify(hold)).not.toContain('hush-hush')
+  })
+
+  it('asks in a form that can be stored, whatever characters the body has', async () => {
+    const world = await start(HELD)
+    const deep = '['.repeat(60) + ']'.repeat(60)
+    const body = `{"commit_title":"a\\u0000","note":"\\ud83d","many":1e400,"deep":${deep},"__proto__":{"x":1}}`
+    const exchange = await world.send({ ...MERGE, headers: JSON_BODY, body })
+    expect(exchange.reply.status).toBe(403)
+    expect(world.holds).toHaveLength(1)
+    expect(unstorableIn(world.holds[0])).toBeNull()
+    expect(JSON.stringify(world.holds[0])).toContain('"(__proto__)":{"x":1}')
   })
 
   it('binds to agent, path, query and body', async () => {
