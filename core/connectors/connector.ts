@@ -30,10 +30,10 @@ export type BodyView =
       readonly objectId: (type: string, data: Uint8Array) => string
     }
   /**
-   * Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`, unless it `isLoose`: then
-   * some servers read it all the same.
+   * Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`, unless some servers read
+   * it all the same.
    */
-  | { readonly kind: 'invalid'; readonly detail: string; readonly isLoose: boolean }
+  | { readonly kind: 'invalid'; readonly detail: string; readonly text: string }
 
 /**
  * The result of naming a request.

@@ -1,6 +1,7 @@
 import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
 import { headerValues } from '../request/headers.ts'
+import { isLooseJson } from '../request/loose-json.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress } from './domains.ts'
@@ -77,7 +78,7 @@ function namePost(
     case 'head':
       return refusal('unsupported_body', 'an MCP message must be sent as application/json')
     case 'invalid':
-      if (body.isLoose) return refuseLoose(body.detail)
+      if (isLooseJson(body.text)) return refuseLoose(body.detail)
       return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))
     case 'absent':
       return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))

@@ -1,6 +1,5 @@
 import type { BodyView } from '../connectors/connector.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from './canonical.ts'
-import { isLooseJson } from './loose-json.ts'
 import { judgePairs } from './method-override.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { readPairs } from './target.ts'
@@ -54,7 +53,7 @@ function readJson(text: string, decidingKeys: readonly string[]): BodyView | Ref
   const parsed = parseStrictJson(text, decidingKeys)
   if (!isRefusal(parsed)) return { kind: 'json', value: parsed.value }
   if (parsed.code !== 'malformed_request') return parsed
-  return { kind: 'invalid', detail: parsed.detail, isLoose: isLooseJson(text) }
+  return { kind: 'invalid', detail: parsed.detail, text }
 }
 
 function readForm(text: string): BodyView | Refusal {

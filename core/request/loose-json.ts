@@ -1,9 +1,10 @@
 /**
  * True when a reader that takes liberties could make an object or a list of a text that is no JSON: NaN and Infinity,
  * trailing commas, comments, other quotes or none, other numbers, control characters in texts, any depth. Each of them
- * is read by some library in wide use. Linear in the text's length.
+ * is read by some library in wide use. A text that is too long to look through is taken for one.
  */
 export function isLooseJson(text: string): boolean {
+  if (text.length > MAX_LOOKED) return true
   const strict: string[] = []
   for (let at = 0; at < text.length; ) {
     const end = tokenEnd(text, at)
@@ -14,6 +15,8 @@ export function isLooseJson(text: string): boolean {
   return (strict[0] === '{' || strict[0] === '[') && isJson(strict.join(''))
 }
 
+/** Milliseconds of everybody's time; a message that is no JSON by mistake is shorter. */
+const MAX_LOOKED = 32 * 1024
 const BLANK = /\s/
 const STRUCTURE = '{}[]:,'
 const WORD = /[^\s{}[\]:,"'#]+/y

@@ -56,8 +56,8 @@ export function nameMessage(message: unknown, config: ConnectorConfig): Action |
 
 /**
  * What a server that does not look closely would make of something that is no JSON-RPC 2.0 message: a call without
- * its version, messages in a nested list, a list in the place of a name. Whatever is found is decided beside `mcp.rpc.unknown`, so that a denied tool
- * stays denied.
+ * its version, messages in a nested list, a list in the place of a name. Whatever is found is decided beside
+ * `mcp.rpc.unknown`, so that a denied tool stays denied.
  */
 export function nameHidden(message: unknown, config: ConnectorConfig): readonly Action[] | Refusal {
   const flat = flatten(message)

@@ -47,6 +47,7 @@ describe('what some servers read all the same is refused', () => {
   test.each([
     ['deeper than is read here', call(deep)],
     ['a hundred thousand levels deep', call('['.repeat(100_000) + ']'.repeat(100_000))],
+    ['a broken one that nobody looks through', `[${'x'.repeat(100_000)}`],
     ['NaN', call('{"x":NaN}')],
     ['Infinity', call('[-Infinity]')],
     ['a trailing comma', call('{"x":1,}')],
