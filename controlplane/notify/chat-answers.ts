@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import { unstorableIn } from '../../core/storable.ts'
 import type { Approvals } from '../services/approvals.ts'
 import { newEventId } from '../services/notifications.ts'
 import type { Settings } from '../services/settings.ts'
@@ -116,6 +117,7 @@ async function emailOf({ settings, api }: ChatAnswersDeps, click: Click): Promis
   if (!reply.ok && reply.error === 'user_not_found') return null
   if (!reply.ok) throw unknownClicker(`it answered ${reply.error}`)
   const who = Who.safeParse(reply.body['user'])
+  if (unstorableIn(who.data) !== null) return null
   return who.success && isTrusted(who.data, click.team) ? (who.data.profile.email ?? null) : null
 }
 

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import { unstorableIn } from '../../core/storable.ts'
 import { APPROVE, DENY } from './chat-message.ts'
 
 /** A callback as it came in: the body byte for byte, and the two headers that vouch for it. */
@@ -40,7 +41,7 @@ export function isSigned({ body, timestamp, signature }: RawCallback, secret: st
 /** The click on one of our buttons; null for callbacks that are about something else. Throws `malformed_request`. */
 export function readClick(body: string): Click | null {
   const payload = Payload.safeParse(parseJson(new URLSearchParams(body).get('payload') ?? ''))
-  if (!payload.success) throw malformed()
+  if (!payload.success || unstorableIn(payload.data) !== null) throw malformed()
   const { type, user, team, channel, actions } = payload.data
   const action = actions.find((one) => one.action_id === APPROVE || one.action_id === DENY)
   if (type !== 'block_actions' || action?.value === undefined) return null

@@ -274,6 +274,30 @@ describe('a click that is refused', () => {
     expect((await deliver(plane.url, clickOf(card.id, 'approve'))).body).toMatchObject({ ok: true })
   })
 
+  test.each([
+    ['the value of the button', (id: string) => clickOf(`${id}\0`, 'approve')],
+    ['the name of whoever clicked', (id: string) => clickOf(id, 'approve', { user: 'U_ANN\0' })],
+    ['the workspace', (id: string) => clickOf(id, 'approve', { team: 'T\ud800' })],
+  ])('that is signed but holds what is no text in %s: 400, and nobody is asked', async (_where, click) => {
+    const card = await plane.hold()
+    const asked = usersAsked()
+    const answer = await deliver(plane.url, click(card.id))
+    expect(answer).toMatchObject({ status: 400, body: { error: 'malformed request' } })
+    expect(usersAsked()).toBe(asked)
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
+  test('of somebody whose address in the chat cannot be one', async () => {
+    chat.people.set('U_NUL', person('ann@example.com\0'))
+    const card = await plane.hold()
+    const answer = await deliver(plane.url, clickOf(card.id, 'approve', { user: 'U_NUL' }))
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { ok: false, message: expect.stringMatching(/no verified/) },
+    })
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
   test('when it is no form, and forms are read nowhere else', async () => {
     const json = await plane.owner('POST', '/api/integrations/chat', { payload: '{}' })
     expect(json.status).toBe(415)
