@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { type HoldBody, HoldReply, SpendReply, SYNC_PATHS } from '../../core/wire/sync.ts'
 import { type ControlClient, type ControlReply, jsonOf } from './client.ts'
@@ -5,7 +6,7 @@ import { type ControlClient, type ControlReply, jsonOf } from './client.ts'
 export type HoldCalls = {
   /**
    * Creates, joins, or finds an approval that waits to be used. Rejects with `too_many_holds` when the agent has too
-   * many, with `not_ready` when the control plane is not there.
+   * many, with `not_ready` when the control plane is not there or does not open it.
    */
   ask(hold: HoldBody): Promise<HoldReply>
   /**
@@ -21,8 +22,8 @@ export function createHoldCalls(client: ControlClient): HoldCalls {
       const reply = await client.post(SYNC_PATHS.holds, hold).catch(unreachable)
       if (reply.status === 429) throw tooMany(hold.agent, jsonOf(reply))
       const parsed = HoldReply.safeParse(jsonOf(reply))
-      const isAnswer = reply.status >= 200 && reply.status < 300 && parsed.success
-      return isAnswer ? parsed.data : unreachable(new Error(`the control plane answered ${reply.status}`))
+      if (reply.status >= 200 && reply.status < 300 && parsed.success) return parsed.data
+      throw refused(reply)
     },
     async spend(approvalId, binding) {
       const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/spend`
@@ -43,6 +44,30 @@ function unreachable(cause: unknown): never {
     retryAfterS: 5,
     cause,
   })
+}
+
+const MAX_SAID = 500
+
+/** What it refuses today (4xx) it refuses in five seconds, too: then somebody has to change something. */
+function refused(reply: ControlReply): ChaperoneError {
+  const { status } = reply
+  const isForGood = status >= 400 && status < 500
+  const advice = isForGood ? 'Tell whoever runs the gateway.' : 'Try again shortly.'
+  return new ChaperoneError('not_ready', {
+    detail: `This request needs a person, and the control plane that would ask one answered ${status}: ${saidIn(reply)}. ${advice}`,
+    ...(isForGood ? {} : { retryAfterS: 5 }),
+    cause: new Error(`the control plane answered ${status}`),
+  })
+}
+
+const ErrorReply = z.object({ error: z.string(), message: z.string().optional() })
+
+function saidIn(reply: ControlReply): string {
+  const parsed = ErrorReply.safeParse(jsonOf(reply))
+  if (!parsed.success) return 'nothing more'
+  const { error, message } = parsed.data
+  const said = message === undefined || message === error ? error : `${error}, ${message}`
+  return said.slice(0, MAX_SAID).replace(/\.$/, '')
 }
 
 function tooMany(agent: string, body: unknown): ChaperoneError {
