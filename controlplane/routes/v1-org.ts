@@ -118,7 +118,8 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     method: 'POST',
     path: '/api/v1/org/kill-switch',
     auth: 'agent_or_admin',
-    summary: 'Stops everything, or lifts what this API stopped; answers whether everything is stopped now',
+    summary:
+      'Stops everything or a scope, or lifts what this API stopped; answers whether that is stopped now',
     body: KillSwitchBody,
     response: KillSwitchReply,
     statuses: [403],
@@ -128,12 +129,13 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
       const done = await service.set({
         active: body.active,
         reason: body.reason,
+        scope: body.scope,
         source: 'api',
         by: label,
         userId: userId ?? null,
         agentId: agentId ?? null,
       })
-      return { kill_switch: done.effective.some((entry) => entry.scope === 'all') }
+      return { kill_switch: done.effective.some(({ scope }) => scope === 'all' || scope === done.scope) }
     },
   })
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
 import { appendAudit } from '../store/audit.ts'
@@ -201,12 +201,9 @@ async function auditActivated(
   })
 }
 
-/** `all`, `connector:X`, `agent:X`, `gateway:X`, or a bare name that fits whatever bears it. */
+/** The scope as stored; absent means `all`. Throws `validation` for what is none. */
 export function checkedScope(scope: string | undefined): string {
-  const text = normaliseScope(scope)
-  const name = text.slice(text.indexOf(':') + 1)
-  const isKnown = !text.includes(':') || /^(connector|agent|gateway):/.test(text)
-  if (isKnown && name !== '' && !/\s/.test(text)) return text
-  const detail = `scope: ${JSON.stringify(scope)} is no scope; use all, connector:NAME, agent:NAME, gateway:NAME or a bare name`
+  if (scope === undefined || isKillScope(scope)) return normaliseScope(scope)
+  const detail = `scope: ${KILL_SCOPE_FORMS}`
   throw new ChaperoneError('validation', { detail, extra: { details: detail } })
 }

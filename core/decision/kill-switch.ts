@@ -35,6 +35,19 @@ export function normaliseScope(scope: string | undefined): string {
   return parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`
 }
 
+/** What a scope may be, for whoever wrote another one. */
+export const KILL_SCOPE_FORMS =
+  'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, or a bare name without blanks'
+
+/** Whether it is one of the forms. A name that nothing bears is none of its business: it may come to exist. */
+export function isKillScope(scope: string): boolean {
+  const { kind, name } = parseScope(scope)
+  // Names of agents and gateways may have blanks inside; without a kind it is more likely a sentence.
+  return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
+}
+
+const CONTROL = /\p{Cc}/u
+
 /** The union of all latched sources: one entry per scope and source (the oldest), in a stable order. */
 export function unionEffective(entries: readonly KillEntry[]): readonly KillEntry[] {
   const byKey = new Map<string, KillEntry>()

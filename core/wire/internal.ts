@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ConnectorType, EnforcementLevelSchema, PatternSchema, RuleDecisionSchema } from '../crd/schemas.ts'
+import { isKillScope, KILL_SCOPE_FORMS } from '../decision/kill-switch.ts'
 
 /** Bodies of the gateway's internal API (spec 4.2; shapes as the README's extension table lists them). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
@@ -51,10 +52,12 @@ export const ApprovalRespond = z.strictObject({
   by: z.string().min(1).max(320),
   note: z.string().max(2_000).optional(),
 })
+/** `all`, `connector:X`, `agent:X`, `gateway:X` or a bare name. */
+export const KillScope = z.string().max(300).refine(isKillScope, KILL_SCOPE_FORMS)
 export const KillSwitchSet = z.strictObject({
   active: z.boolean(),
   reason: z.string().max(1_000).optional(),
-  scope: z.string().min(1).max(300).optional(),
+  scope: KillScope.optional(),
 })
 export const AgentRegister = z.strictObject({
   name,

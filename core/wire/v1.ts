@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ActionSpec } from '../action/spec.ts'
 import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
-import { ApprovalStatus } from './internal.ts'
+import { ApprovalStatus, KillScope } from './internal.ts'
 import { LIMITS } from './limits.ts'
 
 /** The v1 API for agents (spec 4.3). Fields that a request may not know are ignored; those of a spec are kept. */
@@ -25,7 +25,12 @@ export const RespondBody = z.object({
   decision: z.enum(['approve', 'deny']),
   reason: z.string().max(2_000).optional(),
 })
-export const KillSwitchBody = z.object({ active: z.boolean(), reason: z.string().max(2_000).optional() })
+export const KillSwitchBody = z.object({
+  active: z.boolean(),
+  reason: z.string().max(2_000).optional(),
+  /** Absent: everything. */
+  scope: KillScope.optional(),
+})
 
 export const ActionStatus = z.enum(ACTION_REQUEST_STATES)
 const Moment = z.string()

@@ -155,6 +155,7 @@ describe('sources are latched', () => {
     async (scope) => {
       const reply = await set({ active: true, scope })
       expect(reply.status).toBe(400)
+      expect(reply.body['details']).toContain('all, connector:NAME, agent:NAME, gateway:NAME')
       expect(replica.hub.kill.effective()).toEqual([])
     },
   )

@@ -302,6 +302,40 @@ describe('the kill switch', () => {
     })
   })
 
+  test.each(['team:x', 'connector:', 'two words', ''])(
+    'with the scope %j is refused whatever it asks for, and what is stopped stays as it is',
+    async (scope) => {
+      const warden = await world.agent({ capabilities: ['org:kill_switch'] })
+      for (const isActive of [false, true]) {
+        const isStopped = isActive ? 'allowed' : 'denied'
+        await warden.call('POST', '/api/v1/org/kill-switch', { active: !isActive })
+        const refused = await warden.call('POST', '/api/v1/org/kill-switch', { active: isActive, scope })
+        expect(refused.status).toBe(400)
+        expect(refused.body['error']).toBe('Validation failed')
+        expect(refused.body['details']).toMatch(/^scope: .*(connector:NAME, agent:NAME, gateway:NAME)/)
+        const { body } = await agent.call('POST', '/api/v1/actions', { action_spec: ALLOWED })
+        expect(body['status']).toBe(isStopped)
+      }
+    },
+  )
+
+  test('with a scope stops and lifts that alone', async () => {
+    const warden = await world.agent({ capabilities: ['org:kill_switch'] })
+    const [one, other] = [await world.agent(), await world.agent()]
+    const toggle = async (given: object) => (await warden.call('POST', '/api/v1/org/kill-switch', given)).body
+    const status = async (by: TestAgent) =>
+      (await by.call('POST', '/api/v1/actions', { action_spec: ALLOWED })).body['status']
+    const scope = `Agent:${one.name}`
+    expect(await toggle({ active: true, scope, reason: 'odd' })).toEqual({ kill_switch: true })
+    expect([await status(one), await status(other)]).toEqual(['denied', 'allowed'])
+    await toggle({ active: true, reason: 'everything' })
+    // Everything still is.
+    expect(await toggle({ active: false, scope })).toEqual({ kill_switch: true })
+    expect([await status(one), await status(other)]).toEqual(['denied', 'denied'])
+    expect(await toggle({ active: false, scope: 'all' })).toEqual({ kill_switch: false })
+    expect([await status(one), await status(other)]).toEqual(['allowed', 'allowed'])
+  })
+
   test('stays on while another source has it on', async () => {
     const warden = await world.agent({ capabilities: ['org:kill_switch'] })
     await owner('POST', '/api/dashboard/kill-switch', { active: true, reason: 'people' })

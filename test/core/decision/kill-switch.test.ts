@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { killReason, matchKill, normaliseScope, unionEffective } from '../../../core/decision/kill-switch.ts'
+import {
+  isKillScope,
+  killReason,
+  matchKill,
+  normaliseScope,
+  unionEffective,
+} from '../../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../../core/wire/sync.ts'
 
 const subject = {
@@ -61,6 +67,15 @@ describe('kill-switch scopes', () => {
     const union = unionEffective([later, entry('all'), entry('all', 'cli'), entry('agent:bot')])
     expect(union).toEqual([entry('agent:bot'), entry('all'), entry('all', 'cli')])
     expect(unionEffective([...union].reverse())).toEqual(union)
+  })
+
+  test('a scope is everything, a kind with a name, or a bare name; what else is written stops nothing', () => {
+    for (const scope of ['all', 'ALL', 'codehost', 'connector:chat', 'Agent:my bot', 'gateway:team/edge']) {
+      expect(isKillScope(scope), scope).toBe(true)
+    }
+    for (const scope of ['', ' ', 'team:x', 'agents:bot', ':bot', 'agent:', 'agent: ', 'a b', 'agent:a\nb']) {
+      expect(isKillScope(scope), scope).toBe(false)
+    }
   })
 
   test('scopes have one spelling and reasons one beginning', () => {
