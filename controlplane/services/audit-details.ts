@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../core/action/spec.ts'
+import { beginning, excerpt } from '../../core/excerpt.ts'
 
 /** Characters of JSON. Pages of the audit log have up to 500 events, those of an export a thousand. */
 const MAX_WHOLE = 32 * 1024
@@ -20,18 +21,10 @@ export function saidDetails(
   const text = canonicalJson(said)
   const fields = Object.entries(said).slice(0, MAX_FIELDS)
   return {
-    [name]: Object.fromEntries(fields.map(([field, value]) => [beginning(field, MAX_NAME), excerpt(value)])),
+    [name]: Object.fromEntries(
+      fields.map(([field, value]) => [beginning(field, MAX_NAME), excerpt(value, MAX_VALUE)]),
+    ),
     [`${name}_bytes`]: Buffer.byteLength(text),
     [`${name}_sha256`]: createHash('sha256').update(text).digest('hex'),
   }
-}
-
-function excerpt(value: unknown): unknown {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length <= MAX_VALUE ? value : `${beginning(text, MAX_VALUE)}… (${text.length} characters)`
-}
-
-/** A character that would be cut in two is none any more. */
-function beginning(text: string, length: number): string {
-  return text.slice(0, length).toWellFormed()
 }

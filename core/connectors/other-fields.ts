@@ -1,4 +1,5 @@
 import type { Parameters } from '../action/action.ts'
+import { excerpt } from '../excerpt.ts'
 import type { BodyView } from './connector.ts'
 
 /** Of all other fields together, in characters of JSON: what a person can be asked to look through. */
@@ -75,9 +76,7 @@ function beginnings(fields: readonly Field[]): Readonly<Record<string, unknown>>
   let left = MOST
   let further = 0
   for (const [name, value] of fields) {
-    const text = JSON.stringify(value)
-    const said =
-      text.length <= BEGINNING ? value : `${text.slice(0, BEGINNING)}… (${text.length} characters of JSON)`
+    const said = excerpt(value, BEGINNING)
     left -= name.length + JSON.stringify(said).length
     if (left < 0) further += 1
     else kept.push([name, said])
