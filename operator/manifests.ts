@@ -1,5 +1,5 @@
 import type { Document, Node } from 'yaml'
-import { isMap, isScalar, LineCounter, parseAllDocuments } from 'yaml'
+import { isMap, isScalar, LineCounter } from 'yaml'
 import * as z from 'zod'
 import {
   API_VERSION,
@@ -10,7 +10,9 @@ import {
   PolicyResource,
   SecretResource,
 } from '../core/crd/schemas.ts'
+import { readYamlDocuments, TOO_DEEP } from '../core/crd/yaml-documents.ts'
 import { nearest } from '../core/nearest.ts'
+import { unstorableIn } from '../core/storable.ts'
 import type { ManifestProblem } from '../core/wire/operator.ts'
 import { knownFields } from './known-fields.ts'
 
@@ -61,10 +63,11 @@ type Source = { readonly file: string; readonly lines: LineCounter }
  */
 export function parseManifests(file: string, text: string): ParsedManifest {
   const source: Source = { file, lines: new LineCounter() }
-  const documents = parseAllDocuments(text, { lineCounter: source.lines })
+  const { documents, tooDeepAt } = readYamlDocuments(text, source.lines)
+  if (tooDeepAt !== null) return problem(source, source.lines.linePos(tooDeepAt).line, TOO_DEEP)
   const objects: ManifestObject[] = []
   const problems: ManifestProblem[] = []
-  for (const document of Array.isArray(documents) ? documents : []) {
+  for (const document of documents) {
     const parsed = parseDocument(document, source)
     problems.push(...parsed.problems)
     objects.push(...parsed.objects)
@@ -103,7 +106,10 @@ function parseDocument(document: Document.Parsed, source: Source): ParsedManifes
       cause instanceof Error ? cause.message : String(cause),
     )
   }
-  return parseValue(value, document, source)
+  const unstorable = unstorableIn(value)
+  if (unstorable === null) return parseValue(value, document, source)
+  const { path, why } = unstorable
+  return problem(source, lineAt(document, path, source), `${dotted(path)} ${why}`)
 }
 
 function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedManifest {

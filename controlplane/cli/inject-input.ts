@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseAllDocuments } from 'yaml'
+import { LineCounter } from 'yaml'
 import { ZodError } from 'zod'
 import { GatewaySpec } from '../../core/crd/schemas.ts'
+import { readYamlDocuments, TOO_DEEP } from '../../core/crd/yaml-documents.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import { podOf, type WorkloadPod } from '../../core/inject/workload.ts'
@@ -64,7 +65,13 @@ export function gatewaysIn(content: string, namespace: string): InjectGateway[] 
 
 /** The pods and workloads of a file. */
 export function podsIn(content: string, file: string): WorkloadPod[] {
-  return parseAllDocuments(content).flatMap((document) => {
+  const lines = new LineCounter()
+  const { documents, tooDeepAt } = readYamlDocuments(content, lines)
+  if (tooDeepAt !== null)
+    throw new ChaperoneError('conflict', {
+      detail: `${file}:${lines.linePos(tooDeepAt).line}: ${TOO_DEEP}`,
+    })
+  return documents.flatMap((document) => {
     const [error] = document.errors
     if (error !== undefined)
       throw new ChaperoneError('conflict', {

@@ -1,9 +1,14 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { type Document, LineCounter, parseAllDocuments } from 'yaml'
+import { type Document, LineCounter } from 'yaml'
 import type * as z from 'zod'
 import { API_VERSION, ManifestResource } from '../../core/crd/schemas.ts'
+import { readYamlDocuments, TOO_DEEP } from '../../core/crd/yaml-documents.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { unstorableIn } from '../../core/storable.ts'
+
+/** As the watcher of the folder has it. */
+const MAX_ALIASES = 50
 
 export type ManifestFile = { readonly path: string; readonly text: string }
 export type Checked = {
@@ -28,9 +33,10 @@ export function readManifestFiles(names: readonly string[], cwd: string): Manife
 /** Reads every document against the schemas that the control plane uses too. */
 export function checkManifest({ path, text }: ManifestFile): Checked {
   const lines = new LineCounter()
-  const parsed = parseAllDocuments(text, { lineCounter: lines })
+  const { documents, tooDeepAt } = readYamlDocuments(text, lines)
   const at = (offset: number) => `${basename(path)}:${lines.linePos(offset).line}`
-  const checked = (Array.isArray(parsed) ? parsed : []).map((document) => checkDocument(document, at))
+  if (tooDeepAt !== null) return { resources: [], problems: [`${at(tooDeepAt)}: ${TOO_DEEP}`] }
+  const checked = documents.map((document) => checkDocument(document, at))
   return {
     resources: checked.flatMap(({ resources }) => resources),
     problems: checked.flatMap(({ problems }) => problems),
@@ -44,15 +50,28 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
     )
     return { resources: [], problems }
   }
-  const value: unknown = document.toJS()
+  const start = document.contents?.range?.[0] ?? 0
+  const { value, problem } = plainValue(document)
+  if (problem !== undefined) return { resources: [], problems: [`${at(start)}: ${problem}`] }
   if (value === null || value === undefined) return { resources: [], problems: [] }
   const checked = ManifestResource.safeParse(value)
   if (checked.success) return { resources: [checked.data], problems: [] }
-  const start = document.contents?.range?.[0] ?? 0
   const problems = checked.error.issues.map(
     (issue) => `${at(offsetOf(document, issue.path) ?? start)}: ${issueText(issue)}`,
   )
   return { resources: [], problems }
+}
+
+/** The value of a document, or what is wrong with it whatever it says. */
+function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    const unstorable = unstorableIn(value)
+    if (unstorable === null) return { value }
+    return { problem: `${unstorable.path.join('.') || 'the document'} ${unstorable.why}` }
+  } catch (cause) {
+    return { problem: cause instanceof Error ? cause.message : String(cause) }
+  }
 }
 
 type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }

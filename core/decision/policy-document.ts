@@ -1,7 +1,8 @@
-import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'yaml'
+import { type Document, LineCounter } from 'yaml'
 import * as z from 'zod'
 import { type Pattern, parsePattern } from '../action/pattern.ts'
 import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../crd/schemas.ts'
+import { readYamlDocuments } from '../crd/yaml-documents.ts'
 import { ChaperoneError } from '../errors.ts'
 import { unstorableIn } from '../storable.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
@@ -100,28 +101,18 @@ function patternsOf(scope: PolicyScope): readonly Pattern[] {
   return (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
 }
 
-/** As `parseDocument` of the library does, which goes as deep as a text does until its stack is full. */
 function readYaml(text: string, lines: LineCounter): Document.Parsed {
-  const composer = new Composer({ lineCounter: lines, uniqueKeys: true })
-  const [first, second] = [...composer.compose(tokensOf(text, lines), true, text.length)]
+  const { documents, tooDeepAt } = readYamlDocuments(text, lines, MAX_OPEN)
+  const lineOf = (offset: number) => lines.linePos(offset).line
+  if (tooDeepAt !== null)
+    throw invalid([`line ${lineOf(tooDeepAt)}: is nested too deeply, a policy needs fewer than ten levels`])
+  const [first, second] = documents
   if (second !== undefined) {
-    const { line } = lines.linePos(second.range[0])
+    const line = lineOf(second.range[0])
     throw invalid([`line ${line}: a policy is one YAML document: take out what follows \`---\``])
   }
   if (first === undefined) throw invalid(['the policy must be a mapping with scope and rules'])
-  return first as Document.Parsed
-}
-
-function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
-  const parser = new Parser(lines.addNewLine)
-  lines.addNewLine(0)
-  for (const lexeme of new Lexer().lex(text)) {
-    yield* parser.next(lexeme)
-    if (parser.stack.length <= MAX_OPEN) continue
-    const { line } = lines.linePos(parser.offset)
-    throw invalid([`line ${line}: is nested too deeply, a policy needs fewer than ten levels`])
-  }
-  yield* parser.end()
+  return first
 }
 
 function plainValue(yaml: Document.Parsed): unknown {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { checkManifest } from '../../controlplane/cli/manifest-files.ts'
 import { desiredBodies, EMPTY_SET, nextSet } from '../../operator/manifest-set.ts'
 import { parseManifests } from '../../operator/manifests.ts'
 import fc from '../support/fast-check.ts'
@@ -102,6 +103,29 @@ describe('a manifest', () => {
     expect(parseManifests('x.yaml', bomb).problems).toHaveLength(1)
   })
 
+  test.each([
+    ['nested without end', `${gateway('x')}---\n${'['.repeat(100_000)}`, /too deeply/],
+    [
+      'nested by its names',
+      `a: &a [[[[[[[[[[1]]]]]]]]]]\nb: &b [[[[[[[[[[*a]]]]]]]]]]\n${aliasChain(7)}`,
+      /too deeply/,
+    ],
+    [
+      'with half a character',
+      `${HEAD}kind: Gateway\nmetadata: { name: x }\nspec: { "a\\ud800": 1 }\n`,
+      /Unicode/,
+    ],
+  ])('that is %s is refused by its line, and nothing of its file is taken', (_how, text, message) => {
+    const { objects, problems } = parseManifests('x.yaml', text)
+    expect(objects).toEqual([])
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatchObject({ file: 'x.yaml', message: expect.stringMatching(message) })
+    expect(checkManifest({ path: 'x.yaml', text })).toEqual({
+      resources: [],
+      problems: [expect.stringMatching(message)],
+    })
+  })
+
   test('of any bytes gives objects or problems and never throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
@@ -112,6 +136,15 @@ describe('a manifest', () => {
     )
   })
 })
+
+/** Each name is ten levels around the one before. */
+function aliasChain(names: number): string {
+  const letters = [...'bcdefghijklmnopqrstuvwxyz'].slice(0, names)
+  return letters
+    .slice(1)
+    .map((letter, at) => `${letter}: &${letter} [[[[[[[[[[*${letters[at]}]]]]]]]]]]`)
+    .join('\n')
+}
 
 describe('the folder', () => {
   const files = (texts: Record<string, string>) =>
