@@ -1,14 +1,19 @@
 import * as z from 'zod'
-import { CONDITIONS, type ConditionType, MAX_MESSAGE } from './conditions.ts'
+import { CONDITIONS, type ConditionReason, type ConditionType, MAX_MESSAGE } from './conditions.ts'
 
 const types = Object.keys(CONDITIONS) as [ConditionType, ...ConditionType[]]
+/** Of all types together; which of them a type can have is said in `CONDITIONS`. */
+const reasons = [...new Set(Object.values(CONDITIONS).flatMap((each) => Object.keys(each)))] as [
+  ConditionReason,
+  ...ConditionReason[],
+]
 
 const ConditionSchema = z.object({
   type: z.enum(types),
   status: z.enum(['True', 'False', 'Unknown']),
   observedGeneration: z.int().min(0).optional(),
   lastTransitionTime: z.iso.datetime().max(40),
-  reason: z.string().min(1).max(1_024),
+  reason: z.enum(reasons),
   message: z.string().max(MAX_MESSAGE),
 })
 

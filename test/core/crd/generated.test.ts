@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Environment } from '@marcbachmann/cel-js'
 import { describe, expect, test } from 'vitest'
 import { CONDITIONS } from '../../../core/crd/conditions.ts'
@@ -5,6 +7,22 @@ import { CONNECTOR_RULES, GATEWAY_RULES, type SpecRule } from '../../../core/crd
 import { ConnectorSpec, GatewaySpec } from '../../../core/crd/schemas.ts'
 import { crd } from '../../../scripts/crds/crd.ts'
 import { KINDS } from '../../../scripts/crds/kinds.ts'
+
+const PAGE = join(import.meta.dirname, '../../../docs/kubernetes.md')
+const START = '<!-- conditions: written by test/core/crd/generated.test.ts -->'
+const END = '<!-- conditions: end -->'
+
+/** The page with the table of what a status can say in place of the one that it has. */
+function withConditions(page: string): string {
+  const [before, rest] = page.split(START)
+  const [, after] = rest?.split(END) ?? []
+  if (before === undefined || after === undefined) throw new Error(`the page has no ${START} … ${END}`)
+  const rows = Object.entries(CONDITIONS).flatMap(([type, reasons]) =>
+    Object.entries(reasons).map(([reason, what]) => `| \`${type}\` | \`${reason}\` | ${what} |`),
+  )
+  const table = ['| Condition | Reason | Means |', '|---|---|---|', ...rows]
+  return `${before}${START}\n${table.join('\n')}\n${END}${after}`
+}
 
 type Schema = { readonly [key: string]: unknown }
 
@@ -45,6 +63,21 @@ describe('the generated resources', () => {
     const { properties } = crd(source).spec.versions[0]!.schema.openAPIV3Schema
     const types = [...walk(properties.status, 'status')].find(([path]) => path === 'status.conditions[].type')
     expect(types?.[1]['enum']).toEqual(Object.keys(CONDITIONS))
+  })
+
+  test.each(KINDS)('so is every reason that a condition of a $kind can give', (source) => {
+    const { properties } = crd(source).spec.versions[0]!.schema.openAPIV3Schema
+    const inside = [...walk(properties.status, 'status')]
+    const reasons = inside.find(([path]) => path === 'status.conditions[].reason')?.[1]['enum'] as string[]
+    const documented = Object.values(CONDITIONS).flatMap((each) => Object.keys(each))
+    expect(reasons.toSorted()).toEqual([...new Set(documented)].sort())
+  })
+
+  test('the page about clusters lists every condition with every reason, and no other', () => {
+    const page = readFileSync(PAGE, 'utf8')
+    const right = withConditions(page)
+    if (process.env['CHAPERONE_WRITE_DOCS']) writeFileSync(PAGE, right)
+    expect(page, 'CHAPERONE_WRITE_DOCS=1 vitest run test/core/crd writes it').toBe(right)
   })
 })
 

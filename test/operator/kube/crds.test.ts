@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   API_VERSION,
@@ -178,6 +182,35 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     expect(folder.success, 'the manifests folder takes what the API server refuses').toBe(false)
   })
 
+  const COLUMNS: ReadonlyArray<readonly [OurKind, string, readonly string[]]> = [
+    ['Gateway', 'gateways', ['Enforcement', 'Mode', 'Pods', 'Killed', 'Ready', 'Age']],
+    ['Connector', 'connectors', ['Type', 'Domains', 'Ready', 'Age']],
+    ['Permission', 'permissions', ['Gateway', 'Rules', 'Accepted', 'Age']],
+    ['Policy', 'policies', ['Enabled', 'Priority', 'Accepted', 'Tests', 'Age']],
+  ]
+  test.each(COLUMNS)('kubectl get shows of a %s what counts', async (_kind, plural, columns) => {
+    const answer = await fetchTable(server, `/apis/chaperone.dev/v1alpha1/namespaces/team/${plural}`)
+    const shown = answer.columnDefinitions.filter(({ priority }) => priority === 0)
+    expect(shown.map(({ name }) => name)).toEqual(['Name', ...columns])
+  })
+
+  test('their columns show what the status says', async () => {
+    await cluster.create('Gateway', 'team', 'shown', { enforcementLevel: 'monitor' })
+    const condition = {
+      ...{ type: 'Ready', status: 'False', reason: 'NotProgrammed', message: 'not yet' },
+      ...{ observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' },
+    }
+    const status = { pods: '3/2', killed: '1 of 3', conditions: [condition] }
+    const path = '/apis/chaperone.dev/v1alpha1/namespaces/team/gateways/shown/status'
+    const contentType = 'application/merge-patch+json'
+    const write = (body: object) => cluster.client.call({ method: 'PATCH', path, contentType, body })
+    await write({ status })
+    const { rows } = await fetchTable(server, '/apis/chaperone.dev/v1alpha1/namespaces/team/gateways/shown')
+    expect(rows[0]?.cells.slice(0, 6)).toEqual(['shown', 'monitor', 'transparent', '3/2', '1 of 3', 'False'])
+    const unknown = { ...condition, reason: 'BecauseISaySo' }
+    await expect(write({ status: { conditions: [unknown] } })).rejects.toThrow('status.conditions[0].reason')
+  })
+
   test('they have their short names, one category, and a status of their own', async () => {
     const { resources } = await cluster.client.call<{
       resources: Array<{ name: string; shortNames?: string[]; categories?: string[] }>
@@ -193,3 +226,20 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     expect(resources.filter(({ categories }) => categories?.includes('chaperone'))).toHaveLength(4)
   })
 })
+
+type Table = {
+  readonly columnDefinitions: ReadonlyArray<{ readonly name: string; readonly priority: number }>
+  readonly rows: ReadonlyArray<{ readonly cells: readonly unknown[] }>
+}
+
+/** As kubectl asks for what it prints. */
+async function fetchTable({ url, caPem, adminToken }: KubeApiServer, path: string): Promise<Table> {
+  const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1'
+  const asked = request(`${url}${path}`, {
+    ca: caPem,
+    headers: { accept, authorization: `Bearer ${adminToken}` },
+  })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return JSON.parse(await text(answer)) as Table
+}
