@@ -1,9 +1,11 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import { workloadByPodName } from '../../core/inject/agent-name.ts'
 import { newId } from '../crypto/ids.ts'
 import { recordEvent } from '../events.ts'
 import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../store/agents.ts'
 import { bumpVersion } from '../store/config-version.ts'
-import { findGatewayByName, type GatewayRow } from '../store/gateways.ts'
+import { isAgentServed } from '../store/gateway-processes.ts'
+import { findGatewayByName, type GatewayRow, getGateway } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
 import type { ReviewedPod } from './token-review.ts'
 
@@ -26,6 +28,9 @@ export type PodBinding = {
 }
 
 type Asking = { readonly orgId: string; readonly pod: ReviewedPod; readonly claims: PodClaims }
+
+/** Of one agent; more are names that somebody makes up. */
+const MAX_WORKLOADS = 20
 
 /**
  * Binds namespace, ServiceAccount and pod to a Gateway and an agent. The agent is registered when it is seen for the
@@ -68,7 +73,31 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
   }
   // A revoked agent stays what it is: its pods are told so, and nothing brings it back.
   const isAtHome = current.gatewayId === wanted.gateway.id || current.status === 'revoked'
-  return isAtHome && owner !== undefined ? current : adopt(q, current, wanted)
+  const isKnown = workloadsOf(current).includes(workloadByPodName(wanted.pod.name))
+  if (isAtHome && owner !== undefined && isKnown) return current
+  if (!isAtHome && !isKnown) await assertNotServed(q, current, wanted)
+  return adopt(q, current, wanted)
+}
+
+/**
+ * An agent that runs is not taken from its Gateway by a pod of another workload: two of one name, started in the same
+ * moment, would take it from each other whenever one of them comes back. A workload that changes its Gateway takes its
+ * agent along while its old pods go.
+ */
+async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Wanted): Promise<void> {
+  const workloads = workloadsOf(agent)
+  if (agent.gatewayId === null || workloads.length === 0) return
+  if (!(await isAgentServed(q, agent.gatewayId, agent.name))) return
+  const present = await getGateway(q, agent.gatewayId)
+  throw forbidden(
+    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}; give one of them another name with the annotation chaperone.dev/agent, or the same Gateway`,
+  )
+}
+
+/** Those that have been this agent under its present Gateway. */
+function workloadsOf({ metadata }: AgentRow): readonly string[] {
+  const { workloads } = metadata
+  return Array.isArray(workloads) ? workloads.map(String) : []
 }
 
 async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promise<AgentRow> {
@@ -82,7 +111,7 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
       status: 'active',
     },
     capabilities: [],
-    metadata: { namespace: pod.namespace, service_account: pod.serviceAccount },
+    metadata: placeInMetadata(pod, []),
     ...{ apiKeyPrefix: null, apiKeySha256: null, gatewayId: gateway.id, source: 'kubernetes' },
     managedBy: `ServiceAccount ${pod.namespace}/${pod.serviceAccount}`,
   })
@@ -98,15 +127,21 @@ async function register(q: Query, { orgId, pod, name, gateway }: Wanted): Promis
   return agent
 }
 
-/** An agent that somebody made by hand, or that was another Gateway's until now. */
+/** An agent that somebody made by hand, that was another Gateway's until now, or that a further workload is. */
 async function adopt(q: Query, agent: AgentRow, { orgId, pod, gateway }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent
-  const metadata = { ...agent.metadata, namespace: pod.namespace, service_account: pod.serviceAccount }
+  const known = agent.gatewayId === gateway.id ? workloadsOf(agent) : []
+  const metadata = { ...agent.metadata, ...placeInMetadata(pod, known) }
   const saved = await updateAgent(q, agent.id, { gatewayId: gateway.id, metadata })
   const details = { name: agent.name, change: 'bound', ...placeOf(pod), gateway: gateway.name }
   await recordEvent(q, { orgId, actor: actorOf(pod), agentId: agent.id, type: 'agent.updated', details })
   await bumpVersion(q)
   return saved ?? agent
+}
+
+function placeInMetadata({ namespace, serviceAccount, name }: ReviewedPod, known: readonly string[]) {
+  const workloads = [...new Set([...known, workloadByPodName(name)])].slice(-MAX_WORKLOADS)
+  return { namespace, service_account: serviceAccount, workloads }
 }
 
 function placeOf({ namespace, serviceAccount, name, uid }: ReviewedPod) {

@@ -123,6 +123,16 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
   return kept
 }
 
+/** Whether a process of this gateway that serves this agent alone is connected, to any replica. */
+export async function isAgentServed(q: Query, gatewayId: string, agent: string): Promise<boolean> {
+  const { rows } = await q.query<{ isServed: boolean }>(
+    `select exists (select from gateway_processes p where p.gateway_id = $1 and p.facts->>'agent' = $2
+       and p.departed_at is null and ${isAlive('p')}) as "isServed"`,
+    [gatewayId, agent],
+  )
+  return rows[0]?.isServed === true
+}
+
 async function forget(q: Query): Promise<void> {
   await q.query(
     `with dead as (

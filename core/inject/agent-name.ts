@@ -39,3 +39,17 @@ function workloadName({ kind, name }: Owner, labels: Readonly<Record<string, str
   const hash = HASH_LABELS.map((label) => labels[label]).find((value) => value && name.endsWith(`-${value}`))
   return hash === undefined ? name : name.slice(0, -hash.length - 1)
 }
+
+/** What Kubernetes adds to names has no vowels and no digits that look like one. */
+const RANDOM = '[bcdfghjklmnpqrstvwxz2456789]'
+/** Of pods of a Deployment; of a ReplicaSet, DaemonSet or Job; of a StatefulSet. */
+const ADDED = [`-${RANDOM}{6,10}-${RANDOM}{5}$`, `-${RANDOM}{5}$`, '-[0-9]+$'].map((text) => new RegExp(text))
+
+/**
+ * The workload that a pod's name tells, for those who know no more of it: pods of one workload always give the same
+ * answer, pods of two with different names hardly ever do.
+ */
+export function workloadByPodName(name: string): string {
+  const added = ADDED.find((pattern) => pattern.test(name))
+  return added === undefined ? name : name.replace(added, '').replace(CRON_MINUTE, '')
+}

@@ -165,6 +165,79 @@ describe('a sidecar is refused', () => {
   })
 })
 
+describe('an agent of which two Gateways have pods', () => {
+  const boundTo = async (agent: string) => {
+    const rows = await world.sql(
+      `select g.name from agents a join gateways g on g.id = a.gateway_id where a.name = '${agent}'`,
+    )
+    return rows.map(({ name }) => name)
+  }
+  const served = (agent: string) =>
+    eventually('its process is known', async () => {
+      const rows = await world.sql(
+        `select 1 from gateway_processes where facts->>'agent' = '${agent}' and departed_at is null`,
+      )
+      return rows.length > 0 ? true : null
+    })
+  beforeAll(() => world.apply('Gateway', 'team', 'second', {}))
+
+  test('stays with the one that runs: a pod of another workload is told where it is, again and again', async () => {
+    const names = { agent: 'team/twin' }
+    await using first = world.sidecar(world.pod({ name: 'web-7d4b9c6f5-x2x4z' }), names)
+    await hasSnapshot(first)
+    await served('team/twin')
+    await using second = world.sidecar(world.pod({ name: 'batch-0' }), { ...names, gateway: 'team/second' })
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const answer = await status(second)
+      expect(answer.status).toBe(403)
+      expect(answer.text).toMatch(
+        /team\/twin runs under Gateway team\/gateway already, as web, and pod batch-0/,
+      )
+      expect(answer.text).toContain('chaperone.dev/agent')
+    }
+    expect(second.snapshot()).toBeNull()
+    expect(await boundTo('team/twin')).toEqual(['team/gateway'])
+    expect((await status(first)).status).toBe(200)
+    // Another replica of the first comes back in the meantime.
+    await using third = world.sidecar(world.pod({ name: 'web-7d4b9c6f5-k9m2q' }), names)
+    expect((await hasSnapshot(third)).agentsByName.has('team/twin')).toBe(true)
+  })
+
+  test('goes to the other one when nobody of the first is left', async () => {
+    const names = { agent: 'team/heir' }
+    const first = world.sidecar(world.pod({ name: 'old-xk2bd' }), names)
+    await hasSnapshot(first)
+    await served('team/heir')
+    await using second = world.sidecar(world.pod({ name: 'new-xk2bd' }), { ...names, gateway: 'team/second' })
+    expect((await status(second)).status).toBe(403)
+    await first[Symbol.asyncDispose]()
+    expect((await hasSnapshot(second)).gateway.name).toBe('team/second')
+    expect(await boundTo('team/heir')).toEqual(['team/second'])
+  })
+
+  test('goes along with a workload that changes its Gateway while its old pods still run', async () => {
+    const names = { agent: 'team/mover' }
+    await using old = world.sidecar(world.pod({ name: 'mover-6c5d7b8f9b-bcdfg' }), names)
+    await hasSnapshot(old)
+    await served('team/mover')
+    const pod = world.pod({ name: 'mover-59f8d7c4b6-hjklm' })
+    await using young = world.sidecar(pod, { ...names, gateway: 'team/second' })
+    expect((await hasSnapshot(young)).agentsByName.has('team/mover')).toBe(true)
+    expect(await boundTo('team/mover')).toEqual(['team/second'])
+  })
+
+  test('is that of every workload that has been it: one that joined later moves as freely', async () => {
+    const names = { agent: 'team/pair' }
+    await using blue = world.sidecar(world.pod({ name: 'blue-0' }), names)
+    await using green = world.sidecar(world.pod({ name: 'green-0' }), names)
+    await hasSnapshot(blue)
+    await hasSnapshot(green)
+    await served('team/pair')
+    await using moved = world.sidecar(world.pod({ name: 'green-1' }), { ...names, gateway: 'team/second' })
+    expect((await hasSnapshot(moved)).gateway.name).toBe('team/second')
+  })
+})
+
 describe('across namespaces', () => {
   test('a Gateway that admits agents of a namespace has them', async () => {
     const pod = world.pod({ namespace: 'friend' })
