@@ -23,6 +23,7 @@ import { createHealth } from './services/health.ts'
 import { prepareInstallation } from './services/installation.ts'
 import { createKillRelay } from './services/kill-relay.ts'
 import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
+import { createPasswordChange } from './services/password-change.ts'
 import { createPolicies } from './services/policies.ts'
 import { createRecords } from './services/records.ts'
 import { createRegistration } from './services/registration.ts'
@@ -97,6 +98,7 @@ export async function createParts(deps: PartsDeps) {
       isLoopback: isLoopback(config.host),
     }),
     sessions: createSessions(base),
+    passwordChange: createPasswordChange(base),
     users: createUsers(base),
     agents: createAgents(base),
     config: createConfig(base),

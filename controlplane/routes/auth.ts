@@ -3,6 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import { sessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import type { PasswordChange } from '../services/password-change.ts'
 import type { Registration } from '../services/registration.ts'
 import type { Sessions } from '../services/sessions.ts'
 import { Email, Ok, RoleSchema } from './fields.ts'
@@ -10,6 +11,7 @@ import { Email, Ok, RoleSchema } from './fields.ts'
 export type AuthRoutesDeps = {
   readonly registration: Registration
   readonly sessions: Sessions
+  readonly passwordChange: PasswordChange
   /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
 }
@@ -27,9 +29,13 @@ const LoginBody = z.strictObject({
   email: z.string().min(1).max(320),
   password: z.string().min(1).max(1_024),
 })
+const PasswordBody = z.strictObject({
+  current_password: z.string().min(1).max(1_024),
+  new_password: Password,
+})
 
 export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
-  return [register(deps), login(deps), logout(deps), me()]
+  return [register(deps), login(deps), logout(deps), password(deps), me()]
 }
 
 /** The user behind a `session` or role route; those always have one. */
@@ -87,6 +93,25 @@ function logout({ sessions, isSecure }: AuthRoutesDeps): Route {
         body: { ok: true },
         headers: { 'set-cookie': setSessionCookie(null, 0, isSecure) },
       }
+    },
+  })
+}
+
+function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/password',
+    auth: 'session',
+    summary: 'Changes the password of whoever is signed in; ends every session and begins a new one',
+    body: PasswordBody,
+    statuses: [429],
+    response: Ok,
+    handler: async ({ principal, body, raw }) => {
+      const { sessionId, maxAgeS } = await passwordChange.change(userOf(principal), {
+        ...{ current: body.current_password, next: body.new_password, address: raw.request.ip },
+      })
+      const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
+      return { status: 200, body: { ok: true }, headers: { 'set-cookie': cookie } }
     },
   })
 }

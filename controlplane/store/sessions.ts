@@ -3,6 +3,7 @@ import type { UserRow } from './users.ts'
 
 /** A session ends after 12 hours without a request, and after 7 days in any case. */
 export const SESSION_LIFE = { idleHours: 12, totalHours: 7 * 24 } as const
+export const SESSION_MAX_AGE_S = SESSION_LIFE.totalHours * 3_600
 
 export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups'>
 

@@ -89,3 +89,7 @@ export async function updateUser(
   )
   return onlyRow(rows)
 }
+
+export async function setPasswordHash(q: Query, id: string, passwordHash: string): Promise<void> {
+  await q.query('update users set password_hash = $2 where id = $1', [id, passwordHash])
+}

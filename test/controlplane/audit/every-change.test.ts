@@ -65,8 +65,17 @@ describe('every change over the dashboard leaves its events, and no others', () 
     const login = { email: 'b@example.com', password: PASSWORD }
     const signedIn = await change('POST', '/api/auth/login', login, here.plane.call)
     expect(signedIn.events).toMatchObject([{ event_type: 'user.login', user_id }])
-    const cookie = signedIn.answer.headers.get('set-cookie')?.split(';')[0] ?? ''
-    expect(await types('POST', '/api/auth/logout', undefined, caller(here.plane.url, { cookie }))).toEqual([
+    const bySession = (answer: Answer) =>
+      caller(here.plane.url, { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' })
+    const passwords = { current_password: PASSWORD, new_password: `${PASSWORD} 2` }
+    const renewed = await change('POST', '/api/auth/password', passwords, bySession(signedIn.answer))
+    expect(renewed.events).toEqual([
+      { event_type: 'user.password_changed', user_id, details: { email: 'b@example.com' } },
+    ])
+    // The admin token is nobody who has one.
+    const refused = await here.admin('POST', '/api/auth/password', passwords)
+    expect([refused.status, refused.body['message']]).toEqual([403, expect.stringContaining('no password')])
+    expect(await types('POST', '/api/auth/logout', undefined, bySession(renewed.answer))).toEqual([
       'user.logout',
     ])
   })

@@ -160,6 +160,91 @@ describe('signing in', () => {
   })
 })
 
+describe('a new password', () => {
+  const path = '/api/auth/password'
+  const NEXT = 'another battery horse'
+  const login = (email: string, password: string) =>
+    plane.call('POST', '/api/auth/login', { email, password })
+  const sessionsOf = async (email: string) =>
+    (await asAdmin(`select 1 from sessions s join users u on u.id = s.user_id where u.email = '${email}'`))
+      .rows.length
+
+  test('is set by whoever knows the old one: every session ends, and this one goes on as a new one', async () => {
+    const email = 'person20@example.com'
+    const [here, elsewhere] = [await plane.signIn(email), await plane.signIn(email)]
+    const last = (await asAdmin('select max(id) as id from audit_events')).rows[0]?.id
+    const answer = await here('POST', path, { current_password: PASSWORD, new_password: NEXT })
+    expect([answer.status, answer.body]).toEqual([200, { ok: true }])
+    const cookie = answer.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/^svc_session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+    for (const call of [here, elsewhere]) expect((await call('GET', '/api/auth/me')).status).toBe(401)
+    const again = caller(plane.url, { cookie: cookie.split(';')[0] ?? '' })
+    expect((await again('GET', '/api/auth/me')).body).toMatchObject({ user: { email } })
+    expect(await sessionsOf(email)).toBe(1)
+    expect((await login(email, PASSWORD)).status).toBe(401)
+    expect((await login(email, NEXT)).status).toBe(200)
+    const { rows } = await asAdmin(
+      `select event_type, user_id, details from audit_events where id > ${last} and event_type not like 'user.login%'`,
+    )
+    expect(rows).toEqual([
+      { event_type: 'user.password_changed', user_id: expect.stringMatching(/^usr_/), details: { email } },
+    ])
+    const dump = await dumpOf(['users', 'sessions', 'audit_events'])
+    for (const secret of [NEXT, cookie.slice(12, 55)]) expect(dump + plane.log()).not.toContain(secret)
+  })
+
+  test.each([
+    [{ current_password: 'not the password', new_password: NEXT }, 'current_password: is not your password'],
+    [{ current_password: PASSWORD, new_password: 'short' }, 'new_password: has at least 12 characters'],
+    [{ current_password: PASSWORD, new_password: PASSWORD }, 'new_password: is the one that you have'],
+    [{ new_password: NEXT }, 'current_password: is required'],
+  ])('is refused for %j, and nothing changes', async (body, details) => {
+    const user = await plane.signIn('person21@example.com')
+    const answer = await user('POST', path, body)
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({ error: 'Validation failed', details, message: details })
+    expect((await user('GET', '/api/auth/me')).status).toBe(200)
+    expect((await login('person21@example.com', PASSWORD)).status).toBe(200)
+  })
+
+  test('cannot be had by guessing the old one with a session that was left open', async () => {
+    const email = 'person22@example.com'
+    const user = await plane.signIn(email)
+    const guess = (current_password: string) => user('POST', path, { current_password, new_password: NEXT })
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => guess(`wrong guess ${n}`)))
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(5)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(7)
+    expect((await guess(PASSWORD)).status).toBe(429)
+    const { rows } = await asAdmin(
+      `select 1 from audit_events where event_type = 'user.login_failed' and details->>'email' = '${email}'`,
+    )
+    expect(rows).toHaveLength(5)
+  })
+
+  test('of two that are set at once one counts, and there is one session', async () => {
+    const email = 'person23@example.com'
+    const user = await plane.signIn(email)
+    const wanted = [`${NEXT} 1`, `${NEXT} 2`]
+    const answers = await Promise.all(
+      wanted.map((new_password) => user('POST', path, { current_password: PASSWORD, new_password })),
+    )
+    // Whoever comes second finds another password there, or his session gone.
+    expect(answers.map(({ status }) => status).toSorted()[0]).toBe(200)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(await sessionsOf(email)).toBe(1)
+    const good = await Promise.all(wanted.map((password) => login(email, password)))
+    expect(good.map(({ status }) => status)).toEqual(
+      answers.map(({ status }) => (status === 200 ? 200 : 401)),
+    )
+  })
+
+  test('takes a session, and a page of ours where there is a browser', async () => {
+    const body = { current_password: PASSWORD, new_password: NEXT }
+    expect((await plane.call('POST', path, body)).status).toBe(401)
+    expect((await owner('POST', path, body, { origin: 'https://evil.example' })).status).toBe(403)
+  })
+})
+
 describe('roles', () => {
   test('below the minimum of a route are told which one it needs', async () => {
     const viewer = await plane.signIn('person9@example.com')

@@ -1,0 +1,69 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import type { Passwords } from '../crypto/password.ts'
+import { randomToken, sha256 } from '../crypto/tokens.ts'
+import { actorOf, recordEvent } from '../events.ts'
+import type { UserPrincipal } from '../http/auth.ts'
+import { validationError } from '../http/input.ts'
+import type { Db } from '../store/query.ts'
+import { deleteSessionsOf, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
+import { getUser, lockUser, setPasswordHash, type UserRow } from '../store/users.ts'
+import type { StartedSession } from './sessions.ts'
+import { countSignIn, forgetSignIns } from './sign-in-attempts.ts'
+
+export type PasswordChange = {
+  /**
+   * Ends every session of the user and starts a new one for whoever changed the password. Throws `validation` when the
+   * current password is wrong, `rate_limited` when it was wrong too often, and `conflict` when somebody was quicker.
+   */
+  change(
+    by: UserPrincipal,
+    given: { readonly current: string; readonly next: string; readonly address: string },
+  ): Promise<StartedSession>
+}
+
+export type PasswordChangeDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
+
+export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
+  const { db, orgId, passwords } = deps
+  return {
+    async change(by, { current, next, address }) {
+      const known = await withPassword(db, by)
+      const attempt = { email: known.email, address }
+      await countSignIn(db, attempt)
+      if (!(await passwords.verify(current, known.passwordHash))) {
+        const details = { email: known.email }
+        await recordEvent(db, { orgId, actor: actorOf(by), type: 'user.login_failed', details })
+        throw validationError(['current_password: is not your password'])
+      }
+      if (next === current) throw validationError(['new_password: is the one that you have'])
+      const passwordHash = await passwords.hash(next)
+      const sessionId = randomToken()
+      await db.tx(async (q) => {
+        const user = await lockUser(q, known.id)
+        // While the passwords were looked at he may have been suspended, or have changed it in another window.
+        if (user?.status !== 'active' || user.passwordHash !== known.passwordHash) throw tooLate()
+        await setPasswordHash(q, user.id, passwordHash)
+        await deleteSessionsOf(q, user.id)
+        await insertSession(q, sha256(sessionId), user.id)
+        await forgetSignIns(q, attempt)
+        const details = { email: user.email }
+        await recordEvent(q, { orgId, actor: actorOf(by), type: 'user.password_changed', details })
+      })
+      return { sessionId, maxAgeS: SESSION_MAX_AGE_S, user: known }
+    },
+  }
+}
+
+async function withPassword(db: Db, by: UserPrincipal): Promise<UserRow> {
+  const user = by.via === 'session' ? await getUser(db, by.userId) : undefined
+  if (user !== undefined) return user
+  throw new ChaperoneError('forbidden', {
+    detail: 'The admin token has no password: sign in as the user whose password it is',
+  })
+}
+
+function tooLate(): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: 'The password was changed a moment ago: sign in with the new one',
+  })
+}
