@@ -51,7 +51,7 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
       stamp(request.id, reply, deps.version)
       return sendError(error, request, reply)
     },
-    clientErrorHandler: answerMalformed,
+    clientErrorHandler: (error, socket) => answerMalformed(error, socket, deps.version),
     routerOptions: { maxParamLength: 512 },
   })
   readJsonOnly(app)
@@ -165,7 +165,7 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** Bytes that are no HTTP request: answered and closed, so that a client sees why. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
+function answerMalformed(error: Error & { code?: string }, socket: Socket, version: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -177,6 +177,7 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket): void
     `HTTP/1.1 ${failure.status} ${code === 'headers_too_large' ? 'Request Header Fields Too Large' : 'Bad Request'}`,
     'Content-Type: application/json; charset=utf-8',
     `${HEADERS.requestId}: ${newId('request')}`,
+    `${HEADERS.version}: ${version}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ]
