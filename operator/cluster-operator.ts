@@ -32,6 +32,7 @@ export type ClusterTiming = {
   readonly lease?: LeaseTiming
   readonly leader?: LeaderTiming
   readonly killPollMs?: number
+  readonly maxStalenessMs?: number
 }
 
 /** What else runs on every replica of the operator, leader or not, and on the same connection: the webhooks. */
@@ -109,7 +110,11 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     isLeader: election.isLeader,
     stopsBehindS: () => relay.behindMs() / 1_000,
   })
-  const checks = [...readinessChecks(copies, killWatch), ...started.flatMap((each) => each.checks)]
+  const { maxStalenessMs = MAX_STALENESS_MS } = timing
+  const checks = [
+    ...readinessChecks(copies, killWatch, maxStalenessMs),
+    ...started.flatMap((each) => each.checks),
+  ]
   const health: HealthServer = await startHealthServer({
     ...{ host: config.healthHost, port: config.healthPort, checks, scrape: metrics.scrape },
   })
@@ -207,7 +212,11 @@ function createCopies({ client, log, metrics, timing }: CopiesDeps): Copies {
 }
 
 /** What this process needs for its own work. A control plane that is away is none of it: pods are admitted without. */
-function readinessChecks(copies: Copies, killWatch: KillWatch): readonly ReadinessCheck[] {
+function readinessChecks(
+  copies: Copies,
+  killWatch: KillWatch,
+  maxStalenessMs: number,
+): readonly ReadinessCheck[] {
   return [
     {
       name: 'synced',
@@ -216,14 +225,14 @@ function readinessChecks(copies: Copies, killWatch: KillWatch): readonly Readine
     {
       name: 'watches',
       problem() {
-        const silent = [...copies.stalenessS()].filter(([, seconds]) => seconds * 1_000 > MAX_STALENESS_MS)
+        const silent = [...copies.stalenessS()].filter(([, seconds]) => seconds * 1_000 > maxStalenessMs)
         const names = silent.map(([name]) => name).join(', ')
         return names === '' ? null : `nothing was heard from the API server about ${names}`
       },
     },
     {
       name: 'stops',
-      problem: () => (killWatch.stalenessMs() < MAX_STALENESS_MS ? null : 'stops could not be read'),
+      problem: () => (killWatch.stalenessMs() < maxStalenessMs ? null : 'stops could not be read'),
     },
   ]
 }

@@ -10,7 +10,11 @@ import {
   PolicySpec,
   type ResourceKind,
 } from '../../../core/crd/schemas.ts'
-import { type ClusterOperator, createClusterOperator } from '../../../operator/cluster-operator.ts'
+import {
+  type ClusterOperator,
+  type ClusterTiming,
+  createClusterOperator,
+} from '../../../operator/cluster-operator.ts'
 import { RESOURCES } from '../../../operator/kube/objects.ts'
 import { OPERATOR_TOKEN, type Replica, startWorld, type World } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -57,14 +61,17 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function start(name: string): Promise<{ operator: ClusterOperator; front: Front }> {
+async function start(
+  name: string,
+  timing: ClusterTiming = TIMING,
+): Promise<{ operator: ClusterOperator; front: Front }> {
   const front = await api.front(name)
   const kubeconfig = join(folder, `${name}.kubeconfig`)
   await writeFile(kubeconfig, fakeKubeconfig(front.url))
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' }, pino.destination({ dest: 2, sync: true }))
   const operator = await createClusterOperator({
     log,
-    timing: TIMING,
+    timing,
     config: {
       ...{ mode: 'cluster', namespace: 'system', podName: name, leaseName: 'lease', kubeconfig },
       ...{ controlPlaneUrl: replica.url, peers: [], peersHost: null, controlPlaneCaFile: null },
@@ -173,5 +180,41 @@ describe('the operator on an API server that misbehaves', () => {
     )
     const late = ourWrites().filter(({ front, at }) => front === 'first' && at >= takenOverAt)
     expect(late).toEqual([])
+  })
+
+  const readiness = async (operator: ClusterOperator) => {
+    const answer = await fetch(`http://127.0.0.1:${operator.healthPort}/readyz`)
+    return { status: answer.status, checks: (await answer.json()) as Record<string, string> }
+  }
+  const ready = (operator: ClusterOperator) =>
+    eventually('it is ready', async () => ((await readiness(operator)).status === 200 ? true : null))
+
+  test('is not ready before it has listed everything, and says so', async () => {
+    const fault = api.fault(({ path, isWatch }) =>
+      path.endsWith('/policies') && !isWatch ? { kind: 'status', status: 500 } : null,
+    )
+    const { operator } = await start('only')
+    await eventually('it tries', () => (sweeps() > 2 ? true : null))
+    expect(await readiness(operator)).toMatchObject({
+      status: 503,
+      checks: { synced: 'not everything was listed yet' },
+    })
+    fault[Symbol.dispose]()
+    await ready(operator)
+  })
+
+  test('is not ready any more once the API server has fallen silent, names what it does not hear of, and recovers', async () => {
+    // Longer than the watches of the test may be idle, so that nothing but silence is late.
+    const { operator, front } = await start('only', { ...TIMING, killPollMs: 200, maxStalenessMs: 2_000 })
+    await ready(operator)
+    front.hang()
+    const resources = ['gateways', 'connectors', 'permissions', 'policies', 'pods']
+    await eventually('it names all that it does not hear of', async () => {
+      const { status, checks } = await readiness(operator)
+      const isNamed = resources.every((resource) => checks['watches']?.includes(resource))
+      return status === 503 && isNamed && checks['stops'] === 'stops could not be read' ? true : null
+    })
+    await front.restore()
+    await ready(operator)
   })
 })
