@@ -208,6 +208,7 @@ describe('the operator on an API server that misbehaves', () => {
     const { operator, front } = await start('only', { ...TIMING, killPollMs: 200, maxStalenessMs: 2_000 })
     await ready(operator)
     front.hang()
+    api.silenceWatches()
     const resources = ['gateways', 'connectors', 'permissions', 'policies', 'pods']
     await eventually('it names all that it does not hear of', async () => {
       const { status, checks } = await readiness(operator)
