@@ -52,6 +52,30 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     await expect(template(...LEAST, '--set', 'postgres.bundled=true')).rejects.toThrow(/exclude each other/)
   })
 
+  test('brings two operators and two control planes that are never both disturbed, and what surrounds them', async () => {
+    const all = await resources(...LEAST)
+    const named = (kind: string) =>
+      all
+        .filter((each) => each.kind === kind)
+        .map(({ metadata }) => metadata.name)
+        .sort()
+    const both = ['chaperone-control-plane', 'chaperone-operator']
+    expect(named('Deployment')).toEqual(both)
+    for (const { spec } of all.filter(({ kind }) => kind === 'Deployment')) {
+      expect(spec).toMatchObject({ replicas: 2 })
+      expect(JSON.stringify(spec)).toContain('topologySpreadConstraints')
+    }
+    expect(named('PodDisruptionBudget')).toEqual(both)
+    for (const { spec } of all.filter(({ kind }) => kind === 'PodDisruptionBudget'))
+      expect(spec).toMatchObject({ minAvailable: 1 })
+    expect(named('CronJob')).toEqual(['chaperone-maintenance'])
+    expect(named('NetworkPolicy')).toEqual(expect.arrayContaining(both))
+    const optional = ['StatefulSet', 'ServiceMonitor', 'PodMonitor', 'PrometheusRule', 'ConfigMap']
+    expect(optional.flatMap(named)).toEqual([])
+    const chosen = new Set((await resources(...EVERYTHING)).map(({ kind }) => kind))
+    expect(optional.filter((kind) => !chosen.has(kind))).toEqual([])
+  })
+
   test('keeps every custom resource definition, as it is generated', async () => {
     const found = (await resources(...LEAST)).filter(({ kind }) => kind === 'CustomResourceDefinition')
     expect(found.map(({ metadata }) => metadata.name)).toEqual(
