@@ -5,7 +5,16 @@ import { actorOf } from '../events.ts'
 import { parseInput } from '../http/input.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Bundle, BundleItem } from '../services/bundle.ts'
-import { AgentName, Capabilities, Environment, Metadata, PolicyName, PolicyText, Runtime } from './fields.ts'
+import {
+  AgentName,
+  Capabilities,
+  Environment,
+  GatewayName,
+  Metadata,
+  PolicyName,
+  PolicyText,
+  Runtime,
+} from './fields.ts'
 
 const MAX_BUNDLE = 10 * 1024 * 1024
 
@@ -27,6 +36,8 @@ const PolicyItem = z.strictObject({
   tags: PolicySpec.shape.tags.unwrap().optional(),
   mode: PolicySpec.shape.mode.unwrap().optional(),
   version: z.int().optional(),
+  /** Names of the gateways that it is bound to; none = all of them. */
+  gateways: z.array(GatewayName).max(256).optional(),
 })
 
 /** Items are looked at one by one, so that a bad one does not keep the others out. */
@@ -46,6 +57,7 @@ const ImportView = z.object({
     z.object({ name: z.string(), agent_id: z.string(), api_key: z.string(), api_key_prefix: z.string() }),
   ),
   policies_disabled: z.array(z.string()),
+  defaults_disabled: z.array(z.string()).optional(),
 })
 
 const ExportView = z.object({

@@ -1,15 +1,18 @@
 import type { KnownAction } from '../../core/action/spec.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { type Actor, recordEvent } from '../events.ts'
+import { validationError } from '../http/input.ts'
 import { listAgents } from '../store/agents.ts'
+import { findGatewayByName, listGateways } from '../store/gateways.ts'
 import { getOrg } from '../store/orgs.ts'
-import { listPolicies } from '../store/policies.ts'
+import { listPolicies, type PolicyRow } from '../store/policies.ts'
 import type { Db, Query } from '../store/query.ts'
 import { savepoint } from '../store/savepoint.ts'
 import { createAgent, type NewAgent } from './agents.ts'
 import { isDemoAgent } from './demo-agent.ts'
 import { manifestsOf } from './manifest-export.ts'
-import { createPolicy, type NewPolicy } from './policies.ts'
+import { createPolicy, disablePolicy, type NewPolicy } from './policies.ts'
+import { untouchedDefaults } from './untouched-defaults.ts'
 
 /** Raised when a bundle of this program can no longer be read by older ones; they read every `1.x`. */
 export const BUNDLE_VERSION = '1.0'
@@ -27,8 +30,11 @@ export type BundleItem<T> =
 
 export type ImportInput = {
   readonly agents: readonly BundleItem<Omit<NewAgent, 'gatewayId'>>[]
-  readonly policies: readonly BundleItem<NewPolicy>[]
+  readonly policies: readonly BundleItem<ImportedPolicy>[]
 }
+
+/** Names of gateways that it is bound to; none = all of them. */
+export type ImportedPolicy = NewPolicy & { readonly gateways?: readonly string[] | undefined }
 
 export type ImportError = { readonly kind: 'agent' | 'policy'; readonly name: string; readonly error: string }
 export type ImportedKey = {
@@ -46,6 +52,8 @@ export type ImportReport = {
   readonly agent_keys: readonly ImportedKey[]
   /** Names of policies that arrived disabled because their own tests fail. */
   readonly policies_disabled: readonly string[]
+  /** The default policies of an installation that nobody has set up yet: those of the bundle are in their place. */
+  readonly defaults_disabled?: readonly string[]
 }
 
 export type Bundle = {
@@ -66,7 +74,8 @@ export function createBundle(deps: BundleDeps): Bundle {
       db.tx(async (q) => {
         const { name, plan } = await getOrg(q)
         const agents = (await listAgents(q)).filter((agent) => !isDemoAgent(agent)).map(agentView)
-        const policies = (await listPolicies(q)).map(policyView)
+        const gateways = new Map((await listGateways(q)).map(({ id, name }) => [id, name]))
+        const policies = (await listPolicies(q)).map((row) => policyView(row, (id) => gateways.get(id) ?? id))
         await noteExport(q, by, { format: 'json', agents: agents.length, policies: policies.length })
         const exportedAt = new Date().toISOString()
         return { version: BUNDLE_VERSION, exportedAt, organization: { name, plan }, agents, policies }
@@ -86,9 +95,14 @@ function agentView(row: Awaited<ReturnType<typeof listAgents>>[number]) {
   return { name, runtime, environment, status, capabilities, metadata }
 }
 
-function policyView(row: Awaited<ReturnType<typeof listPolicies>>[number]) {
-  const { name, description, policyYaml, priority, enabled, tags, mode, version } = row
-  return { name, description, policyYaml, priority, enabled, tags, mode, version }
+/** With the text that is in force: one whose tests fail would arrive disabled, and decide nothing any more. */
+function policyView(row: PolicyRow, nameOf: (gatewayId: string) => string) {
+  const { name, description, priority, enabled, tags, mode } = row
+  const policyYaml = row.activeYaml ?? row.policyYaml
+  const version = row.activeVersion ?? row.version
+  const gateways = row.gatewayIds.map(nameOf)
+  const bound = gateways.length === 0 ? {} : { gateways }
+  return { name, description, policyYaml, priority, enabled, tags, mode, version, ...bound }
 }
 
 async function importAll(
@@ -100,6 +114,7 @@ async function importAll(
   const errors: ImportError[] = []
   const keys: ImportedKey[] = []
   const disabled: string[] = []
+  const defaults = await untouchedDefaults(q)
   const agentCount = await each(q, 'agent', agents, errors, async (input) => {
     const { agent, key } = await createAgent(q, deps.orgId, by, input)
     if (agent.status === 'revoked') return
@@ -107,10 +122,16 @@ async function importAll(
     keys.push({ name, agent_id: id, api_key: key.key, api_key_prefix: key.prefix })
   })
   const policyCount = await each(q, 'policy', policies, errors, async (input) => {
-    const { row } = await createPolicy(q, deps, by, { ...input, disableFailing: true })
+    const { gateways = [], ...policy } = input
+    const gatewayIds = await Promise.all(gateways.map((name) => gatewayId(q, name)))
+    const { row } = await createPolicy(q, deps, by, { ...policy, gatewayIds, disableFailing: true })
     if (row.activeVersion === null) disabled.push(row.name)
   })
-  const details = { agents: agentCount, policies: policyCount, errors, policies_disabled: disabled }
+  const replaced = policyCount === 0 ? [] : defaults
+  for (const row of replaced) await disablePolicy(q, by, row)
+  const aside =
+    replaced.length === 0 ? {} : { defaults_disabled: replaced.map(({ name }) => name).toSorted() }
+  const details = { agents: agentCount, policies: policyCount, errors, policies_disabled: disabled, ...aside }
   await recordEvent(q, { orgId: deps.orgId, actor: by, type: 'config.imported', details })
   return {
     policies_imported: policyCount,
@@ -118,7 +139,15 @@ async function importAll(
     errors,
     agent_keys: keys,
     policies_disabled: disabled,
+    ...aside,
   }
+}
+
+/** A policy that was meant for one gateway must not decide for all of them. */
+async function gatewayId(q: Query, name: string): Promise<string> {
+  const row = await findGatewayByName(q, name)
+  if (row !== undefined) return row.id
+  throw validationError([`gateways: there is no gateway ${name} here: make it first, or leave it out`])
 }
 
 /** Stores what can be stored; gives the number and adds the rest to `errors`. */

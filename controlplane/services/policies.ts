@@ -99,7 +99,14 @@ export async function createPolicy(
   q: Query,
   deps: Pick<PoliciesDeps, 'orgId' | 'knownAction'>,
   by: Actor,
-  input: NewPolicy & { readonly disableFailing?: boolean },
+  {
+    gatewayIds = [],
+    disableFailing = false,
+    ...input
+  }: NewPolicy & {
+    readonly disableFailing?: boolean
+    readonly gatewayIds?: readonly string[]
+  },
 ): Promise<SavedPolicy> {
   if ((await countPolicies(q)) >= LIMITS.maxPolicies) {
     throw new ChaperoneError('conflict', {
@@ -114,11 +121,11 @@ export async function createPolicy(
     orgId: deps.orgId,
     name: input.name,
     description: input.description ?? document.description ?? '',
-    enabled: (input.enabled ?? repeated.enabled ?? true) && (checked.passed || !input.disableFailing),
+    enabled: (input.enabled ?? repeated.enabled ?? true) && (checked.passed || !disableFailing),
     priority: input.priority ?? repeated.priority ?? 100,
     tags: input.tags ?? repeated.tags ?? [],
     mode: input.mode ?? repeated.mode ?? 'enforce',
-    gatewayIds: [],
+    gatewayIds,
     policyYaml: input.policyYaml,
     activeYaml: checked.passed ? input.policyYaml : null,
     version: 1,
@@ -130,6 +137,13 @@ export async function createPolicy(
   await note(q, by, 'policy.created', row)
   await bumpVersion(q)
   return { row, warnings: await warningsOf(q, checked.parsed) }
+}
+
+/** In somebody else's transaction. */
+export async function disablePolicy(q: Query, by: Actor, row: PolicyRow): Promise<void> {
+  const saved = (await updatePolicy(q, row.id, { enabled: false })) ?? row
+  await note(q, by, 'policy.disabled', saved)
+  await bumpVersion(q)
 }
 
 async function update(
