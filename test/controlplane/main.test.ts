@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { startPostgres, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
 
 const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
@@ -49,6 +51,45 @@ describe('the control plane as a process', () => {
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
     expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+
+  test('answers what is under way when it is told to end, and writes one JSON object a line', async () => {
+    const child = start({ LOG_LEVEL: 'debug' })
+    let log = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      log += chunk.toString()
+    })
+    const { url } = await said(child)
+    const admin = new pg.Client({ connectionString: database.adminUrl })
+    await admin.connect()
+    await admin.query('begin; lock table users in access exclusive mode')
+    const body = JSON.stringify({ email: 'a@example.com', password: 'correct horse battery' })
+    const headers = { 'content-type': 'application/json' }
+    const answer = fetch(`${url}/api/auth/login`, { method: 'POST', headers, body })
+    await eventually('the request waits for the table', async () => {
+      const { rows } = await admin.query('select 1 from pg_locks where not granted')
+      return rows.length > 0 ? true : null
+    })
+    child.kill('SIGTERM')
+    await eventually('nobody new is let in', () =>
+      fetch(`${url}/livez`).then(
+        () => null,
+        () => true,
+      ),
+    )
+    await admin.query('commit')
+    await admin.end()
+    expect((await answer).status).toBe(401)
+    expect(await once(child, 'exit')).toEqual([0, null])
+    const lines = log.split('\n').filter((line) => line !== '')
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines) {
+      expect(JSON.parse(line)).toMatchObject({
+        level: expect.any(Number),
+        time: expect.any(Number),
+        msg: expect.any(String),
+      })
+    }
   })
 
   test('ends when whoever started it is gone', async () => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   here = await startDurableInstallation({ LOG_LEVEL: 'error' })
   plane = await here.start()
   headers['agent key'] = { authorization: `Bearer ${(await here.agent(plane)).key}` }
-  for (const role of ['owner', 'member', 'viewer']) await signIn(role)
+  for (const role of ['owner', 'admin', 'member', 'viewer']) await signIn(role)
   // As if minutes passed all the time: else an agent would hear nothing but its limit.
   limits = setInterval(() => void here.sql('delete from agent_windows').catch(() => undefined), 100)
 }, 300_000)
@@ -55,6 +55,7 @@ describe('whatever Schemathesis makes of the OpenAPI document', () => {
     ['agent key', 6],
     ['viewer', 5],
     ['member', 6],
+    ['admin', 6],
     ['owner', 12],
   ] as const)(
     'as %s meets no server error and no status that is not documented',
