@@ -86,6 +86,8 @@ test('the audit log refuses change and removal to the role of the application, a
     'select count(*), current_user as role from audit_events group by 2',
   )
   expect(Number(before?.count)).toBeGreaterThan(APPROVALS)
+  // The one that the control planes use themselves.
+  expect(before?.role).toBe(new URL(here.databaseUrl).username)
   for (const statement of [
     "update audit_events set details = '{}'",
     'update audit_events set created_at = now() where id = 1',
