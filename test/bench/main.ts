@@ -15,6 +15,7 @@ import { stops } from './benches/b11-stops.ts'
 import { audit } from './benches/b12-audit.ts'
 import { sidecar } from './benches/b12-sidecar.ts'
 import { classification } from './benches/b13-classification.ts'
+import { kubernetes } from './benches/b14-kubernetes.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -45,10 +46,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B11: stops,
   B12: async (context) => [...(await audit(context)), ...(await sidecar(context))],
   B13: classification,
+  B14: kubernetes,
 }
 
 /** Those that measure nothing beside the other proxies. */
-const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13']
+const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14']
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 

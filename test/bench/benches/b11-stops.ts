@@ -3,17 +3,16 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
-import { type Served, serve } from '../../support/processes.ts'
+import type { Served } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench, BenchContext } from '../main.ts'
 import { startDurableBed, startPlane, stopAll } from '../support/durable-bed.ts'
+import { heardBy, startGatewayStreams } from '../support/gateway-listeners.ts'
 import { createRequester, quantile } from '../support/load.ts'
 import { untilQuiet } from '../support/measure.ts'
 import { openPlainClient, type PlainClient, postRequest } from '../support/plain-http.ts'
 import { absolute, type Row } from '../support/report.ts'
 import { benchManifests } from '../support/subjects.ts'
-
-const STREAMS = new URL('../support/gateway-streams.ts', import.meta.url).pathname
 
 /**
  * From the moment a stop or a permission is sent to the control plane until nothing passes any more: on the wire of N
@@ -33,8 +32,7 @@ async function streams(
 ): Promise<Row[]> {
   await using bed = await startDurableBed(join(folder, `b11-${count}`))
   const plane = await startPlane(bed, bed.postgres.url)
-  const token = readFileSync(join(bed.folder, 'enrol.token'), 'utf8').trim()
-  const listeners = await serve(STREAMS, { PORT: String(plane.port), TOKEN: token, STREAMS: String(count) })
+  const listeners = await startGatewayStreams(bed, plane, count)
   const admin = readFileSync(join(bed.folder, 'admin.token'), 'utf8').trim()
   const client = await openPlainClient(plane.port)
   const each: number[] = []
@@ -63,17 +61,7 @@ type Installation = { readonly client: PlainClient; readonly admin: string; read
 
 /** Milliseconds from sending the request to each stream's line. */
 async function switched({ client, admin, listeners }: Installation, active: boolean): Promise<number[]> {
-  const { child } = listeners
-  const heard = new Promise<bigint[]>((resolve, reject) => {
-    const onMessage = (message: { type: string; at: readonly string[] }): void => {
-      if (message.type === 'gone') reject(new Error('a stream was cut'))
-      if (message.type !== 'heard') return
-      child.off('message', onMessage)
-      resolve(message.at.map(BigInt))
-    }
-    child.on('message', onMessage)
-  })
-  child.send({ type: 'expect', stopped: active })
+  const heard = heardBy(listeners, active)
   // The expectation has to be there before the news.
   await sleep(20)
   const startedAt = process.hrtime.bigint()

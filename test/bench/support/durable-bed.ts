@@ -46,7 +46,11 @@ export function startPostgresIn(folder: string): Promise<EmbeddedPostgres> {
   })
 }
 
-export function startPlane(bed: Pick<DurableBed, 'folder'>, databaseUrl: string): Promise<Served> {
+export function startPlane(
+  bed: Pick<DurableBed, 'folder'>,
+  databaseUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const enrolFile = join(bed.folder, 'enrol.token')
   writeFileSync(enrolFile, 'enrolment-token-of-the-bench')
   return serve(CONTROL_PLANE, {
@@ -56,6 +60,7 @@ export function startPlane(bed: Pick<DurableBed, 'folder'>, databaseUrl: string)
     ADMIN_TOKEN_FILE: join(bed.folder, 'admin.token'),
     LOCAL_GATEWAY_TOKEN_FILE: enrolFile,
     LOG_LEVEL: 'warn',
+    ...env,
   })
 }
 
