@@ -92,11 +92,13 @@ async function stopped(world: World, { plane, listeners, times }: Installation):
   const each: number[] = []
   const last: number[] = []
   const patches: number[] = []
+  const behind: number[] = []
   for (let n = 0; n < times; n += 1) {
     const { delays, patchMs } = await switched(world, listeners, true)
     each.push(...delays)
     last.push(Math.max(...delays))
     patches.push(patchMs)
+    behind.push(Math.max(...delays) - patchMs)
     await switched(world, listeners, false)
     // Acknowledgements of the last change are no part of the next.
     await untilQuiet(plane.pid)
@@ -108,6 +110,8 @@ async function stopped(world: World, { plane, listeners, times }: Installation):
     absolute('B14', `the same: p99 ms of ${times} stops`, p99(each), 500),
     absolute('B14', 'the last of 1,000: p99 ms', p99(last), 500),
     absolute('B14', 'of these kubectl itself, until it ended: p50 ms', half(patches), null),
+    absolute('B14', 'kubectl itself: p99 ms', p99(patches), null),
+    absolute('B14', 'the last of 1,000 after kubectl had ended: p99 ms', p99(behind), null),
   ]
 }
 
