@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { parse } from 'yaml'
 import { eventually } from '../support/eventually.ts'
 import { agentPod, CALLS, inAgent, inForce, running, startVendor, VENDOR, type Vendor } from './agents.ts'
 import { AGENTS, install } from './installation.ts'
@@ -57,6 +60,25 @@ test('doctor says of any other pod that nothing governs it, and of none that the
   expect(missing.code).toBe(1)
   expect(missing.stderr).toContain('there is no pod nobody')
   await kube(['delete', 'pod', 'free', '-n', AGENTS, '--wait=false'])
+})
+
+test('inject prints what the webhook makes of the same pod, and names what is in the way', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'chaperone-inject-'))
+  const file = join(folder, 'pod.yaml')
+  const gateway = ['--gateway', `${AGENTS}/${GATEWAY}`, '-n', AGENTS]
+  writeFileSync(file, JSON.stringify(agentPod('printed', GATEWAY)))
+  const { code, stdout } = await chaperone('inject', '-f', file, ...gateway)
+  expect(code).toBe(0)
+  type Pod = { readonly spec: { readonly initContainers: ReadonlyArray<{ readonly name: string }> } }
+  const printed = parse(stdout) as Pod
+  const stored = JSON.parse(await kube(['create', '--dry-run=server', '-o', 'json', '-f', file])) as Pod
+  const names = ({ spec }: Pod) => spec.initContainers.map(({ name }) => name)
+  expect(names(printed)).toEqual(names(stored))
+  writeFileSync(file, JSON.stringify(agentPod('printed', GATEWAY, { spec: { hostNetwork: true } })))
+  const refused = await chaperone('inject', '-f', file, ...gateway)
+  expect(refused.code).toBe(1)
+  expect(`${refused.stdout}${refused.stderr}`).toContain('spec.hostNetwork')
+  rmSync(folder, { recursive: true })
 })
 
 test('explain says why, before anything is sent', async () => {
