@@ -1,3 +1,4 @@
+import { GATEWAY_MALLOC } from '../../core/gateway-flags.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import type { DataFolder } from './data-folder.ts'
 
@@ -42,8 +43,7 @@ export function gatewayEnvironment(
   env: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv {
   return {
-    // One arena of the C library: a second one for each thread holds memory that is never given back.
-    MALLOC_ARENA_MAX: '1',
+    ...GATEWAY_MALLOC,
     // It is one file and starts as fast without compiled code, which would stay in its memory.
     ...inherited(env, {}),
     HOST: '127.0.0.1',

@@ -2,6 +2,7 @@
  * What the injector promises a sidecar and the sidecar expects in a pod: ports, folders, variables. Both sides read
  * this file, so that a pod never holds a sidecar that looks elsewhere than where things were put.
  */
+import { GATEWAY_MALLOC } from '../gateway-flags.ts'
 
 /** Loopback ports that redirected packets land on, and the two that the kubelet and Prometheus ask. */
 export const POD_PORTS = {
@@ -102,7 +103,7 @@ export const PROXY_ENV = {
 } as const
 
 /** Environment of the proxy's runtime: whatever an image brings along must not reach it, and every thread costs memory. */
-export const RUNTIME_ENV = { NODE_OPTIONS: '', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '2' } as const
+export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC, UV_THREADPOOL_SIZE: '2' } as const
 
 /** Audience of the projected token; the control plane refuses any other. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'
