@@ -1,4 +1,10 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { compiled, hasProgram } from '../capture/clients/programs.ts'
+import { C } from '../capture/clients/sources.ts'
+import { HOST } from '../capture/sidecar.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   agentPod,
@@ -11,11 +17,12 @@ import {
   podTemplate,
   running,
   startVendor,
+  VENDOR,
   type Vendor,
 } from './agents.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM } from './installation.ts'
-import { apply, exec, get, helm, kube, kubectl } from './kubectl.ts'
+import { apply, exec, get, helm, kube, kubectl, refusalOf } from './kubectl.ts'
 
 const GATEWAY = 'life'
 let vendor: Vendor
@@ -241,6 +248,134 @@ test('a Permission for a Gateway of others has no effect and says so', async () 
   expect(resolved).toBe('False')
   expect((await inAgent('bot', CALLS.node('DELETE'))).stdout).toMatch(/^403 /)
   await kube(['delete', 'namespace', `${AGENTS}-other`, '--wait=false'])
+})
+
+test('a program on musl, as Alpine images have it, finds the vendor by its own resolver', async ({
+  skip,
+}) => {
+  const hasMusl = hasProgram('musl-gcc')
+  if (!hasMusl && process.env['CI']) throw new Error('not installed: musl-gcc')
+  skip(!hasMusl, 'not installed: musl-gcc')
+  const folder = mkdtempSync(join(tmpdir(), 'chaperone-musl-'))
+  const program = compiled(folder, 'client.c', C.replaceAll(HOST, VENDOR), (file, out) => [
+    'musl-gcc',
+    ['-static', '-O1', '-w', '-o', out, file],
+  ])
+  const text = readFileSync(program).toString('base64')
+  rmSync(folder, { recursive: true })
+  const start = 'base64 -d > /tmp/musl && chmod +x /tmp/musl && exec /tmp/musl'
+  const command = ['exec', '-i', 'bot', '-n', AGENTS, '-c', 'agent', '--', 'sh', '-c', start]
+  const before = vendor.recorder.seen.length
+  expect((await kubectl(command, text)).stdout).toContain('200')
+  expect(vendor.recorder.seen.slice(before).map((seen) => seen.header('authorization'))).toEqual([
+    `Bearer ${CREDENTIAL}`,
+  ])
+})
+
+test('where nothing may be captured the same pod is governed by goodwill, and everybody is told so', async () => {
+  const name = 'goodwill'
+  await using cooperative = await startVendor(name, { interception: 'proxyEnv' })
+  await eventually(
+    'the policies know the Gateway',
+    async () => ((await refusalOf(agentPod(name, name))) === null ? true : null),
+    30_000,
+  )
+  await running(name)
+  await inForce(name)
+  type Pod = {
+    readonly metadata: { readonly labels: Readonly<Record<string, string>> }
+    readonly spec: { readonly initContainers: ReadonlyArray<{ readonly name: string }> }
+  }
+  const pod = await get<Pod>('pod', name, AGENTS)
+  expect(pod?.metadata.labels['chaperone.dev/layer']).toBe('Cooperative')
+  expect(pod?.spec.initContainers.map((container) => container.name)).toEqual(['chaperone-proxy'])
+  for (const client of ['node', 'python'] as const) {
+    expect((await inAgent(name, CALLS[client]('GET'))).stdout).toBe('200 {"ok":true}\n')
+    expect((await inAgent(name, CALLS[client]('DELETE'))).stdout).toMatch(/^403 /)
+  }
+  expect(cooperative.recorder.seen.map(({ method }) => method)).toEqual(['GET', 'GET'])
+  await eventually('the status says it', async () =>
+    (await conditionOf('cgw', name, 'BypassPossible')) === 'True' ? true : null,
+  )
+  await kube(['delete', `pod/${name}`, `cgw/${name}`, '-n', AGENTS, '--wait=false'])
+})
+
+describe('one name of an agent under two Gateways', () => {
+  const TWIN = 'twin'
+  let other: Vendor
+  beforeAll(async () => {
+    other = await startVendor(TWIN)
+  })
+  afterAll(() => other?.[Symbol.asyncDispose]())
+  const named = (pod: string, gateway: string, agent: string) =>
+    agentPod(pod, gateway, { annotations: { 'chaperone.dev/agent': agent } })
+  const gatewayOf = async (agent: string) => {
+    type Agents = {
+      readonly agents: ReadonlyArray<{ readonly name: string; readonly gateway: string | null }>
+    }
+    const { agents } = await controlPlane.call<Agents>('GET', '/api/dashboard/agents')
+    return agents.find(({ name }) => name === `${AGENTS}/${agent}`)?.gateway
+  }
+  const remove = (...pods: readonly string[]) =>
+    kube(['delete', ...pods.map((pod) => `pod/${pod}`), '-n', AGENTS, '--ignore-not-found', '--timeout=60s'])
+
+  test('is refused to the second pod, which is told who has it', async () => {
+    await apply(named('sole', GATEWAY, 'sole-agent'))
+    await running('sole')
+    const refusal = await refusalOf(named('late', TWIN, 'sole-agent'))
+    expect(refusal).toContain('metadata.annotations[chaperone.dev/agent]')
+    expect(refusal).toContain(`runs under Gateway ${AGENTS}/${GATEWAY} already (pod sole)`)
+    await remove('sole')
+  })
+
+  test('is served to one of two that slip past admission in the same moment, and never taken from it', async () => {
+    const slipped = await slipPast()
+    if (slipped === null) {
+      console.log('of no two pods both were admitted: the webhook was too quick to be slipped past')
+      return
+    }
+    const { pods, agent } = slipped
+    const calls = async () => {
+      const answers = await Promise.all(pods.map((pod) => inAgent(pod, CALLS.node('GET'))))
+      return answers.map(({ stdout }) => stdout.slice(0, 3))
+    }
+    // The one that is not served starts its agent after half a minute, and answers it itself.
+    const first = await eventually(
+      'one of them is served and the other is not',
+      async () => {
+        const answers = await calls()
+        return answers.includes('200') && answers.includes('503') ? answers : null
+      },
+      120_000,
+    )
+    const owner = await gatewayOf(agent)
+    for (let look = 0; look < 5; look += 1) {
+      expect(await calls()).toEqual(first)
+      expect(await gatewayOf(agent)).toBe(owner)
+    }
+    expect(owner).toBe(`${AGENTS}/${first[0] === '200' ? GATEWAY : TWIN}`)
+    for (const gateway of [GATEWAY, TWIN])
+      await eventually(`Gateway ${gateway} says so`, async () => {
+        const found = await get<WithStatus>('cgw', gateway, AGENTS)
+        return JSON.stringify(found?.status).includes('AgentShared') ? true : null
+      })
+    await remove(...pods)
+  }, 240_000)
+
+  /** Two pods that are the same agent under both Gateways; null when one of each two was refused. */
+  async function slipPast() {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const agent = `slipped-${attempt}`
+      const pods = [`left-${'abcde'[attempt]}`, `right-${'abcde'[attempt]}`] as const
+      const refusals = await Promise.all([
+        refusalOf(named(pods[0], GATEWAY, agent)),
+        refusalOf(named(pods[1], TWIN, agent)),
+      ])
+      if (refusals.every((refusal) => refusal === null)) return { pods, agent }
+      await remove(...pods)
+    }
+    return null
+  }
 })
 
 test('nothing of all that left the pod but to the vendor and the control plane', async () => {
