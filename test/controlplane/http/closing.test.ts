@@ -18,6 +18,7 @@ const AUTH = {
 test('a request that comes over an open connection while the server closes is answered as any other', async () => {
   const entered = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
+  const followed = Promise.withResolvers<void>()
   const slow = route({
     ...{ method: 'GET', path: '/api/slow', auth: 'none', summary: '' },
     handler: async () => {
@@ -32,7 +33,10 @@ test('a request that comes over an open connection while the server closes is an
       path: '/api/quick',
       auth: 'none',
       summary: '',
-      handler: async () => ({ quick: true }),
+      handler: async () => {
+        followed.resolve()
+        return { quick: true }
+      },
     },
   })
   const log = pino({ level: 'silent' })
@@ -49,6 +53,7 @@ test('a request that comes over an open connection while the server closes is an
   await entered.promise
   const closed = app.close()
   socket.write(request('/api/quick'))
+  await followed.promise
   release.resolve()
   await once(socket, 'close')
   await closed
