@@ -11,6 +11,7 @@ export const SYSTEM = 'chaperone-system'
 /** Whose Secrets the operator may read; the tests' Gateways live there. */
 export const AGENTS = 'chaperone-test-agents'
 const ROOT = join(import.meta.dirname, '../..')
+export const CHART = join(ROOT, 'helm')
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -56,7 +57,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
 
 /** Installs the chart, or leaves the installation that is there. */
 export async function install({ values }: Pick<Installation, 'values'>): Promise<void> {
-  const arguments_ = ['chaperone', join(ROOT, 'helm'), '-n', SYSTEM, ...values]
+  const arguments_ = ['chaperone', CHART, '-n', SYSTEM, ...values]
   await helm(['upgrade', '--install', ...arguments_, '--wait', '--timeout', '180s'])
 }
 

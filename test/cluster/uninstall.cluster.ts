@@ -1,11 +1,59 @@
 import { beforeAll, expect, inject, test } from 'vitest'
 import { agentPod, CALLS, inAgent, inForce, ours, running, startVendor } from './agents.ts'
-import { AGENTS, install, SYSTEM, uninstall } from './installation.ts'
-import { apply, get, kube, refusalOf } from './kubectl.ts'
+import { AGENTS, CHART, install, SYSTEM, uninstall } from './installation.ts'
+import { apply, get, helm, kube, kubectl, refusalOf } from './kubectl.ts'
 
 const GATEWAY = 'leaving'
 
 beforeAll(() => install(inject('installation')))
+
+type Asked = 'governed' | 'ungoverned' | string
+
+/** What the API server would do with an annotated pod now: no pod is made. */
+async function asked(): Promise<Asked> {
+  const pod = JSON.stringify(agentPod('asked', GATEWAY))
+  const { code, stdout, stderr } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], pod)
+  if (code !== 0) return stderr.trim()
+  type Pod = { readonly spec: { readonly initContainers?: ReadonlyArray<{ readonly name: string }> } }
+  const names = (JSON.parse(stdout) as Pod).spec.initContainers?.map(({ name }) => name) ?? []
+  return names.slice(0, 2).join() === 'chaperone-rules,chaperone-proxy' ? 'governed' : 'ungoverned'
+}
+
+test.each([
+  [
+    'an upgrade',
+    ['upgrade', 'chaperone', CHART, '--set', 'operator.logLevel=debug,controlPlane.logLevel=warn'],
+  ],
+  ['a way back', ['rollback', 'chaperone']],
+])(
+  '%s replaces every program and leaves no webhook that fails: pods are governed all the while',
+  async (_what, command) => {
+    await using _vendor = await startVendor(GATEWAY)
+    const values = command[0] === 'upgrade' ? inject('installation').values : []
+    const answers: Asked[] = []
+    let isDone = false
+    const asking = (async () => {
+      while (!isDone) answers.push(await asked())
+    })()
+    const before = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
+    try {
+      await helm([...command, '-n', SYSTEM, ...values, '--wait', '--timeout', '180s'])
+    } finally {
+      isDone = true
+      await asking
+    }
+    console.log(`annotated pods that were asked for meanwhile: ${answers.length}`)
+    expect(answers.length).toBeGreaterThan(10)
+    expect([...new Set(answers)]).toEqual(['governed'])
+    const after = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
+    expect(after.split('\n').filter((name) => name.includes('operator') && before.includes(name))).toEqual([])
+    await apply(agentPod('renewed', GATEWAY))
+    await running('renewed')
+    await inForce(GATEWAY)
+    expect((await inAgent('renewed', CALLS.node('GET'))).stdout).toBe('200 {"ok":true}\n')
+    await kube(['delete', 'pod', 'renewed', '-n', AGENTS, '--timeout=60s'])
+  },
+)
 
 test('an uninstalled chart leaves nothing that the API server asks, and every resource of a team', async () => {
   await using vendor = await startVendor(GATEWAY)
