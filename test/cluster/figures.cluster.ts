@@ -61,3 +61,32 @@ test('a sidecar that has served and is idle holds no more than 90 MiB', async ()
   console.log(`resident memory of idle sidecars, MiB: ${memory.join(' ')}`)
   expect(Math.max(...memory)).toBeLessThanOrEqual(90)
 })
+
+const REVIEWS = 300
+const BUCKET = 'apiserver_admission_webhook_admission_duration_seconds_bucket'
+
+/** How many reviews the API server waited for no longer than so many seconds; the last is all of them. */
+async function reviewsWithin(): Promise<ReadonlyMap<number, number>> {
+  const lines = (await kube(['get', '--raw', '/metrics'])).split('\n')
+  const ours = lines.filter((line) => line.startsWith(BUCKET) && line.includes('annotated.chaperone.dev'))
+  const within = new Map<number, number>()
+  for (const line of ours) {
+    const [, le = ''] = /le="([^"]+)"/.exec(line) ?? []
+    const seconds = le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le)
+    within.set(seconds, (within.get(seconds) ?? 0) + Number(line.split(' ').at(-1)))
+  }
+  return within
+}
+
+test(`the API server says how long it waited for the webhook, of ${REVIEWS} pods`, async () => {
+  const before = await reviewsWithin()
+  const items = Array.from({ length: REVIEWS }, (_, at) => agentPod(`reviewed-${at}`, GATEWAY))
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+  await kube(['create', '--dry-run=server', '-o', 'name', '-f', '-'], list)
+  const grown = [...(await reviewsWithin())].map(
+    ([seconds, count]) => [seconds, count - (before.get(seconds) ?? 0)] as const,
+  )
+  const text = grown.map(([seconds, count]) => `${count} within ${seconds * 1_000} ms`).join(', ')
+  console.log(`of the reviews that the API server waited for: ${text}`)
+  expect(grown.at(-1)?.[1]).toBeGreaterThanOrEqual(REVIEWS)
+})
