@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { cards, OWNER, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
+import { cards, OWNER, PASSWORD, registerOwner, type Stage, startStage, whySkipped } from './stage.ts'
 
 const HOLD_S = 10
 
@@ -88,6 +88,40 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     expect(await ask('/api/dashboard/proxy-approvals', { id: 'apv_x', approved: true })).toBe(403)
     expect((await stage.laptop.api('GET', '/api/dashboard/kill-switch')).body['effective']).toEqual([])
     await context.close()
+  })
+
+  test('a new password leaves this window signed in and no other, and the old one is worth nothing', async () => {
+    const email = 'peggy@example.com'
+    await stage.invite(email, 'member')
+    const [here, there] = await Promise.all([
+      stage.signedIn(email, '#/approvals'),
+      stage.signedIn(email, '#/approvals'),
+    ])
+    const { page } = here
+    await page.getByRole('button', { name: `Signed in as ${email}` }).click()
+    await page.getByRole('menuitem', { name: 'Change password' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Change password' })
+    const change = dialog.getByRole('button', { name: 'Change it' })
+    await dialog.getByLabel(/^Current password/).fill('not this one')
+    await dialog.getByLabel(/^New password/).fill('too short')
+    expect(await change.isDisabled()).toBe(true)
+    await dialog.getByLabel(/^New password/).fill('a staple for every horse')
+    await change.click()
+    await dialog.getByText('is not your password').waitFor()
+    await dialog.getByLabel(/^Current password/).fill(PASSWORD)
+    await change.click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.locator('#page-title').waitFor()
+    await there.page.reload()
+    await there.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const signIn = async (password: string) =>
+      (await stage.laptop.api('POST', '/api/auth/login', { email, password })).status
+    expect(await signIn(PASSWORD)).toBe(401)
+    expect(await signIn('a staple for every horse')).toBe(200)
+    // The browser's own word about the wrong password, and nothing else.
+    expect(here.complaints).toEqual([expect.stringMatching(/400 .*\/api\/auth\/password$/)])
+    await Promise.all([here.context.close(), there.context.close()])
   })
 
   /** A policy that names approvers of merges; resolves once the gateway decides by it. */

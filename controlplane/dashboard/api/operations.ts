@@ -75,6 +75,10 @@ export type Operations = AdminOperations & {
   readonly 'GET /api/dashboard/test-gateway': Read<ProbeReply, { readonly url?: Text }>
   readonly 'POST /api/auth/register': Write<Ok, Readonly<Record<string, string>>>
   readonly 'POST /api/auth/login': Write<Ok, { readonly email: string; readonly password: string }>
+  readonly 'POST /api/auth/password': Write<
+    Ok,
+    { readonly current_password: string; readonly new_password: string }
+  >
   readonly 'POST /api/auth/logout': Write<Ok, Readonly<Record<string, never>>>
   readonly 'POST /api/dashboard/proxy-approvals': Write<
     Answered,
