@@ -7,6 +7,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type onRequestHookHandler,
 } from 'fastify'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
@@ -15,7 +16,7 @@ import { type AuthDeps, authenticate } from './auth.ts'
 import { asChaperoneError } from './errors.ts'
 import { parseInput } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
-import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
+import type { Principal, Route, RouteAuth, RouteInput, RouteResult } from './route.ts'
 import type { Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
@@ -87,22 +88,13 @@ function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDe
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? BODY_LIMIT,
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    onRequest: (request, _reply, done) => {
-      if (declared.auth === 'none') {
-        request.principal = ANONYMOUS
-        return done()
-      }
-      authenticate(declared.auth, request, auth).then((principal) => {
-        request.principal = principal
-        done()
-      }, done)
-    },
+    ...(declared.auth === 'none' ? {} : { onRequest: authenticator(declared.auth, auth) }),
     handler: async (request, reply) => {
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
         query: parseInput(declared.query, request.query),
         body: parseInput(declared.body, request.body),
-        principal: request.principal,
+        principal: declared.auth === 'none' ? ANONYMOUS : request.principal,
         requestId: request.id,
         log,
         raw: rawOf(request, reply),
@@ -115,6 +107,15 @@ function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDe
         .send(value.body)
     },
   })
+}
+
+function authenticator(auth: Exclude<RouteAuth, 'none'>, deps: AuthDeps): onRequestHookHandler {
+  return (request, _reply, done) => {
+    authenticate(auth, request, deps).then((principal) => {
+      request.principal = principal
+      done()
+    }, done)
+  }
 }
 
 /** An object of exactly `status`, `body` and perhaps `headers` is a RouteResult; anything else is the body itself. */

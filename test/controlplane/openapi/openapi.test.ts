@@ -155,7 +155,7 @@ describe('every route', () => {
     }
     expect(wrong).toEqual([])
     expect(checks).toBeGreaterThan(300)
-  })
+  }, 120_000)
 
   test('answers with the request’s id and the version, errors too', async () => {
     for (const [method, path] of [
