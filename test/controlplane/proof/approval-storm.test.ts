@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
 import { count, inLanes, size } from '../../support/proof.ts'
@@ -7,7 +7,7 @@ import { RISKY } from '../v1/world.ts'
 const APPROVALS = size(200, 1_000)
 const ANSWERS = 16
 /** The full proof is for a night, on a machine that may have other work. */
-const PATIENCE_MS = size(300_000, 1_800_000)
+vi.setConfig({ testTimeout: size(300_000, 1_800_000) })
 /** 60 requests a minute are an agent's limit. */
 const PER_AGENT = 50
 
@@ -81,7 +81,7 @@ test(`${APPROVALS} approvals, each answered ${ANSWERS} times at once at two repl
     const action = isYes ? 'allowed' : 'denied'
     expect(stored.get(id)).toEqual({ id, status, events: '1', approved: String(isYes), action })
   }
-}, PATIENCE_MS)
+})
 
 test('the audit log refuses change and removal to the role of the application, and grows on', async () => {
   const [before] = await here.sql<{ count: string; role: string }>(

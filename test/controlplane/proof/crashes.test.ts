@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -8,7 +8,7 @@ import { ALLOWED, DESTRUCTIVE, RISKY } from '../v1/world.ts'
 const KILLS = size(5, 60)
 const SEED = 20_261_121
 /** The full proof is for a night, on a machine that may have other work. */
-const PATIENCE_MS = size(600_000, 3_600_000)
+vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
 
 let here: DurableInstallation
 let agents: readonly { readonly id: string; readonly key: string }[]
@@ -129,7 +129,7 @@ test(`after ${KILLS} ends by kill -9 at random moments of a stream of actions, a
   const plane = await here.start()
   const [open] = await here.sql<{ id: string }>("select id from approvals where status = 'pending' limit 1")
   if (open !== undefined) await respond(plane, open, () => 0)
-}, PATIENCE_MS)
+})
 
 async function everythingAcknowledgedIsThere(): Promise<void> {
   const actions = await here.sql<{ id: string; status: string; used: string | null }>(

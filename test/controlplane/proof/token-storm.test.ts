@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
 import { count, inLanes, size } from '../../support/proof.ts'
@@ -8,7 +8,7 @@ const TOKENS = size(500, 10_000)
 const USES = 32
 const BATCH = 20
 /** The full proof is for a night, on a machine that may have other work. */
-const PATIENCE_MS = size(600_000, 3_600_000)
+vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
 /** 60 requests a minute are an agent's limit. */
 const BATCHES_PER_AGENT = 50
 
@@ -81,4 +81,4 @@ test(`${TOKENS} tokens, each used ${USES} times at once at two replicas with a r
     "select count(*) as used from nonces where used_by = 'verify'",
   )
   expect(Number(stored?.used)).toBe(TOKENS)
-}, PATIENCE_MS)
+})
