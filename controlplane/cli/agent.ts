@@ -19,6 +19,7 @@ export const agent: Command = {
     'agent suspend|activate|revoke|rotate NAME',
   ],
   details: 'A key is shown once, when it is made. Revoking is for good; suspending is not.',
+  words: 2,
   options: {
     runtime: { type: 'string', value: 'TEXT', help: 'what it is built with (default local)' },
     environment: {

@@ -34,6 +34,7 @@ export const apply: Command = {
   summary: 'Checks manifests, puts them into the manifests folder, and waits until they are in force.',
   usage: ['apply -f FILE|DIR...'],
   details: 'A file of the same name is replaced. Nothing is copied when one of the files has a mistake.',
+  words: Number.POSITIVE_INFINITY,
   options: {
     file: {
       type: 'string',

@@ -16,6 +16,7 @@ export const approvals: Command = {
   usage: ['approvals ls [--all]', 'approvals watch', 'approvals approve|deny ID [--note TEXT]'],
   details:
     'A request is answered once; it goes on (or is refused) within milliseconds. Unanswered ones expire.',
+  words: 2,
   options: {
     all: { type: 'boolean', help: 'answered and expired ones too' },
     note: { type: 'string', value: 'TEXT', help: 'kept with the answer in the audit log' },

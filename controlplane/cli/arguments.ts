@@ -20,6 +20,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
   for (const token of tokens) {
     if (token.kind === 'option') check(command, specs, token)
   }
+  if (values['help'] !== true) refuseExtraWord(command, positionals)
   return {
     options: values as Invocation['options'],
     positionals,
@@ -49,6 +50,13 @@ function check(
   if (spec.type === 'string' && (token.value === undefined || token.value === '')) {
     throw usageError(command, `${token.rawName} needs a value: --${token.name} ${spec.value ?? 'VALUE'}.`)
   }
+}
+
+function refuseExtraWord(command: Command, positionals: readonly string[]): void {
+  const extra = positionals[command.words ?? 0]
+  if (extra === undefined) return
+  const usage = command.usage.map((line) => `  chaperone ${line}`).join('\n')
+  throw usageError(command, `${extra} is not expected. It goes:\n${usage}`)
 }
 
 /** `validation` is what exits with 2. */

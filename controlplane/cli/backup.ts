@@ -18,6 +18,7 @@ export const backup: Command = {
   details:
     'Works while Chaperone runs and while it does not. The file holds every credential and the key they are encrypted\n' +
     'with: keep it as you would keep the data folder. Records that the gateway has not uploaded yet are not in it.',
+  words: Number.POSITIVE_INFINITY,
   options: {},
   examples: [
     ['chaperone backup chaperone.backup', 'everything of this data folder'],

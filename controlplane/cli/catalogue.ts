@@ -14,6 +14,7 @@ export const catalogue: Command = {
   details:
     'Permissions and policies name these actions; a request that no row describes is <connector>.unmapped.<method>.\n' +
     'Tools of MCP servers are mcp.tools.<name>, whatever the server calls them.',
+  words: Number.POSITIVE_INFINITY,
   options: {
     connector: { type: 'string', value: 'TYPE', help: 'only this one, e.g. codehost, payments, mcp' },
     search: { type: 'string', value: 'TEXT', help: 'all of these words anywhere in action, method or path' },

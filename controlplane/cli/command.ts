@@ -39,6 +39,8 @@ export type Command = {
   readonly usage: readonly string[]
   readonly details?: string
   readonly options: Readonly<Record<string, OptionSpec>>
+  /** How many words may stand behind its name; one more is wrong usage, never passed over. Default none. */
+  readonly words?: number
   readonly examples: ReadonlyArray<readonly [command: string, meaning: string]>
   readonly run: (invocation: Invocation) => Promise<number>
 }

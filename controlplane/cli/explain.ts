@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { usageError } from './arguments.ts'
 import { controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
-import { DEFAULT_AGENT } from './local-agents.ts'
+import { DEFAULT_AGENT, listAgents } from './local-agents.ts'
 import { printable } from './table.ts'
 
 const Explained = z.looseObject({ text: z.string() })
@@ -12,6 +12,7 @@ export const explain: Command = {
   summary:
     'Says what would happen to a request: connector, action, every rule seen, the winner. Nothing is sent.',
   usage: ['explain METHOD URL [--agent NAME]'],
+  words: 2,
   options: {
     agent: { type: 'string', value: 'NAME', help: `on behalf of which agent (default ${DEFAULT_AGENT})` },
   },
@@ -32,15 +33,17 @@ async function run(invocation: Invocation): Promise<number> {
     throw usageError(explain, `${url} is no address: give it whole, e.g. https://api.github.com/user.`)
   }
   // The URL goes on as typed: the gateway judges the bytes, not what a parser would make of them.
-  const query = new URLSearchParams({
-    method: method.toUpperCase(),
-    url,
-    agent: text(invocation, 'agent') ?? DEFAULT_AGENT,
-  })
-  const answer = Explained.parse(
-    await controlPlane(invocation).call('GET', `/api/dashboard/explain?${query}`),
-  )
-  const { print } = invocation.terminal
+  const agent = text(invocation, 'agent') ?? DEFAULT_AGENT
+  const query = new URLSearchParams({ method: method.toUpperCase(), url, agent })
+  const api = controlPlane(invocation)
+  const [answered, agents] = await Promise.all([
+    api.call('GET', `/api/dashboard/explain?${query}`),
+    listAgents(api),
+  ])
+  const answer = Explained.parse(answered)
+  const { print, warn } = invocation.terminal
+  if (!agents.some((row) => row.name === agent || row.agent_id === agent))
+    warn(`There is no agent ${agent}: this is what rules for every agent say. See: chaperone agent list`)
   print(flag(invocation, 'json') ? JSON.stringify(answer) : answer.text.split('\n').map(printable).join('\n'))
   return EXIT.ok
 }

@@ -87,6 +87,7 @@ export const get: Command = {
   name: 'get',
   summary: 'Lists what is in force: gateways, connectors, permissions, policies, agents, manifests.',
   usage: [`get ${Object.keys(KINDS).join('|')}`],
+  words: 1,
   options: {},
   examples: [
     ['chaperone get permissions', 'every rule and where it comes from'],
@@ -97,7 +98,8 @@ export const get: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [name = ''] = invocation.positionals
+  const [name] = invocation.positionals
+  if (name === undefined) throw usageError(get, `Say one of ${Object.keys(KINDS).join(', ')}.`)
   const kind = KINDS[name] ?? KINDS[`${name}s`] ?? KINDS[`${name.slice(0, -1)}ies`]
   if (kind === undefined) {
     const hint = nearest(name, Object.keys(KINDS))

@@ -23,6 +23,7 @@ export const inject: Command = {
   details:
     'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob); of a workload it prints the pod that\n' +
     'comes of it. Gateways are read from --gateway and from the files themselves; a name alone is a Gateway with defaults.',
+  words: Number.POSITIVE_INFINITY,
   options: {
     file: {
       type: 'string',

@@ -27,6 +27,7 @@ export const kill: Command = {
   details:
     'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, or a bare name that fits any of them.\n' +
     'kill off lifts a scope whatever stopped it; only a stop that a manifest asks for comes back with the manifest.',
+  words: 1,
   options: {
     scope: { type: 'string', value: 'SCOPE', help: 'what to stop (default all)' },
     reason: { type: 'string', value: 'TEXT', help: 'told to agents and kept in the audit log' },
@@ -66,7 +67,7 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   if (!flag(invocation, 'json')) invocation.terminal.print(acknowledgement(state, active, elapsedMs))
   const warnings = [state.warning, active && scope !== undefined ? await unknownScope(api, scope) : undefined]
   for (const warning of warnings) if (warning !== undefined) invocation.terminal.warn(`chaperone: ${warning}`)
-  return printState(invocation, state)
+  return printState(invocation, state, active ? [] : ['Still stopped, by scopes of their own:'])
 }
 
 /** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */
@@ -111,13 +112,13 @@ async function unknownScope(api: ApiClient, scope: string): Promise<string | und
   return `No ${kind} is called ${wanted}, so this stops nothing that exists now. ${hint}`
 }
 
-function printState(invocation: Invocation, state: KillState): number {
+function printState(invocation: Invocation, state: KillState, heading: readonly string[] = []): number {
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(state))
   else if (state.effective.length === 0) print('Nothing is stopped.')
   else {
     const rows = state.effective.map(({ scope, source, reason, since }) => [scope, source, since, reason])
-    for (const line of table(['SCOPE', 'BY', 'SINCE', 'REASON'], rows)) print(line)
+    for (const line of [...heading, ...table(['SCOPE', 'BY', 'SINCE', 'REASON'], rows)]) print(line)
   }
   return EXIT.ok
 }

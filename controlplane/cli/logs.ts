@@ -12,6 +12,7 @@ export const logs: Command = {
   name: 'logs',
   summary: 'Shows the logs of the processes of this installation.',
   usage: ['logs [control-plane|gateway|manifests|postgres] [-f] [--lines N]'],
+  words: 1,
   options: {
     follow: { type: 'boolean', short: 'f', help: 'go on with what is added' },
     lines: { type: 'string', value: 'N', help: 'how many of the last lines (default 50)' },
@@ -27,11 +28,15 @@ async function run(invocation: Invocation): Promise<number> {
   const files = chosenLogs(invocation)
   const count = lineCount(invocation)
   const { print } = invocation.terminal
+  const asJson = flag(invocation, 'json')
+  // PostgreSQL's lines are no JSON, so a line travels as text, whoever wrote it.
+  const printerOf = (log: string) => (line: string) => print(asJson ? JSON.stringify({ log, line }) : line)
   for (const { name, file } of files) {
-    if (files.length > 1) print(`==> ${name} <==`)
-    for (const line of await lastLines(file, count)) print(line)
+    if (files.length > 1 && !asJson) print(`==> ${name} <==`)
+    for (const line of await lastLines(file, count)) printerOf(name)(line)
   }
-  if (flag(invocation, 'follow')) await Promise.all(files.map(({ file }) => follow(file, print)))
+  if (flag(invocation, 'follow'))
+    await Promise.all(files.map(({ name, file }) => follow(file, printerOf(name))))
   return EXIT.ok
 }
 

@@ -15,6 +15,7 @@ export const policy: Command = {
   summary: 'Runs the tests inside policies. Needs nothing running; good for CI.',
   usage: ['policy test FILE|DIR...'],
   details: 'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).',
+  words: Number.POSITIVE_INFINITY,
   options: {},
   examples: [
     ['chaperone policy test policies/', 'every policy of a folder; exit code 1 when a test fails'],
@@ -24,9 +25,7 @@ export const policy: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
-  const [verb, ...names] = invocation.positionals
-  if (verb !== 'test') throw usageError(policy, `policy ${verb ?? ''} is not known: policy test FILE.`)
-  if (names.length === 0) throw usageError(policy, 'Which files? chaperone policy test FILE.')
+  const names = filesOf(invocation)
   const tested = readManifestFiles(names, invocation.cwd).flatMap(testFile)
   const { print } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify({ policies: tested }))
@@ -36,6 +35,13 @@ async function run(invocation: Invocation): Promise<number> {
   const failed = results.filter(({ passed }) => !passed).length
   if (!flag(invocation, 'json')) print(`${results.length - failed} passed, ${failed} failed`)
   return failed === 0 ? EXIT.ok : EXIT.refused
+}
+
+function filesOf({ positionals: [verb, ...names] }: Invocation): readonly string[] {
+  if (verb === undefined) throw usageError(policy, 'Say policy test FILE.')
+  if (verb !== 'test') throw usageError(policy, `policy ${verb} is not known: policy test FILE.`)
+  if (names.length === 0) throw usageError(policy, 'Which files? chaperone policy test FILE.')
+  return names
 }
 
 function testFile(file: ManifestFile): Tested[] {

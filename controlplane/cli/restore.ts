@@ -17,6 +17,7 @@ export const restore: Command = {
   summary: 'Brings an installation back from a backup, into an empty data folder.',
   usage: ['restore FILE [--data DIR]'],
   details: 'Nothing is overwritten: a folder or a database that is in use already is refused.',
+  words: Number.POSITIVE_INFINITY,
   options: {},
   examples: [['chaperone restore chaperone.backup --data .chaperone', 'then: chaperone up']],
   run,

@@ -23,6 +23,7 @@ export const run: Command = {
     'With --capture (Linux) it runs in a network namespace of its own, from which every connection leads to the gateway: clients\n' +
     'that ignore proxy variables are governed, too. Servers on this machine are not reached from there. Unix sockets are, so it\n' +
     'holds programs that do not look for a way out; a cluster holds those that do.',
+  words: Number.POSITIVE_INFINITY,
   options: {
     agent: { type: 'string', value: 'NAME', help: `which agent it acts as (default ${DEFAULT_AGENT})` },
     capture: {
@@ -44,6 +45,9 @@ async function start(invocation: Invocation): Promise<number> {
   const [command, ...args] = invocation.rest
   if (command === undefined)
     throw usageError(run, 'What should be started? Give it after --, e.g. chaperone run -- python agent.py.')
+  const [stray] = invocation.positionals
+  if (stray !== undefined)
+    throw usageError(run, `${stray} stands before --: what is started, and its own words, go behind it.`)
   const { folder, env, terminal } = invocation
   const inside = await runInside(invocation.rest, env)
   if (inside !== null) return inside

@@ -40,6 +40,16 @@ export const traffic: Command = {
 }
 
 async function run(invocation: Invocation): Promise<number> {
+  const query = queryOf(invocation)
+  const api = controlPlane(invocation)
+  const seen = new Set<string>()
+  show(invocation, await page(api, query), seen)
+  if (seen.size === 0 && !flag(invocation, 'follow')) invocation.terminal.warn('No request fits so far.')
+  if (flag(invocation, 'follow')) await follow(invocation, api, query, seen)
+  return EXIT.ok
+}
+
+function queryOf(invocation: Invocation): URLSearchParams {
   const query = new URLSearchParams()
   for (const name of FILTERS) {
     const value = text(invocation, name.replace('_', '-'))
@@ -49,11 +59,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 500)
     throw usageError(traffic, '--limit takes 1 to 500.')
   query.set('limit', limit)
-  const api = controlPlane(invocation)
-  const seen = new Set<string>()
-  show(invocation, await page(api, query), seen)
-  if (flag(invocation, 'follow')) await follow(invocation, api, query, seen)
-  return EXIT.ok
+  return query
 }
 
 async function follow(

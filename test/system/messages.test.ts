@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runCli } from '../../controlplane/cli/cli.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
@@ -60,6 +61,20 @@ const close = () =>
     headers: [['Content-Type', 'application/json']],
     body: '{"state":"closed"}',
   })
+
+/** The command line without a process of its own: exit code, and the lines of its standard output. */
+async function inProcess(args: readonly string[]): Promise<{ code: number; lines: string[] }> {
+  const lines: string[] = []
+  const print = (line: string) => void lines.push(line)
+  const terminal = { print, warn: () => undefined, isInteractive: false }
+  const [command = '', ...rest] = args
+  const code = await runCli([command, '--data', laptop.data, ...rest], {
+    env: process.env,
+    cwd: '/',
+    terminal,
+  })
+  return { code, lines }
+}
 
 /** What `chaperone get manifests` warns of, once it warns of `file`. */
 const problemsOf = (file: string) =>
@@ -195,12 +210,70 @@ describe('the command line', () => {
     [['agent'], /Say one of create, list/],
     [['run'], /chaperone run -- python agent\.py/],
     [['traffic', '--limit', '0'], /--limit takes 1 to 500/],
+    [['run', 'curl', '--', 'true'], /curl stands before --/],
+    [['policy'], /Say policy test FILE/],
   ]
   test.each(wrongUses)('exits with 2 and says what is right: %j', async (args, message) => {
     const { code, stderr, stdout } = await laptop.cli(args)
     expect(code).toBe(2)
     expect(stderr).toMatch(message)
     expect(stdout).toBe('')
+  })
+
+  const policyFile = () => join(laptop.manifests, 'policy.yaml')
+  const jsonUses: ReadonlyArray<readonly [args: () => string[], field: string]> = [
+    [() => ['status'], 'health'],
+    [() => ['agent', 'create', 'scripted'], 'api_key'],
+    [() => ['agent', 'rotate', 'scripted'], 'api_key'],
+    [() => ['agent', 'suspend', 'scripted'], 'agent'],
+    [() => ['agent', 'activate', 'scripted'], 'agent'],
+    [() => ['agent', 'revoke', 'scripted'], 'agent'],
+    [() => ['agent', 'list'], 'agents'],
+    [() => ['apply', '-f', policyFile()], 'objects'],
+    [() => ['get', 'gateways'], 'gateways'],
+    [() => ['get', 'connectors'], 'connectors'],
+    [() => ['get', 'permissions'], 'permissions'],
+    [() => ['get', 'policies'], 'policies'],
+    [() => ['get', 'agents'], 'agents'],
+    [() => ['get', 'manifests'], 'objects'],
+    [() => ['approvals', 'ls'], 'approvals'],
+    [() => ['kill', 'on', '--scope', 'agent:nobody'], 'acknowledged'],
+    [() => ['kill', 'status'], 'effective'],
+    [() => ['kill', 'off', '--scope', 'agent:nobody'], 'acknowledged'],
+    [() => ['explain', 'GET', 'https://api.github.com/user'], 'decision'],
+    [() => ['policy', 'test', policyFile()], 'policies'],
+    [() => ['traffic', '--limit', '1'], 'action_type'],
+    [() => ['doctor'], 'checks'],
+    [() => ['logs', 'postgres', '--lines', '1'], 'line'],
+  ]
+  test('prints one line of JSON with --json, and nothing else, whatever the command', async () => {
+    expect((await issue()).status).toBe(201)
+    await eventually('a record', async () =>
+      (await laptop.cli(['traffic', '--limit', '1'])).stdout === '' ? null : true,
+    )
+    for (const [args, field] of jsonUses) {
+      const { code, lines } = await inProcess([...args(), '--json'])
+      expect([args(), code, lines.length]).toEqual([args(), 0, 1])
+      expect(JSON.parse(lines[0] ?? ''), args().join(' ')).toHaveProperty(field)
+    }
+  }, 90_000)
+
+  test('says so when nothing fits, and when an agent does not exist', async () => {
+    const none = await laptop.cli(['traffic', '--action-type', 'codehost.never.asked'])
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('No request fits') })
+    const explained = await laptop.cli(['explain', 'GET', 'https://api.github.com/user', '--agent', 'nobdy'])
+    expect(explained.stderr).toContain('There is no agent nobdy')
+    expect(explained.stdout).toContain('codehost.')
+    expect((await laptop.cli(['explain', 'GET', 'https://api.github.com/user'])).stderr).toBe('')
+  })
+
+  test('tells what stays stopped after a stop was lifted', async () => {
+    await laptop.cli(['kill', 'on', '--scope', 'connector:chat', '--reason', 'noise'])
+    const lifted = await laptop.cli(['kill', 'off'])
+    expect(lifted.stdout).toMatch(/released[\s\S]*Still stopped[\s\S]*connector:chat .*noise/)
+    expect((await laptop.cli(['kill', 'off', '--scope', 'connector:chat'])).stdout).toContain(
+      'Nothing is stopped',
+    )
   })
 
   test('exits with 1 when a policy fails its own test, and names the test', async () => {

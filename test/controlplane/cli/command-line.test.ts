@@ -39,20 +39,8 @@ async function cli(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 const COMMANDS = [
-  'up',
-  'run',
-  'status',
-  'explain',
-  'traffic',
-  'approvals',
-  'kill',
-  'agent',
-  'apply',
-  'get',
-  'policy',
-  'doctor',
-  'logs',
-  'demo',
+  ...['up', 'run', 'status', 'explain', 'traffic', 'approvals', 'kill', 'agent', 'apply', 'get', 'policy'],
+  ...['inject', 'catalogue', 'backup', 'restore', 'doctor', 'logs', 'demo', 'cluster-setup'],
 ]
 
 describe('the command line', () => {
@@ -61,6 +49,43 @@ describe('the command line', () => {
     expect(code).toBe(0)
     expect(out).toContain(`chaperone ${name}`)
     expect(out).toMatch(/Usage:[\s\S]*Options:[\s\S]*--data DIR[\s\S]*Examples:/)
+  })
+
+  it('teaches every command that there is', async () => {
+    const { code, out } = await cli(['--help'])
+    expect(code).toBe(0)
+    const listed = [...out.matchAll(/^ {2}([a-z-]+) {2,}\w/gm)].map(([, name]) => name)
+    expect(listed.filter((name) => name !== 'chaperone')).toEqual(COMMANDS)
+    expect(out).toContain(
+      'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers.',
+    )
+  })
+
+  // `kill on agent:dev` must not stop everything because a word too many is passed over.
+  it.each([
+    [['kill', 'on', 'agent:dev'], 'agent:dev', 'kill on [--scope SCOPE]'],
+    [['kill', 'off', 'agent:dev'], 'agent:dev', 'kill off [--scope SCOPE]'],
+    [['agent', 'suspend', 'one', 'two'], 'two', 'agent suspend|activate|revoke|rotate NAME'],
+    [['approvals', 'approve', 'apv_1', 'apv_2'], 'apv_2', 'approvals approve|deny ID'],
+    [['explain', 'GET', 'https://api.github.com/user', 'dev'], 'dev', '--agent NAME'],
+    [['get', 'agents', 'dev'], 'dev', 'get gateways|connectors'],
+    [['status', 'gateway'], 'gateway', 'chaperone status'],
+    [['traffic', 'dev'], 'dev', '--agent A'],
+    [['doctor', 'gateway'], 'gateway', 'chaperone doctor'],
+    [['logs', 'gateway', 'postgres'], 'postgres', 'logs [control-plane|'],
+    [['up', 'here'], 'here', 'up [--data DIR]'],
+    [['demo', 'yes'], 'yes', 'demo [--yes]'],
+  ])('refuses a word too many, names it and says what is taken: %j', async (args, word, usage) => {
+    const { code, out, err } = await cli(args)
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(`${word} is not expected`)
+    expect(err).toContain(usage)
+  })
+
+  it('asks what to get, and lists it', async () => {
+    const { code, err } = await cli(['get'])
+    expect(code).toBe(2)
+    expect(err).toContain('Say one of gateways, connectors, permissions, policies, agents, manifests.')
   })
 
   it('names the command and the option that was meant, with exit code 2', async () => {
