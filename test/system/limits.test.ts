@@ -44,6 +44,8 @@ test('the 121st request within a minute is 429 with a Retry-After, and the upstr
   expect(retryAfter).toBeLessThanOrEqual(60)
   expect(body['retry_after']).toBe(retryAfter)
   expect(vendors.recorder.seen.length).toBe(before + 120)
+  const metrics = await (await fetch(`${laptop.ready.gateway_url}/metrics`)).text()
+  expect(metrics).toContain('svc_rate_limit_hits_total{agent="dev"} 1\n')
   socket.destroy()
 })
 

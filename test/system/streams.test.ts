@@ -82,42 +82,17 @@ async function versions(): Promise<{ readonly applied: number; readonly desired:
   return { applied: live?.applied_version ?? 0, desired: live?.desired_version ?? 0 }
 }
 
-test('200 streams of 200 events arrive whole and in order', async () => {
+test('200 streams of 200 events arrive whole and unmerged: the next is written only when the last one has arrived', async () => {
   const path = `${laptop.manifests}/vendors.yaml`
   const raised = 'metadata: { name: local }\nspec: { rateLimit: { requestsPerMinute: 10000 } }'
   const text = readFileSync(path, 'utf8').replace('metadata: { name: local }\nspec: {}', raised)
   const before = await versions()
   laptop.writeManifest('vendors.yaml', text)
-  vendors.recorder.answerWith(replySse(200, 25))
-  const read = async () => {
-    const socket = await agent.tunnel('api.openai.com')
-    const body = '{"stream":true}'
-    socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    )
-    let text = ''
-    await new Promise<void>((resolve, reject) => {
-      socket.on('data', (chunk: Buffer) => {
-        const part = chunk.toString('latin1')
-        text += part
-        if (text.includes('data: 199\n')) resolve()
-      })
-      socket.once('close', () => reject(new Error(`closed early: ${text.slice(0, 300)}`)))
-    })
-    socket.destroy()
-    return [...text.matchAll(/data: (\d+)/g)].map((match) => Number(match[1]))
-  }
   await eventually('the raised rate limit', async () => {
     const { applied, desired } = await versions()
     // Both are the same before the file was read, too.
     return applied === desired && applied > before.applied ? true : null
   })
-  const streams = await Promise.all(Array.from({ length: 200 }, read))
-  const wanted = Array.from({ length: 200 }, (_, i) => i)
-  for (const numbers of streams) expect(numbers).toEqual(wanted)
-}, 180_000)
-
-test('an event passes at once: the next is written only when the last one has arrived', async () => {
   const writers = new Map<string, () => void>()
   vendors.recorder.answerWith((request, response) => {
     request.resume()
@@ -132,49 +107,71 @@ test('an event passes at once: the next is written only when the last one has ar
     socket.write(
       `POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nX-Stream: ${stream}\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{"stream":true}`,
     )
-    let seen = 0
+    const numbers: number[] = []
     await new Promise<void>((resolve, reject) => {
       socket.on('data', (chunk: Buffer) => {
-        const events = (chunk.toString('latin1').match(/data: /g) ?? []).length
-        if (events > 1) reject(new Error('events were gathered'))
-        seen += events
-        if (seen === 50) resolve()
-        else if (events === 1) writers.get(String(stream))?.()
+        const events = [...chunk.toString('latin1').matchAll(/data: (\d+)/g)].map(([, n]) => Number(n))
+        if (events.length > 1) reject(new Error('events were gathered'))
+        numbers.push(...events)
+        if (numbers.length === 200) resolve()
+        else if (events.length === 1) writers.get(String(stream))?.()
       })
-      socket.once('close', () => reject(new Error(`closed after ${seen} events`)))
+      socket.once('close', () => reject(new Error(`closed after ${numbers.length} events`)))
     })
     socket.destroy()
-    return seen
+    return numbers
   }
-  const counts = await Promise.all(Array.from({ length: 50 }, read))
-  expect(counts).toEqual(Array.from({ length: 50 }, () => 50))
+  const streams = await Promise.all(Array.from({ length: 200 }, read))
+  const wanted = Array.from({ length: 200 }, (_, i) => i)
+  for (const numbers of streams) expect(numbers).toEqual(wanted)
 }, 180_000)
 
-test('a client that leaves closes the upstream at once', async () => {
-  vendors.recorder.answerWith(replySse(10_000, 10))
-  const socket = await agent.tunnel('api.openai.com')
-  socket.write(
-    'POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
-  )
-  await new Promise((resolve) => socket.once('data', resolve))
-  const seen = vendors.recorder.seen.at(-1)
-  const leftAt = performance.now()
-  socket.destroy()
-  await eventually('the upstream was closed', () => (seen?.isCut === true ? true : null))
-  expect(performance.now() - leftAt).toBeLessThan(1_000)
+test('a client that leaves closes the upstream within 100 ms', async () => {
+  let closedAt = 0
+  vendors.recorder.answerWith((request, response, seen) => {
+    response.once('close', () => {
+      closedAt = performance.now()
+    })
+    return replySse(10_000, 10)(request, response, seen)
+  })
+  const delays: number[] = []
+  for (let i = 0; i < 9; i += 1) {
+    const socket = await agent.tunnel('api.openai.com')
+    socket.write(
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+    )
+    await new Promise((resolve) => socket.once('data', resolve))
+    const seen = vendors.recorder.seen.at(-1)
+    closedAt = 0
+    const leftAt = performance.now()
+    socket.destroy()
+    await eventually('the upstream was closed', () => (seen?.isCut === true ? true : null))
+    delays.push(closedAt - leftAt)
+  }
+  // The middle one: a busy machine may delay the clock of this test itself.
+  expect(delays.sort((a, b) => a - b)[4]).toBeLessThan(100)
 })
 
 test('Expect: 100-continue is answered after the verdict: a denied upload is never sent', async () => {
   const before = vendors.recorder.seen.length
-  const answer = await agent.send({
-    method: 'DELETE',
-    host: 'api.github.com',
-    target: '/repos/a/b/git/refs/heads/x',
-    headers: [
-      ['Expect', '100-continue'],
-      ['Content-Length', '1000'],
-    ],
-  })
-  expect(answer.status).toBe(403)
+  const upload = async (method: string, target: string) => {
+    const socket = await agent.tunnel('api.github.com')
+    let received = ''
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1')
+      if (received === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write('{"title":"x"}')
+    })
+    socket.write(
+      `${method} ${target} HTTP/1.1\r\nHost: api.github.com\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 13\r\n\r\n`,
+    )
+    await eventually('the answer', () => (/HTTP\/1\.1 [2-5]\d\d /.test(received) ? true : null))
+    socket.destroy()
+    return received
+  }
+  vendors.recorder.answerWith(replyJson({ ok: true }))
+  expect(await upload('DELETE', '/repos/a/b/git/refs/heads/x')).toMatch(/^HTTP\/1\.1 403 /)
   expect(vendors.recorder.seen.length).toBe(before)
+  expect(await upload('POST', '/repos/a/b/issues')).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
+  expect(vendors.recorder.seen.at(-1)?.body.toString()).toBe('{"title":"x"}')
+  expect(vendors.recorder.seen.length).toBe(before + 1)
 })
