@@ -111,14 +111,25 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     expect((await world.writes()).slice(before.length)).toEqual([])
   })
 
-  test('brings a changed Secret to the control plane within five seconds', async () => {
+  test('brings a changed Secret to the gateways within five seconds', async () => {
     const before = JSON.stringify(await credentials())
+    const enrolled = await world.replica.enrol('team/prod')
+    const gateway = await runGateway(world.replica, enrolled, 'proc_rotated')
+    const newest = () => {
+      const versions = gateway.stream.messages.flatMap((each) =>
+        each.type === 'manifest' ? [each.version] : [],
+      )
+      return versions.at(-1) ?? 0
+    }
+    const known = await eventually('it has its rules', () => newest() || null)
     const startedAt = performance.now()
     await world.cluster.patch('Secret', 'team', 'codehost', { data: secret('x', 'ghp_two').data })
     await eventually('the credential changed', async () =>
       JSON.stringify(await credentials()) === before ? null : true,
     )
+    await eventually('the gateway is told', () => (newest() > known ? true : null))
     expect(performance.now() - startedAt).toBeLessThan(5_000)
+    await gateway.close()
   })
 
   test('says which Secret or key is missing, and that requests are refused until it is there', async () => {

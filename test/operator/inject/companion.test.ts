@@ -35,7 +35,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
   }
   let gateways = [main]
 
-  const start = (image: string, { known = () => gateways, upkeepMs = 50 } = {}) => {
+  const start = (image: string, { known = () => gateways, upkeepMs = 50, evicts = false } = {}) => {
     const env = {
       POD_NAMESPACE: 'chaperone-system',
       CONTROL_PLANE_URL: 'https://control-plane.example',
@@ -45,6 +45,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       WEBHOOK_HOST: '127.0.0.1',
       WEBHOOK_PORT: '0',
       WEBHOOK_ADDRESS: '127.0.0.1',
+      EVICT_UNGOVERNED: String(evicts),
     }
     const config = readConfig(env)
     if (config.mode !== 'cluster') throw new Error('no cluster')
@@ -181,6 +182,22 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     expect([...(companion.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
   })
 
+  it('ends such a pod where that is wanted, and no other', async () => {
+    type Listed = { items: Array<StoredPod & { metadata: { labels?: Record<string, string> } }> }
+    const listed = async () => {
+      const { items } = await client.call<Listed>({ method: 'GET', path: '/api/v1/namespaces/team/pods' })
+      return items
+    }
+    const isLoose = ({ spec }: StoredPod) => spec.initContainers === undefined
+    const before = await listed()
+    expect(before.filter(isLoose).length).toBeGreaterThan(0)
+    const ending = await start('registry.example:5000/chaperone:1', { evicts: true })
+    await eventually('it is ended', async () => ((await listed()).some(isLoose) ? null : true), 20_000)
+    const kept = before.filter((each) => !isLoose(each)).map(({ metadata }) => metadata.name)
+    expect((await listed()).map(({ metadata }) => metadata.name).sort()).toEqual(kept.sort())
+    await ending[Symbol.asyncDispose]()
+  })
+
   it('lets a pod with the image of either version pass while one replaces the other', async () => {
     const newer = await start('registry.example:5000/chaperone:2')
     await ready(newer)
@@ -218,15 +235,19 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     const events = lines.map((line) => JSON.parse(line) as AuditEvent)
     const mine = events.filter(({ user }) => user.username === OPERATOR_USER)
     expect(mine.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([])
-    const asked = new Set(mine.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`))
+    const asked = new Set(
+      mine.map(({ verb, objectRef: { resource, subresource } = { resource: '' } }) =>
+        [`${verb} ${resource}`, ...(subresource === undefined ? [] : [subresource])].join('/'),
+      ),
+    )
     const allowed = [...OPERATOR_RULES.cluster, ...OPERATOR_RULES.own].flatMap(({ verbs, resources }) =>
       resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
     )
     // What is applied counts as patched, and needs the right to create it. A renewed authority is written over the
-    // old one, and pods are only ended where that is wanted.
+    // old one.
     const unseen = ({ resources, verbs }: { resources: string[]; verbs: string[] }) =>
       verbs.includes('patch') ? resources.map((resource) => `create ${resource}`) : []
-    const rare = ['update secrets', 'create pods/eviction', ...OPERATOR_RULES.cluster.flatMap(unseen)]
+    const rare = ['update secrets', ...OPERATOR_RULES.cluster.flatMap(unseen)]
     expect([...asked].sort()).toEqual([...new Set(allowed)].filter((call) => !rare.includes(call)).sort())
   })
 })
