@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -155,17 +156,23 @@ async function records(actionType: string, count: number): Promise<Row[]> {
   }
 }
 
-async function answerPending(approved: boolean): Promise<string> {
+type Card = { id: string; action_type: string; path: string; body_sha256: string | null }
+
+async function answerPending(approved: boolean): Promise<Card> {
   for (;;) {
     const { body } = await laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
-    const card = (body['approvals'] as { id: string; action_type: string }[])[0]
+    const card = (body['approvals'] as Card[])[0]
     if (card !== undefined) {
       await laptop.api('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved, note: 'test' })
-      return card.action_type
+      return card
     }
     await new Promise((resolve) => setTimeout(resolve, 30))
   }
 }
+
+/** As a card says it: null where there is no body. */
+const digest = (bytes: Buffer) =>
+  bytes.length === 0 ? null : createHash('sha256').update(bytes).digest('hex')
 
 function seenSince(count: number) {
   return vendors.recorder.seen.slice(count)
@@ -219,9 +226,16 @@ describe.each(CLIENTS)('$name, unmodified', (client) => {
     const running = run(client.command('held'))
     const asked = await answerPending(true)
     const result = resultOf(await running)
-    expect(asked).toBe(client.actions.held)
+    expect(asked.action_type).toBe(client.actions.held)
     expect(result).toMatchObject({ ok: true })
     if (client.connector !== 'mcp') expect(seenSince(before)).toHaveLength(1)
+    // What the gateway read from the client is what the upstream got, byte for byte, with our credential alone.
+    const calls = seenSince(before).filter(({ body }) => digest(body) === asked.body_sha256)
+    expect(calls.map(({ target }) => target)).toEqual([asked.path])
+    for (const seen of calls) {
+      expect(seen.header(client.header)).toBe(client.expectedHeader)
+      expect(seen.headerCount('authorization') + seen.headerCount('x-api-key')).toBe(1)
+    }
     const rows = await records(client.actions.held, recorded + 1)
     expect(rows).toHaveLength(recorded + 1)
     expect(rows[0]).toMatchObject({ note: 'approved' })
@@ -260,6 +274,21 @@ describe('other clients', () => {
     expect(refusal).toMatchObject({ decision: 'deny', action_type: 'codehost.branch.delete' })
     expect(refusal.message).toBeTruthy()
     expect(seenSince(before)).toHaveLength(1)
+
+    const merges = (await records('codehost.pr.merge', 0)).length
+    const merge = ['-X', 'PUT', '-d', '{"merge_method":"squash"}', '-H', 'content-type: application/json']
+    const held = run(['curl', '-sS', ...merge, 'https://api.github.com/repos/acme/site/pulls/9/merge'])
+    expect((await answerPending(true)).action_type).toBe('codehost.pr.merge')
+    expect((await held).stdout).toContain('merged')
+    expect(seenSince(before)).toHaveLength(2)
+    for (const call of seenSince(before)) {
+      expect(call.header('authorization')).toBe(`token ${SECRETS.codehost}`)
+      expect(call.headerCount('authorization')).toBe(1)
+    }
+    expect(seenSince(before)[1]?.body.toString()).toBe('{"merge_method":"squash"}')
+    const rows = await records('codehost.pr.merge', merges + 1)
+    expect(rows).toHaveLength(merges + 1)
+    expect(rows[0]).toMatchObject({ note: 'approved' })
   })
 
   test('openai streams event by event', async () => {

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { replySse } from '../../support/recorder.ts'
-import { agentEntry } from '../control/fake-control-plane.ts'
+import { agentEntry, emptySections } from '../control/fake-control-plane.ts'
 import { AGENT_KEY, permission, startGatewayWorld } from './gateway-world.ts'
 
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
@@ -22,6 +22,43 @@ describe('the gateway', () => {
       status: 200,
     })
     expect(world.log()).not.toContain('upstream-secret')
+  })
+
+  test('the 121st request of a minute is told when the next one passes: not a second earlier, and then it does', async () => {
+    await using world = await startGatewayWorld({
+      prepare: (fake) => {
+        const section = emptySections()['gateway'] as object
+        fake.configure({ gateway: { ...section, rateLimit: { requestsPerMinute: 120 } } })
+      },
+    })
+    await until('the limit', () => world.fake.acks.some((ack) => ack.version === world.fake.version))
+    const real = performance.now.bind(performance)
+    let aheadMs = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + aheadMs)
+    try {
+      const startedAt = real()
+      for (let i = 0; i < 120; i += 1) expect((await world.proxied('GET', '/things')).status).toBe(200)
+      const refused = await world.proxied('GET', '/things')
+      const answeredMs = real() - startedAt
+      expect(refused.status).toBe(429)
+      const retryAfter = Number(refused.headers['retry-after'])
+      expect(JSON.parse(refused.text)).toMatchObject({
+        error: 'rate limit exceeded',
+        retry_after: retryAfter,
+      })
+      expect(retryAfter).toBeLessThanOrEqual(60)
+      expect(retryAfter).toBeGreaterThanOrEqual(60 - Math.ceil(answeredMs / 1_000))
+      expect(world.upstream.seen).toHaveLength(120)
+      // Whole seconds, rounded up: what passes then may pass up to a second earlier, but not more.
+      aheadMs = (retryAfter - 1) * 1_000 - (real() - startedAt)
+      expect((await world.proxied('GET', '/things')).status).toBe(429)
+      expect(world.upstream.seen).toHaveLength(120)
+      aheadMs = retryAfter * 1_000
+      expect((await world.proxied('GET', '/things')).status).toBe(200)
+      expect(world.upstream.seen).toHaveLength(121)
+    } finally {
+      clock.mockRestore()
+    }
   })
 
   test('refuses what is denied; the upstream sees nothing and one record says so', async () => {
