@@ -65,6 +65,28 @@ describe('the metrics', () => {
     expect(internal).toContain('svc_gateway_uptime_seconds 5')
   })
 
+  test.each([
+    ...['permission', 'policy', 'kill_switch', 'unknown_host'],
+    ...['approval_denied', 'approval_expired', 'ambiguous', 'not_ready'],
+  ] as const)('a refusal because of %s is counted under that reason', (reason) => {
+    const metrics = createMetrics()
+    metrics.finished(trafficRecord({ decision: 'DENY', status: 403 }), reason)
+    const rows = series(metrics.scrape(GAUGES)).filter((row) => row.startsWith('svc_requests_denied_total'))
+    expect(rows).toEqual([`svc_requests_denied_total{agent="bot",connector="codehost",reason="${reason}"} 1`])
+  })
+
+  test.each(['401', '429', '500', 'timeout', 'connect', 'tls'] as const)(
+    'an upstream failure of type %s is counted under that type',
+    (error_type) => {
+      const metrics = createMetrics()
+      metrics.finished(trafficRecord({ error_type }), null)
+      const rows = series(metrics.scrape(GAUGES)).filter((row) =>
+        row.startsWith('svc_connector_errors_total'),
+      )
+      expect(rows).toEqual([`svc_connector_errors_total{connector="codehost",error_type="${error_type}"} 1`])
+    },
+  )
+
   test('histogram buckets are cumulative and their bounds inclusive', () => {
     const metrics = createMetrics()
     for (const latency_ms of [5, 6, 400_000]) metrics.finished(trafficRecord({ latency_ms }), null)
