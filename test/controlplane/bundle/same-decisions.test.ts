@@ -81,21 +81,23 @@ async function decisions(where: TestInstallation): Promise<readonly Record<strin
   return inLanes(asked, 8, async ({ agent, spec }) => {
     const query = new URLSearchParams({ agent, action_spec: JSON.stringify(spec) })
     const answer = await where.admin('GET', `/api/dashboard/dry-run?${query}`)
-    const { decision, trace, policies_evaluated } = answer.body
+    const { decision = {}, trace = [], policies_evaluated } = answer.body
     return {
-      agent,
-      spec,
-      status: answer.status,
-      decision: named(decision ?? null),
-      trace: sorted(named(trace ?? [])),
-      policies_evaluated,
+      ...{ agent, spec, status: answer.status, policies_evaluated },
+      decision: inAnyOrder(named(decision)),
+      trace: sorted(named(trace)),
     }
   })
 }
 
-/** Policies of the same priority and name stand in the order of their ids. */
-function sorted(trace: readonly object[]): readonly string[] {
-  return trace.map((policy) => JSON.stringify(policy)).toSorted()
+/** Policies of the same priority stand in the order of their ids, which are an installation's own. */
+function inAnyOrder(decision: Record<string, unknown>): Record<string, unknown> {
+  const lists = ['matched_policies', 'matched_rules'].map((name) => [name, sorted(at(decision, name) ?? [])])
+  return { ...decision, ...Object.fromEntries(lists) }
+}
+
+function sorted(list: readonly unknown[]): readonly string[] {
+  return list.map((one) => JSON.stringify(one)).toSorted()
 }
 
 describe('a bundle that is taken in by an empty installation', () => {
