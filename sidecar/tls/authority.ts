@@ -84,9 +84,20 @@ function freshUntil(now: number, notAfterMs: number): number {
   return Math.max(notAfterMs - DAY_MS, now + ((notAfterMs - now) * 2) / 3)
 }
 
+/** What OpenSSL says of bytes that it does not know helps nobody; which file it is does. */
+function read<T>(parse: () => T, problem: string, files: readonly string[]): T {
+  try {
+    return parse()
+  } catch (cause) {
+    const way = `restore it, or delete ${files.join(' and ')} to get a new authority`
+    throw new Error(`${problem} that can be read: ${way}`, { cause })
+  }
+}
+
 async function loadKey({ certFile, keyFile }: AuthorityFiles): Promise<KeyObject> {
   const stored = await readIfPresent(keyFile)
-  if (stored !== null) return createPrivateKey(stored)
+  if (stored !== null)
+    return read(() => createPrivateKey(stored), `${keyFile} holds no private key`, [certFile, keyFile])
   if ((await readIfPresent(certFile)) !== null) {
     throw new Error(
       `${certFile} has no key: restore ${keyFile}, or delete ${certFile} to get a new authority`,
@@ -102,7 +113,7 @@ async function loadChain({ certFile, keyFile }: AuthorityFiles, key: KeyObject, 
   if (stored === null) return [await createRoot(certFile, key, now)]
   const [issuer, ...above] = (
     stored.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  ).map((text) => new X509Certificate(text))
+  ).map((text) => read(() => new X509Certificate(text), `${certFile} holds no certificate`, [certFile]))
   if (issuer === undefined)
     throw new Error(`${certFile} holds no certificate: delete it to get a new authority`)
   if (!issuer.checkPrivateKey(key)) {

@@ -72,6 +72,21 @@ describe('the certificate authority', () => {
     await expect(loadAuthority(files)).rejects.toThrow(/ca\.crt has no key: restore .*ca\.key, or delete/)
     await expect(loadAuthority(others, () => Date.now() + 4_000 * DAY_MS)).rejects.toThrow(/expired on/)
   })
+
+  it('names the file that cannot be read as a key or a certificate, and what to do', async () => {
+    await using files = await folder()
+    await loadAuthority(files)
+    const key = await readFile(files.keyFile)
+    await writeFile(files.keyFile, 'garbage')
+    await expect(loadAuthority(files)).rejects.toThrow(
+      /ca\.key holds no private key.*: restore it, or delete/,
+    )
+    await writeFile(files.keyFile, key)
+    await writeFile(files.certFile, '-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n')
+    await expect(loadAuthority(files)).rejects.toThrow(
+      /ca\.crt holds no certificate.*: restore it, or delete/,
+    )
+  })
 })
 
 describe('a leaf', () => {
