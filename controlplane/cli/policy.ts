@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
-import { parseDocument } from 'yaml'
+import { LineCounter } from 'yaml'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
 import { PolicyDocument } from '../../core/crd/schemas.ts'
+import { readYamlDocuments } from '../../core/crd/yaml-documents.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { usageError } from './arguments.ts'
@@ -60,8 +61,10 @@ function testFile(file: ManifestFile): Tested[] {
 /** Undefined for anything but one sound YAML document without a kind: that is a manifest, or reported as one. */
 function bareDocument({ text }: ManifestFile): unknown {
   if (/^kind:/m.test(text)) return undefined
-  const document = parseDocument(text)
-  return document.errors.length > 0 ? undefined : document.toJS()
+  const { documents, tooDeepAt } = readYamlDocuments(text, new LineCounter())
+  const [document, second] = documents
+  const isSound = tooDeepAt === null && document !== undefined && document.errors.length === 0
+  return isSound && second === undefined ? document.toJS() : undefined
 }
 
 function resultLines({ policy: name, tests }: Tested): string[] {

@@ -25,6 +25,7 @@ const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
   'gateway.created': ['Gateway created', 'info'],
   'gateway.updated': ['Gateway changed', 'info'],
   'user.login': ['Signed in', 'quiet'],
+  'user.password_changed': ['Password changed', 'quiet'],
   'user.login_failed': ['Sign-in failed', 'wait'],
   'user.logout': ['Signed out', 'quiet'],
   'user.registered': ['Person registered', 'info'],
