@@ -1,9 +1,38 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const LIMITS = { testTimeout: 30_000, hookTimeout: 60_000, pool: 'forks' } as const
 
+/** By how long they took. One that began last would keep everybody waiting for it alone. */
+const LONGEST = [
+  'test/controlplane/openapi/schemathesis.test.ts',
+  'test/up/up.test.ts',
+  'test/capture/startup.test.ts',
+  'test/controlplane/v1/gateway-url.test.ts',
+  'test/dashboard/looks.test.ts',
+  'test/controlplane/cli/embedded-postgres.test.ts',
+  'test/controlplane/sync/replicas.test.ts',
+  'test/clients/clients.test.ts',
+  'test/dashboard/second/pages.test.ts',
+  'test/controlplane/openapi/hostile.test.ts',
+  'test/controlplane/proof/notifications.test.ts',
+  'test/dashboard/people.test.ts',
+  'test/system/messages.test.ts',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = LONGEST.findIndex((path) => moduleId.endsWith(path))
+      return at === -1 ? LONGEST.length : at
+    }
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // For two cores: a third of the time a test waits for a clock, a process or the network.
     maxWorkers: 3,
     // One slow file must not hide behind a fast one: every failure prints its whole message.

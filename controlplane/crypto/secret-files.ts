@@ -8,7 +8,7 @@ export function parseMasterKey(text: string, origin: string): Buffer {
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64')
   if (key.length === 32) return key
   throw new Error(
-    `${origin} does not hold 32 bytes as base64 or hex: make one with \`openssl rand -base64 32\``,
+    `${origin} does not hold 32 bytes as base64 or hex. Bring back the key that the database was made with: what is stored cannot be read with another one. Only a new installation takes a new key, from \`openssl rand -base64 32\``,
   )
 }
 

@@ -65,7 +65,10 @@ export async function startStage(options: { readonly approvalSeconds?: number } 
       })
       if (!answer.ok()) throw new Error(`${email} was not signed in: ${answer.status()}`)
       await page.goto(`${base}/${place}`)
-      await page.locator('#page-title').waitFor()
+      const title = page.locator('#page-title')
+      // The browser drops what it loads when a network interface comes or goes, as the tests of the capture make them.
+      await title.waitFor({ timeout: 10_000 }).catch(() => page.reload())
+      await title.waitFor()
       return visitor
     },
     async invite(email, role) {

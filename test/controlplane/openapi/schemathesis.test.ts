@@ -51,11 +51,11 @@ async function signIn(role: string): Promise<void> {
 describe('whatever Schemathesis makes of the OpenAPI document', () => {
   // Whoever may stop everything comes last.
   test.for([
-    ['nobody', 5],
-    ['agent key', 6],
-    ['viewer', 5],
-    ['member', 6],
-    ['admin', 6],
+    ['nobody', 8],
+    ['agent key', 9],
+    ['viewer', 8],
+    ['member', 8],
+    ['admin', 9],
     ['owner', 12],
   ] as const)(
     'as %s meets no server error and no status that is not documented',
