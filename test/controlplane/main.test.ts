@@ -7,6 +7,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startPostgres, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
+import { PROGRAM_ENV } from '../support/program-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
 let server: TestPostgres
@@ -25,7 +26,7 @@ afterAll(() => server?.stop())
 function start(env: Record<string, string> = {}): ChildProcess {
   const child = fork(MAIN, {
     env: {
-      PATH: process.env.PATH ?? '',
+      ...PROGRAM_ENV,
       DATABASE_URL: database.url,
       MASTER_KEY: 'cd'.repeat(32),
       PORT: '0',

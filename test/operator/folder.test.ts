@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { OPERATOR_TOKEN, person, type Replica, startWorld, type World } from '../controlplane/sync/harness.ts'
 import { eventually } from '../support/eventually.ts'
+import { PROGRAM_ENV } from '../support/program-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../operator/main.ts')
 
@@ -46,7 +47,7 @@ afterEach(async () => {
 function start(url = replica.url): Watcher {
   const child = fork(MAIN, {
     env: {
-      ...{ PATH: process.env.PATH, MANIFESTS_DIR: dir, CONTROL_PLANE_URL: url },
+      ...{ ...PROGRAM_ENV, MANIFESTS_DIR: dir, CONTROL_PLANE_URL: url },
       OPERATOR_TOKEN_FILE: join(folder, 'operator.token'),
     },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -226,7 +227,7 @@ test('ends when its parent goes, and says what is missing when it cannot start',
   await watcher.ready
   watcher.child.disconnect()
   expect(await watcher.stop()).toBe(0)
-  const child = fork(MAIN, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const child = fork(MAIN, { env: PROGRAM_ENV, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const message = await new Promise((resolve) => child.once('message', resolve))
   expect(message).toMatchObject({
     type: 'fatal',

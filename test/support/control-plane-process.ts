@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { PROGRAM_ENV } from './program-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
 
@@ -26,7 +27,7 @@ export async function startControlPlaneProcess(
   preload?: string,
 ): Promise<ControlPlaneProcess> {
   const child = fork(MAIN, {
-    env: { PATH: process.env.PATH ?? '', PORT: '0', ...env },
+    env: { ...PROGRAM_ENV, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: preload === undefined ? [] : ['--import', preload],
   })

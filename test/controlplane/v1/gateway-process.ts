@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PROGRAM_ENV } from '../../support/program-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../../sidecar/main.ts')
 
@@ -26,7 +27,7 @@ export async function startGatewayProcess(planeUrl: string, token: string): Prom
   mkdirSync(join(folder, 'data'))
   const child = fork(MAIN, {
     env: {
-      PATH: process.env.PATH ?? '',
+      ...PROGRAM_ENV,
       PORT: '0',
       CONTROL_PLANE_URL: way.url,
       GATEWAY_TOKEN_FILE: tokenFile,

@@ -8,6 +8,7 @@ import { readConfig } from '../../../operator/config.ts'
 import { OPERATOR_TOKEN } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
+import { PROGRAM_ENV } from '../../support/program-env.ts'
 import { type ClusterWorld, SYSTEM, startClusterWorld, untilConditions } from './world.ts'
 
 const MAIN = join(import.meta.dirname, '../../../operator/main.ts')
@@ -35,7 +36,7 @@ describe.skipIf(kubeAssets() === null)(`the program in a cluster (${KUBE_ASSETS_
   function start(env: Record<string, string>) {
     const child = fork(MAIN, {
       env: {
-        ...{ PATH: process.env.PATH, POD_NAMESPACE: SYSTEM, POD_NAME: 'operator', HEALTH_PORT: '0' },
+        ...{ ...PROGRAM_ENV, POD_NAMESPACE: SYSTEM, POD_NAME: 'operator', HEALTH_PORT: '0' },
         ...{ HEALTH_HOST: '127.0.0.1', KUBECONFIG: world.server.kubeconfigPath },
         ...{ CONTROL_PLANE_URL: world.replica.url, OPERATOR_TOKEN_FILE: join(folder, 'token') },
         ...env,
