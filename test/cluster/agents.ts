@@ -125,7 +125,12 @@ function note(now) {
 }
 ask()`
 
-type Packet = { readonly kind: string; readonly src?: string; readonly dst?: string }
+type Packet = {
+  readonly kind: string
+  readonly src?: string
+  readonly dst?: string
+  readonly dport?: number
+}
 
 /** What left for nowhere, by the addresses of these pods. Null where nobody keeps a record. */
 export async function leftOutside(...pods: readonly string[]): Promise<readonly Packet[] | null> {
