@@ -306,7 +306,9 @@ test('where nothing may be captured the same pod is governed by goodwill, and ev
   await eventually('the status says it', async () =>
     (await conditionOf('cgw', name, 'BypassPossible')) === 'True' ? true : null,
   )
-  await kube(['delete', `pod/${name}`, `cgw/${name}`, '-n', AGENTS, '--wait=false'])
+  // A Connector without its Gateway would be told to everybody who asks how things stand.
+  const all = ['pod', 'ccon', 'cperm', 'cgw'].map((kind) => `${kind}/${name}`)
+  await kube(['delete', ...all, '-n', AGENTS, '--wait=false'])
 })
 
 describe('one name of an agent under two Gateways', () => {
