@@ -43,9 +43,13 @@ test('an agent works from its creation until it is suspended or revoked, by the 
   expect((await port.send(issue)).status).toBe(201)
 
   expect((await laptop.cli(['agent', 'suspend', 'triage'])).code).toBe(0)
-  await eventually('the refusal', async () =>
-    (await port.send(issue).catch(() => null))?.status === 201 ? null : true,
-  )
+  await eventually('the refusal', async () => {
+    const answered = await port.send(issue).then(
+      ({ status }) => String(status),
+      (error: Error) => error.message,
+    )
+    return answered.startsWith('CONNECT was answered: HTTP/1.1 403') ? true : null
+  })
   const seen = vendors.recorder.seen.length
   expect(await asTriage(createIssue)).toMatchObject({
     code: 1,
