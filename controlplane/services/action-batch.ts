@@ -1,3 +1,5 @@
+import { isUnavailable } from '../store/unavailable.ts'
+
 export type BatcherOptions = {
   /** Items per run. */
   readonly max: number
@@ -7,7 +9,8 @@ export type BatcherOptions = {
 
 /**
  * Group commit: what arrives while a run is under way is done together by the next. An item waits for nobody when
- * nothing else is under way. When a run fails, each of its items gets a run of its own, so that none fails for another.
+ * nothing else is under way. When a run fails, each of its items gets a run of its own, so that none fails for another;
+ * but a database that is away is away for all of them, and may have done what it could no longer answer.
  * `run` answers in the order of its items.
  */
 export function createBatcher<T, R>(
@@ -28,8 +31,10 @@ export function createBatcher<T, R>(
   }
 
   async function settleApart(batch: readonly Waiting[], error: unknown): Promise<void> {
-    const [only, ...others] = batch
-    if (others.length === 0) return only?.reject(error)
+    if (batch.length === 1 || isUnavailable(error)) {
+      for (const waiting of batch) waiting.reject(error)
+      return
+    }
     for (const waiting of batch) await settle([waiting])
   }
 

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type ActionSpec, canonicalJson } from '../../core/action/spec.ts'
 import { base62 } from '../../core/ids.ts'
 import {
@@ -15,6 +16,7 @@ import type { SigningKey } from '../crypto/signing-keys.ts'
 import type { ActionRow } from '../store/actions.ts'
 import { type Spending, type Spent, spendNonces } from '../store/nonces.ts'
 import type { Db } from '../store/query.ts'
+import { isAnswerLost, isUnavailable } from '../store/unavailable.ts'
 import { createBatcher } from './action-batch.ts'
 import type { TokenKeys } from './token-keys.ts'
 
@@ -42,6 +44,10 @@ export type Tokens = {
 }
 
 const MAX_SPENT_AT_ONCE = 256
+const USE_BYTES = 12
+/** How long a use is asked about whose answer was lost: longer than a database takes to start again. */
+const LOST_ANSWER_MS = 5_000
+const LOST_ANSWER_PAUSE_MS = 100
 
 export function createTokens({ db, keys }: { readonly db: Db; readonly keys: TokenKeys }): Tokens {
   const publicKeys = new WeakMap<SigningKey, KeyObject>()
@@ -50,7 +56,7 @@ export function createTokens({ db, keys }: { readonly db: Db; readonly keys: Tok
     publicKeys.set(key, made)
     return made
   }
-  const spend = createBatcher((list: readonly Spending[]) => spendAll(db, list), {
+  const together = createBatcher((list: readonly Spending[]) => spendAll(db, list), {
     max: MAX_SPENT_AT_ONCE,
     atOnce: 2,
   })
@@ -92,7 +98,7 @@ export function createTokens({ db, keys }: { readonly db: Db; readonly keys: Tok
       const signature = Buffer.from(read.signature, 'base64url')
       return verify(null, Buffer.from(read.signed), publicKeyOf(key), signature) ? read.claims : 'signature'
     },
-    spend,
+    spend: (spending) => together({ ...spending, use: base62(pooledRandom(USE_BYTES)) }),
     ashOf,
   }
 }
@@ -119,9 +125,35 @@ function segment(value: object): string {
 async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spent[]> {
   const first = new Map<string, Spending>()
   for (const one of list) if (!first.has(one.jti)) first.set(one.jti, one)
-  const outcomes = await spendNonces(db, [...first.values()])
+  const outcomes = await spendSurely(db, [...first.values()])
   return list.map((one) => {
     const outcome = outcomes.get(one.jti) ?? 'unknown'
     return outcome === 'spent' && first.get(one.jti) !== one ? 'used' : outcome
   })
+}
+
+/**
+ * A token that is used up must be told to whoever used it: "used" would be the only answer that anybody ever gets. So
+ * a use whose answer was lost is repeated under its own name until the database says what became of it.
+ */
+async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
+  const first = await asked(db, list)
+  if (!isAnswerLost(first)) return orThrow(first)
+  const until = performance.now() + LOST_ANSWER_MS
+  let next: Asked = first
+  while (isUnavailable(next) && performance.now() < until) {
+    await wait(LOST_ANSWER_PAUSE_MS)
+    next = await asked(db, list)
+  }
+  return orThrow(next)
+}
+
+type Asked = ReadonlyMap<string, Spent> | Error
+
+const asked = (db: Db, list: readonly Spending[]): Promise<Asked> =>
+  spendNonces(db, list).catch((error: Error) => error)
+
+function orThrow(answer: Asked): ReadonlyMap<string, Spent> {
+  if (answer instanceof Error) throw answer
+  return answer
 }

@@ -2,7 +2,13 @@ import { TOKEN_LIFE_S } from '../../core/token.ts'
 import type { Query } from './query.ts'
 
 export type NonceUse = 'verify' | 'execute' | 'cancel'
-export type Spending = { readonly jti: string; readonly actId: string; readonly usedBy: NonceUse }
+/** `use` names this very use: the same one again, because nobody heard what became of it, is `spent` again. */
+export type Spending = {
+  readonly jti: string
+  readonly actId: string
+  readonly usedBy: NonceUse
+  readonly use?: string
+}
 /** `unknown`: there is no such nonce, or it is another action's; a purged one is long expired. */
 export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
 
@@ -61,18 +67,25 @@ async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Loo
 
 async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly string[]> {
   const { rows } = await q.query<{ jti: string }>(
-    `update nonces n set used_at = clock_timestamp(), used_by = w.used_by
-     from unnest($1::text[], $2::text[], $3::text[]) as w(jti, act_id, used_by)
-     where n.jti = w.jti and n.act_id = w.act_id and n.used_at is null and n.expires_at > clock_timestamp()
+    `update nonces n set used_at = coalesce(n.used_at, clock_timestamp()), used_by = w.used_by, used_for = w.use
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w(jti, act_id, used_by, use)
+     where n.jti = w.jti and n.act_id = w.act_id
+       and (n.used_at is null and n.expires_at > clock_timestamp() or n.used_at is not null and n.used_for = w.use)
      returning n.jti`,
-    [list.map((one) => one.jti), list.map((one) => one.actId), list.map((one) => one.usedBy)],
+    [
+      list.map((one) => one.jti),
+      list.map((one) => one.actId),
+      list.map((one) => one.usedBy),
+      list.map((one) => one.use ?? null),
+    ],
   )
   return rows.map(({ jti }) => jti)
 }
 
 /** Gives back what `execute` took for an order that never left. */
 export async function releaseNonce(q: Query, jti: string): Promise<void> {
-  await q.query("update nonces set used_at = null, used_by = null where jti = $1 and used_by = 'execute'", [
-    jti,
-  ])
+  await q.query(
+    "update nonces set used_at = null, used_by = null, used_for = null where jti = $1 and used_by = 'execute'",
+    [jti],
+  )
 }

@@ -6,6 +6,10 @@ const CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0[1-3]|533
 const MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/
 
+/** Nothing was sent: nobody listened there, or the server took nobody on. */
+const NOT_SENT = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|57P0[23]|53300|08001|08004)$/
+const NOT_CONNECTED = /^timeout exceeded when trying to connect/
+
 /** A database that is away is no fault of the request: 503, send it again. Everything else stays what it is. */
 export function unlessUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ChaperoneError) return error
@@ -18,4 +22,15 @@ export function unlessUnavailable(error: unknown): unknown {
     retryAfterS: 1,
     cause: error,
   })
+}
+
+/** The database went away after a statement was sent and before its answer came: what it says may be done or not. */
+export function isAnswerLost(error: unknown): boolean {
+  if (!isUnavailable(error) || !(error.cause instanceof Error)) return false
+  const { cause } = error
+  return !NOT_SENT.test('code' in cause ? String(cause.code) : '') && !NOT_CONNECTED.test(cause.message)
+}
+
+export function isUnavailable(error: unknown): error is ChaperoneError {
+  return error instanceof ChaperoneError && error.code === 'not_ready'
 }
