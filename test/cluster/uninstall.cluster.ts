@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { CoreV1Api, KubeConfig, type V1Pod } from '@kubernetes/client-node'
 import { beforeAll, expect, inject, test } from 'vitest'
 import { agentPod, CALLS, inAgent, inForce, ours, running, startVendor } from './agents.ts'
 import { AGENTS, CHART, install, SYSTEM, uninstall } from './installation.ts'
-import { apply, get, helm, kube, kubectl, refusalOf } from './kubectl.ts'
+import { apply, get, helm, kube, refusalOf } from './kubectl.ts'
 
 const GATEWAY = 'leaving'
 
@@ -9,15 +11,30 @@ beforeAll(() => install(inject('installation')))
 
 type Asked = 'governed' | 'ungoverned' | string
 
-/** What the API server would do with an annotated pod now: no pod is made. */
-async function asked(): Promise<Asked> {
-  const pod = JSON.stringify(agentPod('asked', GATEWAY))
-  const { code, stdout, stderr } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], pod)
-  if (code !== 0) return stderr.trim()
-  type Pod = { readonly spec: { readonly initContainers?: ReadonlyArray<{ readonly name: string }> } }
-  const names = (JSON.parse(stdout) as Pod).spec.initContainers?.map(({ name }) => name) ?? []
-  return names.slice(0, 2).join() === 'chaperone-rules,chaperone-proxy' ? 'governed' : 'ungoverned'
+/** What the API server would do with an annotated pod now: no pod is made. Not by kubectl, which keeps a core busy. */
+async function asked(api: CoreV1Api): Promise<Asked> {
+  const body = agentPod('asked', GATEWAY) as V1Pod
+  try {
+    const { spec } = await api.createNamespacedPod({ namespace: AGENTS, body, dryRun: 'All' })
+    const names = spec?.initContainers?.map(({ name }) => name) ?? []
+    return names.slice(0, 2).join() === 'chaperone-rules,chaperone-proxy' ? 'governed' : 'ungoverned'
+  } catch (error) {
+    return String(error)
+  }
 }
+
+async function askedUntil(end: AbortSignal): Promise<readonly Asked[]> {
+  const config = new KubeConfig()
+  config.loadFromDefault()
+  const api = config.makeApiClient(CoreV1Api)
+  const answers: Asked[] = []
+  while (!end.aborted) {
+    answers.push(await asked(api))
+    await wait(ASK_EVERY_MS)
+  }
+  return answers
+}
+const ASK_EVERY_MS = 100
 
 test.each([
   [
@@ -30,20 +47,17 @@ test.each([
   async (_what, command) => {
     await using _vendor = await startVendor(GATEWAY)
     const values = command[0] === 'upgrade' ? inject('installation').values : []
-    const answers: Asked[] = []
-    let isDone = false
-    const asking = (async () => {
-      while (!isDone) answers.push(await asked())
-    })()
+    const end = new AbortController()
+    const asking = askedUntil(end.signal)
     const before = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
     try {
       await helm([...command, '-n', SYSTEM, ...values, '--wait', '--timeout', '180s'])
     } finally {
-      isDone = true
-      await asking
+      end.abort()
     }
+    const answers = await asking
     console.log(`annotated pods that were asked for meanwhile: ${answers.length}`)
-    expect(answers.length).toBeGreaterThan(10)
+    expect(answers.length).toBeGreaterThan(3)
     expect([...new Set(answers)]).toEqual(['governed'])
     const after = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
     expect(after.split('\n').filter((name) => name.includes('operator') && before.includes(name))).toEqual([])

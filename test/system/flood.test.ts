@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { portAgent, type TestAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Everything, HOSTS, startEverything } from '../support/every-connector.ts'
@@ -22,8 +22,14 @@ afterAll(async () => {
   await everything?.recorder.close()
 }, 30_000)
 
-async function openMany(count: number, first: string): Promise<readonly Socket[]> {
-  const sockets: Socket[] = []
+/** Gone after each test, however it ended: what stays open would be the next one's flood. */
+let sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets) socket.destroy()
+  sockets = []
+})
+
+async function openMany(count: number, first: string): Promise<void> {
   for (let at = 0; at < count; at += 100) {
     const batch = await Promise.all(Array.from({ length: 100 }, () => openSocket(agent.target.port)))
     for (const socket of batch) {
@@ -33,8 +39,10 @@ async function openMany(count: number, first: string): Promise<readonly Socket[]
     }
     sockets.push(...batch)
   }
-  return sockets
 }
+
+/** Half of the time after which the gateway gives unfinished heads up, and far above what a busy machine takes. */
+const SERVED_MS = 15_000
 
 async function status(): Promise<number> {
   const answer = await agent.send({ method: 'GET', host: HOST, target: '/user' }).catch(() => null)
@@ -55,10 +63,10 @@ test.each([
 ])(
   '900 %s do not keep anybody else from being served',
   async (_what, first) => {
-    const sockets = await openMany(900, first)
+    await openMany(900, first)
     const since = performance.now()
     expect(await status()).toBeGreaterThan(0)
-    expect(performance.now() - since).toBeLessThan(3_000)
+    expect(performance.now() - since).toBeLessThan(SERVED_MS)
     for (const socket of sockets) socket.destroy()
     await eventually('the gateway serves as before', async () => ((await status()) === 200 ? true : null))
   },
@@ -66,7 +74,7 @@ test.each([
 )
 
 test('the connection beyond the limit is told 503, and there is room again when others leave', async () => {
-  const sockets = await openMany(1_100, '')
+  await openMany(1_100, '')
   const refused = await openSocket(agent.target.port)
   const answer = await new Promise<string>((resolve) => {
     let text = ''
