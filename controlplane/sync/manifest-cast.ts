@@ -45,7 +45,11 @@ export function createManifestCast({ db, roster, library, clock }: ManifestCastD
   const refresh = createSerial(async () => {
     if (library.version === (await currentVersion(db))) return
     await library.reload()
-    for (const peer of roster.peers.values()) send(peer)
+    for (const peer of roster.peers.values()) {
+      // Whoever came meanwhile may be newer than what was read: its greeting reads once more and says what there is.
+      const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null
+      if (!isUnread) send(peer)
+    }
   })
 
   return {

@@ -64,10 +64,15 @@ test('an operator that is killed while the kill switch is set does not hold it u
   const killed = kube(['delete', 'pod', leader, '-n', SYSTEM, '--grace-period=0', '--force'])
   const patchedAt = Date.now()
   await kill(true)
+  const patchMs = Date.now() - patchedAt
   const { at } = await untilAnswered('403')
   await killed
-  console.log(`from kubectl patch to the first refusal while the leader was killed, ms: ${at - patchedAt}`)
-  expect(at - patchedAt).toBeLessThan(3_000)
+  const took = at - patchedAt
+  console.log(
+    `from kubectl patch, which took ${patchMs}, to the first refusal while the leader was killed, ms: ${took}`,
+  )
+  // A stop that waits for the lease of the killed leader takes 15 s; a busy node is slow with kubectl too.
+  expect(took).toBeLessThan(Math.max(3_000, 3 * patchMs))
   await kill(false)
   await untilAnswered('200')
   await kube(['rollout', 'status', 'deployment/chaperone-operator', '-n', SYSTEM, '--timeout=90s'])

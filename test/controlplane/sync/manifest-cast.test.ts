@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import type { SectionLibrary } from '../../../controlplane/sync/library.ts'
+import { createManifestCast } from '../../../controlplane/sync/manifest-cast.ts'
+import { createPeer } from '../../../controlplane/sync/peer.ts'
+import { createRoster } from '../../../controlplane/sync/roster.ts'
+import type { SectionSet } from '../../../controlplane/sync/sections.ts'
+
+/** A library that is behind the database, whose readings end when the test lets them. */
+function slowLibrary() {
+  const stored = { version: 1, gateways: [] as string[] }
+  let read = { version: 0, gateways: [] as readonly string[] }
+  const readings: Array<() => void> = []
+  const library: SectionLibrary = {
+    get version() {
+      return read.version
+    },
+    configuration: null,
+    reload() {
+      const seen = { version: stored.version, gateways: [...stored.gateways] }
+      return new Promise((resolve) => {
+        readings.push(() => {
+          read = seen
+          resolve()
+        })
+      })
+    },
+    of(gatewayId) {
+      const { version, gateways } = read
+      const set = { version, hashes: { version: String(version) }, texts: new Map() }
+      return gateways.includes(gatewayId) ? (set as unknown as SectionSet) : null
+    },
+  }
+  return { library, stored, readings }
+}
+
+/** Lets everything happen that waits for nobody. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+function world() {
+  const { library, stored, readings } = slowLibrary()
+  const roster = createRoster()
+  const db = { query: async () => ({ rows: [{ version: stored.version }], rowCount: 1 }) } as never
+  const cast = createManifestCast({ db, roster, library, clock: { nowMs: () => 0 } as never })
+  const arrive = (gatewayId: string) => {
+    const said: Array<{ readonly type: string }> = []
+    const sink = {
+      write: (text: string) => said.push(JSON.parse(text)) > 0,
+      end: () => void said.push({ type: 'end' }),
+      destroy() {},
+      writableLength: 0,
+      destroyed: false,
+    }
+    const peer = createPeer({
+      ...{ gatewayId, name: gatewayId, processId: gatewayId, sink, nowMs: 0 },
+      ...{ syncKey: new Uint8Array(32), onSlow() {} },
+    })
+    roster.add(peer)
+    return { peer, types: () => said.map(({ type }) => type), greeted: cast.greet(peer) }
+  }
+  return { cast, stored, readings, arrive }
+}
+
+test('a gateway that comes while an older state is still being read is not sent away', async () => {
+  const { cast, stored, readings, arrive } = world()
+  stored.gateways.push('gw_first')
+  stored.version = 2
+  const older = cast.refresh()
+  await settled()
+  stored.gateways.push('gw_new')
+  stored.version = 3
+  const { greeted, types } = arrive('gw_new')
+  await settled()
+  readings[0]?.()
+  await older
+  expect(types()).toEqual([])
+  await settled()
+  readings[1]?.()
+  await greeted
+  expect(types()).toEqual(['manifest'])
+})
+
+test('a gateway whose row is gone is sent away, whether it comes or is there', async () => {
+  const { cast, stored, readings, arrive } = world()
+  stored.gateways.push('gw_first')
+  stored.version = 2
+  const first = arrive('gw_first')
+  await settled()
+  readings[0]?.()
+  await first.greeted
+  expect(first.types()).toEqual(['manifest'])
+  stored.gateways.pop()
+  stored.version = 3
+  const refreshed = cast.refresh()
+  await settled()
+  readings[1]?.()
+  await refreshed
+  expect(first.types()).toEqual(['manifest', 'goaway', 'end'])
+  const unknown = arrive('gw_gone')
+  await unknown.greeted
+  expect(unknown.types()).toEqual(['goaway', 'end'])
+})
