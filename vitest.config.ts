@@ -3,21 +3,31 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const LIMITS = { testTimeout: 30_000, hookTimeout: 60_000, pool: 'forks' } as const
 
-/** By how long they took. One that began last would keep everybody waiting for it alone. */
+/**
+ * By how long they took: one that began last would keep everybody waiting for it alone. Those that mostly wait stand
+ * between those that compute, so that the cores always have something to do.
+ */
 const LONGEST = [
   'test/controlplane/openapi/schemathesis.test.ts',
   'test/up/up.test.ts',
   'test/capture/startup.test.ts',
-  'test/controlplane/v1/gateway-url.test.ts',
-  'test/dashboard/looks.test.ts',
-  'test/controlplane/cli/embedded-postgres.test.ts',
-  'test/controlplane/sync/replicas.test.ts',
   'test/clients/clients.test.ts',
-  'test/dashboard/second/pages.test.ts',
-  'test/controlplane/openapi/hostile.test.ts',
-  'test/controlplane/proof/notifications.test.ts',
-  'test/dashboard/people.test.ts',
+  'test/controlplane/v1/gateway-url.test.ts',
   'test/system/messages.test.ts',
+  'test/controlplane/openapi/hostile.test.ts',
+  'test/controlplane/sync/replicas.test.ts',
+  'test/system/decisions-live.test.ts',
+  'test/operator/cluster/outage.test.ts',
+  'test/system/golden-live.test.ts',
+  'test/dashboard/second/pages.test.ts',
+  'test/capture/laptop.test.ts',
+  'test/dashboard/looks.test.ts',
+  'test/controlplane/proof/owners.test.ts',
+  'test/dashboard/people.test.ts',
+  'test/controlplane/cli/embedded-postgres.test.ts',
+  'test/capture/bypass.test.ts',
+  'test/controlplane/notify/outbox.test.ts',
+  'test/operator/cluster/kill.test.ts',
 ]
 
 class LongestFirst extends BaseSequencer {
@@ -35,6 +45,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // For two cores: a third of the time a test waits for a clock, a process or the network.
     maxWorkers: 3,
+    // Every file starts what it needs and ends it; loading our modules anew for each takes longer than most of their tests.
+    isolate: false,
     // One slow file must not hide behind a fast one: every failure prints its whole message.
     reporters: ['default'],
     projects: [
@@ -43,8 +55,6 @@ export default defineConfig({
           ...LIMITS,
           name: 'core',
           include: ['test/core/**/*.test.ts'],
-          // Pure functions have no state to share, and loading the catalogue takes longer than most of their tests.
-          isolate: false,
         },
       },
       {

@@ -9,7 +9,8 @@ import { ensureCluster } from '../../controlplane/cli/postgres/cluster.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'node_modules/.cache/chaperone/test-clusters')
-const PASSWORD = 'templateOfTheTests'
+/** Of the role in every such cluster. */
+export const SEED_PASSWORD = 'templateOfTheTests'
 
 /**
  * Gives a new data folder the PostgreSQL that its first start would make, by the same code, but made once for all tests:
@@ -18,8 +19,13 @@ const PASSWORD = 'templateOfTheTests'
 export function seedCluster(data: string): void {
   const folder = dataFolder(data)
   mkdirSync(folder.keys, { recursive: true, mode: 0o700 })
-  execFileSync('cp', ['-a', embedded(), folder.postgres])
-  writeFileSync(folder.postgresPassword, PASSWORD, { mode: 0o600 })
+  seedPostgres(folder.postgres)
+  writeFileSync(folder.postgresPassword, SEED_PASSWORD, { mode: 0o600 })
+}
+
+/** The same, of the folder of the PostgreSQL alone. */
+export function seedPostgres(dir: string): void {
+  execFileSync('cp', ['-a', embedded(), dir])
 }
 
 function embedded(): string {
@@ -27,7 +33,7 @@ function embedded(): string {
   const code = readFileSync(join(ROOT, 'controlplane/cli/postgres/cluster.ts'))
   return madeOnce(`${installed.version}-${digest(code)}`, (draft) => {
     const account = postgresAccount(draft)
-    ensureCluster(draft, PASSWORD, { binaries: reachableBinaries(installed, account), account })
+    ensureCluster(draft, SEED_PASSWORD, { binaries: reachableBinaries(installed, account), account })
   })
 }
 

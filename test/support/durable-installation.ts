@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { Agent, request } from 'undici'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../controlplane/cli/embedded-postgres.ts'
+import { seedPostgres } from './cluster-template.ts'
 import { type ControlPlaneProcess, startControlPlaneProcess } from './control-plane-process.ts'
 
 export type Reply = {
@@ -55,10 +56,11 @@ export async function startDurableInstallation(
   always: Record<string, string> = {},
 ): Promise<DurableInstallation> {
   const root = mkdtempSync(join(tmpdir(), 'chaperone-proof-'))
+  seedPostgres(join(root, 'postgres'))
   const startDatabase = (port = 0) =>
     startEmbeddedPostgres({
       dir: join(root, 'postgres'),
-      password: { value: SECRETS.databasePassword, isNew: false },
+      password: { value: SECRETS.databasePassword, isNew: port === 0 },
       logFile: join(root, 'postgres.log'),
       port,
     })

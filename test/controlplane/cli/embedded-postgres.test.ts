@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../controlplane/cli/embedded-postgres.ts'
 import { installedBinaries } from '../../../controlplane/cli/postgres/binaries.ts'
 import { processIdentity } from '../../../controlplane/cli/process-identity.ts'
+import { SEED_PASSWORD, seedPostgres } from '../../support/cluster-template.ts'
 
 let root: string
 let dir: string
@@ -26,11 +27,18 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
+/** As a first start leaves the folder, which takes a second: for what is not about making it. */
+function startSeeded(options: Parameters<typeof start>[0] = {}) {
+  seedPostgres(dir)
+  return start(options)
+}
+
+const PASSWORD = { value: SEED_PASSWORD, isNew: false }
+
 async function start(options: Partial<Parameters<typeof startEmbeddedPostgres>[0]> = {}) {
-  const password = { value: 'abc123', isNew: false }
   const server = await startEmbeddedPostgres({
     dir,
-    password,
+    password: PASSWORD,
     logFile: join(root, 'postgres.log'),
     ...options,
   })
@@ -67,16 +75,16 @@ describe('the embedded PostgreSQL', () => {
       'select pg_get_userbyid(datdba) as owner from pg_database where datname = current_database()',
     )
     expect(owner).toEqual({ owner: 'chaperone' })
-    await expect(query(`postgres://postgres:abc123@127.0.0.1:${port}/postgres`, 'select 1')).rejects.toThrow(
-      /pg_hba/,
-    )
+    await expect(
+      query(`postgres://postgres:${SEED_PASSWORD}@127.0.0.1:${port}/postgres`, 'select 1'),
+    ).rejects.toThrow(/pg_hba/)
     await expect(query(`postgres://chaperone:wrong@127.0.0.1:${port}/chaperone`, 'select 1')).rejects.toThrow(
       /password/,
     )
   })
 
   it('takes the role its own rights on a table away for good', async () => {
-    const { url } = await start()
+    const { url } = await startSeeded()
     await query(
       url,
       'create table events (id int); revoke update, delete on events from chaperone; insert into events values (1)',
@@ -85,13 +93,13 @@ describe('the embedded PostgreSQL', () => {
   })
 
   it('keeps fsync and synchronous commit on', async () => {
-    const { url } = await start()
+    const { url } = await startSeeded()
     expect(await query(url, 'show fsync')).toEqual([{ fsync: 'on' }])
     expect(await query(url, 'show synchronous_commit')).toEqual([{ synchronous_commit: 'on' }])
   })
 
   it('resumes with its data on a second start', async () => {
-    const first = await start()
+    const first = await startSeeded()
     await query(first.url, 'create table kept (n int); insert into kept values (7)')
     await first.stop()
     const second = await start()
@@ -100,21 +108,21 @@ describe('the embedded PostgreSQL', () => {
   })
 
   it('tells an existing cluster a password that was made anew', async () => {
-    await (await start()).stop()
+    await (await startSeeded()).stop()
     const { url } = await start({ password: { value: 'other456', isNew: true } })
     expect(url).toContain('other456')
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
   it('stops a server that an earlier run left behind on the folder and takes the folder over', async () => {
-    const earlier = await start()
+    const earlier = await startSeeded()
     const second = await start()
     expect(processIdentity(earlier.pid)).toBeUndefined()
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
   it('ignores a pid file whose number belongs to another program by now', async () => {
-    await (await start()).stop()
+    await (await startSeeded()).stop()
     const lines = [String(process.pid), dir, '0', '1', '', '127.0.0.1', '', 'ready']
     writeFileSync(join(dir, 'postmaster.pid'), lines.join('\n'))
     const { url } = await start()
@@ -129,8 +137,9 @@ describe('the embedded PostgreSQL', () => {
   })
 
   it('ends when the process that started it is killed with -9', async () => {
+    seedPostgres(dir)
     const module = new URL('../../../controlplane/cli/embedded-postgres.ts', import.meta.url).href
-    const options = { dir, password: { value: 'abc123', isNew: false }, logFile: join(root, 'postgres.log') }
+    const options = { dir, password: PASSWORD, logFile: join(root, 'postgres.log') }
     const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(module)})
       console.log((await startEmbeddedPostgres(${JSON.stringify(options)})).pid)
       setInterval(() => {}, 1000)`
@@ -146,14 +155,15 @@ describe('the embedded PostgreSQL', () => {
   })
 
   it('says what to do when the folder was made by another major version', async () => {
-    await (await start()).stop()
+    await (await startSeeded()).stop()
     writeFileSync(join(dir, 'PG_VERSION'), '14\n')
     await expect(start()).rejects.toThrow(/incompatible[\s\S]*another --data/)
   })
 
   it('says what to do when the port is taken', async () => {
-    const other = await start()
+    const other = await startSeeded()
     const secondDir = join(root, 'second')
+    seedPostgres(secondDir)
     await expect(start({ dir: secondDir, port: other.port })).rejects.toThrow(
       /did not start[\s\S]*could not bind/,
     )

@@ -114,6 +114,8 @@ describe('signing in', () => {
     const slowed = answers.find((answer) => answer.status === 429)
     expect(slowed?.body).toMatchObject({ error: 'Rate limit exceeded', retry_after: 1 })
     expect(slowed?.headers.get('retry-after')).toBe('1')
+    // A second is soon over on a busy machine.
+    await asAdmin("update login_failures set last_at = now() + interval '1 minute' where failures >= 5")
     expect((await attempt(PASSWORD)).status).toBe(429)
     await expect(plane.signIn('person4@example.com')).resolves.toBeDefined()
   })
