@@ -58,6 +58,12 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext: {{- include "chaperone.containerSecurity" . | nindent 2 }}
 {{- end -}}
 
+{{/* A pod that ends is called for some seconds more, until every node has heard that it left its Service. */}}
+{{- define "chaperone.lastCalls" -}}
+lifecycle:
+  preStop: { sleep: { seconds: 10 } }
+{{- end -}}
+
 {{- define "chaperone.pullSecrets" -}}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}

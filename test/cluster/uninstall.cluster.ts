@@ -36,6 +36,11 @@ async function askedUntil(end: AbortSignal): Promise<readonly Asked[]> {
 }
 const ASK_EVERY_MS = 100
 
+async function operators(): Promise<readonly string[]> {
+  const pods = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
+  return pods.split('\n').filter((name) => name.includes('operator'))
+}
+
 test.each([
   [
     'an upgrade',
@@ -46,12 +51,16 @@ test.each([
   '%s replaces every program and leaves no webhook that fails: pods are governed all the while',
   async (_what, command) => {
     await using _vendor = await startVendor(GATEWAY)
-    const values = command[0] === 'upgrade' ? inject('installation').values : []
+    // Something new each time: a repeated upgrade would replace nothing.
+    const requests = `operator.resources.requests.cpu=${20 + (Date.now() % 60)}m`
+    const values = command[0] === 'upgrade' ? [...inject('installation').values, '--set', requests] : []
     const end = new AbortController()
     const asking = askedUntil(end.signal)
-    const before = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
+    const before = await operators()
     try {
       await helm([...command, '-n', SYSTEM, ...values, '--wait', '--timeout', '180s'])
+      // Until the last word of the last one.
+      await kube(['wait', '-n', SYSTEM, '--for=delete', '--timeout=60s', ...before])
     } finally {
       end.abort()
     }
@@ -59,8 +68,7 @@ test.each([
     console.log(`annotated pods that were asked for meanwhile: ${answers.length}`)
     expect(answers.length).toBeGreaterThan(3)
     expect([...new Set(answers)]).toEqual(['governed'])
-    const after = await kube(['get', 'pods', '-n', SYSTEM, '-o', 'name'])
-    expect(after.split('\n').filter((name) => name.includes('operator') && before.includes(name))).toEqual([])
+    expect((await operators()).filter((name) => before.includes(name))).toEqual([])
     await apply(agentPod('renewed', GATEWAY))
     await running('renewed')
     await inForce(GATEWAY)

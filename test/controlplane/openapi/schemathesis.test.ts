@@ -78,7 +78,7 @@ async function judge(program: string, given: Given): Promise<void> {
   throw new Error(`Schemathesis came to less than ${LEAST.cases} cases`)
 }
 
-const LEAST = { cases: 100, tested: 20 }
+const LEAST = { cases: 40, tested: 8 }
 
 async function fuzzFor(program: string, { who, seconds }: Given) {
   const report = await fuzz(program, {
