@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { secretPlace, secretValues } from '../core/crd/secrets.ts'
 import type { DesiredBody, ManifestProblem, SweepBody } from '../core/wire/operator.ts'
 import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
 
@@ -38,7 +39,7 @@ const KIND_ORDER: readonly string[] = ['Gateway', 'Connector', 'Permission', 'Po
 /** What the control plane should hold, in the order in which it should be told, with the place of each. */
 export function desiredBodies(set: ManifestSet): Array<{ object: ManifestObject; body: DesiredBody }> {
   const objects = allObjects(set)
-  const secrets = secretValues(objects)
+  const secrets = secretValues(objects.map(({ resource }) => resource))
   return objects
     .filter((object) => object.kind !== 'Secret')
     .sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1))
@@ -84,19 +85,9 @@ function credentialOf(
   if (object.resource.kind !== 'Connector') return {}
   const ref = object.resource.spec.credential?.secretRef
   if (ref === undefined) return { credential: null }
-  const value = secrets.get(`${object.namespace}/${ref.name}/${ref.key}`)
+  const value = secrets.get(secretPlace(object.namespace, ref))
   if (value !== undefined) return { credential: value }
   return isPartial ? {} : { credential: null }
-}
-
-function secretValues(objects: readonly ManifestObject[]): Map<string, string> {
-  const values = new Map<string, string>()
-  for (const { resource, namespace, name } of objects) {
-    if (resource.kind !== 'Secret') continue
-    for (const [key, value] of Object.entries(resource.stringData))
-      values.set(`${namespace}/${name}/${key}`, value)
-  }
-  return values
 }
 
 function allObjects(set: ManifestSet): ManifestObject[] {

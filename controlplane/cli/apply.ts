@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import type { ManifestResource } from '../../core/crd/schemas.ts'
+import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane, running } from './client.ts'
@@ -19,7 +20,7 @@ const Seen = z.looseObject({
       accepted: z.boolean(),
       reasons: z.array(z.string()).default([]),
       managed_by: z.string().nullish(),
-      updated_at: z.string().nullish(),
+      judged_at: z.string(),
     }),
   ),
   problems: z
@@ -64,25 +65,71 @@ async function run(invocation: Invocation): Promise<number> {
   const resources = checked.flatMap((each) => each.resources)
   if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
   const api = controlPlane(invocation)
-  const { manifests } = running(invocation.folder)
-  const before = new Set(currentResources(files, manifests).map((resource) => JSON.stringify(resource)))
-  const changed = new Set(
-    resources.filter((resource) => !before.has(JSON.stringify(resource))).map(objectName),
-  )
-  const sinceMs = Date.now()
+  const { manifests, gateway_url } = running(invocation.folder)
+  const folder = resourcesIn(readManifestFiles([manifests], manifests))
+  const replaced = resourcesIn(replacedFiles(files, manifests))
+  const wanted = {
+    resources,
+    renewed: renewedBy(resources, { replaced, folder }),
+    removed: removedBy(resources, replaced),
+    before: await seenNow(api),
+    files: files.map(({ path }) => basename(path)),
+  }
   for (const file of files) put(file, manifests)
-  const wanted = { resources, changed, sinceMs, files: files.map(({ path }) => basename(path)) }
-  return report(invocation, await verdicts(api, wanted))
+  const found = await verdicts(api, wanted)
+  const isInForce = gateway_url === null || (await untilApplied(api))
+  if (!isInForce) terminal.warn('The gateway does not decide by it yet: chaperone status')
+  return report(invocation, found)
+}
+
+type Present = {
+  /** What the files of the same names hold. */
+  readonly replaced: readonly ManifestResource[]
+  readonly folder: readonly ManifestResource[]
+}
+
+/** Objects that must be judged once more: what differs, and Connectors whose secret differs, in whichever file. */
+function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
+  const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
+  const changed = resources.filter((resource) => !before.has(JSON.stringify(resource)))
+  const [old, fresh] = [secretValues(replaced), secretValues(resources)]
+  const users = [...folder, ...resources].filter((resource) => {
+    const place = secretOf(resource)
+    return place !== null && fresh.has(place) && fresh.get(place) !== old.get(place)
+  })
+  return [...new Set([...changed, ...users].filter(isJudged).map(objectName))]
+}
+
+function removedBy(
+  resources: readonly ManifestResource[],
+  replaced: readonly ManifestResource[],
+): readonly string[] {
+  const names = new Set(resources.map(objectName))
+  const old = replaced.filter(isJudged).map(objectName)
+  return old.filter((name) => !names.has(name))
+}
+
+function secretOf(resource: ManifestResource): string | null {
+  const ref = resource.kind === 'Connector' ? resource.spec.credential?.secretRef : undefined
+  return ref === undefined ? null : secretPlace(resource.metadata.namespace, ref)
+}
+
+/** A Secret is taken by those who name it, and has no verdict of its own. */
+function isJudged({ kind }: ManifestResource): boolean {
+  return kind !== 'Secret'
 }
 
 function valid(resource: ManifestResource): Verdict {
   return { object: objectName(resource), accepted: true, reasons: ['valid'] }
 }
 
-/** What the files of the same names hold now: only what differs gets a new verdict. */
-function currentResources(files: readonly ManifestFile[], folder: string): readonly ManifestResource[] {
+function replacedFiles(files: readonly ManifestFile[], folder: string): readonly ManifestFile[] {
   const present = files.map(({ path }) => join(folder, basename(path))).filter((path) => existsSync(path))
-  return readManifestFiles(present, folder).flatMap((file) => checkManifest(file).resources)
+  return readManifestFiles(present, folder)
+}
+
+function resourcesIn(files: readonly ManifestFile[]): readonly ManifestResource[] {
+  return files.flatMap((file) => checkManifest(file).resources)
 }
 
 /** Whole or not at all: the watcher must never read half a file. */
@@ -100,55 +147,63 @@ function put({ path }: ManifestFile, folder: string): void {
 type Wanted = {
   readonly resources: readonly ManifestResource[]
   readonly files: readonly string[]
-  /** Objects whose verdict must be newer than `sinceMs`. */
-  readonly changed: ReadonlySet<string>
-  readonly sinceMs: number
+  readonly renewed: readonly string[]
+  readonly removed: readonly string[]
+  /** What the control plane said when nothing was changed yet. */
+  readonly before: Seen
+}
+
+async function seenNow(api: ApiClient): Promise<Seen> {
+  return Seen.parse(await api.call('GET', '/api/dashboard/manifests'))
 }
 
 async function verdicts(api: ApiClient, wanted: Wanted): Promise<Verdict[]> {
   const deadline = performance.now() + 15_000
+  const judged = wanted.resources.filter(isJudged)
   for (;;) {
-    const seen = Seen.parse(await api.call('GET', '/api/dashboard/manifests'))
-    const found = wanted.resources
-      .filter(({ kind }) => kind !== 'Secret')
-      .map((resource) => verdictOf(resource, seen, wanted))
-    const isLate = performance.now() > deadline
-    if (isLate || found.every((verdict) => verdict !== null)) {
-      if (!isLate) await untilApplied(api)
-      return found.map((verdict, index) => verdict ?? late(wanted.resources[index]))
-    }
+    const seen = await seenNow(api)
+    const found = judged.map((resource) => verdictOf(objectName(resource), seen, wanted))
+    const isDone = found.every((verdict) => verdict !== null) && isSettled(seen, wanted)
+    if (isDone || performance.now() > deadline)
+      return found.map((verdict, index) => verdict ?? late(judged[index], seen, wanted))
     await delay(100)
   }
 }
 
+function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
+  const isLeft = removed.some((name) => rowOf(seen, name) !== undefined)
+  return !isLeft && renewed.every((name) => isNewer(name, seen, before))
+}
+
 /** Null while the control plane has not spoken on this object as it is now. */
-function verdictOf(resource: ManifestResource, seen: Seen, wanted: Wanted): Verdict | null {
-  const object = objectName(resource)
-  const problems = seen.problems.filter(({ file }) => wanted.files.includes(file))
-  if (problems.length > 0) {
-    return {
-      object,
-      accepted: false,
-      reasons: problems.map(({ file, line, message }) => `${file}:${line ?? '?'}: ${message}`),
-    }
-  }
-  const { name, namespace = 'default' } = resource.metadata
-  const row = seen.objects.find(
-    (each) => each.kind === resource.kind && each.name === name && each.namespace === namespace,
-  )
-  if (row === undefined || (wanted.changed.has(object) && !isNewer(row.updated_at, wanted.sinceMs)))
-    return null
+function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
+  const told = problemsOf(before, files)
+  const problems = problemsOf(seen, files).filter((problem) => !told.includes(problem))
+  if (problems.length > 0) return { object, accepted: false, reasons: problems }
+  const row = rowOf(seen, object)
+  if (row === undefined || (renewed.includes(object) && !isNewer(object, seen, before))) return null
   return { object, accepted: row.accepted, reasons: row.reasons }
 }
 
-/** One second of slack: the database's clock is not ours. */
-function isNewer(updatedAt: string | null | undefined, sinceMs: number): boolean {
-  return updatedAt === null || updatedAt === undefined || Date.parse(updatedAt) >= sinceMs - 1_000
+function problemsOf({ problems }: Seen, files: readonly string[]): readonly string[] {
+  return problems
+    .filter(({ file }) => files.includes(file))
+    .map(({ file, line, message }) => `${file}:${line ?? '?'}: ${message}`)
 }
 
-function late(resource: ManifestResource | undefined): Verdict {
+function rowOf({ objects }: Seen, object: string): Seen['objects'][number] | undefined {
+  return objects.find(({ kind, namespace, name }) => `${kind} ${namespace}/${name}` === object)
+}
+
+/** By the clock of the database alone. */
+function isNewer(object: string, seen: Seen, before: Seen): boolean {
+  return rowOf(seen, object)?.judged_at !== rowOf(before, object)?.judged_at
+}
+
+function late(resource: ManifestResource | undefined, seen: Seen, { files }: Wanted): Verdict {
   const object = resource === undefined ? '?' : objectName(resource)
-  return { object, accepted: false, reasons: ['no verdict after 15 s: chaperone logs manifests'] }
+  const reasons = ['no verdict after 15 s: chaperone logs manifests', ...problemsOf(seen, files)]
+  return { object, accepted: false, reasons }
 }
 
 function objectName({ kind, metadata }: ManifestResource): string {

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { parseArguments } from './arguments.ts'
@@ -139,6 +140,10 @@ function unknownCommand(name: string, context: CliContext): number {
 }
 
 function report(error: unknown, context: CliContext): number {
+  if (error instanceof z.ZodError) {
+    context.terminal.warn(`chaperone: ${unknownForm(error)}`)
+    return EXIT.refused
+  }
   if (!(error instanceof ChaperoneError)) {
     context.terminal.warn(
       `chaperone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
@@ -148,4 +153,13 @@ function report(error: unknown, context: CliContext): number {
   context.terminal.warn(`chaperone: ${error.message}`)
   if (error.code === 'validation') return EXIT.usage
   return error.code === 'not_ready' ? EXIT.unreachable : EXIT.refused
+}
+
+/** All that a command reads of others, it reads by a schema: most often the other one is older. */
+function unknownForm({ issues: [first] }: z.ZodError): string {
+  const place = first === undefined ? '' : ` (${first.path.join('.')}: ${first.message})`
+  return (
+    `what Chaperone answered has a form that this version of the command does not know${place}.\n` +
+    'Does an older or a newer version run there? Start it again with this one: chaperone up'
+  )
 }

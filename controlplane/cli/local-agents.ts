@@ -14,15 +14,9 @@ const Registered = z.looseObject({ proxy_url: z.string() })
 const RegisteredList = z.object({
   agents: z.array(z.looseObject({ name: z.string(), proxy_url: z.string().nullish() })),
 })
-const GatewayList = z.object({
-  gateways: z.array(
-    z.looseObject({
-      name: z.string(),
-      live: z
-        .looseObject({ applied_version: z.number().nullish(), desired_version: z.number().nullish() })
-        .nullish(),
-    }),
-  ),
+const InForce = z.object({
+  config_version: z.number(),
+  in_force: z.record(z.string(), z.number().nullable()),
 })
 
 export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
@@ -62,18 +56,17 @@ export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Waits until the local gateway decides by the newest configuration; false when it does not within the time. */
+/** Waits until the local gateway decides by all that is stored now; false when it does not within the time. */
 export async function untilApplied(
   api: ApiClient,
   gatewayName = 'default/local',
   timeoutMs = 15_000,
 ): Promise<boolean> {
   const deadline = performance.now() + timeoutMs
-  while (performance.now() < deadline) {
-    const { gateways } = GatewayList.parse(await api.call('GET', '/api/dashboard/gateway'))
-    const live = gateways.find((gateway) => gateway.name === gatewayName)?.live
-    const applied = live?.applied_version
-    if (typeof applied === 'number' && applied >= (live?.desired_version ?? 0)) return true
+  const now = async () => InForce.parse(await api.call('GET', '/api/dashboard/manifests'))
+  const first = await now()
+  for (let seen = first; performance.now() < deadline; seen = await now()) {
+    if ((seen.in_force[gatewayName] ?? -1) >= first.config_version) return true
     await delay(25)
   }
   return false

@@ -29,6 +29,9 @@ const ProblemsBody = z.strictObject({
 const Manifests = z.object({
   objects: z.array(z.record(z.string(), z.unknown())),
   problems: z.array(ManifestProblem),
+  config_version: z.int(),
+  /** By gateway that runs, the version of the configuration up to which all is in force in each of its processes. */
+  in_force: z.record(z.string(), z.int().nullable()),
 })
 const OBJECT_LIMIT_BYTES = 2 * 1024 * 1024
 const SWEEP_LIMIT_BYTES = 32 * 1024 * 1024
@@ -116,7 +119,7 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
   ]
 }
 
-function installationRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
+function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Route[] {
   return [
     route({
       method: 'POST',
@@ -146,7 +149,16 @@ function installationRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
       auth: 'viewer',
       summary: 'Objects that come from manifests, whether they are in force, and files with problems',
       response: Manifests,
-      handler: async () => desired.list(),
+      handler: async () => ({ ...(await desired.list()), in_force: inForce(state().processes) }),
     }),
   ]
+}
+
+function inForce(processes: readonly GatewayProcess[]): Record<string, number | null> {
+  const versions: Record<string, number | null> = {}
+  for (const { gateway, covered_version: covered } of processes) {
+    const others = gateway in versions ? versions[gateway] : covered
+    versions[gateway] = covered === null || others == null ? null : Math.min(others, covered)
+  }
+  return versions
 }

@@ -22,6 +22,7 @@ import {
   deleteDesired,
   desiredPlace,
   getDesired,
+  type JudgedRow,
   listDesired,
   listProblems,
   lockDesired,
@@ -53,6 +54,7 @@ type PutContext = ApplyContext & { readonly processes: () => readonly GatewayPro
 export type ManifestsView = {
   readonly objects: ReadonlyArray<Record<string, unknown>>
   readonly problems: readonly ManifestProblem[]
+  readonly config_version: number
 }
 
 /** Makes the installation what its manifests say. Each call is one transaction; nothing new = nothing written. */
@@ -111,8 +113,9 @@ export function createDesired(deps: DesiredDeps): Desired {
       await db.tx((q) => replaceProblems(q, source, problems))
     },
     async list() {
+      const objects = (await listDesired(db)).map(objectView)
       const problems = (await listProblems(db)).map(({ file, line, message }) => ({ file, line, message }))
-      return { objects: (await listDesired(db)).map(objectView), problems }
+      return { objects, problems, config_version: await currentVersion(db) }
     },
   }
 }
@@ -243,8 +246,8 @@ async function reply({ q, processes }: PutContext, row: DesiredRow): Promise<Des
   }
 }
 
-function objectView(row: DesiredRow): Record<string, unknown> {
-  const { kind, namespace, name, source, managedBy, accepted, reasons, stored, generation } = row
+function objectView(row: JudgedRow): Record<string, unknown> {
+  const { kind, namespace, name, source, managedBy, accepted, reasons, stored, generation, judgedAt } = row
   return {
     kind,
     namespace,
@@ -255,6 +258,7 @@ function objectView(row: DesiredRow): Record<string, unknown> {
     accepted,
     reasons,
     warnings: stored.warnings,
+    judged_at: judgedAt,
   }
 }
 

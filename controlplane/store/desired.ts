@@ -20,6 +20,9 @@ export type DesiredRow = ObjectKey & {
   readonly stored: StoredObject
 }
 
+/** With when it was last handed over or judged, to the microsecond. */
+export type JudgedRow = DesiredRow & { readonly judgedAt: string }
+
 /** Kept together, so that an object that was refused can be tried again when what it waits for arrives. */
 export type StoredObject = {
   readonly spec: unknown
@@ -32,6 +35,7 @@ export type StoredObject = {
 
 const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,
   spec as stored`
+const JUDGED_AT = `to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "judgedAt"`
 
 /** What a credential in the `desired` table is sealed to. */
 export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
@@ -43,9 +47,9 @@ export async function lockDesired(q: Query): Promise<void> {
   await q.query("select pg_advisory_xact_lock(hashtextextended('desired', 0))", [])
 }
 
-export async function listDesired(q: Query): Promise<readonly DesiredRow[]> {
-  const { rows } = await q.query<DesiredRow>(
-    `select ${COLUMNS} from desired order by kind, namespace, name`,
+export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
+  const { rows } = await q.query<JudgedRow>(
+    `select ${COLUMNS}, ${JUDGED_AT} from desired order by kind, namespace, name`,
     [],
   )
   return rows

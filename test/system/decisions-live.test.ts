@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type GoldenCase, readCorpus, USUAL_HOST } from '../core/connectors/golden.ts'
 import type { ActionText, RulesText } from '../core/decision/fixtures.ts'
@@ -70,21 +72,43 @@ function withoutIds(text: string): string {
   return text.replace(/\((?:perm|pol)_[^)]*\)/g, '(id)')
 }
 
+let folder: string
+let laptop: Laptop | undefined
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chaperone-corpora-'))
+})
+afterAll(async () => {
+  await laptop?.stop()
+  rmSync(folder, { recursive: true, force: true })
+}, 30_000)
+
+/** One installation for all corpora: the rules of one are replaced by those of the next, as its owner would. */
+async function underRules(manifests: string): Promise<Laptop> {
+  if (laptop === undefined) {
+    laptop = await startLaptop({ manifests: { 'corpus.yaml': manifests } })
+    return laptop
+  }
+  const file = join(folder, 'corpus.yaml')
+  writeFileSync(file, manifests)
+  expect(await laptop.cli(['apply', '-f', file])).toMatchObject({ code: 0 })
+  return laptop
+}
+
 describe.each(FILES)('%s', (file) => {
   const corpus = read(file)
   const cases = liveCases(corpus)
   let everything: Everything
-  let laptop: Laptop
+  let here: Laptop
   const lines = new Map<string, AgentLine>()
 
   beforeAll(async () => {
     everything = await startEverything({ ...manifestsOf(corpus.rules), rules: {} })
-    laptop = await startLaptop({ manifests: { 'corpus.yaml': everything.manifests } })
-    for (const name of AGENTS) lines.set(name, connectLine((await portAgent(laptop, name)).target))
+    here = await underRules(everything.manifests)
+    for (const name of AGENTS) lines.set(name, connectLine((await portAgent(here, name)).target))
   }, 60_000)
   afterAll(async () => {
     for (const line of lines.values()) line.close()
-    await laptop?.stop()
     await everything?.recorder.close()
   }, 30_000)
 
@@ -103,7 +127,7 @@ describe.each(FILES)('%s', (file) => {
     expect(held === null).toBe(want.verdict !== 'hold')
     expect(everything.recorder.seen.length - from).toBe(want.verdict === 'allow' ? 1 : 0)
     const [record] = await eventually('its record', async () => {
-      const newest = await newestRecords(laptop, 1)
+      const newest = await newestRecords(here, 1)
       return newest[0]?.method === request.method ? newest : null
     })
     expect(record?.decision).toBe(want.verdict === 'allow' ? 'ALLOW' : 'DENY')
@@ -121,11 +145,11 @@ describe.each(FILES)('%s', (file) => {
 
   async function answerHold(): Promise<string> {
     const id = await eventually('a card', async () => {
-      const { body } = await laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+      const { body } = await here.api('GET', '/api/dashboard/proxy-approvals?status=pending')
       const [card] = body['approvals'] as Record<string, unknown>[]
       return card === undefined ? null : String(card['id'])
     })
-    await laptop.api('POST', '/api/dashboard/proxy-approvals', { id, approved: false })
+    await here.api('POST', '/api/dashboard/proxy-approvals', { id, approved: false })
     return id
   }
 })

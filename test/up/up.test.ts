@@ -16,6 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tryLine } from '../../controlplane/cli/try-line.ts'
+import { seedCluster } from '../support/cluster-template.ts'
 import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
 
 const run = promisify(execFile)
@@ -156,7 +157,11 @@ describe('a running installation', { timeout: 60_000 }, () => {
 })
 
 describe('chaperone up', { timeout: 90_000 }, () => {
-  beforeEach(makeFolder)
+  beforeEach(() => {
+    makeFolder()
+    // What a first start does from nothing is tested above.
+    seedCluster(data)
+  })
   afterEach(removeFolder, 30_000)
 
   it('resumes on a second start: same agent port, same certificate, same owner', async () => {

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -44,6 +46,17 @@ const COMMANDS = [
 ]
 
 describe('the command line', () => {
+  it('says so when what runs there answers as another version does', async () => {
+    const other = createServer((_request, response) => response.end('{"objects":[{"kind":7}]}'))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const env = { CHAPERONE_URL: `http://127.0.0.1:${port}`, CHAPERONE_TOKEN: 'x' }
+    const { code, err } = await cli(['agent', 'list'], env)
+    other.close()
+    expect(code).toBe(1)
+    expect(err).toMatch(/does not know \(agents: .+\)\.\n.*older or a newer version.*chaperone up$/)
+  })
+
   it.each(COMMANDS)('teaches %s with a usage, options and an example', async (name) => {
     const { code, out } = await cli([name, '--help'])
     expect(code).toBe(0)
