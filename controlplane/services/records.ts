@@ -8,7 +8,6 @@ import {
   findActionOwners,
   findAgentIds,
   findHoldActions,
-  findStoredRecords,
   insertLostRecords,
   lockProcessRecords,
 } from '../store/records.ts'
@@ -34,10 +33,10 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
       const own = records.map((record) => ({ ...record, gateway: gateway.name }))
       await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
-        const stored = await findStoredRecords(q, own)
-        const unseen = uniqueById(own.filter((record) => !stored.has(record.id)))
-        const fresh = gateway.sidecar == null ? unseen : await withoutForeign(q, unseen)
-        await insertTraffic(q, orgId, fresh)
+        const told = uniqueById(own)
+        const believed = gateway.sidecar == null ? told : await withoutForeign(q, told)
+        const added = await insertTraffic(q, orgId, believed)
+        const fresh = believed.filter((record) => added.has(record.id))
         await appendEvents(q, orgId, fresh)
         await insertLostRecords(q, lost)
         await touchAgents(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])

@@ -5,19 +5,6 @@ export async function lockProcessRecords(q: Query, processId: string): Promise<v
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`records ${processId}`])
 }
 
-/** Which of these records are stored already. `time` as in the record, so that one day's partition is asked. */
-export async function findStoredRecords(
-  q: Query,
-  records: ReadonlyArray<{ readonly id: string; readonly time: string }>,
-): Promise<Set<string>> {
-  const { rows } = await q.query<{ id: string }>(
-    `select t.id from jsonb_to_recordset($1::jsonb) as r(id text, time timestamptz)
-     join traffic t on t.time = date_trunc('milliseconds', r.time) and t.id = r.id`,
-    [JSON.stringify(records.map(({ id, time }) => ({ id, time })))],
-  )
-  return new Set(rows.map((row) => row.id))
-}
-
 export type LostRange = { readonly process_id: string; readonly from: number; readonly to: number }
 
 /** Sequence ranges that are known to be lost; naming one again changes nothing. */

@@ -21,17 +21,25 @@ const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway 
   bytes_in bigint, bytes_out bigint, permission text, policies text[], snapshot_version bigint, transport text, why jsonb`
 const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 
-/** Stores records that are not there yet; sending one again changes nothing. Makes the partitions of their days. */
-export async function insertTraffic(q: Query, orgId: string, rows: readonly TrafficRecord[]): Promise<void> {
-  if (rows.length === 0) return
-  const days = [...new Set(rows.map((row) => row.time.slice(0, 10)))]
+/**
+ * Stores records that are not there yet; sending one again changes nothing. Makes the partitions of their days.
+ * Resolves to the ids of those that were new.
+ */
+export async function insertTraffic(
+  q: Query,
+  orgId: string,
+  records: readonly TrafficRecord[],
+): Promise<ReadonlySet<string>> {
+  if (records.length === 0) return new Set()
+  const days = [...new Set(records.map((record) => record.time.slice(0, 10)))]
   await q.query('select ensure_traffic_days($1::date[])', [days])
-  await q.query(
+  const { rows } = await q.query<{ id: string }>(
     `insert into traffic (org_id, ${NAMES.join(', ')})
-     select $1, ${NAMES.map(selectedAs).join(', ')} from jsonb_to_recordset($2::jsonb) as r(${FIELDS})
-     on conflict do nothing`,
-    [orgId, JSON.stringify(rows)],
+     select $1, ${NAMES.map(selectedAs).join(', ')} from json_to_recordset($2::json) as r(${FIELDS})
+     on conflict do nothing returning id`,
+    [orgId, JSON.stringify(records)],
   )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Newest first, at most `limit`, after `cursor`. */
