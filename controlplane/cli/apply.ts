@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, renameSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
@@ -9,7 +9,7 @@ import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane, running } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, list } from './command.ts'
 import { untilApplied } from './local-agents.ts'
-import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
+import { checkManifest, MANIFEST_FILE, type ManifestFile, readManifestFiles } from './manifest-files.ts'
 
 const Seen = z.looseObject({
   objects: z.array(
@@ -66,14 +66,15 @@ async function run(invocation: Invocation): Promise<number> {
   if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
   const api = controlPlane(invocation)
   const { manifests, gateway_url } = running(invocation.folder)
-  const folder = resourcesIn(readManifestFiles([manifests], manifests))
-  const replaced = resourcesIn(replacedFiles(files, manifests))
+  const fileNames = files.map(({ path }) => basename(path))
+  const present = presentIn(manifests)
+  const replaced = resourcesIn(present.filter(({ path }) => fileNames.includes(basename(path))))
   const wanted = {
     resources,
-    renewed: renewedBy(resources, { replaced, folder }),
+    renewed: renewedBy(resources, { replaced, folder: resourcesIn(present) }),
     removed: removedBy(resources, replaced),
     before: await seenNow(api),
-    files: files.map(({ path }) => basename(path)),
+    files: fileNames,
   }
   for (const file of files) put(file, manifests)
   const found = await verdicts(api, wanted)
@@ -92,7 +93,7 @@ type Present = {
 function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
   const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
   const changed = resources.filter((resource) => !before.has(JSON.stringify(resource)))
-  const [old, fresh] = [secretValues(replaced), secretValues(resources)]
+  const [old, fresh] = [secretValues(folder), secretValues(resources)]
   const users = [...folder, ...resources].filter((resource) => {
     const place = secretOf(resource)
     return place !== null && fresh.has(place) && fresh.get(place) !== old.get(place)
@@ -123,9 +124,21 @@ function valid(resource: ManifestResource): Verdict {
   return { object: objectName(resource), accepted: true, reasons: ['valid'] }
 }
 
-function replacedFiles(files: readonly ManifestFile[], folder: string): readonly ManifestFile[] {
-  const present = files.map(({ path }) => join(folder, basename(path))).filter((path) => existsSync(path))
-  return readManifestFiles(present, folder)
+/** What the folder holds before anything is put there, as far as it can be read: the watcher tells of the rest. */
+function presentIn(folder: string): readonly ManifestFile[] {
+  if (!existsSync(folder))
+    throw new ChaperoneError('conflict', {
+      detail: `The manifests folder ${folder} is gone. Make it again: mkdir ${folder}`,
+    })
+  return readdirSync(folder)
+    .filter((name) => MANIFEST_FILE.test(name))
+    .flatMap((name) => {
+      try {
+        return readManifestFiles([name], folder)
+      } catch {
+        return []
+      }
+    })
 }
 
 function resourcesIn(files: readonly ManifestFile[]): readonly ManifestResource[] {
@@ -135,10 +148,6 @@ function resourcesIn(files: readonly ManifestFile[]): readonly ManifestResource[
 /** Whole or not at all: the watcher must never read half a file. */
 function put({ path }: ManifestFile, folder: string): void {
   if (dirname(path) === folder) return
-  if (!existsSync(folder))
-    throw new ChaperoneError('conflict', {
-      detail: `The manifests folder ${folder} is gone. Make it again: mkdir ${folder}`,
-    })
   const unfinished = join(folder, `.${basename(path)}.new`)
   copyFileSync(path, unfinished)
   renameSync(unfinished, join(folder, basename(path)))

@@ -10,6 +10,9 @@ import { unstorableIn } from '../../core/storable.ts'
 /** As the watcher of the folder has it. */
 const MAX_ALIASES = 50
 
+/** What counts in a folder: the watcher passes over the rest, too. */
+export const MANIFEST_FILE = /^[^.].*\.ya?ml$/
+
 export type ManifestFile = { readonly path: string; readonly text: string }
 export type Checked = {
   readonly resources: readonly ManifestResource[]
@@ -23,7 +26,7 @@ export function readManifestFiles(names: readonly string[], cwd: string): Manife
     const path = resolve(cwd, name)
     if (!existsSync(path)) throw new ChaperoneError('validation', { detail: `${name} does not exist.` })
     if (!statSync(path).isDirectory()) return [{ path, text: readFileSync(path, 'utf8') }]
-    const inside = readdirSync(path).filter((file) => /^[^.].*\.ya?ml$/.test(file))
+    const inside = readdirSync(path).filter((file) => MANIFEST_FILE.test(file))
     return inside
       .sort()
       .map((file) => ({ path: join(path, file), text: readFileSync(join(path, file), 'utf8') }))

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -157,6 +157,9 @@ describe('a manifest with a mistake', () => {
       `---\n${HEAD}\nkind: Permission\nmetadata: { name: ${name} }\nspec:\n  gateway: local\n  rules: [{ connectorType: codehost, actionPattern: ${type}, decision: ${decision} }]\n`
     const asked = async (method: string) =>
       (await agent.json({ method, host: 'api.github.com', target: '/user/starred/a/b' })).status
+    // What cannot be read in the folder is no concern of this command.
+    const dangling = join(laptop.manifests, 'dangling.yaml')
+    symlinkSync('/nowhere/at/all.yaml', dangling)
     const kept = permission('kept', 'codehost.star.add', 'allow')
     await applied('hurried.yaml', kept)
     for (const decision of ['deny', 'allow', 'deny', 'allow']) {
@@ -167,6 +170,7 @@ describe('a manifest with a mistake', () => {
     expect(await asked('DELETE')).toBe(403)
     await applied('hurried.yaml', kept + permission('instead', 'codehost.star.remove', 'allow'))
     expect(await asked('DELETE')).toBe(200)
+    rmSync(dangling)
     // In a file of its own, as teams keep it.
     const secret = vendors.manifests.split('---\n').find((text) => text.includes('kind: Secret')) ?? ''
     laptop.writeManifest('vendors.yaml', vendors.manifests.replace(`${secret}---\n`, ''))

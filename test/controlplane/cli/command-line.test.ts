@@ -57,6 +57,26 @@ describe('the command line', () => {
     expect(err).toMatch(/does not know \(agents: .+\)\.\n.*older or a newer version.*chaperone up$/)
   })
 
+  it('says that the manifests folder is gone, and how it comes back', async () => {
+    const data = dataFolder(join(root, 'data'))
+    const manifests = join(root, 'gone')
+    mkdirSync(data.root)
+    const addresses = { base_url: 'http://127.0.0.1:9', gateway_url: null, gateway_port: null }
+    const files = { ca_file: '/ca.crt', ca_bundle_file: '/bundle.crt', manifests }
+    const started = { pid: process.pid, started_at: new Date().toISOString() }
+    writeFileSync(data.run, JSON.stringify({ ...addresses, ...files, ...started }))
+    writeFileSync(join(data.root, 'admin.token'), 'x')
+    writeFileSync(
+      join(root, 'new.yaml'),
+      'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: {}\n',
+    )
+    const { code, err } = await cli(['apply', '--data', data.root, '-f', 'new.yaml'])
+    expect([code, err]).toEqual([
+      1,
+      `chaperone: The manifests folder ${manifests} is gone. Make it again: mkdir ${manifests}`,
+    ])
+  })
+
   it.each(COMMANDS)('teaches %s with a usage, options and an example', async (name) => {
     const { code, out } = await cli([name, '--help'])
     expect(code).toBe(0)
