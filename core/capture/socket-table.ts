@@ -35,11 +35,14 @@ export function destinationsIn(
   })
 }
 
-/** Of a connection that its listener's program has not let go of: established, or ended by one side. */
-const OPEN_STATES: ReadonlySet<string> = new Set(['01', '04', '05', '08', '09'])
+/**
+ * Of a connection that its listener's program has not let go of: established, or ended by one side; and of one that
+ * stands before a listener whose queue is full, while its client takes it for established (`03`, SYN_RECV).
+ */
+const OPEN_STATES: ReadonlySet<string> = new Set(['01', '03', '04', '05', '08', '09'])
 
 /** Whether a listener of this machine on the port `acceptedOn` of loopback has a connection from the port `from`. */
-export function hasAccepted(
+export function hasArrived(
   tables: readonly string[],
   { from, acceptedOn }: { readonly from: number; readonly acceptedOn: number },
 ): boolean {
