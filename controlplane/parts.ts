@@ -3,13 +3,14 @@ import { createCatalogue } from '../core/connectors/catalogue.ts'
 import { createActionParts } from './action-parts.ts'
 import { type ControlPlaneConfig, isLoopback } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
-import { createPasswords } from './crypto/password.ts'
+import { createPasswords, type Passwords } from './crypto/password.ts'
 import { createGatewayParts } from './gateway-parts.ts'
 import { createNotify } from './notify/notify.ts'
 import { createPageParts } from './page-parts.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
 import { createApprovals } from './services/approvals.ts'
+import { createApproverKeys } from './services/approver-keys.ts'
 import { createAuditExport } from './services/audit-export.ts'
 import { createBundle } from './services/bundle.ts'
 import { createCommands } from './services/commands.ts'
@@ -92,14 +93,7 @@ export async function createParts(deps: PartsDeps) {
     ...operatorParts({ ...base, killSwitch, hub, library }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     ...{ identify: gateways.identify, authority: gateways.authority },
-    registration: createRegistration({
-      ...base,
-      registration: config.registration,
-      isLoopback: isLoopback(config.host),
-    }),
-    sessions: createSessions(base),
-    passwordChange: createPasswordChange(base),
-    users: createUsers(base),
+    ...userParts({ ...base, config }),
     agents: createAgents(base),
     config: createConfig(base),
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
@@ -115,6 +109,27 @@ export async function createParts(deps: PartsDeps) {
       for (const part of [daily, sweeper, pages.changes]) part[Symbol.dispose]()
       for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
+  }
+}
+
+type UserPartsDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly log: Logger
+  readonly keyring: Keyring
+  readonly passwords: Passwords
+  readonly config: ControlPlaneConfig
+}
+
+/** Accounts, sessions and the keys of users. */
+function userParts({ config, ...base }: UserPartsDeps) {
+  const { registration, host } = config
+  return {
+    registration: createRegistration({ ...base, registration, isLoopback: isLoopback(host) }),
+    sessions: createSessions(base),
+    passwordChange: createPasswordChange(base),
+    users: createUsers(base),
+    approverKeys: createApproverKeys(base),
   }
 }
 

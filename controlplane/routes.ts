@@ -2,6 +2,7 @@ import type { Route } from './http/route.ts'
 import type { Parts } from './parts.ts'
 import { createApprovalRoutes } from './routes/approvals.ts'
 import { createAuthRoutes } from './routes/auth.ts'
+import { createAuthKeyRoutes } from './routes/auth-keys.ts'
 import { createChatRoutes } from './routes/chat.ts'
 import { createAuditRoutes } from './routes/dash-audit.ts'
 import { createBundleRoutes } from './routes/dash-bundle.ts'
@@ -49,6 +50,7 @@ export function createRoutes(
     ...createOrgRoutes(parts),
     ...createTokenRoutes(parts),
     ...createAuthRoutes({ ...parts, isSecure: web.isSecure }),
+    ...createAuthKeyRoutes(parts),
     ...createPeopleRoutes(parts),
     ...createUserRoutes({ ...parts, baseUrl: web.baseUrl }),
     ...createConfigRoutes({ ...parts, liveOf: hub.liveOf }),

@@ -1,14 +1,15 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { UserPrincipal } from '../http/auth.ts'
 import { type Route, route } from '../http/route.ts'
+import { type ApproverKeys, KEY_DAYS, type KeyOwner } from '../services/approver-keys.ts'
 import type { Users } from '../services/users.ts'
 import type { UserRow } from '../store/users.ts'
-import { userOf } from './auth.ts'
+import { ownerOf } from './auth-keys.ts'
 import { Email, Id, RoleSchema } from './fields.ts'
 
 export type UserRoutesDeps = {
   readonly users: Users
+  readonly approverKeys: Pick<ApproverKeys, 'create'>
   /** Without a slash at the end; for links that people get. */
   readonly baseUrl: () => string
 }
@@ -43,19 +44,21 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/dashboard/users',
       auth: 'admin',
-      summary: 'Changes a role, suspends, activates, sets groups, makes an approver key, or invites',
+      summary:
+        'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',
       body: UsersBody,
       response: z.looseObject({ ok: z.literal(true) }),
-      handler: async ({ body, principal }) => act(deps, userOf(principal), body),
+      handler: async ({ body, ...input }) => act(deps, ownerOf(input), body),
     }),
   ]
 }
 
 async function act(
-  { users, baseUrl }: UserRoutesDeps,
-  by: UserPrincipal,
+  { users, approverKeys, baseUrl }: UserRoutesDeps,
+  owner: KeyOwner,
   body: z.infer<typeof UsersBody>,
 ): Promise<Record<string, unknown>> {
+  const { user: by } = owner
   switch (body.action) {
     case 'change_role':
       return { ok: true, role: (await users.changeRole(by, body.user_id, body.role)).role }
@@ -68,7 +71,7 @@ async function act(
       return { ok: true, role, groups }
     }
     case 'create_key':
-      return { ok: true, api_key: await users.createKey(by, body.user_id) }
+      return createOwnKey(approverKeys, owner, body.user_id)
     case 'invite': {
       const token = await users.invite(by, body.email, body.role)
       return { ok: true, invite_link: `${baseUrl()}/setup?invite=${token}`, invite_token: token }
@@ -78,6 +81,22 @@ async function act(
         detail: `unhandled action ${JSON.stringify(body satisfies never)}`,
       })
   }
+}
+
+/** A key answers in the name of its user: only that user makes it. */
+async function createOwnKey(
+  approverKeys: UserRoutesDeps['approverKeys'],
+  owner: KeyOwner,
+  userId: string,
+): Promise<Record<string, unknown>> {
+  if (owner.user.userId !== userId) {
+    throw new ChaperoneError('forbidden', {
+      detail:
+        'A user makes their own approver keys: they sign in and use POST /api/auth/keys or "Approver keys" in the user menu',
+    })
+  }
+  const made = await approverKeys.create(owner, { name: null, days: KEY_DAYS.default })
+  return { ok: true, id: made.id, api_key: made.key, expires_at: made.expiresAt }
 }
 
 function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {

@@ -4,7 +4,7 @@ import type { Identify, UserPrincipal } from '../http/auth.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
 import { type SessionUser, useSession } from '../store/sessions.ts'
-import { findUserKeys } from '../store/user-keys.ts'
+import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { createAgentKeyUse } from './agent-key-use.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
@@ -22,7 +22,9 @@ export function createIdentities({
     async approverKey(key) {
       const users = await findUserKeys(db, keyPrefix(key))
       const user = users.find((candidate) => matchesHash(key, candidate.sha256))
-      return user === undefined ? undefined : principal(user, 'approver_key')
+      if (user === undefined) return undefined
+      await touchUserKey(db, user.keyId)
+      return principal(user, 'approver_key')
     },
     async agentKey(key) {
       const use = await useAgentKey(key)

@@ -7,12 +7,13 @@ import { validationError } from '../http/input.ts'
 import type { Db } from '../store/query.ts'
 import { deleteSessionsOf, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
 import { getUser, lockUser, setPasswordHash, type UserRow } from '../store/users.ts'
+import { endApproverKeys } from './approver-keys.ts'
 import type { StartedSession } from './sessions.ts'
 import { countSignIn, forgetSignIns } from './sign-in-attempts.ts'
 
 export type PasswordChange = {
   /**
-   * Ends every session of the user and starts a new one for whoever changed the password. Throws `validation` when the
+   * Ends every session and approver key of the user and starts a new session for whoever changed the password. Throws `validation` when the
    * current password is wrong, `rate_limited` when it was wrong too often, and `conflict` when somebody was quicker.
    */
   change(
@@ -44,6 +45,8 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
         if (user?.status !== 'active' || user.passwordHash !== known.passwordHash) throw tooLate()
         await setPasswordHash(q, user.id, passwordHash)
         await deleteSessionsOf(q, user.id)
+        const ended = { orgId, actor: actorOf(by), userId: user.id, email: user.email }
+        await endApproverKeys(q, { ...ended, why: 'password_changed' })
         await insertSession(q, sha256(sessionId), user.id)
         await forgetSignIns(q, attempt)
         const details = { email: user.email }

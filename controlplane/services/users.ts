@@ -1,12 +1,11 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
-import { issueUserKey, randomToken, sha256 } from '../crypto/tokens.ts'
+import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { actorOf, recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { insertInvitation } from '../store/invitations.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
-import { insertUserKey } from '../store/user-keys.ts'
 import {
   getUser,
   listUsers,
@@ -16,6 +15,7 @@ import {
   type UserRow,
   updateUser,
 } from '../store/users.ts'
+import { endApproverKeys } from './approver-keys.ts'
 
 export type UsersDeps = { readonly db: Db; readonly orgId: string }
 
@@ -25,8 +25,6 @@ export type Users = {
   suspend(by: UserPrincipal, userId: string): Promise<UserRow>
   activate(by: UserPrincipal, userId: string): Promise<UserRow>
   setGroups(by: UserPrincipal, userId: string, groups: readonly string[]): Promise<UserRow>
-  /** The key, shown this once. */
-  createKey(by: UserPrincipal, userId: string): Promise<string>
   /** The token of the link to register with. */
   invite(by: UserPrincipal, email: string, role: Role): Promise<string>
 }
@@ -49,6 +47,7 @@ export function createUsers(deps: UsersDeps): Users {
         if (user.role === role) return user
         const changed = await updateUser(q, userId, { role })
         await deleteSessionsOf(q, userId)
+        await endKeys(q, deps, { by, user, why: 'role_changed' })
         await note(q, deps, by, 'user.role_changed', {
           user_id: userId,
           email: user.email,
@@ -75,21 +74,6 @@ export function createUsers(deps: UsersDeps): Users {
           to: changed.groups,
         })
         return changed
-      }),
-    createKey: (given, userId) =>
-      change(given, userId, async (q, user, by) => {
-        if (user.id !== by.userId && user.role === 'owner' && by.role !== 'owner') {
-          throw forbidden('Only an owner may make a key for an owner')
-        }
-        const { key, prefix, sha256: hash } = issueUserKey()
-        await insertUserKey(q, { id: newId('key'), userId, prefix, sha256: hash })
-        await note(q, deps, by, 'user.role_changed', {
-          user_id: userId,
-          email: user.email,
-          change: 'key',
-          prefix,
-        })
-        return key
       }),
     invite: (by, email, role) => invite(deps, { by, email, role }),
   }
@@ -123,10 +107,22 @@ async function setStatus(
 ): Promise<UserRow> {
   if (user.status === status) return user
   const changed = await updateUser(q, user.id, { status })
-  if (status === 'suspended') await deleteSessionsOf(q, user.id)
+  if (status === 'suspended') {
+    await deleteSessionsOf(q, user.id)
+    await endKeys(q, deps, { by, user, why: 'suspended' })
+  }
   const type = status === 'active' ? 'user.activated' : 'user.suspended'
   await note(q, deps, by, type, { user_id: user.id, email: user.email })
   return changed
+}
+
+function endKeys(
+  q: Query,
+  { orgId }: UsersDeps,
+  ended: { by: UserPrincipal; user: UserRow; why: 'role_changed' | 'suspended' },
+): Promise<void> {
+  const { by, user, why } = ended
+  return endApproverKeys(q, { orgId, actor: actorOf(by), userId: user.id, email: user.email, why })
 }
 
 /** Only an owner makes or unmakes owners, and nobody unmakes himself: there is always one left. */

@@ -3,12 +3,12 @@ import type { Query } from './query.ts'
 /** Spec 6.1, and the additions that the README lists. */
 export type AuditEventType =
   | `action.${'requested' | 'allowed' | 'denied' | 'pending_approval' | 'executed' | 'execution_failed' | 'cancelled'}`
-  | `approval.${'responded' | 'expired'}`
+  | `approval.${'responded' | 'refused' | 'expired'}`
   | `kill_switch.${'activated' | 'deactivated'}`
   | `agent.${'registered' | 'updated' | 'suspended' | 'activated' | 'revoked'}`
   | `policy.${'created' | 'updated' | 'deleted' | 'enabled' | 'disabled'}`
   | `gateway.${'created' | 'updated'}`
-  | `user.${'login' | 'login_failed' | 'logout' | 'registered' | 'password_changed' | 'role_changed' | 'suspended' | 'activated'}`
+  | `user.${'login' | 'login_failed' | 'logout' | 'registered' | 'password_changed' | 'key_created' | 'key_revoked' | 'role_changed' | 'suspended' | 'activated'}`
   | `config.${'exported' | 'imported'}`
   | 'settings.updated'
   | 'audit.purged'

@@ -79,7 +79,15 @@ export type User = {
   readonly groups: readonly string[]
   readonly created_at: string
 }
-export type UserReply = Ok & { readonly invite_link?: string; readonly api_key?: string }
+export type UserReply = Ok & { readonly invite_link?: string }
+export type ApproverKey = {
+  readonly id: string
+  readonly name: string | null
+  readonly prefix: string
+  readonly created_at: string
+  readonly expires_at: string
+  readonly last_used_at: string | null
+}
 export type Notification = {
   readonly event_id: string
   readonly kind: string

@@ -9,6 +9,7 @@ import type {
 } from '../../../core/wire/dashboard.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
 import type { AdminOperations } from './admin-operations.ts'
+import type { ApproverKey } from './admin-shapes.ts'
 import type {
   AgentList,
   Answered,
@@ -79,6 +80,12 @@ export type Operations = AdminOperations & {
     Ok,
     { readonly current_password: string; readonly new_password: string }
   >
+  readonly 'GET /api/auth/keys': Read<{ readonly keys: readonly ApproverKey[] }>
+  readonly 'POST /api/auth/keys': Write<
+    Ok & { readonly id: string; readonly api_key: string; readonly expires_at: string },
+    { readonly name?: string; readonly expires_in_days: number }
+  >
+  readonly 'DELETE /api/auth/keys': Read<Ok, { readonly id: string }>
   readonly 'POST /api/auth/logout': Write<Ok, Readonly<Record<string, never>>>
   readonly 'POST /api/dashboard/proxy-approvals': Write<
     Answered,

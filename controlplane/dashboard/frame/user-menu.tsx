@@ -4,25 +4,29 @@ import { ErrorNote } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { type Deed, useDeed } from '../parts/use-deed.ts'
 import { useSession } from '../session/session.tsx'
+import { ApproverKeysDialog } from './approver-keys-dialog.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
 
-/** Who is signed in, a new password, and the way out. Opens at once: it comes with the click that wants it. */
+/** The signed-in user, the dialogs for password and approver keys, and sign-out. Opens at once: it comes with the click that wants it. */
 export function UserMenu() {
   const { signOut } = useSession()
   const leave = useDeed(signOut)
-  const [isChanging, setIsChanging] = useState(false)
+  const [dialog, setDialog] = useState<Dialog | null>(null)
+  const close = () => setDialog(null)
   return (
     <>
-      <Choices onChangePassword={() => setIsChanging(true)} leave={leave} />
-      {isChanging ? <PasswordDialog onClose={() => setIsChanging(false)} /> : null}
+      <Choices onOpen={setDialog} leave={leave} />
+      {dialog === 'password' ? <PasswordDialog onClose={close} /> : null}
+      {dialog === 'keys' ? <ApproverKeysDialog onClose={close} /> : null}
     </>
   )
 }
 
-type ChoicesProps = { readonly onChangePassword: () => void; readonly leave: Deed<[]> }
+type Dialog = 'password' | 'keys'
+type ChoicesProps = { readonly onOpen: (dialog: Dialog) => void; readonly leave: Deed<[]> }
 
-function Choices({ onChangePassword, leave }: ChoicesProps) {
-  const { user } = useSession()
+function Choices({ onOpen, leave }: ChoicesProps) {
+  const { user, may } = useSession()
   return (
     <Menu position="bottom-end" width={260} closeOnItemClick={false} defaultOpened>
       <Menu.Target>
@@ -41,9 +45,14 @@ function Choices({ onChangePassword, leave }: ChoicesProps) {
           </Text>
         </div>
         <Menu.Divider />
-        <Menu.Item onClick={onChangePassword} closeMenuOnClick>
+        <Menu.Item onClick={() => onOpen('password')} closeMenuOnClick>
           Change password …
         </Menu.Item>
+        {may('member') ? (
+          <Menu.Item onClick={() => onOpen('keys')} closeMenuOnClick>
+            Approver keys …
+          </Menu.Item>
+        ) : null}
         <Menu.Item onClick={() => leave.run()}>{leave.isBusy ? 'Signing out …' : 'Sign out'}</Menu.Item>
         {leave.error === null ? null : <ErrorNote title="Still signed in" error={leave.error} />}
       </Menu.Dropdown>

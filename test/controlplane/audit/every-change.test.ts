@@ -61,7 +61,13 @@ describe('every change over the dashboard leaves its events, and no others', () 
     expect(await act('suspend')).toEqual([])
     expect(await act('activate')).toEqual(['user.activated'])
     expect(await act('set_groups', { groups: ['ops'] })).toEqual(['user.role_changed'])
-    expect(await act('create_key')).toEqual(['user.role_changed'])
+    const key = await change('POST', '/api/auth/keys', {})
+    expect(key.events).toMatchObject([{ event_type: 'user.key_created', details: { name: null } }])
+    const own = at(await owner('GET', '/api/auth/me').then(({ body }) => body), 'user', 'id')
+    expect(await types('POST', users, { action: 'create_key', user_id: own })).toEqual(['user.key_created'])
+    expect(await types('DELETE', `/api/auth/keys?id=${at(key.answer.body, 'id')}`)).toEqual([
+      'user.key_revoked',
+    ])
     const login = { email: 'b@example.com', password: PASSWORD }
     const signedIn = await change('POST', '/api/auth/login', login, here.plane.call)
     expect(signedIn.events).toMatchObject([{ event_type: 'user.login', user_id }])

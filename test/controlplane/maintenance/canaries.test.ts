@@ -68,12 +68,7 @@ beforeAll(async () => {
     agents: [{ name: 'imported' }],
   })
   keep('imported key', at(imported.body, 'agent_keys', 0, 'api_key'))
-  const { body } = await admin('GET', '/api/dashboard/users')
-  const user = { user_id: at(body, 'users', 0, 'id') }
-  keep(
-    'approver key',
-    at((await admin('POST', '/api/dashboard/users', { action: 'create_key', ...user })).body, 'api_key'),
-  )
+  keep('approver key', at((await owner('POST', '/api/auth/keys', {})).body, 'api_key'))
   const invite = { action: 'invite', email: 'new@example.com', role: 'viewer' }
   keep('invitation', at((await admin('POST', '/api/dashboard/users', invite)).body, 'invite_token'))
   const agent = caller(plane.url, { authorization: `Bearer ${agentKey}` })

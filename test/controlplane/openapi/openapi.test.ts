@@ -29,11 +29,8 @@ beforeAll(async () => {
     await register(plane.call, `${role}@example.com`, { invite_token: at(body, 'invite_token') })
     callers.set(role, await plane.signIn(`${role}@example.com`))
   }
-  const users = await admin('GET', '/api/dashboard/users')
-  const member = at<{ id: string; email: string }[]>(users.body, 'users').find(({ email }) =>
-    email.startsWith('member'),
-  )
-  const key = await admin('POST', '/api/dashboard/users', { action: 'create_key', user_id: member?.id })
+  const member = await plane.signIn('member@example.com')
+  const key = await member('POST', '/api/auth/keys', {})
   const bearer = (token: string) =>
     caller(plane.url, { authorization: `Bearer ${token}`, 'x-process-id': 'proc_test' })
   callers.set('approverKey', bearer(at(key.body, 'api_key')))

@@ -26,6 +26,8 @@ const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
   'gateway.updated': ['Gateway changed', 'info'],
   'user.login': ['Signed in', 'quiet'],
   'user.password_changed': ['Password changed', 'quiet'],
+  'user.key_created': ['Approver key made', 'info'],
+  'user.key_revoked': ['Approver key ended', 'info'],
   'user.login_failed': ['Sign-in failed', 'wait'],
   'user.logout': ['Signed out', 'quiet'],
   'user.registered': ['Person registered', 'info'],

@@ -18,7 +18,7 @@ import { Invite } from './invite.tsx'
 import { PersonDeeds } from './person-deeds.tsx'
 import { ROLE_WORDS } from './role-words.ts'
 
-/** Shown once: a link to register with, or a key to answer approvals with. */
+/** Shown once: a link to register with. */
 export type Shown = { readonly title: string; readonly about: string; readonly secret: string }
 
 /** Who may look, answer and change; and who belongs to which group of approvers. */
@@ -62,9 +62,7 @@ export function Page() {
                 },
               ]}
               actions={
-                mayAct
-                  ? (person) => <PersonDeeds person={person} onShown={setShown} onDone={people.reload} />
-                  : undefined
+                mayAct ? (person) => <PersonDeeds person={person} onDone={people.reload} /> : undefined
               }
             />
           )}

@@ -7,15 +7,13 @@ import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
-import type { Shown } from './people-page.tsx'
 
 type Props = {
   readonly person: User
-  readonly onShown: (shown: Shown) => void
   readonly onDone: () => void
 }
 
-export function PersonDeeds({ person, onShown, onDone }: Props) {
+export function PersonDeeds({ person, onDone }: Props) {
   const { id: user_id, email, status } = person
   const [isOpen, { open, close }] = useDisclosure(false)
   const act = (action: string) => call('POST /api/dashboard/users', { body: { action, user_id } })
@@ -29,20 +27,6 @@ export function PersonDeeds({ person, onShown, onDone }: Props) {
         <Button size="xs" variant="default" onClick={open} aria-label={`Groups of ${email}`}>
           Groups
         </Button>
-        <ConfirmButton
-          label="Approver key"
-          ariaLabel={`Approver key for ${email}`}
-          title={`An approver key for ${email}`}
-          onConfirm={async () => {
-            const { api_key: secret } = await act('create_key')
-            if (secret === undefined) return
-            const about =
-              'It answers approvals in this person’s name through the API. It cannot be shown again.'
-            onShown({ title: `The approver key of ${email}, shown this once`, about, secret })
-          }}
-        >
-          For a bot or a script that answers approvals in this person's name, with this person's groups.
-        </ConfirmButton>
         {status === 'active' ? (
           <ConfirmButton
             label="Suspend"
