@@ -2,7 +2,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import { issueUserKey, sha256 } from '../crypto/tokens.ts'
 import { type Actor, actorOf, recordEvent } from '../events.ts'
-import { hasRole, type UserPrincipal } from '../http/auth.ts'
+import type { UserPrincipal } from '../http/auth.ts'
 import type { Db, Query } from '../store/query.ts'
 import { useSession } from '../store/sessions.ts'
 import {
@@ -90,7 +90,7 @@ async function create(
 /** The password or role may have changed since the request was authenticated: that ended the session, under the same lock. */
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
   const found = sessionId === undefined ? undefined : await useSession(q, sha256(sessionId))
-  if (found?.id === userId && hasRole(found.role, 'member')) return
+  if (found?.id === userId && found.role !== 'viewer') return
   throw new ChaperoneError('unauthorized', { detail: 'The session has ended: sign in again' })
 }
 
