@@ -93,7 +93,8 @@ function buttons(
 }
 
 function outcome(card: ApprovalCard): string {
-  const by = card.responded_by === null ? '' : ` by ${card.responded_by}`
+  const claimed = card.responded_via === 'internal' ? ' (claimed through the internal API)' : ''
+  const by = card.responded_by === null ? '' : ` by ${card.responded_by}${claimed}`
   const note = card.note === null || card.note === '' ? '' : `: ${card.note}`
   return cut(visible(`${outcomeWord(card)}${by}${note}`), MAX_FACT)
 }

@@ -14,6 +14,7 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
     created_at: row.createdAt.toISOString(),
     expires_at: row.expiresAt.toISOString(),
     responded_by: row.respondedBy,
+    responded_via: row.via,
     note: row.note,
   }
 }

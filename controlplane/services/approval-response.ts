@@ -15,7 +15,7 @@ import type { ApprovalsDeps } from './approvals.ts'
 
 /**
  * Who answers. A `user` has signed in (or bears an approver key, or the install's admin token); `operator` holds the
- * token of a gateway's internal API, which already stands for whoever runs the machine; `chat` was verified by its
+ * token of a gateway's internal API, which names no person and is in no group; `chat` was verified by its
  * signature and mapped to nobody in particular.
  */
 export type Answerer =
@@ -26,7 +26,13 @@ export type Answerer =
       readonly role: Role
       readonly groups: readonly string[]
     }
-  | { readonly kind: 'operator'; readonly name: string; readonly gatewayId: string }
+  | {
+      readonly kind: 'operator'
+      /** As the caller claims it: the token of the internal API names no person. */
+      readonly name: string
+      readonly gatewayId: string
+      readonly gateway: string
+    }
 
 export type Respond = {
   readonly id: string
@@ -35,7 +41,7 @@ export type Respond = {
   readonly approved: boolean
   readonly note: string | null
   readonly by: Answerer
-  /** `dashboard`, `cli`, `api`, `gateway:<name>`, `chat`. */
+  /** `dashboard`, `cli`, `api`, `internal`, `chat`. */
   readonly via: string
 }
 
@@ -75,6 +81,7 @@ function answeredEvent(row: ApprovalRow & { readonly responseS: number }, answer
       note: answer.note,
       approval_id: row.id,
       via: answer.via,
+      ...(answer.by.kind === 'operator' && { responded_by_claimed: true, gateway: answer.by.gateway }),
     },
   }
 }
@@ -103,12 +110,20 @@ function refuseEnded(row: ApprovalRow): void {
 /** Where groups are named, one of them must be the answerer's. A group nobody is in would lock the request for ever. */
 async function refuseOutsiders(q: Query, row: ApprovalRow, by: Answerer): Promise<void> {
   const wanted = row.requiredApproverGroups
-  if (wanted.length === 0 || by.kind !== 'user') return
+  if (wanted.length === 0) return
+  if (by.kind === 'operator') throw namesNoPerson(row)
   if (wanted.some((group) => by.groups.includes(group))) return
   const isAdmin = by.role === 'owner' || by.role === 'admin'
   if (isAdmin && !(await isAnybodyInGroups(q, row.orgId, wanted))) return
   throw new ChaperoneError('forbidden', {
     detail: `${row.id} needs somebody of the group ${wanted.join(' or ')}; you are in ${by.groups.join(', ') || 'no group'}`,
+    extra: { required_approver_groups: wanted },
+  })
+}
+
+function namesNoPerson({ id, requiredApproverGroups: wanted }: ApprovalRow): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `${id} needs a person of the group ${wanted.join(' or ')}, and the token of the internal API names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
     extra: { required_approver_groups: wanted },
   })
 }

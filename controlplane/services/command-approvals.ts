@@ -23,8 +23,8 @@ export function createApprovalCommands({
         kinds: ['hold'],
         approved,
         note: note ?? null,
-        by: { kind: 'operator', name: by, gatewayId },
-        via: `gateway:${name}`,
+        by: { kind: 'operator', name: by, gatewayId, gateway: name },
+        via: 'internal',
       })
       return { ok: true, id, status }
     },

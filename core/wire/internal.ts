@@ -25,6 +25,8 @@ export const ApprovalCard = z.object({
   created_at: z.string(),
   expires_at: z.string(),
   responded_by: z.string().nullable(),
+  /** `internal`: nothing proves `responded_by`. */
+  responded_via: z.string().nullable().optional(),
   note: z.string().nullable(),
 })
 

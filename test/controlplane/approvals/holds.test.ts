@@ -256,6 +256,44 @@ test('the internal API lists, answers once and knows only holds of its own gatew
   expect((await replica.command(gateway, 'approvals.respond', { id })).status).toBe(400)
 })
 
+test('the internal API answers under a claimed name, and the record and the audit log say so', async () => {
+  const body = holdBody({ binding: hash(), agent: 'claimed' })
+  const { id } = (await ask(body)).body.approval
+  const input = { id, approved: true, by: 'ann@example.com' }
+  expect((await replica.command(gateway, 'approvals.respond', input)).status).toBe(200)
+  const events = await auditOf(replica.db, body.act_id)
+  expect(events.at(-1)?.details).toMatchObject({
+    ...{ responded_by: 'ann@example.com', responded_by_claimed: true, via: 'internal' },
+    gateway: 'default/local',
+  })
+  const recent = await replica.command(gateway, 'approvals.recent')
+  const card = (recent.body['approvals'] as ApprovalCard[]).find((one) => one.id === id)
+  expect(card).toMatchObject({ responded_by: 'ann@example.com', responded_via: 'internal' })
+  const signedIn = (await ask(holdBody({ binding: hash(), agent: 'signed-in' }))).body.approval
+  await answer(signedIn.id, true)
+  const rows = await replica.command(gateway, 'approvals.recent')
+  expect((rows.body['approvals'] as ApprovalCard[]).find((one) => one.id === signedIn.id)).not.toMatchObject({
+    responded_via: 'internal',
+  })
+})
+
+test.each([
+  ['approved', true, ['release']],
+  ['denied', false, ['release']],
+  ['approved, of a group that nobody is in', true, ['nobody-is-in-this-one']],
+  ['approved, of several groups', true, ['release', 'finance']],
+] as const)('what needs a group is not %s by the internal API', async (_name, approved, groups) => {
+  const binding = hash()
+  const given = { binding, agent: newId('agent'), required_approver_groups: [...groups] }
+  const { id } = (await ask(holdBody(given))).body.approval
+  for (const by of ['ops', 'r@example.com', 'release', 'admin_token']) {
+    const refused = await replica.command(gateway, 'approvals.respond', { id, approved, by })
+    expect(refused.status).toBe(403)
+    expect(String(refused.body['message'])).toMatch(/dashboard/)
+  }
+  expect(await spend(id, binding)).toEqual({ spent: false, status: 'pending' })
+})
+
 test('nothing pending is left to the sweeper once all is answered or expired', async () => {
   await replica.db.query("update approvals set expires_at = now() where status = 'pending'")
   await ask(holdBody({ binding: hash(), agent: 'last' }))

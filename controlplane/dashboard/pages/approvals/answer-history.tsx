@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ActionName } from '../../parts/action-name.tsx'
+import { answeredBy } from '../../parts/answered-by.ts'
 import { DecisionBadge } from '../../parts/decision-badge.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
@@ -77,7 +78,7 @@ function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly is
             {card.target === null ? null : <UntrustedText text={card.target} />}
           </Text>
           <Text size="sm" c="dimmed" component="div">
-            {card.responded_by === null ? 'Nobody answered' : `By ${card.responded_by}`}
+            {card.responded_by === null ? 'Nobody answered' : `By ${answeredBy(card)}`}
             {card.note === null ? null : ': '}
             {card.note === null ? null : <UntrustedText text={card.note} />}
           </Text>

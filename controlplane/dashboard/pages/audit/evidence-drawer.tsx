@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import type { AuditEntry, EvidenceReply } from '../../../../core/wire/governance.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { ActionName } from '../../parts/action-name.tsx'
+import { answeredBy } from '../../parts/answered-by.ts'
 import { DecisionBadge } from '../../parts/decision-badge.tsx'
 import { FactList } from '../../parts/fact-list.tsx'
 import { Loaded } from '../../parts/loading.tsx'
@@ -90,7 +91,7 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
           ['Agent', <UntrustedText key="agent" text={card.agent} />],
           ['Rule', card.matched_rule === null ? null : <UntrustedText key="rule" text={card.matched_rule} />],
           ['Groups', card.required_approver_groups.join(', ')],
-          ['Answered by', card.responded_by],
+          ['Answered by', answeredBy(card)],
           ['Note', card.note === null ? null : <UntrustedText key="note" text={card.note} />],
         ]}
       />
