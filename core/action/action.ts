@@ -24,6 +24,8 @@ export type Action = {
   readonly resource: Resource
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
+  /** Why the action has this name and not a milder one, as a sentence; part of the decision's reason. */
+  readonly nameReason?: string
   /** True for `<connector>.unmapped.<method>`: no catalogue row describes the request. */
   readonly unmapped?: boolean
 }

@@ -21,12 +21,15 @@ export type BodyView =
   | { readonly kind: 'opaque' }
   /**
    * The first bytes of a body that streams on (see `Connector.readsHead`), and what only a caller may do: inflate a zlib
-   * stream, and hash an object as git does.
+   * stream of exactly `size` bytes, and hash an object as git does.
    */
   | {
       readonly kind: 'head'
       readonly bytes: Uint8Array
-      readonly inflate: (from: Uint8Array) => { readonly data: Uint8Array; readonly consumed: number } | null
+      readonly inflate: (
+        from: Uint8Array,
+        size: number,
+      ) => { readonly data: Uint8Array; readonly consumed: number } | null
       readonly objectId: (type: string, data: Uint8Array) => string
     }
   /**

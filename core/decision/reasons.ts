@@ -16,6 +16,12 @@ const WOULD: Readonly<Record<Verdict, string>> = { allow: 'allow', hold: 'hold',
 
 /** Full sentences: what decided, why, and what to change. */
 export function reasonOf(judgement: Judgement, input: DecisionInput): string {
+  const { nameReason } = input.action
+  const reason = rulesReason(judgement, input)
+  return nameReason === undefined ? reason : `${reason} ${nameReason}`
+}
+
+function rulesReason(judgement: Judgement, input: DecisionInput): string {
   const { source, permission, policy, verdict } = judgement
   if (judgement.isSilent) return NO_MATCH
   const { type } = input.action

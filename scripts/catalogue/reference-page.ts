@@ -59,7 +59,7 @@ const NOTES: Readonly<Record<string, string>> = {
   'codehost.git': [
     'A push is read: each reference that it moves is an action of its own, and the strictest decides. One that is created is `codehost.branch.create`, one that is deleted `codehost.branch.delete`, as over REST; tags too.',
     'One that is moved is `codehost.git.push` only where the push itself proves that nothing is lost: the commits in it lead back to what stood there. Everything else is `codehost.git.force_push`, with or without `--force`:',
-    'a rewritten branch, but also commits that the server has already (a branch set to another branch of the same repository), and a push whose commits do not stand within its first MiB. Whoever may not force can merge such a branch by a pull request.',
+    'a rewritten branch, but also commits that the server has already (a branch set to another branch of the same repository), a tag that is moved, a commit with a header that git does not write, and a push of more than 2,000 commits, of a commit beyond 64 KiB, or whose commits do not stand within its first MiB. The reason of the decision says which. An agent that may not force can have such a branch merged by a pull request.',
     'What a push does is known from its body; its discovery (`info/refs?service=git-receive-pack`) is `codehost.git.push` by itself, so an agent that may only create branches needs that as well.',
   ].join(' '),
   'codehost.graphql':

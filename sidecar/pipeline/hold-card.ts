@@ -48,6 +48,7 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
   const isBatch = actions.length > 1
   return storableForm({
     ...(isBatch ? { actions: actions.map(describeAction) } : primary?.parameters),
+    ...(isBatch ? {} : reasonFor(primary)),
     ...(isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
     ...besides(exchange, isBatch ? {} : primary?.parameters),
   })
@@ -66,6 +67,12 @@ function besides({ bodyBytes, request, connector }: Exchange, parameters: Parame
 const OPEN_STREAM =
   'open: the agent goes on sending while it waits. Whoever approves this call approves all that follows in it.'
 
-function describeAction({ type, resource, parameters }: Action): Record<string, unknown> {
-  return { type, target: resource.target ?? null, parameters }
+function describeAction(action: Action): Record<string, unknown> {
+  const { type, resource, parameters } = action
+  return { type, target: resource.target ?? null, parameters, ...reasonFor(action) }
+}
+
+/** Why the action has this name and not a milder one. */
+function reasonFor(action: Action | undefined): { readonly name_reason?: string } {
+  return action?.nameReason === undefined ? {} : { name_reason: action.nameReason }
 }

@@ -2,10 +2,11 @@ import type { Action } from '../../../action/action.ts'
 import { type Refusal, refusal } from '../../../request/canonical.ts'
 import type { BodyView, CatalogueRow, ConnectorConfig } from '../../connector.ts'
 import { namedAction } from '../../named-action.ts'
-import { isNothing, type PushCommand, readPushHead } from './commands.ts'
-import { type Commits, isFastForward, readCommits } from './pack.ts'
+import { isNothing, type PushCommand, type PushHead, readPushHead } from './commands.ts'
+import { notFastForward, type PushProof } from './fast-forward.ts'
+import { readCommits } from './pack.ts'
 
-/** How much of a push is looked at to see that nothing is lost; a larger one is not known to lose nothing. */
+/** How much of a push is read to see that nothing is lost: its commands and, as git writes them first, its commits. */
 export const PUSH_HEAD_BYTES = 1024 * 1024
 
 export const FORCE_PUSH: CatalogueRow = {
@@ -36,27 +37,30 @@ export function pushActions(body: Head, push: Action, config: ConnectorConfig): 
     const why = head.kind === 'more' ? 'its list of references does not end' : head.detail
     return refusal('malformed_request', `the push cannot be read: ${why}`)
   }
-  const commits = head.commands.some(isUpdate)
-    ? readCommits(body.bytes.subarray(head.packAt), body.inflate, body.objectId)
-    : new Map()
   // An empty push only asks whether one may.
   if (head.commands.length === 0) return [push]
-  return head.commands.map((command) => actionOf(command, commits, { push, config }))
+  const proof = head.commands.some(isUpdate) ? proofOf(body, head) : null
+  return head.commands.map((command) => actionOf(command, proof, { push, config }))
 }
 
-function actionOf(command: PushCommand, commits: Commits, { push, config }: Given): Action {
+function proofOf(body: Head, { packAt, shallow }: Extract<PushHead, { kind: 'commands' }>): PushProof {
+  return { commits: readCommits(body.bytes.subarray(packAt), body.inflate, body.objectId), shallow }
+}
+
+function actionOf(command: PushCommand, proof: PushProof | null, { push, config }: Given): Action {
   const { ref, before, after } = command
   const { target, account } = push.resource
-  const parameters = { ...push.parameters, ref, sha: after }
+  const parameters = { ...push.parameters, ref, sha: after, before }
   const parts = { connector: 'codehost', effect: 'write', target, account, parameters } as const
   if (isNothing(after)) {
     const hints = { irreversible: true }
     return namedAction({ ...parts, type: 'codehost.branch.delete', risk: 'high', hints }, config)
   }
   if (isNothing(before)) return namedAction({ ...parts, type: 'codehost.branch.create', risk: 'low' }, config)
-  return isFastForward(before, after, commits)
-    ? namedAction({ ...parts, type: 'codehost.git.push', risk: 'medium' }, config)
-    : namedAction({ ...parts, type: FORCE_PUSH.type, risk: FORCE_PUSH.risk, hints: FORCE_PUSH.hints }, config)
+  const nameReason = proof === null ? null : notFastForward(command, proof)
+  if (nameReason === null) return namedAction({ ...parts, type: 'codehost.git.push', risk: 'medium' }, config)
+  const { type, risk, hints } = FORCE_PUSH
+  return { ...namedAction({ ...parts, type, risk, hints }, config), nameReason }
 }
 
 function isUpdate({ before, after }: PushCommand): boolean {

@@ -1,13 +1,22 @@
 /** One reference that a push creates, moves or deletes. Object ids are hex, 40 or 64 digits; all zeros stand for nothing. */
 export type PushCommand = { readonly ref: string; readonly before: string; readonly after: string }
 
-/** `more`: the bytes end before the commands do. `packAt` is where the objects begin, behind the push options. */
+/**
+ * `more`: the bytes end before the commands do. `packAt` is where the objects begin, behind the push options. `shallow`:
+ * commits at which the client's history is cut.
+ */
 export type PushHead =
-  | { readonly kind: 'commands'; readonly commands: readonly PushCommand[]; readonly packAt: number }
+  | {
+      readonly kind: 'commands'
+      readonly commands: readonly PushCommand[]
+      readonly shallow: ReadonlySet<string>
+      readonly packAt: number
+    }
   | { readonly kind: 'more' }
   | { readonly kind: 'malformed'; readonly detail: string }
 
 const MAX_COMMANDS = 512
+const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
 
 /**
@@ -23,14 +32,14 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   const hasOptions = section.texts.some((text) =>
     text.split('\0')[1]?.trim().split(' ').includes('push-options'),
   )
-  const commands = section.texts
-    .map((text) => text.replace(/\n$/, '').split('\0')[0] ?? '')
-    .filter((line) => !line.startsWith('shallow '))
-    .map(readCommand)
+  const lines = section.texts.map((text) => text.replace(/\n$/, '').split('\0')[0] ?? '')
+  const isShallow = (line: string) => line.startsWith(SHALLOW)
+  const shallow = new Set(lines.filter(isShallow).map((line) => line.slice(SHALLOW.length)))
+  const commands = lines.filter((line) => !isShallow(line)).map(readCommand)
   if (!commands.every((command) => command !== null)) return malformed('a line of the push is no command')
   if (commands.length > MAX_COMMANDS) return malformed(`a push has at most ${MAX_COMMANDS} commands`)
   const options = hasOptions ? readSection(bytes, section.next) : section
-  return options.kind === 'lines' ? { kind: 'commands', commands, packAt: options.next } : options
+  return options.kind === 'lines' ? { kind: 'commands', commands, shallow, packAt: options.next } : options
 }
 
 function readCommand(line: string): PushCommand | null {

@@ -1,72 +1,175 @@
-/** Inflates one zlib stream at the start of `bytes`; null when it is broken or not all there. */
-export type Inflate = (bytes: Uint8Array) => { readonly data: Uint8Array; readonly consumed: number } | null
+import { parseCommit } from './commit.ts'
+import { applyDelta } from './delta.ts'
 
-/** Commit id -> its parents' ids, for every commit of a pack that is stored whole. */
-export type Commits = ReadonlyMap<string, readonly string[]>
+/**
+ * Inflates one zlib stream at the start of `bytes` that holds exactly `size` bytes; null when it is broken, cut, or holds
+ * another number. Inflates no more than `size` bytes.
+ */
+export type Inflate = (
+  bytes: Uint8Array,
+  size: number,
+) => { readonly data: Uint8Array; readonly consumed: number } | null
 
 /** Hashes an object as git does: `commit <length>\0<data>`; hex. */
 export type ObjectId = (type: string, data: Uint8Array) => string
 
+/** The commits at the head of a pack, by id. */
+export type Commits = {
+  /** Parents of every commit that could be read. */
+  readonly parents: ReadonlyMap<string, readonly string[]>
+  /** Why the header of a commit proves nothing. */
+  readonly unreadable: ReadonlyMap<string, string>
+  readonly end: PackEnd
+}
+
+/**
+ * Why reading ended. `complete`: behind the last commit. `budget`: more commits than are read. `cut`: the bytes end
+ * among the commits. `base`: a delta on an object that is none of the commits. `malformed`: no pack that git writes.
+ */
+export type PackEnd = 'complete' | 'budget' | 'cut' | 'base' | 'malformed'
+
+/** Budget of one push. Every inflated byte costs time in which nothing else is served. */
+export const PACK_BUDGET = { objects: 2_000, objectBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
+
 const COMMIT = 1
 const TREE = 2
 const BLOB = 3
+const TAG = 4
 const OFS_DELTA = 6
 const REF_DELTA = 7
-/** Each costs a moment in which nothing else is served. */
-const MAX_OBJECTS = 1_000
+const HEADER_BYTES = 12
+const ID_BYTES = 20
 
 /**
- * The commits of a pack with their parents, as far as its bytes are here. Commits that are stored as differences to
- * others are left out, and so is what comes behind the first tree or file, because git sends commits first: what is
- * not read proves nothing.
+ * Reads the commits of a pack with their parents up to the first tree or blob: git writes commits and tags first. An
+ * object's id is computed from its bytes, so that the pack cannot claim one. No blob is ever inflated, and no more than
+ * `PACK_BUDGET` in all.
  */
-export function readCommits(pack: Uint8Array, inflate: Inflate, idOf: ObjectId, idBytes = 20): Commits {
-  const commits = new Map<string, readonly string[]>()
-  const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength)
-  if (pack.length < 12 || view.getUint32(0) !== 0x5041434b) return commits
-  const count = Math.min(view.getUint32(8), MAX_OBJECTS)
-  let at = 12
+export function readCommits(pack: Uint8Array, inflate: Inflate, idOf: ObjectId): Commits {
+  const reading = new Reading(inflate, idOf)
+  return { parents: reading.parents, unreadable: reading.unreadable, end: readObjects(pack, reading) }
+}
+
+function readObjects(pack: Uint8Array, reading: Reading): PackEnd {
+  const count = countOf(pack)
+  if (count === null) return 'malformed'
+  let at = HEADER_BYTES
   for (let i = 0; i < count; i++) {
-    const entry = readEntry(pack, at, idBytes)
-    if (entry === null || entry.type === TREE || entry.type === BLOB) return commits
-    const body = inflate(pack.subarray(entry.dataAt))
-    if (body === null) return commits
-    if (entry.type === COMMIT) commits.set(idOf('commit', body.data), parentsOf(body.data))
-    at = entry.dataAt + body.consumed
+    if (i === PACK_BUDGET.objects) return 'budget'
+    const next = reading.read(pack, at)
+    if (typeof next === 'string') return next
+    at = next
   }
-  return commits
+  return 'complete'
 }
 
-/** True when walking back from `after` over commits of the pack leads to `before`: nothing that was there is lost. */
-export function isFastForward(before: string, after: string, commits: Commits): boolean {
-  const seen = new Set<string>()
-  const open = [after]
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (id === before) return true
-    if (seen.has(id)) continue
-    seen.add(id)
-    open.push(...(commits.get(id) ?? []))
-  }
-  return false
+/** Number of objects, or null for what is no pack. */
+function countOf(pack: Uint8Array): number | null {
+  if (pack.length < HEADER_BYTES) return null
+  const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength)
+  const version = view.getUint32(4)
+  return view.getUint32(0) === 0x5041434b && (version === 2 || version === 3) ? view.getUint32(8) : null
 }
 
-type Entry = { readonly type: number; readonly dataAt: number }
+type PackObject = { readonly type: 'commit' | 'tag'; readonly data: Uint8Array }
 
-/** Type and length in a variable number of bytes, then what a difference refers to. */
-function readEntry(pack: Uint8Array, from: number, idBytes: number): Entry | null {
+class Reading {
+  readonly parents = new Map<string, readonly string[]>()
+  readonly unreadable = new Map<string, string>()
+  readonly #inflate: Inflate
+  readonly #idOf: ObjectId
+  /** What deltas refer to: offsets in the pack, and ids. */
+  readonly #objects = new Map<number | string, PackObject>()
+  #left: number = PACK_BUDGET.bytes
+
+  constructor(inflate: Inflate, idOf: ObjectId) {
+    this.#inflate = inflate
+    this.#idOf = idOf
+  }
+
+  /** Reads the object at `from`; the offset behind it, or why reading ends here. */
+  read(pack: Uint8Array, from: number): number | PackEnd {
+    const entry = readEntry(pack, from)
+    if (typeof entry === 'string') return entry
+    if (entry.type === TREE || entry.type === BLOB) return 'complete'
+    const base = entry.base === null ? null : this.#objects.get(entry.base)
+    if (base === undefined) return 'base'
+    if (!this.#take(entry.size)) return 'budget'
+    const body = this.#inflate(pack.subarray(entry.dataAt), entry.size)
+    if (body === null) return 'cut'
+    const object = base === null ? plainObject(entry.type, body.data) : this.#applied(base, body.data)
+    if (typeof object === 'string') return object
+    this.#add(from, object)
+    return entry.dataAt + body.consumed
+  }
+
+  #applied(base: PackObject, delta: Uint8Array): PackObject | PackEnd {
+    const data = applyDelta(base.data, delta, Math.min(PACK_BUDGET.objectBytes, this.#left))
+    if (data === null) return 'malformed'
+    return this.#take(data.length) ? { type: base.type, data } : 'budget'
+  }
+
+  #add(at: number, object: PackObject): void {
+    const id = this.#idOf(object.type, object.data)
+    this.#objects.set(at, object)
+    this.#objects.set(id, object)
+    if (object.type !== 'commit') return
+    const commit = parseCommit(object.data)
+    if (commit.kind === 'commit') this.parents.set(id, commit.parents)
+    else this.unreadable.set(id, commit.detail)
+  }
+
+  #take(bytes: number): boolean {
+    if (bytes > PACK_BUDGET.objectBytes || bytes > this.#left) return false
+    this.#left -= bytes
+    return true
+  }
+}
+
+function plainObject(type: number, data: Uint8Array): PackObject | PackEnd {
+  if (type === COMMIT) return { type: 'commit', data }
+  return type === TAG ? { type: 'tag', data } : 'malformed'
+}
+
+type Entry = {
+  readonly type: number
+  /** Inflated. */
+  readonly size: number
+  /** Offset or id of what a delta is a difference to; null for a whole object. */
+  readonly base: number | string | null
+  readonly dataAt: number
+}
+
+function readEntry(pack: Uint8Array, from: number): Entry | PackEnd {
   let at = from
-  const type = ((pack[at] ?? 0) >> 4) & 7
-  while (((pack[at] ?? 0) & 0x80) !== 0) at += 1
-  at += 1
-  if (type === OFS_DELTA) {
-    while (((pack[at] ?? 0) & 0x80) !== 0) at += 1
-    at += 1
-  } else if (type === REF_DELTA) at += idBytes
-  return at < pack.length ? { type, dataAt: at } : null
+  let byte = pack[at++] ?? 0
+  const type = (byte >> 4) & 7
+  let size = byte & 0x0f
+  for (let scale = 16; byte >= 0x80; scale *= 128) {
+    if (scale > 2 ** 46) return 'malformed'
+    byte = pack[at++] ?? 0
+    size += (byte & 0x7f) * scale
+  }
+  const behind = { type, size, base: null, dataAt: at }
+  const entry =
+    type === OFS_DELTA ? withOffset(pack, from, behind) : type === REF_DELTA ? withId(pack, behind) : behind
+  return entry.dataAt < pack.length ? entry : 'cut'
 }
 
-function parentsOf(commit: Uint8Array): readonly string[] {
-  const text = new TextDecoder('latin1').decode(commit)
-  const header = text.slice(0, Math.max(0, text.indexOf('\n\n')))
-  return [...header.matchAll(/^parent ([0-9a-f]{40,64})$/gm)].map(([, id = '']) => id)
+/** Seven bits a byte, highest first, each continuation counting one more. */
+function withOffset(pack: Uint8Array, from: number, entry: Entry): Entry {
+  let at = entry.dataAt
+  let byte = pack[at++] ?? 0
+  let distance = byte & 0x7f
+  while (byte >= 0x80 && distance < pack.length) {
+    byte = pack[at++] ?? 0
+    distance = (distance + 1) * 128 + (byte & 0x7f)
+  }
+  return { ...entry, base: from - distance, dataAt: at }
+}
+
+function withId(pack: Uint8Array, entry: Entry): Entry {
+  const behind = entry.dataAt + ID_BYTES
+  const id = Array.from(pack.subarray(entry.dataAt, behind), (byte) => byte.toString(16).padStart(2, '0'))
+  return { ...entry, base: id.join(''), dataAt: behind }
 }

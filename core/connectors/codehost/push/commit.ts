@@ -1,0 +1,56 @@
+/** The parents of a commit, or why its header proves nothing. */
+export type ParsedCommit =
+  | { readonly kind: 'commit'; readonly parents: readonly string[] }
+  | { readonly kind: 'unreadable'; readonly detail: string }
+
+const LATIN1 = new TextDecoder('latin1')
+const TREE = /^tree [0-9a-f]{40}$/
+const PARENT = /^parent ([0-9a-f]{40})$/
+/** Headers behind `committer` that git and the tools that build on it write. Only `mergetag` and `HG:` ones repeat. */
+const EXTRA = /^(?:encoding|gpgsig|gpgsig-sha256|change-id|gitbutler-[a-z-]+|jj:[a-z-]+) /
+const REPEATABLE_EXTRA = /^(?:mergetag|HG:[A-Za-z0-9_-]+) /
+
+/**
+ * Reads a commit as git's `parse_commit_buffer` does: `tree`, then consecutive `parent` lines; a `parent` line anywhere
+ * else is no parent. Stricter than git behind that: `author`, `committer`, known extra headers with their continuation
+ * lines, an empty line. Anything else proves nothing, because another reader may see other parents.
+ */
+export function parseCommit(data: Uint8Array): ParsedCommit {
+  const text = LATIN1.decode(data)
+  const end = text.indexOf('\n\n')
+  if (end === -1) return unreadable('its header does not end')
+  const header = text.slice(0, end)
+  if (header.includes('\0')) return unreadable('its header holds a NUL')
+  const [tree = '', ...lines] = header.split('\n')
+  if (!TREE.test(tree)) return unreadable('it does not begin with its tree')
+  const parents: string[] = []
+  for (const line of lines) {
+    const id = PARENT.exec(line)?.[1]
+    if (id === undefined) break
+    parents.push(id)
+  }
+  const problem = judgeRest(lines.slice(parents.length))
+  return problem === null ? { kind: 'commit', parents } : unreadable(problem)
+}
+
+function judgeRest([author = '', committer = '', ...extras]: readonly string[]): string | null {
+  if (!author.startsWith('author ')) return 'its parents are not followed by its author'
+  if (!committer.startsWith('committer ')) return 'its author is not followed by its committer'
+  return judgeExtras(extras)
+}
+
+function judgeExtras(extras: readonly string[]): string | null {
+  const seen = new Set<string>()
+  for (const [at, line] of extras.entries()) {
+    if (line.startsWith(' ') && at > 0) continue
+    const name = line.slice(0, line.indexOf(' '))
+    const isKnown = REPEATABLE_EXTRA.test(line) || (EXTRA.test(line) && !seen.has(name))
+    if (!isKnown) return 'a header behind its committer is unknown, repeated or out of place'
+    seen.add(name)
+  }
+  return null
+}
+
+function unreadable(detail: string): ParsedCommit {
+  return { kind: 'unreadable', detail }
+}

@@ -1,0 +1,51 @@
+import type { PushCommand } from './commands.ts'
+import type { Commits, PackEnd } from './pack.ts'
+
+/** What a push says of itself, read from its head. */
+export type PushProof = {
+  readonly commits: Commits
+  /** Commits at which the client's history is cut; a server may cut its own there. */
+  readonly shallow: ReadonlySet<string>
+}
+
+/**
+ * Why an update is not proven to lose nothing, as a sentence; null when walking back from the new commit over commits of
+ * the pack leads to the old one. git's own rule: an update of a tag is never a fast-forward.
+ */
+export function notFastForward({ ref, before, after }: PushCommand, proof: PushProof): string | null {
+  if (ref.startsWith('refs/tags/')) return 'The push moves an existing tag.'
+  const walk = walkBack(before, after, proof)
+  return walk.isFound ? null : reasonOf(walk, before, proof.commits)
+}
+
+type Walk = { readonly isFound: boolean; readonly seen: ReadonlySet<string> }
+
+function walkBack(before: string, after: string, { commits, shallow }: PushProof): Walk {
+  const seen = new Set<string>()
+  const open = [after]
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (id === before) return { isFound: true, seen }
+    if (seen.has(id)) continue
+    seen.add(id)
+    if (!shallow.has(id)) open.push(...(commits.parents.get(id) ?? []))
+  }
+  return { isFound: false, seen }
+}
+
+const NOT_PROVEN = 'The push is not proven to be a fast-forward'
+
+const ENDS: Readonly<Record<PackEnd, string | null>> = {
+  complete: null,
+  budget: 'it has more or larger commits than are read; push them in several steps',
+  cut: 'its commits do not end within the bytes that are read; push them in several steps',
+  base: 'it stores a commit as a difference to an object that it does not hold',
+  malformed: 'its pack cannot be read',
+}
+
+function reasonOf({ seen }: Walk, before: string, { unreadable, end }: Commits): string {
+  const broken = [...seen].find((id) => unreadable.has(id))
+  if (broken !== undefined)
+    return `${NOT_PROVEN}: commit ${broken.slice(0, 12)} cannot be read, ${unreadable.get(broken)}.`
+  const because = ENDS[end] ?? `its commits do not lead back to ${before.slice(0, 12)}`
+  return `${NOT_PROVEN}: ${because}.`
+}
