@@ -1,4 +1,5 @@
 import type { Action, RiskLevel } from './action.ts'
+import { fold } from './pattern.ts'
 
 /** `score` is between 0 and 1 with two decimals; the amounts in `factors` add up to it. */
 export type Risk = { readonly score: number; readonly factors: readonly string[] }
@@ -13,10 +14,10 @@ const PRODUCTION = 10
 const FINANCIAL = 10
 
 /**
- * How dangerous the action is: its base risk plus what is known about this use of it. `environments` are those of
- * the connector and gateway it runs through; a `production_target` hint and any environment `production` are one factor.
+ * How dangerous the action is: its base risk plus what is known about this use of it. `isProduction`: it lands in
+ * production, by the installation or by a claim of the caller.
  */
-export function scoreRisk(action: Action, environments: readonly (string | undefined)[] = []): Risk {
+export function scoreRisk(action: Action, isProduction = isProductionAction(action)): Risk {
   const base = BASE[action.risk] ?? BASE.high
   const factors = [factor(`${action.risk} risk`, base)]
   let total = base
@@ -26,18 +27,20 @@ export function scoreRisk(action: Action, environments: readonly (string | undef
     factors.push(factor(name, amount))
   }
   add('irreversible', IRREVERSIBLE, action.riskHints['irreversible'] === true)
-  add('production', PRODUCTION, isProduction(action, environments))
+  add('production', PRODUCTION, isProduction)
   add('financial impact', FINANCIAL, action.riskHints['financial_impact'] === true)
   if (total > 100) factors.push(`cap -${(total - 100) / 100}`)
   return { score: Math.min(total, 100) / 100, factors }
 }
 
-export function isProduction(action: Action, environments: readonly (string | undefined)[] = []): boolean {
-  return (
-    action.riskHints['production_target'] === true ||
-    action.resource.environment === 'production' ||
-    environments.includes('production')
-  )
+/** Compared without case, as all names of environments. */
+export function isProductionEnvironment(environment: string | undefined): boolean {
+  return environment !== undefined && fold(environment) === 'production'
+}
+
+/** What the action says of itself. */
+export function isProductionAction({ riskHints, resource }: Action): boolean {
+  return riskHints['production_target'] === true || isProductionEnvironment(resource.environment)
 }
 
 function factor(name: string, hundredths: number): string {

@@ -76,7 +76,8 @@ function compileRegex(text: string, start: number): RE2JS {
   }
 }
 
-function childrenOf(args: unknown): CelNode[] {
+/** The nodes below a node's `args`. */
+export function childrenOf(args: unknown): CelNode[] {
   if (Array.isArray(args)) return args.flatMap(childrenOf)
   return isNode(args) ? [args] : []
 }

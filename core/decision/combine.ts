@@ -31,16 +31,47 @@ export function combineAll(types: readonly string[], decisions: readonly Decisio
   if (decisions.length === 1) return first
   const decisive = decisions.reduce(stricter)
   const place = decisions.indexOf(decisive)
+  const reason = `Action ${place + 1} of ${decisions.length} (${types[place]}) decides for the request. ${decisive.reason}`
+  return { ...together(decisive, decisions), reason }
+}
+
+/**
+ * The strictest decision about one action in several environments, the installation's first. `environments[i]` is that
+ * of `decisions[i]`. The others are claims of the caller, so the reason names a claim that decides.
+ */
+export function combineReadings(environments: readonly string[], decisions: readonly Decision[]): Decision {
+  const [first] = decisions
+  if (first === undefined) return NOTHING
+  if (decisions.length === 1) return first
+  const decisive = decisions.reduce((a, b) => (strictness(b.verdict) > strictness(a.verdict) ? b : a))
+  const agreeing = decisions.filter(({ verdict }) => verdict === decisive.verdict)
+  const would = decisions.map((each) => each.would).reduce(strictest)
+  const risk = riskiest(decisions)
+  const all = { ...together(decisive, agreeing), ...risk, would }
+  if (decisive === first) return all
+  const [installed = ''] = environments
+  const claimed = environments[decisions.indexOf(decisive)] ?? ''
+  const claim = claimed === installed ? 'a production target' : `the environment ${JSON.stringify(claimed)}`
+  return {
+    ...all,
+    reason: `${decisive.reason} The caller claimed ${claim}; the installation says "${installed}".`,
+  }
+}
+
+function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 'riskFactors'> {
   const { riskScore, riskFactors } = decisions.reduce((a, b) => (b.riskScore > a.riskScore ? b : a))
+  return { riskScore, riskFactors }
+}
+
+/** The decisive one with what all of them say. */
+function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]
   return {
     ...decisive,
     would: decisions.map(({ would }) => would).reduce(strictest),
-    reason: `Action ${place + 1} of ${decisions.length} (${types[place]}) decides for the request. ${decisive.reason}`,
     policies: [...new Set(inOrder.flatMap(({ policies }) => policies))],
     rules: distinctRules(inOrder.flatMap(({ rules }) => rules)),
-    riskScore,
-    riskFactors,
+    ...riskiest(decisions),
     approverGroups: audience(decisive, decisions),
   }
 }

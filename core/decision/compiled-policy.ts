@@ -1,8 +1,8 @@
-import { matchesPattern, type Pattern } from '../action/pattern.ts'
+import { fold, matchesPattern, type Pattern } from '../action/pattern.ts'
 import type { PolicyScope } from '../crd/schemas.ts'
 import type { Condition } from './condition.ts'
 import type { AgentFacts, DecisionInput } from './decision.ts'
-import { environmentOf } from './facts.ts'
+import type { PlacedInput } from './environment.ts'
 import type { Verdict } from './vocabulary.ts'
 
 export type CompiledRule = {
@@ -22,6 +22,7 @@ export type CompiledPolicy = {
   readonly priority: number
   /** `monitor`: shadowed, its opinion shows only in what would have happened. */
   readonly mode: 'enforce' | 'monitor'
+  /** Its environments are in lower case. */
   readonly scope: PolicyScope
   readonly patterns: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
@@ -36,9 +37,8 @@ export function reachOf(policy: CompiledPolicy, actionType: string): Reach {
 }
 
 /** The rest of a scope: agents, environments, connectors. An empty list restricts nothing. */
-export function isInScope(policy: CompiledPolicy, input: DecisionInput): boolean {
-  const { environments } = policy.scope
-  return concerns(policy, input) && names(environments, [environmentOf(input) ?? input.agent.environment])
+export function isInScope(policy: CompiledPolicy, input: PlacedInput): boolean {
+  return concerns(policy, input) && names(policy.scope.environments, [input.environment])
 }
 
 /** What is known of agent, connector and action before anybody has read a body. */
@@ -54,6 +54,11 @@ export function concerns({ scope }: CompiledPolicy, { agent, connector, action }
     names(scope.agents, [agent.name, agent.id]) &&
     names(scope.connectors, [connector?.name, connector?.type, action.connector])
   )
+}
+
+/** A scope as it is compared. */
+export function foldScope(scope: PolicyScope): PolicyScope {
+  return { ...scope, environments: scope.environments.map(fold) }
 }
 
 function names(wanted: readonly string[], own: readonly (string | undefined)[]): boolean {

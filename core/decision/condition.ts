@@ -2,6 +2,7 @@ import { TypeError as CelTypeError, EvaluationError, ParseError } from '@marcbac
 import { ChaperoneError } from '../errors.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import { boundShape, ShapeError } from './cel-shape.ts'
+import { foldEnvironmentLiterals } from './environment-literals.ts'
 import type { Facts } from './facts.ts'
 
 /** One compiled CEL condition. */
@@ -26,6 +27,7 @@ const CEL = createCelEnvironment()
 export function compileCondition(text: string, place: ConditionPlace): Condition {
   try {
     const parsed = CEL.parse(text)
+    foldEnvironmentLiterals(parsed.ast)
     boundShape(parsed.ast)
     const checked = parsed.check()
     if (checked.error) throw checked.error

@@ -1,8 +1,9 @@
 import { type Risk, scoreRisk } from '../action/risk.ts'
 import type { KillEntry } from '../wire/sync.ts'
-import { combineAll, combineCandidates } from './combine.ts'
+import { combineAll, combineCandidates, combineReadings } from './combine.ts'
 import type { Decision, DecisionInput, EnforcementLevel } from './decision.ts'
 import { applyLevel } from './enforcement.ts'
+import { type PlacedInput, placedInputs } from './environment.ts'
 import { createFacts } from './facts.ts'
 import { type Judgement, judge, modeOf, policyRefs } from './judgement.ts'
 import { killReason } from './kill-switch.ts'
@@ -29,6 +30,7 @@ export type DecisionRules = {
  * The permission (or the default where none matches) and the policies are judged apart and the stricter one holds; no
  * policy with an opinion = the permission alone. Without permissions the policies decide alone, and silence is a deny.
  * Then the level may let the result pass; a policy in monitor mode shows only in `would`.
+ * The environment is the installation's; where the caller claims another one, the stricter decision holds.
  * An agent that is not active is denied at every level. `trace` adds every policy and rule, for the dry run.
  */
 export function decide(
@@ -36,7 +38,19 @@ export function decide(
   input: DecisionInput,
   options: { readonly trace?: boolean } = {},
 ): Decision {
-  const risk = scoreRisk(input.action, [input.connector?.environment, input.gateway?.environment])
+  const inputs = placedInputs(input)
+  return combineReadings(
+    inputs.map(({ environment }) => environment),
+    inputs.map((placed) => decidePlaced(rules, placed, options)),
+  )
+}
+
+function decidePlaced(
+  rules: DecisionRules,
+  input: PlacedInput,
+  options: { readonly trace?: boolean },
+): Decision {
+  const risk = scoreRisk(input.action, input.isProduction)
   const facts = createFacts(input, risk)
   const opinions = collectOpinions(rules.policies, input, facts)
   const enforced = opinions.filter(({ policy }) => policy.mode !== 'monitor')

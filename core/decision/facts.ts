@@ -1,7 +1,9 @@
 import type { Parameters } from '../action/action.ts'
-import { isProduction, type Risk } from '../action/risk.ts'
+import { fold } from '../action/pattern.ts'
+import type { Risk } from '../action/risk.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import type { DecisionInput } from './decision.ts'
+import type { PlacedInput } from './environment.ts'
 
 /** The variables of one decision as conditions see them. What no condition asks for is never converted. */
 export type Facts = Readonly<Record<string, unknown>>
@@ -15,9 +17,9 @@ const MAX_NESTING = 16
 /** CEL has no such type, so that touching the fact is an error. */
 const TOO_LARGE = Symbol('too large to be evaluated')
 
-type State = { readonly input: DecisionInput; readonly risk: Risk; readonly made: Record<string, unknown> }
+type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
 
-export function createFacts(input: DecisionInput, risk: Risk): Facts {
+export function createFacts(input: PlacedInput, risk: Risk): Facts {
   const state: State = { input, risk, made: {} }
   return Object.assign(Object.create(GETTERS), { state })
 }
@@ -30,13 +32,13 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
     risk: action.risk,
     unmapped: action.unmapped === true,
   }),
-  resource: ({ input }) => celValue({ ...input.action.resource, environment: environmentOf(input) }),
+  resource: ({ input }) => celValue({ ...input.action.resource, environment: input.environment }),
   parameters: ({ input }) => celValue(input.action.parameters),
   hints: ({ input }) => celValue(hintsOf(input)),
   context: ({ input }) => celValue(input.context ?? {}),
-  agent: ({ input }) => ({ ...input.agent }),
-  gateway: ({ input }) => celValue(input.gateway ?? {}),
-  connector: ({ input }) => celValue(input.connector ?? ownConnector(input)),
+  agent: ({ input }) => folded(input.agent),
+  gateway: ({ input }) => celValue(folded(input.gateway ?? {})),
+  connector: ({ input }) => celValue(folded(input.connector ?? ownConnector(input))),
   request: ({ input }) => celValue(input.request ?? {}),
   risk: ({ input, risk }) => ({ score: risk.score, level: input.action.risk, factors: [...risk.factors] }),
   now: ({ input }) => timestamp(input.nowMs),
@@ -67,18 +69,19 @@ function ownConnector({ action }: DecisionInput): { name: string; type: string }
   return { name: action.connector, type: action.connector }
 }
 
-/** Where the action lands: what the platform configured first, then what the action says of its resource. */
-export function environmentOf({ action, connector, gateway }: DecisionInput): string | undefined {
-  return connector?.environment ?? action.resource.environment ?? gateway?.environment
+/** Environments are compared without case: facts have them in lower case, and so have the literals of conditions. */
+function folded<T extends object>(named: T & { readonly environment?: string }): T {
+  const { environment } = named
+  return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
 }
 
 /** The known hints always have a value, so that `hints.irreversible` is false rather than an error when nobody said so. */
-function hintsOf({ action, connector, gateway }: DecisionInput): Parameters {
+function hintsOf({ action, isProduction }: PlacedInput): Parameters {
   return {
     irreversible: false,
     financial_impact: false,
     ...action.riskHints,
-    production_target: isProduction(action, [connector?.environment, gateway?.environment]),
+    production_target: isProduction,
   }
 }
 

@@ -6,7 +6,7 @@ import { readYamlDocuments } from '../crd/yaml-documents.ts'
 import { ChaperoneError } from '../errors.ts'
 import { unstorableIn } from '../storable.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
-import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts'
+import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
 import { compileCondition } from './condition.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { verdictOfRule } from './vocabulary.ts'
@@ -81,7 +81,7 @@ export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
     ref: `${id}@${version}`,
     priority,
     mode,
-    scope: document.scope,
+    scope: foldScope(document.scope),
     patterns: patternsOf(document.scope),
     rules: document.rules.map(compileRule),
   }

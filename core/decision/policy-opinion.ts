@@ -1,5 +1,6 @@
 import { type CompiledPolicy, type CompiledRule, isInScope, type Reach, reachOf } from './compiled-policy.ts'
-import type { DecisionInput, MatchedRule, PolicyTrace } from './decision.ts'
+import type { MatchedRule, PolicyTrace } from './decision.ts'
+import type { PlacedInput } from './environment.ts'
 import type { Facts } from './facts.ts'
 import type { PolicyIndex } from './policy-index.ts'
 import { RULE_DECISION, strictness, type Verdict } from './vocabulary.ts'
@@ -22,7 +23,7 @@ export type PolicyVerdict = {
 }
 
 /** The opinions of all policies in scope, highest priority first. */
-export function collectOpinions(index: PolicyIndex, input: DecisionInput, facts: Facts): readonly Opinion[] {
+export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly Opinion[] {
   const opinions: Opinion[] = []
   for (const { policy, reach } of index.reaching(input.action.type)) {
     const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts) : null
@@ -32,7 +33,7 @@ export function collectOpinions(index: PolicyIndex, input: DecisionInput, facts:
 }
 
 /** The first matching rule of a policy, or null when it has no opinion. */
-export function opinionOf(policy: CompiledPolicy, input: DecisionInput, facts: Facts): Opinion | null {
+export function opinionOf(policy: CompiledPolicy, input: PlacedInput, facts: Facts): Opinion | null {
   const reach = scopeOf(policy, input)
   return reach === 'none' ? null : firstMatch(policy, reach, facts)
 }
@@ -46,7 +47,7 @@ function firstMatch(policy: CompiledPolicy, reach: Reach, facts: Facts): Opinion
   return null
 }
 
-function scopeOf(policy: CompiledPolicy, input: DecisionInput): Reach {
+function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
   return isInScope(policy, input) ? reachOf(policy, input.action.type) : 'none'
 }
 
@@ -98,11 +99,7 @@ function matchRule(rule: CompiledRule, facts: Facts): RuleMatch {
 }
 
 /** Every policy, every rule, for the dry run. */
-export function tracePolicies(
-  index: PolicyIndex,
-  input: DecisionInput,
-  facts: Facts,
-): readonly PolicyTrace[] {
+export function tracePolicies(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly PolicyTrace[] {
   return index.all.map((policy) => {
     const scope = scopeOf(policy, input)
     return {

@@ -1,9 +1,10 @@
-import { scoreRisk } from '../action/risk.ts'
+import { fold } from '../action/pattern.ts'
+import { isProductionAction, scoreRisk } from '../action/risk.ts'
 import { actionFromSpec, type KnownAction } from '../action/spec.ts'
 import type { PolicyDocument, PolicyTest } from '../crd/schemas.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { epochMsOf } from './condition.ts'
-import type { DecisionInput } from './decision.ts'
+import type { PlacedInput } from './environment.ts'
 import { createFacts } from './facts.ts'
 import { compilePolicy } from './policy-document.ts'
 import { opinionOf } from './policy-opinion.ts'
@@ -43,7 +44,7 @@ export function runPolicyTests(
 
 function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | null): PolicyTestResult {
   const input = inputOf(test, known)
-  const opinion = opinionOf(policy, input, createFacts(input, scoreRisk(input.action)))
+  const opinion = opinionOf(policy, input, createFacts(input, scoreRisk(input.action, input.isProduction)))
   const outcome: Outcome | 'no_opinion' = opinion === null ? 'no_opinion' : OUTCOME[opinion.rule.verdict]
   const rule = opinion?.rule.name ?? null
   const { expect } = test
@@ -56,10 +57,15 @@ function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | 
   }
 }
 
-function inputOf(test: PolicyTest, known: KnownAction | null): DecisionInput {
+function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
   const { name, environment } = test.agent
+  const action = actionFromSpec(test.action, known)
   return {
-    action: actionFromSpec(test.action, known),
+    action,
+    // A test states where its action lands. The agent's environment has a default, which only scopes may read: else
+    // every test that names no environment would be one of production.
+    environment: fold(action.resource.environment ?? environment),
+    isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
     context: test.action.context,
     nowMs: (test.now === undefined ? null : epochMsOf(test.now)) ?? DEFAULT_NOW_MS,

@@ -23,11 +23,11 @@ describe('risk', () => {
 
   test('the production hint and a production environment are one factor', () => {
     const both = action('medium', { production_target: true }, 'production')
-    expect(scoreRisk(both, ['production'])).toEqual({
+    expect(scoreRisk(both, true)).toEqual({
       score: 0.6,
       factors: ['medium risk +0.5', 'production +0.1'],
     })
-    expect(scoreRisk(action('medium'), ['production']).score).toBe(0.6)
+    expect(scoreRisk(action('medium'), true).score).toBe(0.6)
     expect(scoreRisk(action('medium', { production_target: false }, 'production')).score).toBe(0.6)
   })
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { scoreRisk } from '../../../core/action/risk.ts'
 import { compileCondition, epochMsOf } from '../../../core/decision/condition.ts'
+import { placedInputs } from '../../../core/decision/environment.ts'
 import { createFacts } from '../../../core/decision/facts.ts'
 import fc from '../../support/fast-check.ts'
 import { inputOf } from './fixtures.ts'
@@ -9,7 +10,10 @@ const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
 function evaluate(text: string, parameters: Record<string, unknown> = {}, rest = {}): unknown {
   const input = inputOf({ type: 'codehost.pr.merge', parameters, ...rest }, { nowMs: NOW })
-  return compileCondition(text, { rule: 'r', index: 0 }).evaluate(createFacts(input, scoreRisk(input.action)))
+  const [placed] = placedInputs(input)
+  if (placed === undefined) throw new Error('no input')
+  const facts = createFacts(placed, scoreRisk(input.action))
+  return compileCondition(text, { rule: 'r', index: 0 }).evaluate(facts)
 }
 
 function compileErrorOf(text: string): string {
@@ -52,7 +56,7 @@ describe('conditions', () => {
 
   test('known hints are false when nobody gave them, others are missing', () => {
     expect(evaluate('hints.irreversible || hints.production_target || hints.financial_impact')).toBe(false)
-    expect(evaluate('hints.production_target', {}, { environment: 'production' })).toBe(true)
+    expect(evaluate('hints.production_target', {}, { hints: { production_target: true } })).toBe(false)
     expect(evaluate('hints.other')).toEqual({ error: 'No such key: other' })
   })
 
@@ -60,7 +64,8 @@ describe('conditions', () => {
     expect(evaluate('parameters.amount > 5')).toEqual({ error: 'No such key: amount' })
     expect(evaluate('has(parameters.amount) && parameters.amount > 5')).toBe(false)
     expect(evaluate('parameters.amount > 5 || true')).toBe(true)
-    expect(evaluate('resource.environment == "production"')).toEqual({ error: 'No such key: environment' })
+    expect(evaluate('resource.account == "a"')).toEqual({ error: 'No such key: account' })
+    expect(evaluate('resource.environment == "DEVELOPMENT"')).toBe(true)
   })
 
   test('keys of parameters have no meaning of their own', () => {
