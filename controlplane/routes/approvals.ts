@@ -18,7 +18,13 @@ const Answer = z.strictObject({
   note: z.string().max(2_000).optional(),
 })
 const VIA = { session: 'dashboard', admin_token: 'cli', approver_key: 'api' } as const
-const Answered = z.object({ ok: z.literal(true), id: z.string(), status: ApprovalStatus })
+const Answered = z.object({
+  ok: z.literal(true),
+  id: z.string(),
+  status: ApprovalStatus,
+  /** Present while other groups have to answer as well. */
+  answered_groups: z.array(z.string()).optional(),
+})
 
 export function createApprovalRoutes({ approvals }: { readonly approvals: Approvals }): readonly Route[] {
   return [
@@ -36,13 +42,14 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       method: 'POST',
       path: '/api/dashboard/proxy-approvals',
       auth: 'approver',
-      summary: 'Answers an approval once: 409 when somebody was quicker, 410 when time is over',
+      summary:
+        'Answers an approval, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
       body: Answer,
       statuses: [410],
       response: Answered,
       handler: async ({ principal, body }) => {
         const { userId, email, role, groups, via } = userOf(principal)
-        const { id, status } = await approvals.respond({
+        const { id, status, answeredGroups } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],
           approved: body.approved,
@@ -50,7 +57,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
           by: { kind: 'user', userId, email, role, groups },
           via: VIA[via],
         })
-        return { ok: true, id, status }
+        return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }
       },
     }),
   ]

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
 import {
   AckBody,
   CertificateBody,
@@ -11,8 +12,6 @@ import {
   RecordsBody,
   RecordsReply,
   ResultBody,
-  SlotsBody,
-  SlotsReply,
   SpendBody,
   SpendReply,
   StatusBody,

@@ -92,14 +92,15 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     method: 'POST',
     path: '/api/v1/approvals/:approvalId/respond',
     auth: 'approver',
-    summary: 'Answers the approval of an action once: 409 when somebody was quicker, 410 when time is over',
+    summary:
+      'Answers the approval of an action, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
     params: z.object({ approvalId: z.string().max(300) }),
     body: RespondBody,
     response: RespondReply,
     statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
       const { userId, email, role, groups, via } = userOf(principal)
-      const { id, status, approval } = await approvals.respond({
+      const { id, status, approval, answeredGroups } = await approvals.respond({
         id: params.approvalId,
         kinds: ['action'],
         approved: body.decision === 'approve',
@@ -108,7 +109,8 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
         via: VIA[via],
       })
       const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)
-      return { approval_id: id, status, decision_token: token }
+      const partial = status === 'pending' ? { answered_groups: answeredGroups } : {}
+      return { approval_id: id, status, decision_token: token, ...partial }
     },
   })
 }

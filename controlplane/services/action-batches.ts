@@ -138,7 +138,7 @@ function deniedFor(spec: ActionSpec, reason: string): Evaluated {
       rules: [],
       riskScore: 1,
       riskFactors: ['nothing known +1'],
-      approverGroups: [],
+      requiredGroups: [],
     },
   }
 }

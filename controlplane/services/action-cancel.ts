@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { type ActionRow, getAction, moveAction } from '../store/actions.ts'
-import { answerApproval } from '../store/approvals.ts'
+import { endApproval } from '../store/approval-answers.ts'
 import { appendAudit } from '../store/audit.ts'
 import { spendNonces } from '../store/nonces.ts'
 import type { Query } from '../store/query.ts'
@@ -42,7 +42,7 @@ async function takeNonce(q: Query, { jti, id }: ActionRow): Promise<boolean> {
 
 async function takeApproval(q: Query, { approvalId, agent }: ActionRow): Promise<boolean> {
   if (approvalId === null) return true
-  const ended = await answerApproval(q, {
+  const ended = await endApproval(q, {
     id: approvalId,
     status: 'cancelled',
     by: agent,

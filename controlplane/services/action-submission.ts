@@ -1,4 +1,5 @@
 import type { ActionSpec, KnownAction } from '../../core/action/spec.ts'
+import { requiredView } from '../../core/decision/required-groups.ts'
 import { REQUEST_STATUS } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { TOKEN_LIFE_S } from '../../core/token.ts'
@@ -15,6 +16,7 @@ import { createBatcher } from './action-batch.ts'
 import { decisionView, type Evaluated, evaluateAction } from './action-evaluation.ts'
 import { decidedEvents, matched, pendingEvents } from './action-events.ts'
 import type { ActionRules, ActionRulesSource } from './action-rules.ts'
+import { approvalProgress } from './approval-progress.ts'
 import { type IdempotentRequest, once } from './idempotency.ts'
 import type { NotifyEvent } from './notifications.ts'
 import type { TokenSeed, Tokens } from './tokens.ts'
@@ -160,7 +162,7 @@ async function storePending(
     actId: base.id,
     binding: null,
     card: cardOf(evaluated, submission.spec),
-    requiredApproverGroups: [...evaluated.decision.approverGroups],
+    requiredGroups: requiredView(evaluated.decision.requiredGroups),
     timeoutS: LIMITS.approvalTimeoutS,
   })
   const events = pendingEvents(evaluated, submission.spec, approval)
@@ -201,10 +203,12 @@ function submitted(action: NewAction, { issuedAt }: StoredAction, approval: Appr
 }
 
 export function approvalView(row: ApprovalRow): NonNullable<SubmitReply['approval']> {
+  const isPartial = row.status === 'pending' && row.answers.length > 0
   return {
     id: row.id,
     status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,
     required_approver_groups: row.requiredApproverGroups,
+    ...(isPartial ? { answered_groups: approvalProgress(row).answeredGroups } : {}),
     expires_at: row.expiresAt.toISOString(),
   }
 }

@@ -1,4 +1,5 @@
 import type { ActionSpec } from '../../core/action/spec.ts'
+import { groupNames } from '../../core/decision/required-groups.ts'
 import type { BatchReply, DryRunReply, StatusReply, SubmitReply } from '../../core/wire/v1.ts'
 import { getAction } from '../store/actions.ts'
 import { getApproval } from '../store/approvals.ts'
@@ -73,7 +74,7 @@ export function createActions(deps: SubmissionDeps): Actions {
           ...decisionView(decision),
           matched_rules: decision.rules.map(({ rule }) => rule),
           risk_factors: [...decision.riskFactors],
-          approver_groups: [...decision.approverGroups],
+          approver_groups: groupNames(decision.requiredGroups),
         },
         trace,
         policies_evaluated: trace.length,

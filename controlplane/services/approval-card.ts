@@ -1,9 +1,11 @@
-import type { ApprovalCard } from '../../core/wire/internal.ts'
-import type { ApprovalRow } from '../store/approvals.ts'
+import type { ApprovalCard, ApproverAnswer } from '../../core/wire/internal.ts'
+import type { ApprovalRow, StoredAnswer } from '../store/approvals.ts'
+import { approvalProgress } from './approval-progress.ts'
 
 /** What a person sees before answering. A pending approval whose time is over shows as expired at once. */
 export function approvalCard(row: ApprovalRow): ApprovalCard {
   const { connector: _connector, ...facts } = row.card
+  const { answeredBy, answeredGroups } = approvalProgress(row)
   return {
     ...facts,
     id: row.id,
@@ -11,10 +13,20 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
     status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,
     agent: row.agent,
     required_approver_groups: row.requiredApproverGroups,
+    required_groups: row.requiredGroups.map((set, index) => ({
+      ...set,
+      answered_by: answeredBy[index] ?? null,
+    })),
+    answered_groups: answeredGroups,
+    answers: row.answers.map(answerView),
     created_at: row.createdAt.toISOString(),
     expires_at: row.expiresAt.toISOString(),
     responded_by: row.respondedBy,
     responded_via: row.via,
     note: row.note,
   }
+}
+
+function answerView({ by, approved, groups, via, note, at }: StoredAnswer): ApproverAnswer {
+  return { by, approved, groups: [...groups], via, note, at }
 }

@@ -1,16 +1,20 @@
+import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
 import type { Role } from '../http/route.ts'
+import { addAnswer, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
   type ApprovalKind,
   type ApprovalRow,
-  answerApproval,
   getApproval,
-  isAnybodyInGroups,
+  lockApproval,
+  type StoredAnswer,
 } from '../store/approvals.ts'
 import { appendAudit } from '../store/audit.ts'
 import type { Query } from '../store/query.ts'
+import { answerableSets } from './answerable-sets.ts'
+import { approvalProgress } from './approval-progress.ts'
 import type { ApprovalsDeps } from './approvals.ts'
 
 /**
@@ -47,28 +51,65 @@ export type Respond = {
 
 export type Response = {
   readonly id: string
+  /** `pending` while other groups have to answer as well. */
   readonly status: ApprovalStatus
+  readonly answeredGroups: string[]
   readonly approval: ApprovalRow
 }
 
-/** Answers once: state, audit row and the word to the gateways commit together. */
+/**
+ * Records one person's answer, and ends the approval with it when nothing more is required. Answer, state, audit row and
+ * the message to the gateways commit together; answers of several people to one approval take turns.
+ */
 export async function respond({ db, orgId, onEnded }: ApprovalsDeps, answer: Respond): Promise<Response> {
   return db.tx(async (q) => {
-    const row = await getApproval(q, answer.id)
+    const row = await lockApproval(q, answer.id)
     if (row === undefined || !isVisible(row, answer)) throw notFound(answer.id)
     refuseEnded(row)
-    await refuseOutsiders(q, row, answer.by)
-    const { id, via, note } = answer
-    const status = answer.approved ? 'approved' : 'denied'
-    const ended = await answerApproval(q, { id, status, by: nameOf(answer.by), via, note })
-    if (ended === undefined) throw await whyNot(q, answer.id)
-    await appendAudit(q, { ...answeredEvent(ended, answer), orgId })
-    await onEnded?.(q, ended)
-    return { id: ended.id, status: ended.status, approval: ended }
+    refuseSecondAnswer(row, answer.by)
+    const own = await answerableSets(q, row, answer.by)
+    const answered = await addAnswer(q, row.id, { ...answerOf(answer), ...own })
+    if (answered === undefined) throw await whyNot(q, answer.id)
+    const after = (await endedBy(q, answered, answer)) ?? answered
+    await appendAudit(q, { ...answeredEvent(after, answer), orgId })
+    if (after.status !== 'pending') await onEnded?.(q, after)
+    return {
+      id: after.id,
+      status: after.status,
+      answeredGroups: approvalProgress(after).answeredGroups,
+      approval: after,
+    }
   })
 }
 
-function answeredEvent(row: ApprovalRow & { readonly responseS: number }, answer: Respond) {
+/** Undefined while other people have to answer as well. */
+async function endedBy(
+  q: Query,
+  row: ApprovalRow,
+  { approved, by, via, note }: Respond,
+): Promise<EndedApproval | undefined> {
+  if (!approved) return endApproval(q, { id: row.id, status: 'denied', by: nameOf(by), via, note })
+  if (!approvalProgress(row).isComplete) return undefined
+  const names = [...new Set(row.answers.map((answer) => answer.by))].join(', ')
+  return endApproval(q, { id: row.id, status: 'approved', by: names, via, note })
+}
+
+function answerOf({ approved, by, via, note }: Respond) {
+  return { user_id: by.kind === 'user' ? by.userId : null, by: nameOf(by), approved, via, note }
+}
+
+function refuseSecondAnswer(row: ApprovalRow, by: Answerer): void {
+  const isSame = ({ user_id, by: name }: StoredAnswer) =>
+    by.kind === 'user' ? user_id === by.userId : user_id === null && name === by.name
+  if (!row.answers.some(isSame)) return
+  const missing = requiredText(approvalProgress(row).missing)
+  throw new ChaperoneError('conflict', {
+    error: 'Already answered',
+    detail: `You have already answered ${row.id}. An answer counts once and cannot be changed. Still missing: ${missing}.`,
+  })
+}
+
+function answeredEvent(row: EndedApproval, answer: Respond) {
   return {
     eventType: 'approval.responded' as const,
     agentId: row.agentId,
@@ -82,6 +123,8 @@ function answeredEvent(row: ApprovalRow & { readonly responseS: number }, answer
       approval_id: row.id,
       via: answer.via,
       ...(answer.by.kind === 'operator' && { responded_by_claimed: true, gateway: answer.by.gateway }),
+      approval_status: row.status,
+      answered_groups: approvalProgress(row).answeredGroups,
     },
   }
 }
@@ -105,27 +148,6 @@ function endedError(row: ApprovalRow): ChaperoneError | null {
 function refuseEnded(row: ApprovalRow): void {
   const error = endedError(row)
   if (error !== null) throw error
-}
-
-/** Where groups are named, one of them must be the answerer's. A group nobody is in would lock the request for ever. */
-async function refuseOutsiders(q: Query, row: ApprovalRow, by: Answerer): Promise<void> {
-  const wanted = row.requiredApproverGroups
-  if (wanted.length === 0) return
-  if (by.kind === 'operator') throw namesNoPerson(row)
-  if (wanted.some((group) => by.groups.includes(group))) return
-  const isAdmin = by.role === 'owner' || by.role === 'admin'
-  if (isAdmin && !(await isAnybodyInGroups(q, row.orgId, wanted))) return
-  throw new ChaperoneError('forbidden', {
-    detail: `${row.id} needs somebody of the group ${wanted.join(' or ')}; you are in ${by.groups.join(', ') || 'no group'}`,
-    extra: { required_approver_groups: wanted },
-  })
-}
-
-function namesNoPerson({ id, requiredApproverGroups: wanted }: ApprovalRow): ChaperoneError {
-  return new ChaperoneError('forbidden', {
-    detail: `${id} needs a person of the group ${wanted.join(' or ')}, and the token of the internal API names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
-    extra: { required_approver_groups: wanted },
-  })
 }
 
 /** Somebody was quicker, or time ran out between the look and the answer. */

@@ -2,8 +2,9 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { HoldBody, HoldReply, SpendReply } from '../../core/wire/sync.ts'
-import type { ApprovalFilter, ApprovalKind, ApprovalRow } from '../store/approvals.ts'
-import { getApproval, listApprovals, spendHold } from '../store/approvals.ts'
+import { type ApprovalFilter, listApprovals } from '../store/approval-list.ts'
+import type { ApprovalKind, ApprovalRow } from '../store/approvals.ts'
+import { getApproval, spendHold } from '../store/approvals.ts'
 import type { Db, Query } from '../store/query.ts'
 import { approvalCard } from './approval-card.ts'
 import { type Respond, type Response, respond } from './approval-response.ts'
@@ -26,7 +27,10 @@ export type Approvals = {
   hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
   /** True exactly once per approved hold. `not_found` for a hold of another gateway. */
   spend(gatewayId: string, id: string, binding: string): Promise<SpendReply>
-  /** Throws `not_found`, `conflict` (answered already), `gone` (too late), `forbidden` (not in a required group). */
+  /**
+   * Pending until every required set of groups has an answer; one deny denies. Throws `not_found`, `conflict` (ended, or
+   * answered by this person already), `gone` (too late), `forbidden` (not in a required group).
+   */
   respond(answer: Respond): Promise<Response>
   list(filter: ApprovalFilter): Promise<{ readonly approvals: ApprovalCard[]; readonly total: number }>
   get(id: string): Promise<ApprovalRow | undefined>

@@ -18,7 +18,7 @@ export function createApprovalCommands({
     },
     'approvals.respond': async ({ gatewayId, name }, input) => {
       const { id, approved, by, note } = parsed(ApprovalRespond, input)
-      const { status } = await approvals.respond({
+      const { status, answeredGroups } = await approvals.respond({
         id,
         kinds: ['hold'],
         approved,
@@ -26,7 +26,7 @@ export function createApprovalCommands({
         by: { kind: 'operator', name: by, gatewayId, gateway: name },
         via: 'internal',
       })
-      return { ok: true, id, status }
+      return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }
     },
   }
 }

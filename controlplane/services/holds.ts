@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { HoldBody, HoldReply } from '../../core/wire/sync.ts'
 import {
@@ -83,11 +84,17 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
     actId: body.act_id,
     binding,
     card: cardFacts(body),
-    requiredApproverGroups: body.required_approver_groups,
+    requiredGroups: requiredOf(body),
     timeoutS: limits.timeoutSeconds,
   })
   await appendAuditAll(q, holdEvents(row, body, orgId))
   return row
+}
+
+/** A gateway of an older version names one set. */
+function requiredOf({ required_groups, required_approver_groups: groups }: HoldBody): RequiredGroupsView[] {
+  if (required_groups !== undefined) return required_groups
+  return groups.length === 0 ? [] : [{ policy: '', groups, distinct: false }]
 }
 
 /** Its events would stand in the evidence of what somebody else did. */
@@ -130,7 +137,7 @@ function holdEvents(row: ApprovalRow, body: HoldBody, orgId: string) {
     action_type: body.action_type,
     decision: 'requires_approval',
     matched_rule: body.matched_rule,
-    required_approver_groups: body.required_approver_groups,
+    required_approver_groups: row.requiredApproverGroups,
     risk_score: riskScore,
     method: body.method,
     host: body.host,

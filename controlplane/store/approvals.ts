@@ -1,4 +1,5 @@
-import type { ApprovalStatus } from '../../core/wire/internal.ts'
+import { groupNames } from '../../core/decision/required-groups.ts'
+import type { ApprovalStatus, RequiredGroupsView } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
@@ -22,6 +23,20 @@ export type CardFacts = {
   readonly body_sha256: string | null
 }
 
+/** One person's answer. `sets`: places in `requiredGroups` that the person may answer for. */
+export type StoredAnswer = {
+  readonly user_id: string | null
+  readonly by: string
+  readonly approved: boolean
+  readonly sets: readonly number[]
+  /** The groups of these sets that the person answered for. */
+  readonly groups: readonly string[]
+  readonly via: string
+  readonly note: string | null
+  /** ISO 8601. */
+  readonly at: string
+}
+
 export type ApprovalRow = {
   readonly id: string
   readonly orgId: string
@@ -34,7 +49,10 @@ export type ApprovalRow = {
   readonly actId: string | null
   readonly binding: string | null
   readonly card: CardFacts
+  /** All groups of `requiredGroups`. */
   readonly requiredApproverGroups: string[]
+  readonly requiredGroups: readonly RequiredGroupsView[]
+  readonly answers: readonly StoredAnswer[]
   readonly createdAt: Date
   readonly expiresAt: Date
   readonly respondedAt: Date | null
@@ -48,13 +66,16 @@ export type ApprovalRow = {
 
 export type ApprovalInput = Pick<
   ApprovalRow,
-  'orgId' | 'kind' | 'gatewayId' | 'agent' | 'actId' | 'binding' | 'card' | 'requiredApproverGroups'
+  'orgId' | 'kind' | 'gatewayId' | 'agent' | 'actId' | 'binding' | 'card' | 'requiredGroups'
 > & { readonly timeoutS: number }
 
-const COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
+export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
   (select a.id from agents a where a.org_id = approvals.org_id and a.name = approvals.agent
    and a.status <> 'revoked') as "agentId",
-  required_approver_groups as "requiredApproverGroups", created_at as "createdAt", expires_at as "expiresAt",
+  required_approver_groups as "requiredApproverGroups", answers,
+  coalesce(required_groups, case when required_approver_groups = '{}' then '[]' else jsonb_build_array(
+    jsonb_build_object('policy', '', 'groups', required_approver_groups, 'distinct', false)) end) as "requiredGroups",
+  created_at as "createdAt", expires_at as "expiresAt",
   responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt",
   expires_at <= clock_timestamp() as "isOverdue"`
 
@@ -67,9 +88,9 @@ export async function lockAgentApprovals(q: Query, orgId: string, agent: string)
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
-       created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, statement_timestamp(),
-       statement_timestamp() + make_interval(secs => $10)) returning ${COLUMNS}`,
+       required_groups, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, statement_timestamp(),
+       statement_timestamp() + make_interval(secs => $11)) returning ${APPROVAL_COLUMNS}`,
     [
       newId(row.kind === 'hold' ? 'hold' : 'approval'),
       row.orgId,
@@ -79,7 +100,8 @@ export async function insertApproval(q: Query, row: ApprovalInput): Promise<Appr
       row.actId,
       row.binding,
       JSON.stringify(row.card),
-      row.requiredApproverGroups,
+      groupNames(row.requiredGroups),
+      JSON.stringify(row.requiredGroups),
       row.timeoutS,
     ],
   )
@@ -89,13 +111,13 @@ export async function insertApproval(q: Query, row: ApprovalInput): Promise<Appr
 /** A hold that was answered before it was asked for: nobody ever sees it pending. */
 export async function insertApprovedHold(
   q: Query,
-  row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredApproverGroups'> & { readonly by: string },
+  row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredGroups'> & { readonly by: string },
 ): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, status, gateway_id, agent, act_id, binding, card, created_at, expires_at,
        responded_at, responded_by, via)
      values ($1, $2, 'hold', 'approved', $3, $4, $5, $6, $7, statement_timestamp(), statement_timestamp(),
-       clock_timestamp(), $8, 'api') returning ${COLUMNS}`,
+       clock_timestamp(), $8, 'api') returning ${APPROVAL_COLUMNS}`,
     [
       newId('hold'),
       row.orgId,
@@ -117,7 +139,7 @@ export async function findPendingHold(
   binding: string,
 ): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
-    `select ${COLUMNS} from approvals where kind = 'hold' and status = 'pending' and gateway_id = $1 and binding = $2
+    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'pending' and gateway_id = $1 and binding = $2
        and expires_at > clock_timestamp()`,
     [gatewayId, binding],
   )
@@ -130,7 +152,7 @@ export async function findUnspentHold(
   key: { readonly gatewayId: string; readonly binding: string; readonly windowS: number },
 ): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
-    `select ${COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
+    `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
        and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $3)
      order by created_at desc limit 1`,
     [key.gatewayId, key.binding, key.windowS],
@@ -148,7 +170,16 @@ export async function countPendingHolds(q: Query, orgId: string, agent: string):
 }
 
 export async function getApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
-  const { rows } = await q.query<ApprovalRow>(`select ${COLUMNS} from approvals where id = $1`, [id])
+  const { rows } = await q.query<ApprovalRow>(`select ${APPROVAL_COLUMNS} from approvals where id = $1`, [id])
+  return rows[0]
+}
+
+/** The same, and nobody else answers, cancels or spends it before the transaction ends. */
+export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {
+  const { rows } = await q.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals where id = $1 for update`,
+    [id],
+  )
   return rows[0]
 }
 
@@ -159,34 +190,10 @@ export async function listApprovalsOfAction(
   actId: string,
 ): Promise<readonly ApprovalRow[]> {
   const { rows } = await q.query<ApprovalRow>(
-    `select ${COLUMNS} from approvals where org_id = $1 and act_id = $2 order by created_at, id limit 50`,
+    `select ${APPROVAL_COLUMNS} from approvals where org_id = $1 and act_id = $2 order by created_at, id limit 50`,
     [orgId, actId],
   )
   return rows
-}
-
-export type ApprovalAnswer = {
-  readonly id: string
-  readonly status: 'approved' | 'denied' | 'cancelled'
-  readonly by: string
-  readonly via: string
-  readonly note: string | null
-}
-
-/** The one place where a pending approval is answered: undefined when somebody was quicker or time is over. */
-export async function answerApproval(
-  q: Query,
-  answer: ApprovalAnswer,
-): Promise<(ApprovalRow & { readonly responseS: number }) | undefined> {
-  const { rows } = await q.query<ApprovalRow & { responseS: number }>(
-    `update approvals set status = $2, responded_at = clock_timestamp(), responded_by = $3, via = $4, note = $5
-     where id = $1 and status = 'pending' and expires_at > clock_timestamp()
-     returning ${COLUMNS}, extract(epoch from responded_at - created_at)::float8 as "responseS"`,
-    [answer.id, answer.status, answer.by, answer.via, answer.note],
-  )
-  const [row] = rows
-  if (row !== undefined) await notifyAnswer(q, row)
-  return row
 }
 
 /** True exactly once per approved hold, and only for the request it was given for. */
@@ -213,7 +220,7 @@ export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set status = 'expired', responded_at = clock_timestamp() where id in (
        select id from approvals where status = 'pending' and expires_at <= clock_timestamp()
-       order by expires_at limit 200 for update skip locked) returning ${COLUMNS}`,
+       order by expires_at limit 200 for update skip locked) returning ${APPROVAL_COLUMNS}`,
     [],
   )
   for (const row of rows) await notifyAnswer(q, row)
@@ -226,46 +233,6 @@ export async function countPending(q: Query): Promise<number> {
     [],
   )
   return onlyRow(rows).count
-}
-
-export type ApprovalFilter = {
-  readonly status?: ApprovalStatus | undefined
-  readonly kind?: ApprovalKind | undefined
-  readonly gatewayId?: string | undefined
-  readonly limit: number
-  readonly offset?: number | undefined
-}
-
-/** Characters of cards in one answer: a browser holds as much, and an agent may send a megabyte in each. */
-const MAX_PAGE = 8 * 1024 * 1024
-
-/** Newest first, with the number of all that fit. Fewer than `limit` where the cards are large, but at least one. */
-export async function listApprovals(
-  q: Query,
-  orgId: string,
-  filter: ApprovalFilter,
-): Promise<{ readonly rows: readonly ApprovalRow[]; readonly total: number }> {
-  const { rows } = await q.query<ApprovalRow & { total: number }>(
-    `with page as (
-       select id as of_id, octet_length(card::text) as size, total, row_number() over newest as place
-       from (select id, created_at, card, count(*) over ()::int as total from approvals
-         where org_id = $1 and ($2::text is null or status = $2) and ($3::text is null or kind = $3)
-           and ($4::text is null or gateway_id = $4)
-         order by created_at desc, id desc limit $5 offset $6) as asked
-       window newest as (order by created_at desc, id desc)
-     ), fitting as (select *, sum(size) over (order by place) as sizes from page)
-     select ${COLUMNS}, total from fitting join approvals on id = of_id
-     where place = 1 or sizes <= ${MAX_PAGE} order by place`,
-    [
-      orgId,
-      filter.status ?? null,
-      filter.kind ?? null,
-      filter.gatewayId ?? null,
-      filter.limit,
-      filter.offset ?? 0,
-    ],
-  )
-  return { rows, total: rows[0]?.total ?? 0 }
 }
 
 /** Whether anybody who may sign in is in one of these groups. */
@@ -281,6 +248,7 @@ export async function isAnybodyInGroups(
   return onlyRow(rows).found
 }
 
-async function notifyAnswer(q: Query, row: ApprovalRow): Promise<void> {
+/** Tells gateways through their replicas, at commit. */
+export async function notifyAnswer(q: Query, row: ApprovalRow): Promise<void> {
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
 }

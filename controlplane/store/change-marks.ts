@@ -11,7 +11,7 @@ export async function readChangeMarks(q: Query, orgId: string): Promise<ChangeMa
   const { rows } = await q.query<ChangeMarks>(
     `select
        concat_ws(' ',
-         (select concat_ws(' ', count(*), max(expires_at)) from approvals where org_id = $1 and status = 'pending'
+         (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers))) from approvals where org_id = $1 and status = 'pending'
             and expires_at > clock_timestamp()),
          (select max(responded_at) from approvals where responded_at is not null)) as approvals,
        concat_ws(' ',

@@ -1,4 +1,4 @@
-import type { SlotsBody, SlotsReply } from '../../core/wire/sync.ts'
+import type { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
 import type { DeleteBatch } from './maintenance.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'

@@ -160,6 +160,8 @@ export const PolicyRule = z.strictObject({
   decision: RuleDecisionSchema,
   reason: z.string().max(500).optional(),
   approver_groups: z.array(z.string().min(1).max(128)).max(16).default([]),
+  /** True: whoever answers for this rule counts for no other policy that holds the same request. */
+  distinct: z.boolean().optional(),
 })
 
 export const PolicyTest = z.strictObject({

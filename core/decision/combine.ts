@@ -1,5 +1,5 @@
 import type { Decision, MatchedRule } from './decision.ts'
-import { commonGroups } from './policy-opinion.ts'
+import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
 import { strictest, strictness } from './vocabulary.ts'
 
 /** `split`: only the body can tell what happens, or who may approve it. */
@@ -21,7 +21,7 @@ const NOTHING: Decision = {
   rules: [],
   riskScore: 1,
   riskFactors: ['nothing known +1'],
-  approverGroups: [],
+  requiredGroups: [],
 }
 
 /** The strictest of several decisions, which says whose it is; `types[i]` is the action of `decisions[i]`. */
@@ -72,14 +72,14 @@ function together(decisive: Decision, decisions: readonly Decision[]): Decision 
     policies: [...new Set(inOrder.flatMap(({ policies }) => policies))],
     rules: distinctRules(inOrder.flatMap(({ rules }) => rules)),
     ...riskiest(decisions),
-    approverGroups: audience(decisive, decisions),
+    requiredGroups: audience(decisive, decisions),
   }
 }
 
-function audience(decisive: Decision, decisions: readonly Decision[]): readonly string[] {
-  if (decisive.verdict !== 'hold') return decisive.approverGroups
+function audience(decisive: Decision, decisions: readonly Decision[]): readonly RequiredGroups[] {
+  if (decisive.verdict !== 'hold') return decisive.requiredGroups
   const holding = decisions.filter(({ verdict }) => verdict === 'hold')
-  return commonGroups(holding.map(({ approverGroups }) => approverGroups))
+  return uniqueRequired(holding.flatMap(({ requiredGroups }) => requiredGroups))
 }
 
 /** By what happens, then by what would, then by risk; the first of equals. */
@@ -92,7 +92,7 @@ function stricter(a: Decision, b: Decision): Decision {
 }
 
 function isSameAudience(a: Decision, b: Decision): boolean {
-  return a.verdict !== 'hold' || a.approverGroups.join('\n') === b.approverGroups.join('\n')
+  return a.verdict !== 'hold' || JSON.stringify(a.requiredGroups) === JSON.stringify(b.requiredGroups)
 }
 
 function distinctRules(rules: readonly MatchedRule[]): readonly MatchedRule[] {

@@ -11,6 +11,7 @@ export type CompiledRule = {
   readonly verdict: Verdict
   readonly reason: string | null
   readonly approverGroups: readonly string[]
+  readonly distinct: boolean
 }
 
 export type CompiledPolicy = {

@@ -106,11 +106,11 @@ function conclude(given: Conclusion): Decision {
   }
 }
 
-type Outcome = Pick<Decision, 'verdict' | 'would' | 'reason' | 'source' | 'approverGroups'>
+type Outcome = Pick<Decision, 'verdict' | 'would' | 'reason' | 'source' | 'requiredGroups'>
 
 function outcomeOf({ level, input, risk, judged, shadowed }: Conclusion): Outcome {
   if (input.agent.status !== 'active') {
-    return { verdict: 'deny', would: 'deny', reason: agentReason(input), source: 'agent', approverGroups: [] }
+    return { verdict: 'deny', would: 'deny', reason: agentReason(input), source: 'agent', requiredGroups: [] }
   }
   const { verdict: strict, isByPolicy, source } = judged
   const would = strictest(strict, shadowed.verdict)
@@ -119,15 +119,15 @@ function outcomeOf({ level, input, risk, judged, shadowed }: Conclusion): Outcom
       ? strict
       : applyLevel(level, { would: strict, action: input.action, riskScore: risk.score, isByPolicy })
   const asking = verdict === 'hold' ? judged : shadowed
-  const approverGroups = would === 'hold' || verdict === 'hold' ? asking.policy.approverGroups : []
+  const requiredGroups = would === 'hold' || verdict === 'hold' ? asking.policy.requiredGroups : []
   const reason = withShadow(reasonOf(judged, input), judged, shadowed)
-  if (verdict === strict) return { verdict, would, reason, source, approverGroups }
+  if (verdict === strict) return { verdict, would, reason, source, requiredGroups }
   return {
     verdict,
     would,
     reason: levelReason(String(level), would, reason),
     source: 'level',
-    approverGroups,
+    requiredGroups,
   }
 }
 
@@ -145,6 +145,6 @@ export function underKillSwitch(decision: Decision, entry: KillEntry): Decision 
     would: 'deny',
     reason: killReason(entry),
     source: 'kill',
-    approverGroups: [],
+    requiredGroups: [],
   }
 }

@@ -1,4 +1,5 @@
 import type { Action } from '../action/action.ts'
+import type { RequiredGroups } from './required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /** `monitor` forwards everything, `enforce_high_risk` enforces what is dangerous, `full_enforce` everything. */
@@ -53,7 +54,8 @@ export type Decision = {
   readonly rules: readonly MatchedRule[]
   readonly riskScore: number
   readonly riskFactors: readonly string[]
-  readonly approverGroups: readonly string[]
+  /** All of them have to be satisfied by approvers; empty when any approver is enough. */
+  readonly requiredGroups: readonly RequiredGroups[]
   readonly trace?: readonly PolicyTrace[]
 }
 

@@ -45,7 +45,7 @@ export function plainDecision(
     rules: [],
     riskScore: 0,
     riskFactors: [],
-    approverGroups: [],
+    requiredGroups: [],
   }
 }
 

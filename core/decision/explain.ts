@@ -1,5 +1,6 @@
 import type { Action } from '../action/action.ts'
 import type { Decision } from './decision.ts'
+import { requiredText } from './required-groups.ts'
 import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
 
 export type Explained = {
@@ -50,9 +51,10 @@ function policyLines({ rules }: Decision): string[][] {
   ])
 }
 
-function verdictLine({ verdict, would, source, approverGroups }: Decision): string {
+function verdictLine({ verdict, would, source, requiredGroups }: Decision): string {
   const shadow = would === verdict ? '' : `, would be ${RULE_DECISION[would]}`
-  const who = approverGroups.length === 0 ? '' : `, approvers: ${approverGroups.join(', ')}`
+  const required = requiredText(requiredGroups)
+  const who = required === '' ? '' : `, approvers: ${required}`
   return `${LOG_DECISION[verdict]} (decided by ${SOURCE[source]}${shadow}${who})`
 }
 

@@ -94,6 +94,7 @@ function compileRule(rule: PolicyRule): CompiledRule {
     verdict: verdictOfRule(rule.decision),
     reason: rule.reason ?? null,
     approverGroups: rule.approver_groups,
+    distinct: rule.distinct ?? false,
   }
 }
 

@@ -3,6 +3,7 @@ import type { MatchedRule, PolicyTrace } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
 import type { Facts } from './facts.ts'
 import type { PolicyIndex } from './policy-index.ts'
+import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
 import { RULE_DECISION, strictness, type Verdict } from './vocabulary.ts'
 
 /** What one policy says: its first rule that matches. */
@@ -19,7 +20,7 @@ export type PolicyVerdict = {
   /** The opinion that decides. */
   readonly decisive: Opinion | null
   readonly opinions: readonly Opinion[]
-  readonly approverGroups: readonly string[]
+  readonly requiredGroups: readonly RequiredGroups[]
 }
 
 /** The opinions of all policies in scope, highest priority first. */
@@ -51,28 +52,22 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
   return isInScope(policy, input) ? reachOf(policy, input.action.type) : 'none'
 }
 
-/** Highest priority with an opinion decides; at equal priority the strictest. */
+/**
+ * Highest priority with an opinion decides; at equal priority the strictest. Each policy of that priority that holds
+ * requires its own groups.
+ */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
-  if (first === undefined) return { verdict: null, decisive: null, opinions, approverGroups: [] }
+  if (first === undefined) return { verdict: null, decisive: null, opinions, requiredGroups: [] }
   const peers = opinions.filter(({ policy }) => policy.priority === first.policy.priority)
   const decisive = peers.reduce((a, b) => (strictness(b.rule.verdict) > strictness(a.rule.verdict) ? b : a))
   const { verdict } = decisive.rule
-  const agreeing = peers.filter(({ rule }) => rule.verdict === verdict)
-  const approverGroups =
-    verdict === 'hold' ? commonGroups(agreeing.map(({ rule }) => rule.approverGroups)) : []
-  return { verdict, decisive, opinions, approverGroups }
+  const holding = verdict === 'hold' ? peers.filter(({ rule }) => rule.verdict === verdict) : []
+  return { verdict, decisive, opinions, requiredGroups: uniqueRequired(holding.map(requiredOf)) }
 }
 
-/**
- * Who may answer when several rules ask for approval: the groups that all of them accept, else everyone that any of
- * them names. A rule without groups accepts anybody.
- */
-export function commonGroups(lists: ReadonlyArray<readonly string[]>): readonly string[] {
-  const named = lists.filter((groups) => groups.length > 0)
-  const [first = [], ...rest] = named
-  const common = first.filter((group) => rest.every((groups) => groups.includes(group)))
-  return common.length > 0 ? common : [...new Set(named.flat())]
+function requiredOf({ policy, rule }: Opinion): RequiredGroups {
+  return { policyId: policy.id, policy: policy.name, groups: rule.approverGroups, distinct: rule.distinct }
 }
 
 export function matchedRule({ policy, rule }: Opinion): MatchedRule {

@@ -21,6 +21,7 @@ function deadRules(rules: readonly PolicyRule[]): string[] {
 
 function uselessGroups(rules: readonly PolicyRule[]): string[] {
   return rules
-    .filter(({ decision, approver_groups: groups }) => groups.length > 0 && decision !== 'require_approval')
+    .filter(({ decision }) => decision !== 'require_approval')
+    .filter(({ approver_groups: groups, distinct }) => groups.length > 0 || distinct === true)
     .map(({ name }) => `Rule "${name}" names approver groups but does not require approval.`)
 }

@@ -50,7 +50,7 @@ export function withCredential(
   const isReady = entry.secret !== null || entry.auth.type === 'none' || gateway.level === 'monitor'
   if (isReady || decision.verdict === 'deny') return decision
   const reason = `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
-  return { ...decision, verdict: 'deny', would: 'deny', reason, source: 'connector', approverGroups: [] }
+  return { ...decision, verdict: 'deny', would: 'deny', reason, source: 'connector', requiredGroups: [] }
 }
 
 function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {

@@ -5,6 +5,24 @@ import { isKillScope, KILL_SCOPE_FORMS } from '../decision/kill-switch.ts'
 /** Bodies of the gateway's internal API (spec 4.2; shapes as the README's extension table lists them). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
 
+/** Approver groups that one policy requires: one member of any of them answers for it; no group means any approver. */
+export const RequiredGroupsView = z.object({
+  policy: z.string().max(500),
+  groups: z.array(z.string().max(300)).max(64),
+  /** On any set of a request: one person counts for one of its sets only. */
+  distinct: z.boolean(),
+})
+
+export const ApproverAnswer = z.object({
+  by: z.string(),
+  approved: z.boolean(),
+  /** The required groups that the person answered for. */
+  groups: z.array(z.string()),
+  via: z.string(),
+  note: z.string().nullable(),
+  at: z.string(),
+})
+
 export const ApprovalCard = z.object({
   id: z.string(),
   kind: z.enum(['action', 'hold']),
@@ -20,6 +38,11 @@ export const ApprovalCard = z.object({
   risk_factors: z.array(z.string()),
   matched_rule: z.string().nullable(),
   required_approver_groups: z.array(z.string()),
+  /** Every set has to be answered for; `answered_by` is null while one is missing. */
+  required_groups: z.array(RequiredGroupsView.extend({ answered_by: z.string().nullable() })).default([]),
+  answered_groups: z.array(z.string()).default([]),
+  /** In the order in which people answered. */
+  answers: z.array(ApproverAnswer).default([]),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   created_at: z.string(),
@@ -73,6 +96,8 @@ export const EnforcementSet = z.strictObject({
 })
 
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>
+export type RequiredGroupsView = z.infer<typeof RequiredGroupsView>
+export type ApproverAnswer = z.infer<typeof ApproverAnswer>
 export type ApprovalCard = z.infer<typeof ApprovalCard>
 export type ConnectorAdd = z.infer<typeof ConnectorAdd>
 export type PermissionSet = z.infer<typeof PermissionSet>

@@ -9,7 +9,7 @@ import {
   UserRowSpec,
 } from '../crd/schemas.ts'
 import { RecordSchema } from '../record.ts'
-import { ApprovalCard, ApprovalStatus } from './internal.ts'
+import { ApprovalCard, ApprovalStatus, RequiredGroupsView } from './internal.ts'
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
@@ -200,6 +200,8 @@ export const HoldBody = z.object({
   risk_factors: z.array(z.string()),
   matched_rule: z.string().nullable(),
   required_approver_groups: z.array(z.string()),
+  /** The same groups by policy. Absent from gateways of older versions: then they are one set. */
+  required_groups: z.array(RequiredGroupsView).max(1_000).optional(),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
 })
@@ -247,20 +249,6 @@ export const StatusBody = z.object({
     .optional(),
 })
 
-/**
- * Gives back what the process was lent for this agent, tells what it admitted since it last told (`used`: ages in ms)
- * and asks for `want` slots. The loan is good for `SLOT_LOAN_MS`, counted from when it was asked for.
- */
-export const SlotsBody = z.object({
-  agent: z.string().min(1).max(300),
-  per_minute: z.number().int().min(1).max(1_000_000),
-  want: z.number().int().min(0).max(10),
-  used: z.array(z.number().min(0)).max(10_000),
-})
-/** `retry_after_ms`: when one is free, unless others take it; 0 when some were granted. */
-export const SlotsReply = z.object({ granted: z.number().int(), retry_after_ms: z.number() })
-export const SLOT_LOAN_MS = 10_000
-
 /** `request`: PKCS#10 for a P-256 key, PEM. */
 export const CertificateBody = z.object({ request: z.string().max(4_000) })
 /** `chain`: the certificate of the key, then the root that clients trust, PEM. */
@@ -282,8 +270,6 @@ export type SpendReply = z.infer<typeof SpendReply>
 export type RecordsBody = z.infer<typeof RecordsBody>
 export type ResultBody = z.infer<typeof ResultBody>
 export type StatusBody = z.infer<typeof StatusBody>
-export type SlotsBody = z.infer<typeof SlotsBody>
-export type SlotsReply = z.infer<typeof SlotsReply>
 export type CertificateReply = z.infer<typeof CertificateReply>
 
 /** The text whose HMAC a manifest carries. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both sides. */

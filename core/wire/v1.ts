@@ -51,6 +51,8 @@ export const ApprovalView = z.object({
   id: z.string(),
   status: ApprovalStatus,
   required_approver_groups: z.array(z.string()),
+  /** Present while some of the required groups have answered and others have not. */
+  answered_groups: z.array(z.string()).optional(),
   expires_at: Moment,
 })
 export const SubmitReply = z.object({
@@ -143,6 +145,8 @@ export const RespondReply = z.object({
   approval_id: z.string(),
   status: ApprovalStatus,
   decision_token: z.string().nullable(),
+  /** Present while the approval is pending: other groups have to answer as well. */
+  answered_groups: z.array(z.string()).optional(),
 })
 export const KillSwitchReply = z.object({ kill_switch: z.boolean() })
 export const VerifyReply = z.union([

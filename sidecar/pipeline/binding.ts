@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { requiredView } from '../../core/decision/required-groups.ts'
 import { headerValues } from '../../core/request/headers.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -45,6 +46,7 @@ export function bindingOf(exchange: Exchange, body: string | null): string {
       BOUND_HEADERS.map((name) => headerValues(request?.rawHeaders ?? [], name)),
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,
+      requiredView(decision?.requiredGroups ?? []),
     ]),
   )
 }

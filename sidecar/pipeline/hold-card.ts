@@ -1,5 +1,6 @@
 import type { Action, Parameters } from '../../core/action/action.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
+import { groupNames, requiredView } from '../../core/decision/required-groups.ts'
 import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { storableForm, storableText } from '../../core/storable.ts'
@@ -36,7 +37,8 @@ export function describeHold(
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
     matched_rule: rule === undefined ? decision.permissionPattern : `${rule.policyName}: ${rule.rule}`,
-    required_approver_groups: [...decision.approverGroups],
+    required_approver_groups: groupNames(decision.requiredGroups),
+    required_groups: requiredView(decision.requiredGroups),
     requested_by_agent_text: null,
     body_sha256: bodySha256,
   }

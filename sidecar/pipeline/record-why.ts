@@ -1,4 +1,5 @@
 import type { Decision } from '../../core/decision/decision.ts'
+import { groupNames } from '../../core/decision/required-groups.ts'
 import type { RecordWhy } from '../../core/record.ts'
 
 /** One decision serves every request with the same line, so its words are one object too. */
@@ -16,7 +17,7 @@ export function whyOf(decision: Decision | undefined): RecordWhy | null {
     rules: decision.rules.map(({ policyName, rule }) => ({ policy: policyName, rule })),
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
-    approver_groups: [...decision.approverGroups],
+    approver_groups: groupNames(decision.requiredGroups),
   }
   known.set(decision, why)
   return why

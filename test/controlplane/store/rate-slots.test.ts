@@ -4,7 +4,7 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { deleteOldSlots, lendSlots } from '../../../controlplane/store/rate-slots.ts'
-import type { SlotsBody } from '../../../core/wire/sync.ts'
+import type { SlotsBody } from '../../../core/wire/slots.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 
 let server: TestPostgres

@@ -179,17 +179,27 @@ describe('decide', () => {
     })
   })
 
-  test('groups of policies at one priority: what all accept, else whoever any of them names', () => {
-    const hold = (id: string, groups: string): PolicyText => ({
+  test('every policy of one priority that holds requires its own groups', () => {
+    const hold = (id: string, groups: string, more = ''): PolicyText => ({
       id,
-      yaml: `rules: [{ name: r, decision: require_approval, approver_groups: [${groups}] }]`,
+      name: id,
+      yaml: `rules: [{ name: r, decision: require_approval, approver_groups: [${groups}]${more} }]`,
     })
-    const groupsOf = (...policies: PolicyText[]) =>
-      decide(rulesOf({ level: null, default: 'deny', permissions: null, policies }), inputOf({ type: 'x' }))
-        .approverGroups
-    expect(groupsOf(hold('pol_a', 'ops, dev'), hold('pol_b', 'sec, ops'))).toEqual(['ops'])
-    expect(groupsOf(hold('pol_a', 'dev'), hold('pol_b', 'sec'))).toEqual(['dev', 'sec'])
-    expect(groupsOf(hold('pol_a', ''), hold('pol_b', 'sec'))).toEqual(['sec'])
+    const requiredBy = (...policies: PolicyText[]) =>
+      decide(
+        rulesOf({ level: null, default: 'deny', permissions: null, policies }),
+        inputOf({ type: 'x' }),
+      ).requiredGroups.map(({ policy, groups, distinct }) => [policy, groups.join(' '), distinct])
+    expect(requiredBy(hold('pol_a', 'ops, dev'), hold('pol_b', 'sec, ops'))).toEqual([
+      ['pol_a', 'ops dev', false],
+      ['pol_b', 'sec ops', false],
+    ])
+    expect(requiredBy(hold('pol_a', 'dev', ', distinct: true'), hold('pol_b', ''))).toEqual([
+      ['pol_a', 'dev', true],
+      ['pol_b', '', false],
+    ])
+    const overridden = { ...hold('pol_low', 'sec'), priority: 10 }
+    expect(requiredBy(hold('pol_a', 'dev'), overridden)).toEqual([['pol_a', 'dev', false]])
   })
 })
 
@@ -240,6 +250,16 @@ describe('several actions in one request', () => {
     const held = { ...rules, policies: policiesOf([{ id: 'pol_x', yaml }]) }
     expect(decideCandidates(held, inputs('mcp.a', 'mcp.b'))).toBe('split')
     expect(decideCandidates(held, inputs('mcp.b', 'mcp.c'))).toMatchObject({ verdict: 'hold' })
+  })
+
+  test('a request requires the groups of each of its actions, every set once', () => {
+    const yaml = `rules:
+  - { name: a, conditions: ['action.type == "mcp.a"'], decision: require_approval, approver_groups: [ops] }
+  - { name: b, conditions: ['action.type == "mcp.b"'], decision: require_approval, approver_groups: [sec] }`
+    const held = { ...rules, policies: policiesOf([{ id: 'pol_x', yaml }]) }
+    const { verdict, requiredGroups } = decideAll(held, inputs('mcp.a', 'mcp.b', 'mcp.c', 'mcp.a'))
+    expect(verdict).toBe('hold')
+    expect(requiredGroups.map(({ groups }) => groups)).toEqual([['ops'], ['sec']])
   })
 
   test('the strictest of any list is at least as strict as each of its members', () => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../core/decision/decide.ts'
 import type { Decision, DecisionInput } from '../../../core/decision/decision.ts'
+import { groupNames } from '../../../core/decision/required-groups.ts'
 import { type ActionText, inputOf, type RulesText, rulesOf } from './fixtures.ts'
 
 type Wanted = Partial<
@@ -31,7 +32,7 @@ describe.each(files)('%s', (file) => {
     expect(decision).toMatchObject(fields)
     if (want.would === undefined) expect(decision.would).toBe(want.verdict ?? decision.verdict)
     if (ruleNames !== undefined) expect(decision.rules.map(({ rule }) => rule)).toEqual(ruleNames)
-    if (groups !== undefined) expect(decision.approverGroups).toEqual(groups)
+    if (groups !== undefined) expect(groupNames(decision.requiredGroups)).toEqual(groups)
     if (reasonContains !== undefined) expect(decision.reason).toContain(reasonContains)
   })
 })

@@ -269,6 +269,7 @@ export class FakeControlPlane implements AsyncDisposable {
     return {
       ...{ id, kind: 'hold', status, agent, action_type, target, method, host, path, parameters },
       ...{ risk_score, risk_factors, matched_rule: null, required_approver_groups: [] },
+      ...{ required_groups: [], answered_groups: [], answers: [] },
       ...{ requested_by_agent_text: null, body_sha256: body.body_sha256 },
       created_at: new Date(now).toISOString(),
       expires_at: new Date(now + (this.#options.holdLifeMs ?? 300_000)).toISOString(),

@@ -1,0 +1,51 @@
+import { groupNames, requiredText } from '../../core/decision/required-groups.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { RequiredGroupsView } from '../../core/wire/internal.ts'
+import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store/approvals.ts'
+import type { Query } from '../store/query.ts'
+import type { Answerer } from './approval-response.ts'
+
+/** What of an approval a person may answer for. */
+export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
+
+/**
+ * The required sets that this person answers for, at least one where any is required. Throws `forbidden` for everybody
+ * else, and for the internal API wherever groups are required: its token names no person.
+ */
+export async function answerableSets(q: Query, row: ApprovalRow, by: Answerer): Promise<AnswerableSets> {
+  const { requiredGroups } = row
+  if (by.kind === 'operator') {
+    if (requiredGroups.some(({ groups, distinct }) => groups.length > 0 || distinct)) throw namesNoPerson(row)
+    return { sets: [...requiredGroups.keys()], groups: [] }
+  }
+  const own = await Promise.all(requiredGroups.map((set) => ownGroups(q, { row, set, by })))
+  const sets = own.flatMap((groups, set) => (groups === null ? [] : [set]))
+  if (sets.length === 0 && requiredGroups.length > 0) throw outsider(row, by)
+  return { sets, groups: [...new Set(own.flatMap((groups) => groups ?? []))] }
+}
+
+type User = Extract<Answerer, { kind: 'user' }>
+type Asked = { readonly row: ApprovalRow; readonly set: RequiredGroupsView; readonly by: User }
+
+/** The groups of the set that the person stands for; null when none. A group without members is left to owner and admin. */
+async function ownGroups(q: Query, { row, set, by }: Asked): Promise<readonly string[] | null> {
+  if (set.groups.length === 0) return []
+  const own = set.groups.filter((group) => by.groups.includes(group))
+  if (own.length > 0) return own
+  const isAdmin = by.role === 'owner' || by.role === 'admin'
+  return isAdmin && !(await isAnybodyInGroups(q, row.orgId, set.groups)) ? set.groups : null
+}
+
+function outsider({ id, requiredGroups }: ApprovalRow, by: User): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `${id} needs an approver of ${requiredText(requiredGroups)}; you are in ${by.groups.join(', ') || 'no group'}`,
+    extra: { required_approver_groups: groupNames(requiredGroups) },
+  })
+}
+
+function namesNoPerson({ id, requiredGroups }: ApprovalRow): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail: `${id} needs an approver of ${requiredText(requiredGroups)}, and the token of the internal API names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
+    extra: { required_approver_groups: groupNames(requiredGroups) },
+  })
+}
