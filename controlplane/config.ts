@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isLoopback } from '../core/loopback.ts'
 import type { ConfigVariable } from './config-variables.ts'
 
 export type ControlPlaneConfig = {
@@ -55,11 +56,6 @@ export function readConfig(env: Env): ControlPlaneConfig {
     operatorAccount: operatorAccount(env),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
-}
-
-/** True for addresses that only this machine reaches. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
 function text(env: Env, name: ConfigVariable): string | null {

@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../core/errors.ts'
+import { isConfidential } from '../core/loopback.ts'
 import { type InjectionConfig, readInjectionConfig } from './inject/config.ts'
 
 type Common = {
@@ -109,5 +110,8 @@ function httpUrl(value: string, name: string): string {
       detail: `${name} is ${JSON.stringify(value)}; give an address such as http://127.0.0.1:3000`,
     })
   }
-  return value.replace(/\/+$/, '')
+  if (isConfidential(value)) return value.replace(/\/+$/, '')
+  throw new ChaperoneError('validation', {
+    detail: `${name} is ${JSON.stringify(value)}; give an https address. Tokens and Secrets are sent in clear over http, which only an address of this machine allows`,
+  })
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
+import { isConfidential } from '../core/loopback.ts'
 
 export type GatewayConfig = {
   readonly host: string
@@ -98,11 +99,6 @@ function qualified(name: string, namespace: string): string {
   return name.includes('/') ? name : `${namespace}/${name}`
 }
 
-/** True for addresses that only this machine reaches. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
-}
-
 function text(env: Env, name: string): string | null {
   const value = env[name]?.trim()
   return value === undefined || value === '' ? null : value
@@ -123,8 +119,12 @@ function port(env: Env): number {
 function controlPlaneUrl(env: Env): string {
   const what = 'the address of the control plane, such as http://127.0.0.1:3000'
   const value = required(env, 'CONTROL_PLANE_URL', what)
-  if (/^https?:\/\//.test(value) && URL.canParse(value)) return value.replace(/\/+$/, '')
-  throw new Error(`CONTROL_PLANE_URL is "${value}": set it to ${what}`)
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
+    throw new Error(`CONTROL_PLANE_URL is "${value}": set it to ${what}`)
+  if (isConfidential(value)) return value.replace(/\/+$/, '')
+  throw new Error(
+    `CONTROL_PLANE_URL is "${value}": set it to an https address. Enrolment tokens and credentials are sent in clear over http, which only an address of this machine allows`,
+  )
 }
 
 function journalMaxBytes(env: Env): number {

@@ -5,8 +5,8 @@ import { createGateway, type Gateway } from './gateway.ts'
 /** The gateway as a process: environment in, signals and the parent's channel out. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  // Node would open its inspector on the agent's own loopback.
-  if (config.pod !== null) process.on('SIGUSR1', () => undefined)
+  // Node opens its inspector on SIGUSR1, in a pod on the agent's own loopback.
+  process.on('SIGUSR1', () => undefined)
   // Many lines in one write: one each cost more than all else that a refusal does. What is left is written at the end.
   const log = pino(
     { level: config.logLevel, base: { component: 'gateway' } },

@@ -36,7 +36,7 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
   const log = openSync(spec.logFile, 'a+', 0o600)
   try {
     const offset = fstatSync(log).size
-    const child = spawn(process.execPath, [...(spec.nodeFlags ?? []), spec.file], {
+    const child = spawn(process.execPath, ['--disable-sigusr1', ...(spec.nodeFlags ?? []), spec.file], {
       env: spec.env,
       // Its own process group: Ctrl-C reaches it through us, so that everything stops in the right order.
       detached: true,

@@ -1,6 +1,8 @@
 import { enableCompileCache } from 'node:module'
 import { COMPILE_CACHE } from './compile-cache.ts'
 
+// Node opens its inspector on SIGUSR1: any program of the same user could read every key of this process.
+process.on('SIGUSR1', () => undefined)
 // Before anything large is loaded.
 enableCompileCache(COMPILE_CACHE)
 const { runCli } = await import('./cli.ts')

@@ -7,19 +7,30 @@ import type { Db, Query } from '../store/query.ts'
 import { usageError } from './arguments.ts'
 import { type ArchiveHeader, type ArchiveLine, readArchive } from './backup/archive.ts'
 import { withDatabase, withStartedDatabase } from './backup/database.ts'
-import { writeKeptFile } from './backup/files.ts'
-import { type Command, EXIT, flag, type Invocation } from './command.ts'
+import { MASTER_KEY_PATH, masterKeyLine, writeKeptFile } from './backup/files.ts'
+import { environmentKey, fileKey, type NamedKey } from './backup/master-key.ts'
+import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
 import { lockFolder } from './folder-lock.ts'
 
 export const restore: Command = {
   name: 'restore',
   summary: 'Brings an installation back from a backup, into an empty data folder.',
-  usage: ['restore FILE [--data DIR]'],
-  details: 'Nothing is overwritten: a folder or a database that is in use already is refused.',
+  usage: ['restore FILE [--master-key FILE] [--data DIR]'],
+  details:
+    'Nothing is overwritten: a folder or a database that is in use already is refused. A backup without the master key\n' +
+    'needs the key that the installation had (its file keys/master.key), by --master-key, MASTER_KEY_FILE or MASTER_KEY.',
   words: Number.POSITIVE_INFINITY,
-  options: {},
-  examples: [['chaperone restore chaperone.backup --data .chaperone', 'then: chaperone up']],
+  options: {
+    'master-key': {
+      type: 'string',
+      value: 'FILE',
+      help: 'the master key that the backup leaves out, kept as keys/master.key',
+    },
+  },
+  examples: [
+    ['chaperone restore chaperone.backup --master-key master.key --data .chaperone', 'then: chaperone up'],
+  ],
   run,
 }
 
@@ -29,12 +40,15 @@ async function run(invocation: Invocation): Promise<number> {
   const { folder, env, terminal, cwd } = invocation
   const file = resolve(cwd, name)
   const header = await headerOf(file)
+  const given = text(invocation, 'master-key')
+  const key = given === undefined ? null : fileKey(resolve(cwd, given), '--master-key')
   refuseNonEmpty(folder)
-  const rows = await intoFolder(folder, env, { file, header })
+  refuseOtherKey(file, header, key ?? environmentKey(env))
+  const rows = await intoFolder(folder, env, { file, header, key })
   if (flag(invocation, 'json'))
     terminal.print(JSON.stringify({ data: folder.root, rows, created_at: header.created_at }))
   else {
-    terminal.print(`Restored ${rows} rows and the keys, as of ${header.created_at}, into ${folder.root}.`)
+    terminal.print(`Restored ${rows} rows, as of ${header.created_at}, into ${folder.root}.`)
     terminal.print(`Start it: chaperone up --data ${folder.root}`)
   }
   return EXIT.ok
@@ -54,6 +68,17 @@ async function headerOf(file: string): Promise<ArchiveHeader> {
   })
 }
 
+/** Before anything is written: with another master key nothing that is stored could be opened. */
+function refuseOtherKey(file: string, header: ArchiveHeader, key: NamedKey | null): void {
+  const wanted = header.master_key_id
+  if (key?.id === wanted || (key === null && header.includes_master_key)) return
+  const detail =
+    key === null
+      ? `${file} leaves out master key ${wanted}, which its credentials are encrypted with: nothing was changed.\nGive the key (the file keys/master.key of the installation that was backed up) with --master-key FILE.`
+      : `${file} was made with master key ${wanted}, and the key given is ${key.id}: nothing was changed.\nGive the file keys/master.key of the installation that was backed up.`
+  throw new ChaperoneError('conflict', { detail })
+}
+
 function refuseNonEmpty(folder: DataFolder): void {
   const there = existsSync(folder.root) ? readdirSync(folder.root) : []
   if (there.length === 0) return
@@ -64,14 +89,19 @@ function refuseNonEmpty(folder: DataFolder): void {
   })
 }
 
-type Backup = { readonly file: string; readonly header: ArchiveHeader }
+type Backup = {
+  readonly file: string
+  readonly header: ArchiveHeader
+  /** Given on the command line: it becomes the installation's own. */
+  readonly key: NamedKey | null
+}
 
 /** All or nothing: after a failure the folder is as empty as it was. */
 async function intoFolder(folder: DataFolder, env: NodeJS.ProcessEnv, backup: Backup): Promise<number> {
   prepareDataFolder(folder)
   const lock = await lockFolder(folder.lock)
   try {
-    for await (const line of readArchive(backup.file)) if (line.kind === 'file') writeKeptFile(folder, line)
+    await writeFiles(folder, env, backup)
     const load = (db: Db) => loadDatabase(db, backup)
     return await (env['DATABASE_URL'] ? withDatabase(folder, env, load) : withStartedDatabase(folder, load))
   } catch (error) {
@@ -81,6 +111,19 @@ async function intoFolder(folder: DataFolder, env: NodeJS.ProcessEnv, backup: Ba
   } finally {
     lock.release()
   }
+}
+
+async function writeFiles(
+  folder: DataFolder,
+  env: NodeJS.ProcessEnv,
+  { file, header, key }: Backup,
+): Promise<void> {
+  if (key !== null) writeKeptFile(folder, masterKeyLine(key))
+  for await (const line of readArchive(file)) {
+    if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) writeKeptFile(folder, line)
+  }
+  // The header may claim more than the file holds.
+  if (environmentKey(env) === null) refuseOtherKey(file, header, fileKey(folder.masterKey, 'The backup'))
 }
 
 function unloadable(file: string, cause: unknown): unknown {

@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import type { Sealed } from './sealed.ts'
 
 export type Keyring = {
+  /** 12 hexadecimal digits that name the master key without telling it; stored beside what the key encrypts. */
+  readonly id: string
   /** Encrypts for storage. `place` (the row's id) is bound in: moved to another row the secret does not open. */
   seal(secret: string, place: string): Sealed
   /** Throws when the key, the place or the bytes are not the ones it was sealed with. */
@@ -13,7 +15,7 @@ export type Keyring = {
 const ALGORITHM = 'aes-256-gcm'
 const TAG_BYTES = 16
 
-/** `masterKey`: 32 random bytes. Its id (a hash) is stored beside what it encrypts. */
+/** `masterKey`: 32 random bytes. */
 export function createKeyring(masterKey: Buffer): Keyring {
   if (masterKey.length !== 32) throw new Error(`a master key has 32 bytes, this one has ${masterKey.length}`)
   const derive = (purpose: string) =>
@@ -21,6 +23,7 @@ export function createKeyring(masterKey: Buffer): Keyring {
   const key = derive('secrets at rest')
   const keyId = createHash('sha256').update(key).digest('hex').slice(0, 12)
   return {
+    id: keyId,
     seal(secret, place) {
       const nonce = randomBytes(12)
       const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }).setAAD(

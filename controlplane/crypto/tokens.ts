@@ -5,7 +5,8 @@ import { base62 } from '../../core/ids.ts'
 export type IssuedKey = { readonly key: string; readonly prefix: string; readonly sha256: Buffer }
 
 const PREFIX_LENGTH = 15
-const SECRET_LENGTH = 32
+/** 43 characters of 62 carry 256 bits. */
+const SECRET_LENGTH = 43
 
 /** `svc_live_…` for the environment `production`, else `svc_test_…`. */
 export function issueAgentKey(environment: string): IssuedKey {

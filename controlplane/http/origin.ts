@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
-import { isLoopback } from '../config.ts'
+import { isLoopback } from '../../core/loopback.ts'
 
 /**
  * A write that a browser sends with the session cookie must come from a page of this origin. A client that sends none

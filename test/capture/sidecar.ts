@@ -63,7 +63,9 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   writeFileSync(tokenFile, TOKEN)
   const ca = createTestCa()
   const upstream = await startRecorder({ tls: ca.issue(HOST), h2: true })
-  const fake = await FakeControlPlane.start()
+  const fake = await FakeControlPlane.start({ tls: ca.issue(network.host.v4) })
+  const controlPlaneCa = join(dir, 'control-plane.crt')
+  writeFileSync(controlPlaneCa, ca.cert)
   const authority = createGatewayAuthority(createKeyring(randomBytes(32)), Date.now())
   if (options.isSigned ?? true) fake.sign = (request) => authority.issue(request, AGENT, Date.now()).chain
   const exposed = await network.expose(upstream.port)
@@ -94,7 +96,8 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
       env: {
         PATH: process.env['PATH'] ?? '',
         ...podEnvironment({ dataDir, tokenFile, trustDir }),
-        CONTROL_PLANE_URL: `http://${network.host.v4}:${controlPort}`,
+        CONTROL_PLANE_URL: `https://${network.host.v4}:${controlPort}`,
+        CONTROL_PLANE_CA_FILE: controlPlaneCa,
         ...options.env,
       },
     })

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -57,6 +58,17 @@ describe('a running installation', { timeout: 60_000 }, () => {
     shared = await start()
   }, 60_000)
   afterAll(removeFolder, 30_000)
+
+  it('opens no inspector on SIGUSR1, in any of its processes', async () => {
+    const pids = processesOf(data).filter((pid) => /\/node$/.test(readlinkSync(`/proc/${pid}/exe`)))
+    expect(pids.length).toBeGreaterThanOrEqual(4)
+    for (const pid of pids) process.kill(pid, 'SIGUSR1')
+    await delay(500)
+    const logs = readdirSync(join(data, 'logs')).map((name) => readFileSync(join(data, 'logs', name), 'utf8'))
+    expect([shared.stderr(), ...logs].join('')).not.toMatch(/debugger listening|starting inspector/i)
+    expect((await fetch(`${shared.ready.base_url}/livez`)).status).toBe(200)
+    expect((await fetch(`${shared.ready.gateway_url}/health`)).status).toBe(200)
+  })
 
   it('prints exactly one line with addresses, certificates, owner link and the agent dev, and nothing else', async () => {
     const { ready, stdout } = shared

@@ -10,9 +10,12 @@ const Line = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('header'),
     format: z.literal('chaperone-backup'),
-    version: z.literal(1),
+    version: z.literal(2),
     program: z.string(),
     created_at: z.string(),
+    /** The id of the key that the credentials in it are encrypted with. */
+    master_key_id: z.string(),
+    includes_master_key: z.boolean(),
     schema: z.array(z.number().int()),
   }),
   z.object({ kind: z.literal('file'), path: z.string(), mode: z.number().int(), base64: z.string() }),

@@ -3,16 +3,20 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { DataFolder } from '../data-folder.ts'
 import type { ArchiveLine } from './archive.ts'
+import type { NamedKey } from './master-key.ts'
 
 type FileLine = Extract<ArchiveLine, { kind: 'file' }>
 
-/** Keys, tokens, certificates, the agents' ports and the manifests: what makes the database usable again. */
+/** In the data folder. */
+export const MASTER_KEY_PATH = 'keys/master.key'
+
+/** Tokens, certificates and their keys, the agents' ports and the manifests. The master key is `masterKeyLine`. */
 export function* keptFiles(folder: DataFolder): Generator<FileLine> {
   const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]
   const ports = join(folder.gateway, 'ports.json')
   const files = [...single, ports, ...filesBelow(folder.keys), ...filesBelow(folder.manifests)]
   for (const file of files) {
-    if (!existsSync(file)) continue
+    if (!existsSync(file) || file === folder.masterKey) continue
     yield {
       kind: 'file',
       path: relative(folder.root, file).split(sep).join('/'),
@@ -20,6 +24,12 @@ export function* keptFiles(folder: DataFolder): Generator<FileLine> {
       base64: readFileSync(file).toString('base64'),
     }
   }
+}
+
+/** The master key as a kept file, wherever this installation reads it from. */
+export function masterKeyLine({ bytes }: NamedKey): FileLine {
+  const text = `${bytes.toString('base64')}\n`
+  return { kind: 'file', path: MASTER_KEY_PATH, mode: 0o600, base64: Buffer.from(text).toString('base64') }
 }
 
 /** Writes one of them; a path that leads out of the folder is refused. */

@@ -122,15 +122,19 @@ describe('backup and restore', () => {
       )
       await client.end()
       // While it runs: nothing is stopped for a backup.
-      expect(await cli('backup', 'hot.backup', '--data', folder.root)).toMatchObject({ code: 0, err: '' })
+      const done = await cli('backup', 'hot.backup', '--include-master-key', '--data', folder.root)
+      expect(done).toMatchObject({ code: 0, err: '', out: expect.stringContaining('is in it') })
       return rowsOf(url)
     })
   }, 60_000)
 
-  test('write one file that only its owner may read, which holds keys and rows', async () => {
+  test('write one file that only its owner may read, which holds rows, tokens and manifests, but no master key', async () => {
     const { code, out } = await cli('backup', 'cold.backup', '--data', folder.root, '--json')
     expect(code).toBe(0)
-    expect(JSON.parse(out)).toMatchObject({ rows: expect.any(Number), bytes: expect.any(Number) })
+    expect(JSON.parse(out)).toMatchObject({
+      ...{ rows: expect.any(Number), bytes: expect.any(Number), includes_master_key: false },
+      master_key_id: expect.stringMatching(/^[0-9a-f]{12}$/),
+    })
     const file = join(root, 'cold.backup')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const lines = gunzipSync(readFileSync(file))
@@ -138,13 +142,25 @@ describe('backup and restore', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(lines[0]).toMatchObject({ kind: 'header', format: 'chaperone-backup', version: 1 })
+    expect(lines[0]).toMatchObject({
+      kind: 'header',
+      format: 'chaperone-backup',
+      version: 2,
+      includes_master_key: false,
+    })
     expect(lines.at(-1)).toEqual({ kind: 'end' })
     const paths = lines.filter(({ kind }) => kind === 'file').map(({ path }) => path)
-    expect(paths).toEqual(
-      expect.arrayContaining(['keys/master.key', 'admin.token', 'manifests/00-mine.yaml']),
-    )
-    // Credentials stay sealed: whoever reads the file still needs the key inside it.
+    expect(paths).toEqual(expect.arrayContaining(['admin.token', 'manifests/00-mine.yaml']))
+    expect(paths).not.toContain('keys/master.key')
+    const key = readFileSync(folder.masterKey, 'utf8').trim()
+    const forms = [
+      key,
+      Buffer.from(`${key}\n`).toString('base64'),
+      Buffer.from(key, 'base64').toString('hex'),
+    ]
+    for (const form of forms) expect(gunzipSync(readFileSync(file)).toString()).not.toContain(form)
+    expect(gunzipSync(readFileSync(join(root, 'hot.backup'))).toString()).toContain('"keys/master.key"')
+    // Credentials stay sealed: the file alone opens none of them.
     expect(gunzipSync(readFileSync(file)).toString()).not.toContain(CREDENTIAL)
     expect(gunzipSync(readFileSync(file)).toString()).not.toContain(agentKey)
   }, 60_000)
@@ -153,7 +169,8 @@ describe('backup and restore', () => {
     'bring every row and key back from %s',
     async (name) => {
       const second = dataFolder(join(root, `from-${name}`))
-      expect(await cli('restore', name, '--data', second.root)).toMatchObject({ code: 0, err: '' })
+      const key = name === 'cold.backup' ? ['--master-key', folder.masterKey] : []
+      expect(await cli('restore', name, ...key, '--data', second.root)).toMatchObject({ code: 0, err: '' })
       for (const file of ['keys/master.key', 'keys/enrol.token', 'admin.token', 'manifests/00-mine.yaml']) {
         expect(readFileSync(join(second.root, file))).toEqual(readFileSync(join(folder.root, file)))
       }
@@ -185,6 +202,39 @@ describe('backup and restore', () => {
     60_000,
   )
 
+  test('name the master key that is missing or wrong before anything is written', async () => {
+    const target = join(root, 'without-key')
+    writeFileSync(join(root, 'other.key'), `${'ab'.repeat(32)}\n`)
+    writeFileSync(join(root, 'short.key'), 'abcd\n')
+    const [header = ''] = gunzipSync(readFileSync(join(root, 'cold.backup')))
+      .toString()
+      .split('\n')
+    const { master_key_id: id } = JSON.parse(header)
+    const lying = gunzipSync(readFileSync(join(root, 'cold.backup')))
+      .toString()
+      .replace('"includes_master_key":false', '"includes_master_key":true')
+    writeFileSync(join(root, 'lying.backup'), gzipSync(lying))
+    const cases: ReadonlyArray<readonly [args: readonly string[], message: RegExp]> = [
+      [['cold.backup'], new RegExp(`leaves out master key ${id}`)],
+      [
+        ['cold.backup', '--master-key', 'other.key'],
+        new RegExp(`made with master key ${id}, and the key given`),
+      ],
+      [['cold.backup', '--master-key', 'short.key'], /does not hold 32 bytes/],
+      [['cold.backup', '--master-key', 'nowhere.key'], /there is no file/],
+      [
+        ['hot.backup', '--master-key', 'other.key'],
+        new RegExp(`made with master key ${id}, and the key given`),
+      ],
+      [['lying.backup'], /there is no file/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, err } = await cli('restore', ...args, '--data', target)
+      expect([args, code, err]).toEqual([args, 1, expect.stringMatching(message)])
+      expect(existsSync(target) ? readdirSync(target) : []).toEqual([])
+    }
+  })
+
   test('never write over anything', async () => {
     const content = readFileSync(join(root, 'cold.backup'))
     expect(await cli('backup', 'cold.backup', '--data', folder.root)).toMatchObject({
@@ -201,15 +251,12 @@ describe('backup and restore', () => {
   })
 
   test('refuse what is no backup, is cut short, or leads out of the folder, and leave nothing behind', async () => {
-    const whole = gunzipSync(readFileSync(join(root, 'cold.backup'))).toString()
+    const whole = gunzipSync(readFileSync(join(root, 'hot.backup'))).toString()
     const header = whole.slice(0, whole.indexOf('\n') + 1)
     const end = '{"kind":"end"}\n'
     const cases: Record<string, [Buffer | string, RegExp]> = {
       'text.backup': ['no backup', /cannot be read as a backup/],
-      'cut.backup': [
-        readFileSync(join(root, 'cold.backup')).subarray(0, 2_000),
-        /cannot be read as a backup/,
-      ],
+      'cut.backup': [readFileSync(join(root, 'hot.backup')).subarray(0, 2_000), /cannot be read as a backup/],
       'short.backup': [gzipSync(whole.slice(0, whole.lastIndexOf('{"kind":"end"'))), /its end is missing/],
       'newer.backup': [
         gzipSync(header.replace(/"schema":\[/, '"schema":[999,') + end),

@@ -128,7 +128,12 @@ describe('the settings of the operator', () => {
     })
   })
   test.each([
-    [{ ...cluster, CONTROL_PLANE_PEERS: 'http://a:1, b' }, /CONTROL_PLANE_PEERS is "b"/],
+    [{ ...cluster, CONTROL_PLANE_PEERS: 'https://a:1, b' }, /CONTROL_PLANE_PEERS is "b"/],
+    [
+      { ...cluster, CONTROL_PLANE_PEERS: 'http://a:1' },
+      /CONTROL_PLANE_PEERS is "http:\/\/a:1"; give an https/,
+    ],
+    [{ ...cluster, CONTROL_PLANE_URL: 'http://cp:3000' }, /CONTROL_PLANE_URL .* give an https address/],
     [{ ...cluster, HEALTH_PORT: 'eighty' }, /HEALTH_PORT is "eighty"/],
     [{ ...cluster, CONTROL_PLANE_URL: 'cp:3000' }, /CONTROL_PLANE_URL is "cp:3000"/],
     [{ ...cluster, OPERATOR_TOKEN_FILE: '' }, /OPERATOR_TOKEN_FILE is not set/],

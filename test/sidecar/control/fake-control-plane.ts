@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
@@ -24,11 +25,17 @@ export const GATEWAY_NAME = 'default/local'
 type Hold = { readonly id: string; readonly body: HoldBody; status: ApprovalStatus; isSpent: boolean }
 type Records = RecordsBody
 
-export type FakeOptions = { readonly port?: number; readonly token?: string; readonly holdLifeMs?: number }
+export type FakeOptions = {
+  readonly port?: number
+  readonly token?: string
+  readonly holdLifeMs?: number
+  /** PEM; without it the server speaks plain HTTP. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+}
 
 /** A control plane that speaks `core/wire/sync` over real HTTP and remembers all that it was told. */
 export class FakeControlPlane implements AsyncDisposable {
-  readonly #server = createServer((request, response) => void this.#serve(request, response))
+  readonly #server: ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>
   readonly #streams = new Set<ServerResponse>()
   #options: FakeOptions
   readonly acks: AckBody[] = []
@@ -62,6 +69,8 @@ export class FakeControlPlane implements AsyncDisposable {
 
   private constructor(options: FakeOptions) {
     this.#options = options
+    const serve: RequestListener = (request, response) => void this.#serve(request, response)
+    this.#server = options.tls === undefined ? createServer(serve) : createTlsServer(options.tls, serve)
   }
 
   static async start(options: FakeOptions = {}): Promise<FakeControlPlane> {
@@ -77,7 +86,7 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`
+    return `http${this.#options.tls === undefined ? '' : 's'}://127.0.0.1:${this.port}`
   }
 
   get streams(): number {

@@ -28,4 +28,22 @@ describe('the configuration', () => {
   ])('names %s when it is %o, and what to set', (name, value) => {
     expect(() => readConfig({ ...GOOD, [name]: value })).toThrow(new RegExp(`^${name} .*set it to`))
   })
+
+  test.each([
+    'http://198.51.100.7:3000',
+    'http://control-plane.example',
+    'http://localhost.example',
+    'http://[fe80::1]',
+  ])('refuses %s: tokens and credentials would cross the network in clear', (url) => {
+    expect(() => readConfig({ ...GOOD, CONTROL_PLANE_URL: url })).toThrow(
+      /^CONTROL_PLANE_URL .*set it to an https address/,
+    )
+  })
+
+  test.each(['http://127.0.0.1:3000', 'http://localhost:3000', 'http://[::1]:3000', 'https://cp.example'])(
+    'accepts %s',
+    (url) => {
+      expect(readConfig({ ...GOOD, CONTROL_PLANE_URL: url }).controlPlaneUrl).toBe(url)
+    },
+  )
 })
