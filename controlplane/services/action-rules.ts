@@ -1,5 +1,5 @@
 import type { BoundConnector } from '../../core/connectors/registry.ts'
-import { compilePolicy } from '../../core/decision/policy-document.ts'
+import { compileStoredPolicy } from '../../core/decision/policy-document.ts'
 import { buildPolicyIndex, type PolicyIndex } from '../../core/decision/policy-index.ts'
 import { buildSnapshot } from '../../core/snapshot/build.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
@@ -83,7 +83,7 @@ function rulesOf(configuration: Configuration, gateway: (id: string) => GatewayR
     version: configuration.version,
     agent: (id) => agents.get(id),
     gatewayOf: ({ gatewayId }) => (gatewayId === null ? null : gateway(gatewayId)),
-    policies: buildPolicyIndex(unbound.map(({ entry }) => compilePolicy(entry))),
+    policies: buildPolicyIndex(unbound.map(({ entry }) => compileStoredPolicy(entry))),
   }
 }
 

@@ -29,6 +29,12 @@ export function matchesPattern(pattern: Pattern, type: string, use: PatternUse):
   return pattern.isExact || allowsUnmapped(pattern.prefix, type)
 }
 
+/** True when the pattern may tighten a name that begins with the prefix. */
+export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): boolean {
+  const own = fold(prefix)
+  return own.startsWith(fold(below)) || (!isExact && fold(below).startsWith(own))
+}
+
 /**
  * More specific first, a total order: exact before wildcard, longer prefix before shorter, then by text so that
  * equal specificity still has one order.

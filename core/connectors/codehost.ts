@@ -12,6 +12,7 @@ import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
 import { ISSUES } from './codehost/issues.ts'
 import { MIGRATIONS } from './codehost/migrations.ts'
+import { CODEHOST_NAMES } from './codehost/names.ts'
 import { NUMBERED } from './codehost/numbered.ts'
 import { OLDER } from './codehost/older.ts'
 import { ORG_ACTIONS } from './codehost/org-actions.ts'
@@ -132,6 +133,7 @@ const catalogue = once(() => [...restRows(), ...gitRows(), FORCE_PUSH, ...GRAPHQ
 /** The code host: REST, git over HTTP, and GraphQL field by field. Self-hosted ones by `baseUrl`, path prefix included. */
 export const codehost: Connector = {
   name: 'codehost',
+  names: CODEHOST_NAMES,
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) =>
     body?.kind === 'head'

@@ -1,6 +1,7 @@
 import type { Action, Effect, Parameters, Resource, RiskLevel } from '../action/action.ts'
 import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
 import type { OverridableFormat } from '../request/method-override.ts'
+import type { NameRules } from './names.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
 export type AuthScheme =
@@ -150,6 +151,8 @@ export type Connector = {
    * first request does not wait for it; a process without such a record never pays for it.
    */
   prepare?(): void
+  /** The provider's rules of equality: which facts it compares without case. None: all facts are compared as sent. */
+  readonly names?: NameRules
   /** Every action it knows by name, for access rules, policy tests and people; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */

@@ -1,3 +1,4 @@
+import { fold } from '../action/pattern.ts'
 import { normaliseHost } from '../request/authority.ts'
 import type { ConnectorEntry } from '../wire/sync.ts'
 import { chat } from './chat.ts'
@@ -7,6 +8,7 @@ import { baseOf } from './domains.ts'
 import { generic, webhook } from './generic.ts'
 import { llmA, llmB } from './llm.ts'
 import { mcp } from './mcp.ts'
+import type { NameRules } from './names.ts'
 import { payments } from './payments.ts'
 import type { RowTrie } from './row-trie.ts'
 import { compileUserRows } from './user-rows.ts'
@@ -23,6 +25,16 @@ export function connectorOfType(type: string): Connector {
   const connector = BY_NAME.get(type)
   if (connector === undefined) throw new Error(`no connector of type ${type} is compiled in`)
   return connector
+}
+
+/** The connector types that have rules of equality. */
+export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
+  BUILT_IN.flatMap(({ name, names }) => (names === undefined ? [] : [[name, names] as const])),
+)
+
+/** The rules of equality of a connector type, in any case, as in deny patterns; null: every fact is compared as sent. */
+export function nameRulesOf(connectorType: string): NameRules | null {
+  return NAME_RULES.get(connectorType) ?? NAME_RULES.get(fold(connectorType)) ?? null
 }
 
 /** One connector record together with the code that reads its requests. */

@@ -1,5 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { RE2JS } from 're2js'
+import { canonicalName, type NameKind } from '../connectors/names.ts'
 
 /** The variables that conditions may use; everything else is a compile error. */
 export const FACT_NAMES = [
@@ -21,6 +22,17 @@ const LIMITS = { maxAstNodes: 300, maxDepth: 32, maxListElements: 64, maxMapEntr
 /** The name under which `matches` is called after its pattern was compiled (see cel-shape.ts). */
 export const LINEAR_MATCHES = 'matches_linear'
 
+/** Functions that only the compiler may call: the canonical spelling of a name, and a value that is not a list. */
+export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
+  name: 'canonical_name',
+  repository: 'canonical_repository',
+}
+export const ONE_VALUE = 'one_value'
+export const COMPILER_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...Object.values(CANONICAL_FUNCTION),
+  ONE_VALUE,
+])
+
 /**
  * The CEL dialect of policies: the standard library, `matches` on an engine that takes linear time, and arithmetic
  * between int and double (facts come from JSON, where 2 and 2.0 are the same number).
@@ -35,11 +47,37 @@ export function createCelEnvironment(): Environment {
     (text: string, pattern: RE2JS) => pattern.test(text),
     { async: false },
   )
+  registerCompilerFunctions(cel)
+  for (const type of ['string', 'int', 'double', 'bool']) {
+    cel.registerOperator(`list == ${type}: bool`, refuseList)
+  }
   for (const [op, apply] of ARITHMETIC) {
     cel.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => apply(Number(a), b))
     cel.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => apply(a, Number(b)))
   }
   return cel
+}
+
+function registerCompilerFunctions(cel: Environment): void {
+  for (const kind of ['name', 'repository'] as const) {
+    const canonical = (value: unknown): unknown => canonicalValue(kind, value)
+    cel.registerFunction(`${CANONICAL_FUNCTION[kind]}(dyn): dyn`, canonical, { async: false })
+  }
+  cel.registerFunction(`${ONE_VALUE}(dyn): dyn`, oneValue, { async: false })
+}
+
+function canonicalValue(kind: NameKind, value: unknown): unknown {
+  if (typeof value === 'string') return canonicalName(kind, value)
+  return Array.isArray(value) ? value.map((item) => canonicalValue(kind, item)) : value
+}
+
+function oneValue(value: unknown): unknown {
+  return Array.isArray(value) ? refuseList() : value
+}
+
+/** A parameter that was sent several times is a list: no comparison with one value is true of it, or false. */
+function refuseList(): never {
+  throw new Error('a list is compared with a single value')
 }
 
 const ARITHMETIC: ReadonlyArray<readonly [string, (a: number, b: number) => number]> = [

@@ -1,25 +1,11 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { LINEAR_MATCHES } from './cel-environment.ts'
-
-/** What this file needs of a parsed CEL node; `args` of calls: `[name, args]`, of methods `[name, receiver, args]`. */
-export type CelNode = { readonly op: string; readonly args: unknown; readonly start: number }
-
-/** A condition that is too expensive, or that uses what policies do not offer. `start` is an offset into its text. */
-export class ShapeError extends Error {
-  override readonly name = 'ShapeError'
-  readonly start: number
-
-  constructor(message: string, start: number) {
-    super(message)
-    this.start = start
-  }
-}
+import { type CelNode, COMPREHENSIONS, childrenOf, ShapeError } from './cel-node.ts'
 
 /** Node visits one evaluation may cost, counting a comprehension's body once per element. */
 const MAX_COST = 10_000
 const ELEMENTS = 64
 
-const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 /** They make lists of any length, or name values so that repeated doubling becomes possible. */
 const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])
 
@@ -74,14 +60,4 @@ function compileRegex(text: string, start: number): RE2JS {
     if (!(cause instanceof RE2JSException)) throw cause
     throw new ShapeError(`invalid regular expression (RE2 syntax): ${cause.message}`, start)
   }
-}
-
-/** The nodes below a node's `args`. */
-export function childrenOf(args: unknown): CelNode[] {
-  if (Array.isArray(args)) return args.flatMap(childrenOf)
-  return isNode(args) ? [args] : []
-}
-
-function isNode(value: unknown): value is CelNode {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value
 }

@@ -1,9 +1,16 @@
 import { TypeError as CelTypeError, EvaluationError, ParseError } from '@marcbachmann/cel-js'
+import type { NameRules } from '../connectors/names.ts'
+import { NAME_RULES, nameRulesOf } from '../connectors/registry.ts'
 import { ChaperoneError } from '../errors.ts'
+import { canonicalEdits } from './canonical-names.ts'
 import { createCelEnvironment } from './cel-environment.ts'
-import { boundShape, ShapeError } from './cel-shape.ts'
+import { ShapeError } from './cel-node.ts'
+import { boundShape } from './cel-shape.ts'
+import { applyEdits } from './condition-edits.ts'
 import { foldEnvironmentLiterals } from './environment-literals.ts'
-import type { Facts } from './facts.ts'
+import { assertKnownFacts, unknownName } from './fact-shapes.ts'
+import { connectorOf, type Facts } from './facts.ts'
+import { singleValueEdits } from './single-values.ts'
 
 /** One compiled CEL condition. */
 export type Condition = {
@@ -19,30 +26,69 @@ export type ConditionError = { readonly error: string }
 export type ConditionPlace = { readonly rule: string; readonly index: number }
 
 const CEL = createCelEnvironment()
+const FUNCTIONS = [...new Set(CEL.getDefinitions().functions.map(({ name }) => name))]
 
 /**
- * Compiles one condition. Throws ChaperoneError `validation` that names rule, condition and column when it does not
- * parse, uses unknown names or wrong types, or could cost too much.
+ * Compiles one condition for the connector types that it can be about (all when not given). Throws ChaperoneError
+ * `validation` that names rule, condition and column when it does not parse, uses unknown names or wrong types, compares
+ * a name with what can never be equal to it, or could cost too much.
  */
-export function compileCondition(text: string, place: ConditionPlace): Condition {
+export function compileCondition(
+  text: string,
+  place: ConditionPlace,
+  isAbout: (connectorType: string) => boolean = () => true,
+): Condition {
   try {
-    const parsed = CEL.parse(text)
-    foldEnvironmentLiterals(parsed.ast)
-    boundShape(parsed.ast)
-    const checked = parsed.check()
-    if (checked.error) throw checked.error
-    if (checked.type !== 'bool' && checked.type !== 'dyn') {
-      throw new ShapeError(`has the type ${checked.type}, a condition must be true or false`, 0)
+    const programs = compilePrograms(text, isAbout)
+    return {
+      text,
+      evaluate: (facts) => evaluate(programs.get(nameRulesOf(connectorOf(facts))) ?? programs.asSent, facts),
     }
-    return { text, evaluate: (facts) => evaluate(parsed, facts) }
   } catch (cause) {
     throw compileError(cause, text, place)
   }
 }
 
-function evaluate(parsed: (facts: Facts) => unknown, facts: Facts): boolean | ConditionError {
+/** A condition that does not compile: it can never be evaluated, so that it can only tighten. */
+export function brokenCondition(text: string, cause: ChaperoneError): Condition {
+  const error = `it does not compile (${cause.message})`
+  return { text, evaluate: () => ({ error }) }
+}
+
+type Program = (facts: Facts) => unknown
+
+/** One program for facts as sent, and one for each set of rules of equality by which the condition reads otherwise. */
+type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
+
+function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
+  const { ast } = CEL.parse(text)
+  assertKnownFacts(ast)
+  const written = compileProgram(text)
+  const common = singleValueEdits(ast, text)
+  const asSent = common.length === 0 ? written : compileProgram(applyEdits(text, common))
+  const byRules = new Map<NameRules | null, Program>()
+  for (const [connector, rules] of NAME_RULES) {
+    const edits = isAbout(connector) ? canonicalEdits(ast, { rules, connector, text }) : []
+    if (edits.length > 0) byRules.set(rules, compileProgram(applyEdits(text, [...common, ...edits])))
+  }
+  return { asSent, get: (rules) => byRules.get(rules) }
+}
+
+function compileProgram(edited: string): Program {
+  const parsed = CEL.parse(edited)
+  foldEnvironmentLiterals(parsed.ast)
+  boundShape(parsed.ast)
+  const checked = parsed.check()
+  if (checked.error) throw checked.error
+  if (checked.type !== 'bool' && checked.type !== 'dyn') {
+    throw new ShapeError(`has the type ${checked.type}, a condition must be true or false`, 0)
+  }
+  return parsed
+}
+
+function evaluate(program: Program, facts: Facts): boolean | ConditionError {
   try {
-    const value = parsed(facts)
+    const value = program(facts)
     return typeof value === 'boolean' ? value : { error: 'the result is neither true nor false' }
   } catch (cause) {
     return { error: errorText(cause) }
@@ -64,7 +110,8 @@ function compileError(cause: unknown, text: string, { rule, index }: ConditionPl
 function locate(cause: unknown): { message: string; start: number } | null {
   if (cause instanceof ShapeError) return cause
   if (cause instanceof ParseError || cause instanceof CelTypeError || cause instanceof EvaluationError) {
-    return { message: cause.summary, start: cause.range?.start ?? 0 }
+    const message = unknownName(cause.summary, FUNCTIONS) ?? cause.summary
+    return { message, start: cause.range?.start ?? 0 }
   }
   return null
 }

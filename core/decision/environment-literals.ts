@@ -1,5 +1,5 @@
 import { fold } from '../action/pattern.ts'
-import { type CelNode, childrenOf } from './cel-shape.ts'
+import { type CelNode, childrenOf } from './cel-node.ts'
 
 /** Facts with an `environment`. Their values are in lower case (see facts.ts). */
 const OWNERS = new Set(['resource', 'agent', 'gateway', 'connector'])

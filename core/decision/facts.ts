@@ -1,6 +1,8 @@
 import type { Parameters } from '../action/action.ts'
 import { fold } from '../action/pattern.ts'
 import type { Risk } from '../action/risk.ts'
+import { canonicalParameters, canonicalResource } from '../connectors/names.ts'
+import { nameRulesOf } from '../connectors/registry.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import type { DecisionInput } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
@@ -32,8 +34,9 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
     risk: action.risk,
     unmapped: action.unmapped === true,
   }),
-  resource: ({ input }) => celValue({ ...input.action.resource, environment: input.environment }),
-  parameters: ({ input }) => celValue(input.action.parameters),
+  resource: ({ input }) => celValue(resourceOf(input)),
+  parameters: ({ input: { action } }) =>
+    celValue(withPlainNames(canonicalParameters(nameRulesOf(action.connector), action.parameters))),
   hints: ({ input }) => celValue(hintsOf(input)),
   context: ({ input }) => celValue(input.context ?? {}),
   agent: ({ input }) => folded(input.agent),
@@ -73,6 +76,35 @@ function ownConnector({ action }: DecisionInput): { name: string; type: string }
 function folded<T extends object>(named: T & { readonly environment?: string }): T {
   const { environment } = named
   return environment === undefined ? { ...named } : { ...named, environment: fold(environment) }
+}
+
+/** The connector type whose rules of equality the facts follow. */
+export function connectorOf(facts: Facts): string {
+  const { input } = facts['state'] as State
+  return input.action.connector
+}
+
+/** Names in the one spelling of the provider; `raw_target` is the target as sent. */
+function resourceOf(input: PlacedInput): Parameters {
+  const { connector, resource } = input.action
+  const { target } = resource
+  return {
+    ...canonicalResource(nameRulesOf(connector), resource),
+    ...(target === undefined ? {} : { raw_target: target }),
+    environment: input.environment,
+  }
+}
+
+/** `items[0]` and `items[]` alone are also the list `items`: servers read them so. */
+function withPlainNames(parameters: Parameters): Parameters {
+  const plain: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(parameters)) {
+    const bracket = name.indexOf('[')
+    if (bracket <= 0) continue
+    const base = name.slice(0, bracket)
+    if (!Object.hasOwn(parameters, base)) plain[base] = [plain[base] ?? [], value].flat()
+  }
+  return { ...parameters, ...plain }
 }
 
 /** The known hints always have a value, so that `hints.irreversible` is false rather than an error when nobody said so. */

@@ -1,13 +1,13 @@
 import { type Document, LineCounter } from 'yaml'
 import * as z from 'zod'
-import { type Pattern, parsePattern } from '../action/pattern.ts'
+import { mayMatchBelow, type Pattern, parsePattern } from '../action/pattern.ts'
 import { PolicyDocument, type PolicyRule, type PolicyScope, PolicySpec } from '../crd/schemas.ts'
 import { readYamlDocuments } from '../crd/yaml-documents.ts'
 import { ChaperoneError } from '../errors.ts'
 import { unstorableIn } from '../storable.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
-import { compileCondition } from './condition.ts'
+import { brokenCondition, type Condition, type ConditionPlace, compileCondition } from './condition.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { verdictOfRule } from './vocabulary.ts'
 
@@ -73,7 +73,27 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
 
 /** Compiles every condition once. Throws ChaperoneError `validation` that names rule, condition and column. */
 export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
+  return policyOf(entry, compileCondition)
+}
+
+/**
+ * The same for a policy that is in force. A condition that no longer compiles, because the text was accepted by another
+ * version, counts as one that cannot be evaluated: it can only tighten.
+ */
+export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
+  return policyOf(entry, (text, place, isAbout) => {
+    try {
+      return compileCondition(text, place, isAbout)
+    } catch (cause) {
+      if (cause instanceof ChaperoneError) return brokenCondition(text, cause)
+      throw cause
+    }
+  })
+}
+
+function policyOf(entry: PolicyEntry, compile: typeof compileCondition): CompiledPolicy {
   const { id, name, version, priority, mode, document } = entry
+  const patterns = patternsOf(document.scope)
   return {
     id,
     name,
@@ -82,15 +102,22 @@ export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
     priority,
     mode,
     scope: foldScope(document.scope),
-    patterns: patternsOf(document.scope),
-    rules: document.rules.map(compileRule),
+    patterns,
+    rules: document.rules.map((rule) =>
+      ruleOf(rule, (text, place) => compile(text, place, aboutOf(patterns))),
+    ),
   }
 }
 
-function compileRule(rule: PolicyRule): CompiledRule {
+/** Whether the scope covers actions of a connector type. */
+function aboutOf(patterns: readonly Pattern[]): (connectorType: string) => boolean {
+  return (connectorType) => patterns.some((pattern) => mayMatchBelow(pattern, `${connectorType}.`))
+}
+
+function ruleOf(rule: PolicyRule, compile: (text: string, place: ConditionPlace) => Condition): CompiledRule {
   return {
     name: rule.name,
-    conditions: rule.conditions.map((text, index) => compileCondition(text, { rule: rule.name, index })),
+    conditions: rule.conditions.map((text, index) => compile(text, { rule: rule.name, index })),
     verdict: verdictOfRule(rule.decision),
     reason: rule.reason ?? null,
     approverGroups: rule.approver_groups,
@@ -158,10 +185,11 @@ function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
 
 function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
   const failures: string[] = []
+  const isAbout = aboutOf(patternsOf(document.scope))
   document.rules.forEach((rule, ruleIndex) => {
     rule.conditions.forEach((text, index) => {
       try {
-        compileCondition(text, { rule: rule.name, index })
+        compileCondition(text, { rule: rule.name, index }, isAbout)
       } catch (cause) {
         if (!(cause instanceof ChaperoneError)) throw cause
         const path = ['rules', ruleIndex, 'conditions', index]

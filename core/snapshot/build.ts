@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { buildHostIndex } from '../connectors/registry.ts'
 import { createPermissionIndexBuilder, type PermissionIndex } from '../decision/permissions.ts'
-import { compilePolicy } from '../decision/policy-document.ts'
+import { compileStoredPolicy } from '../decision/policy-document.ts'
 import { buildPolicyIndex } from '../decision/policy-index.ts'
 import { verdictOfRule } from '../decision/vocabulary.ts'
 import { ChaperoneError } from '../errors.ts'
@@ -99,7 +99,7 @@ function policiesOf(entries: z.infer<typeof SECTION_SCHEMAS.policies>): Snapshot
   if (entries.length > LIMITS.maxPolicies)
     throw refused('policies', `more than ${LIMITS.maxPolicies} policies`)
   return buildPolicyIndex(
-    entries.map((entry) => located(`policies: "${entry.name}"`, () => compilePolicy(entry))),
+    entries.map((entry) => located(`policies: "${entry.name}"`, () => compileStoredPolicy(entry))),
   )
 }
 

@@ -63,13 +63,16 @@ function repositoryActions(
   const { operation } = reading
   const inner = field.selectionSet === undefined ? [] : rootFields(field.selectionSet, operation)
   if (isRefusal(inner)) return inner
+  const { name, ...others } = parameters
+  // Under the name that the REST rows have for it.
+  const renamed = name === undefined ? parameters : { ...others, repo: name }
   const types = new Set<string>()
   for (const child of inner) {
     const type = repositoryRead(child, reading)
     if (isRefusal(type)) return type
     types.add(type)
   }
-  return [...types].map((type) => read(type, parameters, reading))
+  return [...types].map((type) => read(type, renamed, reading))
 }
 
 function repositoryRead(child: FieldNode, reading: Reading): string | Refusal {
@@ -96,9 +99,9 @@ function isPlain(field: FieldNode, reading: Reading, depth: number): boolean | R
 function read(action: string, parameters: Parameters, { given }: Reading): Action {
   const type = `codehost.${action}`
   const risk = given.known.get(type)?.risk ?? 'low'
-  const { owner, name } = parameters
-  const isRepository = typeof owner === 'string' && typeof name === 'string'
-  const target = isRepository ? { account: owner, target: `${owner}/${name}` } : {}
+  const { owner, repo } = parameters
+  const isRepository = typeof owner === 'string' && typeof repo === 'string'
+  const target = isRepository ? { account: owner, target: `${owner}/${repo}` } : {}
   return namedAction(
     { connector: 'codehost', type, effect: 'read', risk, parameters, ...target },
     given.config,

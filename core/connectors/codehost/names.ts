@@ -1,0 +1,31 @@
+import type { NameKind, NameRules } from '../names.ts'
+
+/** Parameters that name an owner, organisation, user, team or enterprise. */
+const NAMES = `
+  owner org organization organizations organization_slugs enterprise enterprise_team repo_owner template_owner new_owner
+  username usernames selected_usernames user users login logins assignee assignees reviewers target_user
+  team_slug team_reviewers teams selected_teams
+  userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
+`
+/** Parameters that name a repository, with its owner or without. */
+const REPOSITORIES = `
+  repo repo_name repository repositories repository_names template_repo full_name
+  repositoryName repositoryNames repositoryNameWithOwner nameWithOwner
+`
+
+/**
+ * The code host compares owners, organisations, users and repositories without case. Branches, tags and paths are
+ * compared as sent. The address that is the target of an unmapped request begins with such names: it counts as one.
+ */
+export const CODEHOST_NAMES: NameRules = {
+  target: 'repository',
+  account: 'name',
+  parameters: new Map([...kinds(NAMES, 'name'), ...kinds(REPOSITORIES, 'repository')]),
+}
+
+function kinds(words: string, kind: NameKind): ReadonlyArray<readonly [string, NameKind]> {
+  return words
+    .trim()
+    .split(/\s+/)
+    .map((word) => [word, kind] as const)
+}

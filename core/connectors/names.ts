@@ -1,0 +1,56 @@
+import type { Parameters, Resource } from '../action/action.ts'
+
+/** How a provider compares a name: `name` without case, `repository` also without a trailing `.git`. */
+export type NameKind = 'name' | 'repository'
+
+/**
+ * A provider's rules of equality: the facts that are names which the provider compares without case. Every other fact is
+ * compared as sent. `parameters` are keys at any depth.
+ */
+export type NameRules = {
+  readonly target: NameKind
+  readonly account: NameKind
+  readonly parameters: ReadonlyMap<string, NameKind>
+}
+
+/** The one spelling of all that the provider takes for the same name. Idempotent. */
+export function canonicalName(kind: NameKind, text: string): string {
+  const folded = text.toLowerCase()
+  return kind === 'repository' ? folded.replace(/(?<=[^/])(?:\.git)+$/, '') : folded
+}
+
+export function canonicalResource(rules: NameRules | null, resource: Resource): Resource {
+  const { account, target } = resource
+  if (rules === null) return resource
+  return {
+    ...resource,
+    ...(account === undefined ? {} : { account: canonicalName(rules.account, account) }),
+    ...(target === undefined ? {} : { target: canonicalName(rules.target, target) }),
+  }
+}
+
+export function canonicalParameters(rules: NameRules | null, parameters: Parameters): Parameters {
+  if (rules === null) return parameters
+  return Object.fromEntries(
+    Object.entries(parameters).map(([key, value]) => [key, canonicalUnder(rules, key, value, 0)]),
+  )
+}
+
+/** Conditions cannot see anything below this depth. */
+const MAX_NESTING = 16
+
+function canonicalUnder(rules: NameRules, key: string, value: unknown, depth: number): unknown {
+  const kind = rules.parameters.get(baseName(key))
+  if (typeof value === 'string') return kind === undefined ? value : canonicalName(kind, value)
+  if (typeof value !== 'object' || value === null || depth > MAX_NESTING) return value
+  if (Array.isArray(value)) return value.map((item: unknown) => canonicalUnder(rules, key, item, depth + 1))
+  return Object.fromEntries(
+    Object.entries(value).map(([inner, item]) => [inner, canonicalUnder(rules, inner, item, depth + 1)]),
+  )
+}
+
+/** `assignees[]` and `assignees[0]` are `assignees`. */
+function baseName(key: string): string {
+  const bracket = key.indexOf('[')
+  return bracket === -1 ? key : key.slice(0, bracket)
+}

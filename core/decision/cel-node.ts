@@ -1,0 +1,62 @@
+/** What conditions need of a parsed CEL node; `args` of calls: `[name, args]`, of methods `[name, receiver, args]`. */
+export type CelNode = {
+  readonly op: string
+  readonly args: unknown
+  /** Offsets into the text. A parenthesis around the first or last operand may lie outside. */
+  readonly start: number
+  readonly end: number
+}
+
+/** A condition that is too expensive, or that uses what policies do not offer. `start` is an offset into its text. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError'
+  readonly start: number
+
+  constructor(message: string, start: number) {
+    super(message)
+    this.start = start
+  }
+}
+
+export const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
+
+/** `RANGE.exists(VARIABLE, BODY)`. */
+export type Comprehension = {
+  readonly range: CelNode
+  readonly variable: string
+  readonly body: readonly CelNode[]
+}
+
+export function comprehensionOf(node: CelNode): Comprehension | null {
+  if (node.op !== 'rcall') return null
+  const [name, range, [variable, ...body]] = node.args as [string, CelNode, CelNode[]]
+  if (!COMPREHENSIONS.has(name) || variable?.op !== 'id' || body.length === 0) return null
+  return { range, variable: String(variable.args), body }
+}
+
+/** `resource.target`, `parameters["owner"][0]`: a variable and the keys behind it; null for anything else. */
+export type FactPath = { readonly root: string; readonly keys: readonly (string | bigint)[] }
+
+export function pathOf(node: CelNode): FactPath | null {
+  if (node.op === 'id') return { root: String(node.args), keys: [] }
+  if (node.op !== '.' && node.op !== '[]') return null
+  const [receiver, key] = node.args as [CelNode, CelNode | string]
+  const path = pathOf(receiver)
+  const text = typeof key === 'string' ? key : key.op === 'value' ? key.args : null
+  if (path === null || (typeof text !== 'string' && typeof text !== 'bigint')) return null
+  return { root: path.root, keys: [...path.keys, text] }
+}
+
+/** The name of a called function or method, else null. */
+export function calledName({ op, args }: CelNode): string | null {
+  return op === 'call' || op === 'rcall' ? String((args as unknown[])[0]) : null
+}
+
+export function childrenOf(args: unknown): CelNode[] {
+  if (Array.isArray(args)) return args.flatMap(childrenOf)
+  return isNode(args) ? [args] : []
+}
+
+function isNode(value: unknown): value is CelNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value
+}
