@@ -86,7 +86,7 @@ function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel
 
 /** Declared rows name what no built-in row describes; a bare method of generic or webhook is no description. */
 function mayRename(bound: BoundConnector, named: Classification): boolean {
-  if (named.kind !== 'actions') return false
+  if (named.kind !== 'actions' || named.actions.length > 1) return false
   const isByMethod = bound.connector.name === 'generic' || bound.connector.name === 'webhook'
   return isByMethod || named.actions[0]?.unmapped === true
 }

@@ -18,8 +18,13 @@ export type AuthScheme =
 export type BodyView =
   | { readonly kind: 'absent' }
   | { readonly kind: 'json'; readonly value: unknown }
-  | { readonly kind: 'form'; readonly fields: ReadonlyArray<readonly [string, string]> }
-  | { readonly kind: 'opaque' }
+  | {
+      readonly kind: 'form'
+      readonly fields: ReadonlyArray<readonly [string, string]>
+      readonly bytes?: Uint8Array
+    }
+  /** `bytes` where the body was read whole. */
+  | { readonly kind: 'opaque'; readonly bytes?: Uint8Array }
   /**
    * The first bytes of a body that streams on (see `Connector.readsHead`), and what only a caller may do: inflate a zlib
    * stream of exactly `size` bytes, and hash an object as git does.
@@ -96,6 +101,8 @@ export type ConnectorConfig = {
   readonly name: string
   readonly domains: readonly string[]
   readonly baseUrl?: string
+  /** Of type mcp: the only paths on which JSON-RPC is read. */
+  readonly endpoint?: readonly string[]
   readonly actions: readonly UserRow[]
   readonly environment?: string
 }

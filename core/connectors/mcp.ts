@@ -1,10 +1,11 @@
 import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
-import { headerValues } from '../request/headers.ts'
 import { isLooseJson } from '../request/loose-json.ts'
+import { parseStrictJson } from '../request/strict-json.ts'
 import type { BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress } from './domains.ts'
+import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
 import { judgeHeaders } from './mcp/headers.ts'
 import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
 import { mcpRequest } from './mcp/to-request.ts'
@@ -15,12 +16,16 @@ import { executeByRows } from './to-request.ts'
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
 const MAX_BATCH = 64
 
-/** MCP over HTTP: POST is JSON-RPC, GET opens the server's stream, DELETE ends the session (both protocol revisions). */
+/**
+ * MCP over HTTP: POST is JSON-RPC, GET opens the server's stream, DELETE ends the session (both protocol revisions), on
+ * the endpoint. Other paths are unmapped; without a declared endpoint JSON by POST is read as JSON-RPC there as well.
+ */
 export const mcp: Connector = {
   name: 'mcp',
   domains: (config) => config.domains,
   parseAction: nameRequest,
-  decidingKeys: (request) => (request.method === 'POST' ? DECIDING : []),
+  decidingKeys: (request, config) =>
+    request.method === 'POST' && pathKind(request, config) !== 'other' ? DECIDING : [],
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   retold: ['jsonrpc', 'id', 'method', 'params', 'body'],
@@ -37,54 +42,74 @@ function nameRequest(
   body: BodyView | undefined,
   config: ConnectorConfig,
 ): Classification {
+  const kind = pathKind(request, config)
+  if (kind !== 'other' && request.method === 'POST') return namePost({ request, body, config, kind })
   const target = request.host + request.rawPath
-  if (request.method === 'POST') return namePost(request, body, config)
-  // Discovery documents and sign-in pages beside the endpoint are no streams.
-  const isEndpoint = request.segments[0] !== '.well-known'
-  if (request.method === 'GET' && isEndpoint) {
-    return oneAction(
-      namedAction(
-        { connector: 'mcp', type: 'mcp.rpc.stream_open', effect: 'read', risk: 'low', target },
-        config,
-      ),
-    )
-  }
-  // Without a session to end, it deletes whatever else the server has there.
-  if (
-    request.method === 'DELETE' &&
-    isEndpoint &&
-    headerValues(request.rawHeaders, 'mcp-session-id').length === 1
-  ) {
-    return oneAction(
-      namedAction(
-        { connector: 'mcp', type: 'mcp.rpc.session_end', effect: 'write', risk: 'low', target },
-        config,
-      ),
-    )
-  }
+  const common = { connector: 'mcp', risk: 'low', target } as const
+  if (kind === 'endpoint' && opensStream(request))
+    return oneAction(namedAction({ ...common, type: 'mcp.rpc.stream_open', effect: 'read' }, config))
+  if (kind === 'endpoint' && endsSession(request))
+    return oneAction(namedAction({ ...common, type: 'mcp.rpc.session_end', effect: 'write' }, config))
   return oneAction(unmappedAction('mcp', request, config))
 }
 
-function namePost(
-  request: CanonicalRequest,
-  body: BodyView | undefined,
-  config: ConnectorConfig,
-): Classification {
+type Post = {
+  readonly request: CanonicalRequest
+  readonly config: ConnectorConfig
+  readonly kind: PathKind
+}
+
+function namePost({ body, ...post }: Post & { readonly body: BodyView | undefined }): Classification {
+  const { request, config } = post
+  // On the endpoint every body is meant as a message; elsewhere its type has to say so.
+  const isMessage = post.kind === 'endpoint' || request.body.mediaType === 'application/json'
   switch (body?.kind) {
     case undefined:
       return refusal('malformed_request', 'an MCP POST is named by its body, which is not here')
-    case 'form':
-    case 'opaque':
     case 'head':
       return refusal('unsupported_body', 'an MCP message must be sent as application/json')
+    case 'form':
+    case 'opaque':
+      return nameOtherBody(post, body.bytes ?? NO_BYTES)
     case 'invalid':
       if (isLooseJson(body.text)) return refuseLoose(body.detail)
-      return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))
+      return judgeHeaders(request.rawHeaders, []) ?? oneAction(noMessage(post, isMessage))
     case 'absent':
-      return judgeHeaders(request.rawHeaders, []) ?? oneAction(unknownMessage(config))
+      return judgeHeaders(request.rawHeaders, []) ?? oneAction(noMessage(post, isMessage))
     case 'json':
-      return nameMessages(request, body.value, config)
+      return isMessage ? nameMessages(request, body.value, config) : nameBeside(post, body.value)
   }
+}
+
+const NO_BYTES = new Uint8Array()
+
+function noMessage({ request, config }: Post, isMessage: boolean): Action {
+  return isMessage ? unknownMessage(config) : unmappedAction('mcp', request, config)
+}
+
+/** No message by its type. A server that does not look at types reads one in it all the same. */
+function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
+  const text = LENIENT_UTF8.decode(bytes)
+  const isJsonLike = JSON_LIKE.test(text)
+  const parsed = isJsonLike ? parseStrictJson(text, DECIDING) : null
+  if (parsed === null) return nameBeside(post, undefined)
+  if (!isRefusal(parsed)) return nameBeside(post, parsed.value)
+  if (parsed.code !== 'malformed_request') return parsed
+  return isLooseJson(text) ? refuseLoose(parsed.detail) : nameBeside(post, undefined)
+}
+
+const LENIENT_UTF8 = new TextDecoder('utf-8')
+/** How an object or a list begins, also behind blanks and comments. */
+const JSON_LIKE = /^\s*(?:[[{#]|\/[/*])/
+
+/** The request by its path alone, and beside it the calls that its body may hold. */
+function nameBeside(post: Post, value: unknown): Classification {
+  const { request, config } = post
+  const hidden = nameHidden(value, config)
+  if (isRefusal(hidden)) return hidden
+  const messages = value === undefined ? [] : Array.isArray(value) ? value : [value]
+  const first = noMessage(post, post.kind === 'endpoint')
+  return judgeHeaders(request.rawHeaders, messages) ?? { kind: 'actions', actions: [first, ...hidden] }
 }
 
 /** A server that reads it calls the tool that it names, whatever the rules say of `mcp.rpc.unknown`. */

@@ -67,6 +67,7 @@ export function bindConnector(
     domains: entry.domains,
     actions: entry.actions,
     ...(entry.baseUrl === undefined ? {} : { baseUrl: entry.baseUrl }),
+    ...(entry.endpoint === undefined ? {} : { endpoint: entry.endpoint }),
     ...(entry.environment === undefined ? {} : { environment: entry.environment }),
   }
   return {

@@ -22,13 +22,13 @@ export function parseBody(
     )
   }
   const format = formatOf(info.mediaType)
-  if (format === 'opaque') return { kind: 'opaque' }
+  if (format === 'opaque') return { kind: 'opaque', bytes }
   if (info.charset !== undefined && info.charset !== 'utf-8' && info.charset !== 'utf8') {
     return refusal('unsupported_body', `the body's charset is ${info.charset}; send UTF-8`)
   }
   const text = decodeUtf8(bytes)
   if (text === null) return refusal('malformed_request', 'the body is not valid UTF-8')
-  return format === 'json' ? readJson(text, decidingKeys) : readForm(text)
+  return format === 'json' ? readJson(text, decidingKeys) : readForm(text, bytes)
 }
 
 /** What a media type (lower case, without parameters) makes of a body. */
@@ -56,10 +56,10 @@ function readJson(text: string, decidingKeys: readonly string[]): BodyView | Ref
   return { kind: 'invalid', detail: parsed.detail, text }
 }
 
-function readForm(text: string): BodyView | Refusal {
+function readForm(text: string, bytes: Uint8Array): BodyView | Refusal {
   const fields = readPairs(text)
   if (isRefusal(fields)) return fields
-  return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields }
+  return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields, bytes }
 }
 
 /** Sees the chunks of a streamed JSON body pass and remembers top-level scalars. Names the record, never decides. */

@@ -5,34 +5,16 @@ import { fold } from '../../request/strict-json.ts'
 import type { CatalogueRow, ConnectorConfig } from '../connector.ts'
 import { isRecord } from '../fields.ts'
 import { type ActionParts, namedAction } from '../named-action.ts'
+import { READS, resembledMethod } from './methods.ts'
 import { rpcType, toolType } from './names.ts'
 
 const MAX_NAME = 256
 export const UNKNOWN = 'mcp.rpc.unknown'
 
-/** Methods that look and answer. Others (subscriptions apart) may change something, so `read_only` does not take them. */
-export const READS: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'subscriptions/listen',
-  'prompts/list',
-  'prompts/get',
-  'completion/complete',
-  'tasks/get',
-  'tasks/list',
-  'tasks/result',
-])
-
 /** Tools are the server's own: none is known to be harmless. What opens, looks and closes is. */
 export const MCP_CATALOGUE: readonly CatalogueRow[] = [
   ...['mcp.tools.list', 'mcp.rpc.stream_open', 'mcp.rpc.response'].map(harmless),
-  ...[...READS, 'notifications/initialized'].map((method) => harmless(rpcType(method))),
+  ...[...READS, 'notifications/initialized'].flatMap((method) => rpcType(method) ?? []).map(harmless),
   { type: 'mcp.rpc.session_end', effect: 'write', risk: 'low' },
   { type: 'mcp.rpc.unknown', effect: 'write', risk: 'high' },
 ]
@@ -46,18 +28,19 @@ export function nameMessage(message: unknown, config: ConnectorConfig): Action |
   if (!isRecord(message) || message['jsonrpc'] !== '2.0') return unknownMessage(config)
   const { method, params } = message
   if (method === undefined) return nameResponse(message, config)
-  if (typeof method !== 'string' || method === '') return unknownMessage(config)
+  if (typeof method !== 'string') return unknownMessage(config)
   const wrong = judgeName(method, 'method')
   if (wrong !== null) return wrong
   if (method === 'tools/call') return nameCall(params, config)
   if (method === 'tools/list') return act({ type: 'mcp.tools.list', effect: 'read', risk: 'low' }, config)
-  return nameRpc(method, params, config)
+  const type = rpcType(method)
+  return type === null ? unknownMessage(config) : nameRpc({ type, method, params }, config)
 }
 
 /**
  * What a server that does not look closely would make of something that is no JSON-RPC 2.0 message: a call without
- * its version, messages in a nested list, a list in the place of a name. Whatever is found is decided beside
- * `mcp.rpc.unknown`, so that a denied tool stays denied.
+ * its version, messages in a nested list, a list in the place of a name, `tools//call`, positional parameters. Whatever
+ * is found is decided beside `mcp.rpc.unknown`, so that a denied tool stays denied.
  */
 export function nameHidden(message: unknown, config: ConnectorConfig): readonly Action[] | Refusal {
   const flat = flatten(message)
@@ -74,9 +57,26 @@ export function nameHidden(message: unknown, config: ConnectorConfig): readonly 
 
 /** A table of methods or tools is asked for the text of whatever the message names. */
 function asLooked(call: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { method, params } = call
-  const looked = isRecord(params) ? { ...params, name: asKey(params['name']) } : params
-  return { ...call, jsonrpc: '2.0', method: asKey(method), params: looked }
+  const method = asKey(call['method'])
+  const looked = typeof method === 'string' ? (resembledMethod(method) ?? method) : method
+  return { ...call, jsonrpc: '2.0', method: looked, params: lookedParams(call['params']) }
+}
+
+/** Parameters in a text, or by position: the first is the name, or all of them. */
+function lookedParams(params: unknown): unknown {
+  if (isRecord(params)) return { ...params, name: asKey(params['name']) }
+  const value = typeof params === 'string' ? (parseOr(params) ?? params) : params
+  const [first, given] = Array.isArray(value) ? value : [value]
+  if (isRecord(first)) return { ...first, name: asKey(first['name']) }
+  return typeof first === 'string' ? { name: first, arguments: given } : params
+}
+
+function parseOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function asKey(value: unknown): unknown {
@@ -113,16 +113,15 @@ function nameCall(params: unknown, config: ConnectorConfig): Action | Refusal {
   return act({ type: toolType(name), effect, risk, target: name, parameters }, config)
 }
 
-function nameRpc(method: string, params: unknown, config: ConnectorConfig): Action {
+type Rpc = { readonly type: string; readonly method: string; readonly params: unknown }
+
+function nameRpc({ type, method, params }: Rpc, config: ConnectorConfig): Action {
   const isRead = READS.has(method) || method.startsWith('notifications/')
   const { uri, name } = isRecord(params) ? params : {}
   const subject = typeof uri === 'string' ? { uri } : typeof name === 'string' ? { name } : {}
   const target = typeof uri === 'string' ? uri : typeof name === 'string' ? name : undefined
   const effect: Effect = isRead ? 'read' : 'write'
-  return act(
-    { type: rpcType(method), effect, risk: 'low', target, parameters: { method, ...subject } },
-    config,
-  )
+  return act({ type, effect, risk: 'low', target, parameters: { method, ...subject } }, config)
 }
 
 /** The client's answer to something the server asked. */

@@ -1,3 +1,5 @@
+import { isMethodName } from './methods.ts'
+
 /** Characters that a segment of an action type may hold; every other one becomes `~XX`, XX a UTF-8 byte in hex. */
 const PLAIN = /^[A-Za-z0-9_-]*$/
 const UTF8 = new TextEncoder()
@@ -30,11 +32,7 @@ export function toolName(type: string): string | null {
   return toolType(name) === type ? name : null
 }
 
-/** Names that this gateway gives itself: a method that is called so must not pass for them. */
-const OWN = new Set(['unknown', 'stream_open', 'session_end', 'response', 'tools_call', 'tools_list'])
-
-/** `mcp.rpc.<method>` with `_` for `/`. */
-export function rpcType(method: string): string {
-  const name = method.split('/').map(escapeName).join('_')
-  return `mcp.rpc.${OWN.has(name) ? '~' : ''}${name}`
+/** `mcp.rpc.<method>` with `_` for `/`; null for what is no method name, or collides with one. */
+export function rpcType(method: string): string | null {
+  return isMethodName(method) ? `mcp.rpc.${method.replaceAll('/', '_')}` : null
 }

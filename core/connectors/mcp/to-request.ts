@@ -2,7 +2,7 @@ import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import type { ConnectorConfig, ExecuteRequest, ExecuteSpec } from '../connector.ts'
 import { missing, readEndpoint, refuseUnknown, wrong } from '../endpoint.ts'
 import { isRecord } from '../fields.ts'
-import { READS } from './message.ts'
+import { KNOWN_METHODS } from './methods.ts'
 import { rpcType, toolName, toolType } from './names.ts'
 
 const PLACE = ['url', 'path', 'session_id', 'protocol_version'] as const
@@ -114,7 +114,7 @@ function rpcMessage(spec: ExecuteSpec): Message | Refusal {
 
 /** `_` may stand for `/` or for itself: only a method that is known, or has neither, follows from the type. */
 function methodOf(type: string): string | null {
-  const known = [...READS, 'notifications/initialized'].find((method) => rpcType(method) === type)
+  const known = [...KNOWN_METHODS].find((method) => rpcType(method) === type)
   if (known !== undefined) return known
   const plain = type.slice(RPC.length)
   return /^[A-Za-z0-9-]+$/.test(plain) ? plain : null

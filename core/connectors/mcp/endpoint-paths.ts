@@ -1,0 +1,56 @@
+import type { CanonicalRequest } from '../../request/canonical.ts'
+import { headerValues } from '../../request/headers.ts'
+import type { ConnectorConfig } from '../connector.ts'
+import { baseOf } from '../domains.ts'
+
+/**
+ * `endpoint`: the path is the MCP endpoint, declared or one of the usual ones. `open`: no endpoint is declared, so
+ * JSON by POST is read as JSON-RPC here as well. `other`: an endpoint is declared, and this path is none.
+ */
+export type PathKind = 'endpoint' | 'open' | 'other'
+
+/**
+ * Where servers have their endpoint unless configured otherwise. Only exact paths: a rule such as "ends in `/mcp`" would
+ * let an agent delete a thing of that name as the end of a session.
+ */
+const USUAL = ['/', '/mcp', '/sse', '/mcp/sse', '/mcp/v1', '/v1/mcp', '/v1/sse', '/api/mcp'].map(segmentsOf)
+
+export function pathKind({ segments }: CanonicalRequest, config: ConnectorConfig): PathKind {
+  const { endpoint } = config
+  if (endpoint !== undefined)
+    return endpoint.some((path) => isPath(segments, segmentsOf(path))) ? 'endpoint' : 'other'
+  const base = baseOf(config)?.segments
+  const isEndpoint =
+    (base !== undefined && isPath(segments, base)) || USUAL.some((path) => isPath(segments, path))
+  return isEndpoint ? 'endpoint' : 'open'
+}
+
+/** GET that asks for the server's event stream. */
+export function opensStream({ method, rawHeaders }: CanonicalRequest): boolean {
+  if (method !== 'GET') return false
+  const accepted = headerValues(rawHeaders, 'accept').flatMap((value) => value.toLowerCase().split(','))
+  return accepted.some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    return type === 'text/event-stream' && !parameters.some((one) => /^q\s*=\s*0(?:\.0*)?$/.test(one))
+  })
+}
+
+/** DELETE that names one session. Without one it deletes whatever else the server has at this path. */
+export function endsSession({ method, rawHeaders }: CanonicalRequest): boolean {
+  if (method !== 'DELETE') return false
+  const sessions = headerValues(rawHeaders, 'mcp-session-id')
+  return sessions.length === 1 && sessions[0]?.trim() !== ''
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path
+    .split('/')
+    .slice(1)
+    .filter((segment, at, all) => segment !== '' || at < all.length - 1)
+}
+
+/** A slash at the end names the same resource to every server that has one. */
+function isPath(segments: readonly string[], path: readonly string[]): boolean {
+  const length = segments.at(-1) === '' ? segments.length - 1 : segments.length
+  return length === path.length && path.every((segment, at) => segments[at] === segment)
+}

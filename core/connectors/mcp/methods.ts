@@ -1,0 +1,72 @@
+/** Methods that look and answer. Others (subscriptions apart) may change something, so `read_only` does not take them. */
+export const READS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'subscriptions/listen',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+])
+
+/** Every method that a revision of the protocol defines, of clients and of servers. */
+export const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  ...READS,
+  ...['tools/list', 'tools/call', 'logging/setLevel', 'tasks/cancel', 'tasks/update'],
+  ...['roots/list', 'sampling/createMessage', 'elicitation/create'],
+  ...[
+    'initialized',
+    'cancelled',
+    'progress',
+    'message',
+    'roots/list_changed',
+    'tools/list_changed',
+    'prompts/list_changed',
+    'resources/list_changed',
+    'resources/updated',
+    'elicitation/complete',
+    'subscriptions/acknowledged',
+    'tasks/status',
+  ].map((name) => `notifications/${name}`),
+])
+
+/** Last segments of actions that are no method. A method of one of these names would pass for the action. */
+const RESERVED = ['unknown', 'response', 'stream_open', 'session_end']
+
+const BY_LETTERS: ReadonlyMap<string, string | null> = new Map([
+  ...[...KNOWN_METHODS].map((method) => [lettersOf(method), method] as const),
+  ...RESERVED.map((name) => [lettersOf(name), null] as const),
+])
+
+/** `segment(/segment)*` of letters, digits, `_` and `-`. */
+const METHOD = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
+
+/**
+ * True for a name of the form `segment(/segment)*` that nobody takes for another one: `tools_call`, `Resources/Read` and
+ * `stream/open` collide with names that have a meaning of their own.
+ */
+export function isMethodName(text: string): boolean {
+  if (!METHOD.test(text)) return false
+  const known = BY_LETTERS.get(lettersOf(text))
+  return known === undefined || known === text
+}
+
+/** The known method that a lenient server may read in this text: the same letters and digits, whatever stands between. */
+export function resembledMethod(text: string): string | null {
+  return BY_LETTERS.get(lettersOf(text)) ?? null
+}
+
+function lettersOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+}
