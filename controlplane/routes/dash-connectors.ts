@@ -3,7 +3,7 @@ import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Config } from '../services/config.ts'
-import { authOf, ownedDomains } from '../services/connector-domains.ts'
+import { authOf, connectorWarnings, ownedDomains } from '../services/connector-domains.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
@@ -124,6 +124,8 @@ function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.in
     auth_type: authOf(row.spec).type,
     header: authOf(row.spec).header ?? null,
     base_url: row.spec.baseUrl ?? null,
+    endpoint: row.spec.endpoint ?? null,
+    warnings: connectorWarnings(row.spec),
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
     source: row.source,

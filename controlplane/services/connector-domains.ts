@@ -63,6 +63,17 @@ export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'b
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }
 
+/** What a connector that is in force leaves open, as sentences for its status. */
+export function connectorWarnings({
+  type,
+  endpoint,
+}: Pick<ConnectorSpec, 'type' | 'endpoint'>): readonly string[] {
+  if (type !== 'mcp' || endpoint !== undefined) return []
+  return [
+    'The connector names no endpoint, so JSON-RPC by POST is accepted on every path of its hosts. Set endpoint to the path of the MCP server, for example [/mcp].',
+  ]
+}
+
 /** What is wrong with the way the credential is to be sent; null when nothing is. */
 export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
   if (auth?.type === 'header' && auth.header === undefined) {

@@ -16,6 +16,7 @@ export type NewConnector = {
   readonly auth_type?: 'bearer' | 'token' | 'basic' | 'header' | 'none' | undefined
   readonly header?: string | undefined
   readonly base_url?: string | undefined
+  readonly endpoint?: readonly string[] | undefined
 }
 
 export type Placement = {
@@ -39,10 +40,13 @@ export type Placed = {
  */
 export async function placeConnector(q: Query, placement: Placement): Promise<Placed> {
   const { gatewayId, input, keyring, orgId } = placement
-  const spec = connectorSpec(input, placement.path ?? '')
+  const wanted = connectorSpec(input, placement.path ?? '')
   const others = await listConnectors(q)
-  const domains = ownedDomains({ name: input.type, spec })
-  const same = others.find((row) => isSame(row, { gatewayId, type: spec.type, domains }))
+  const domains = ownedDomains({ name: input.type, spec: wanted })
+  const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))
+  // A new token for the same connector must not open the other paths of its hosts.
+  const endpoint = wanted.endpoint ?? same?.spec.endpoint
+  const spec = endpoint === undefined ? wanted : { ...wanted, endpoint }
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
   refuseOverlaps({ id, name, spec, gatewayIds: [gatewayId] }, others)
@@ -67,6 +71,7 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
     type: input.type,
     domains: input.domains,
     baseUrl: input.base_url,
+    endpoint: input.endpoint,
     auth: authType === undefined ? undefined : { type: authType, ...header },
   })
   const at = (field: string) => (path === '' ? field : `${path}.${field}`)
@@ -75,6 +80,8 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   }
   const domainProblem = missingDomains(result.data)
   if (domainProblem !== null) throw validationError([`${at('domains')}: ${domainProblem}`])
+  if (input.endpoint !== undefined && input.type !== 'mcp')
+    throw validationError([`${at('endpoint')}: is for type mcp only; remove it`])
   const authProblem = wrongAuth(result.data.auth)
   if (authProblem !== null) throw validationError([`${at('header')}: ${authProblem}`])
   return result.data

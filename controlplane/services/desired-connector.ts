@@ -12,7 +12,14 @@ import {
   upsertConnector,
 } from '../store/connectors.ts'
 import { listGateways } from '../store/gateways.ts'
-import { authOf, findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
+import {
+  authOf,
+  connectorWarnings,
+  findOverlaps,
+  missingDomains,
+  ownedDomains,
+  wrongAuth,
+} from './connector-domains.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -50,7 +57,7 @@ export const connectorApplier: Applier<'Connector'> = {
     const overlaps = overlapsOf(candidate, await rivalsOf(context, object))
     if (overlaps.length > 0) return refused({ reasons: overlaps, problem: 'Conflict' })
     const gateways = namesOf(binding.gateways)
-    const warnings = credentialWarnings(object)
+    const warnings = [...credentialWarnings(object), ...connectorWarnings(candidate.spec)]
     if (row !== undefined && isSame(row, candidate, object.credential, context.keyring))
       return accepted({ changed: false, gateways, warnings })
     await write(context, candidate, object.credential)

@@ -63,6 +63,7 @@ async function connectorEntry(
     domains: spec.domains ?? [],
     ports: spec.ports,
     ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
+    ...(spec.endpoint === undefined ? {} : { endpoint: spec.endpoint }),
     auth: authOf(spec),
     secret,
     upstream: upstreamOf(spec),

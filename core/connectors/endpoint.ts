@@ -80,6 +80,8 @@ function onOwnHost(
   const own = ownHost(config)
   if (own === null) return missing(targetIsAddress ? 'resource.target' : 'parameters.url')
   if (path !== undefined) return { host: own.host, path: (own.prefix ?? '') + path, query: '' }
+  const [declared, ...others] = config.endpoint ?? []
+  if (declared !== undefined && others.length === 0) return { host: own.host, path: declared, query: '' }
   if (own.prefix === null || !basePathIsEnough) return missing('parameters.path')
   return { host: own.host, path: own.prefix || '/', query: '' }
 }

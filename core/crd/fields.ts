@@ -26,6 +26,16 @@ export const killScope = z
     'all, connector:NAME, agent:NAME, gateway:NAME or a bare name',
   )
 
+/** A path without query. Segments are literal and need no percent-encoding; there are no dot segments. */
+export const endpointPath = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(
+    /^\/(\.?[A-Za-z0-9_~-][A-Za-z0-9._~@:-]*(\/\.?[A-Za-z0-9_~-][A-Za-z0-9._~@:-]*)*\/?)?$/,
+    'a path such as /mcp',
+  )
+
 export const httpUrl = z.url({ protocol: /^https?$/ }).max(2_048)
 
 /** A quantity of Kubernetes: `250m`, `90Mi`, `1`. */

@@ -51,6 +51,7 @@ type ConnectorShape = {
   readonly type: string
   readonly domains?: readonly string[] | undefined
   readonly baseUrl?: string | undefined
+  readonly endpoint?: readonly string[] | undefined
   readonly auth?: { readonly type: string; readonly header?: string | undefined } | undefined
   readonly upstream: { readonly url?: string | undefined; readonly allowPrivateAddresses: boolean }
   readonly credential?: unknown
@@ -68,6 +69,12 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       message: 'types generic, webhook and mcp have no domains of their own; name the hosts that it is for',
       holds: ({ type, domains, baseUrl }) =>
         !WITHOUT_DOMAINS.includes(type) || baseUrl !== undefined || (domains?.length ?? 0) > 0,
+    },
+    {
+      cel: "!has(self.endpoint) || self.type == 'mcp'",
+      path: ['endpoint'],
+      message: 'is for type mcp only; remove it',
+      holds: ({ type, endpoint }) => endpoint === undefined || type === 'mcp',
     },
     {
       cel: "!has(self.auth) || self.auth.type != 'header' || has(self.auth.header)",
@@ -99,6 +106,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     { path: ['gateways'], keys: null },
     { path: ['domains'], keys: null },
     { path: ['ports'], keys: null },
+    { path: ['endpoint'], keys: null },
     { path: ['actions'], keys: ['method', 'path'] },
   ],
 }

@@ -1,5 +1,14 @@
 import * as z from 'zod'
-import { AllowedNamespaces, boundedMap, dns1123, host, httpUrl, killScope, Resources } from './fields.ts'
+import {
+  AllowedNamespaces,
+  boundedMap,
+  dns1123,
+  endpointPath,
+  host,
+  httpUrl,
+  killScope,
+  Resources,
+} from './fields.ts'
 import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, withRules } from './rules.ts'
 
 /**
@@ -125,8 +134,10 @@ export const ConnectorSpec = z.strictObject({
     .prefault({}),
   tls: z.strictObject({ mode: z.enum(['intercept', 'passthrough']).default('intercept') }).prefault({}),
   errorShape: z.enum(['service', 'provider']).default('service'),
+  /** For type mcp: the only paths on which JSON-RPC is read; other paths are unmapped. */
+  endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /** For type mcp: `filterTools` takes what the agent may not call out of the answers to `tools/list`. */
-  mcp: z.strictObject({ filterTools: z.boolean().default(true) }).optional(),
+  mcp: z.strictObject({ filterTools: z.boolean().default(false) }).optional(),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

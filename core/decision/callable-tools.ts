@@ -1,3 +1,4 @@
+import { fold } from '../action/pattern.ts'
 import { nameMessage } from '../connectors/mcp/message.ts'
 import type { MayCall } from '../connectors/mcp/tool-list.ts'
 import { isRefusal } from '../request/canonical.ts'
@@ -5,6 +6,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts'
 import type { Condition } from './condition.ts'
 import { decideAll } from './decide.ts'
+import { deniesWithin } from './permissions.ts'
 import { buildPolicyIndex, type PolicyIndex } from './policy-index.ts'
 import { type ProxiedCase, proxiedInputs } from './proxied.ts'
 
@@ -24,6 +26,34 @@ export function callableTools(given: ProxiedCase): MayCall {
     const { rules, inputs } = proxiedInputs(lenient, [action])
     return decideAll(rules, inputs).verdict !== 'deny'
   }
+}
+
+/** Names that no rule was written for, one of each risk. */
+const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
+const TOOLS = 'mcp.tools.'
+
+/**
+ * False when the agent may call every tool, whatever its name, so that `callableTools` would hide none. True also where
+ * that depends on a condition.
+ */
+export function hidesTools(given: ProxiedCase): boolean {
+  const { snapshot, agent } = given
+  if (snapshot.gateway.level === 'monitor') return false
+  const mayCall = callableTools(given)
+  return (
+    !PROBES.every(mayCall) ||
+    deniesWithin(snapshot.permissions, agent.name, TOOLS) ||
+    lenientPolicies(snapshot).all.some(mayDenyTool)
+  )
+}
+
+function mayDenyTool({ mode, patterns, rules }: CompiledPolicy): boolean {
+  if (mode === 'monitor') return false
+  const isAboutTools = patterns.some(({ prefix, isExact }) => {
+    const begin = fold(prefix)
+    return begin.startsWith(TOOLS) || (!isExact && TOOLS.startsWith(begin))
+  })
+  return isAboutTools && rules.some(({ verdict, conditions }) => verdict === 'deny' || conditions.length > 0)
 }
 
 const made = new WeakMap<PolicyIndex, PolicyIndex>()

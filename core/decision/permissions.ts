@@ -87,6 +87,17 @@ export function lookupPermission(
   return null
 }
 
+/** Does any permission deny this agent an action whose name begins with the prefix (lower case)? Costs one pass. */
+export function deniesWithin(index: PermissionIndex, agent: string, prefix: string): boolean {
+  const denies = ({ anyAgent, byAgent }: Node): boolean =>
+    [anyAgent, byAgent?.get(agent)].some((slot) => slot?.tighten?.decision === 'deny')
+  for (const [name, node] of index.exact) if (name.startsWith(prefix) && denies(node)) return true
+  for (const [begin, node] of index.prefixes)
+    if ((begin.startsWith(prefix) || prefix.startsWith(begin)) && denies(node)) return true
+  const bare = index.bare.get(firstSegment(prefix))
+  return bare !== undefined && denies(bare)
+}
+
 function pick({ allow, tighten }: Link, agent: string): PermissionMatch | null {
   return (
     tighten?.byAgent?.get(agent)?.tighten ??

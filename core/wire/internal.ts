@@ -62,6 +62,8 @@ export const ConnectorAdd = z.strictObject({
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: z.url().optional(),
+  /** Extension, for type mcp: the only paths on which JSON-RPC is read. */
+  endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
 })
 export const ConnectorRemove = z.strictObject({ id: name })
 export const PermissionSet = z.strictObject({

@@ -79,7 +79,7 @@ export const ConnectorEntry = z.object({
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
-  /** Left out: tools are filtered. */
+  /** Left out: answers to `tools/list` pass unchanged. */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),

@@ -66,6 +66,11 @@ const NOTES: Readonly<Record<string, string>> = {
     'Fields of GraphQL that are the same deed as an operation over REST have its name and stand there. Everything else is `codehost.graphql.<field>`: reads are low, mutations high unless listed here. One request with several fields is several actions; the strictest decides.',
   'mcp.tools':
     'A tool is `mcp.tools.<name>`; characters other than letters, digits, `_` and `-` become `~XX` (a byte of UTF-8 in hex), and a tool called `list` is `~list`. Conditions see `parameters.arguments`. Headers that repeat the message (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`, `MCP-Protocol-Version`) must agree with it.',
+  'mcp.rpc': [
+    'A method is `mcp.rpc.<method>` with `_` for `/`. It has the form `segment(/segment)*` of letters, digits, `_` and `-`. Every other message is `mcp.rpc.unknown`, and so is a method that could be taken for a known one (`tools_call`, `tools//call`, `Resources/Read`) or `tools/call` whose params are no object; the call that a lenient server would read in it is decided as well.',
+    'With `Connector.spec.endpoint` JSON-RPC is read on those paths only; every other path is `mcp.unmapped.<method>`. Without it JSON by POST is read on every path. `mcp.rpc.stream_open` (GET with `Accept: text/event-stream`) and `mcp.rpc.session_end` (DELETE with one `Mcp-Session-Id`) exist on the endpoint only: the declared paths, or else the path of the base URL and `/`, `/mcp`, `/sse`, `/mcp/sse`, `/mcp/v1`, `/v1/mcp`, `/v1/sse` and `/api/mcp`.',
+    'A body of another type is `mcp.rpc.unknown` on the endpoint and `mcp.unmapped.post` elsewhere; a message in it is decided as well.',
+  ].join(' '),
   'generic.post': OVERRIDING,
   'webhook.post': OVERRIDING,
 }

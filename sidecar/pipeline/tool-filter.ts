@@ -5,7 +5,7 @@ import {
   MAX_EVENT_CHARS,
   toolListIds,
 } from '../../core/connectors/mcp/tool-list.ts'
-import { callableTools } from '../../core/decision/callable-tools.ts'
+import { callableTools, hidesTools } from '../../core/decision/callable-tools.ts'
 import { parseBody } from '../../core/request/body.ts'
 import type { CanonicalRequest, RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * Takes the tools that the agent would be refused out of the answer to its `tools/list`. Null for every other request,
- * where the Connector says so, and at the level `monitor`. The record says how many were taken out.
+ * unless the Connector sets `mcp.filterTools`, and where no tool is denied. The record says how many were taken out.
  */
 export function toolFilterOf(exchange: Exchange, nowMs: number): AnswerEdit | null {
   const { connector: bound, snapshot, agent, request } = exchange
@@ -22,7 +22,9 @@ export function toolFilterOf(exchange: Exchange, nowMs: number): AnswerEdit | nu
     return null
   const ids = isFiltered(exchange) ? idsOf(exchange, request) : NO_IDS
   if (ids.size === 0) return null
-  const mayCall = callableTools({ snapshot, agent, bound, request, nowMs })
+  const given = { snapshot, agent, bound, request, nowMs }
+  if (!hidesTools(given)) return null
+  const mayCall = callableTools(given)
   const count = { hidden: 0 }
   const filter = (text: string) => noted(exchange, count, filterToolList(text, ids, mayCall))
   return { begin: (status, headers) => (status === 200 ? bodyEdit(headers, filter) : null) }
@@ -35,11 +37,10 @@ function idsOf({ bodyBytes }: Exchange, { body }: CanonicalRequest): ReadonlySet
   return view?.kind === 'json' ? toolListIds(view.value) : NO_IDS
 }
 
-function isFiltered({ connector, snapshot, actions = [] }: Exchange): boolean {
+function isFiltered({ connector, actions = [] }: Exchange): boolean {
   return (
     connector?.connector.name === 'mcp' &&
-    connector.entry.mcp?.filterTools !== false &&
-    snapshot?.gateway.level !== 'monitor' &&
+    connector.entry.mcp?.filterTools === true &&
     actions.some(({ type }) => type === 'mcp.tools.list')
   )
 }

@@ -51,6 +51,9 @@ export type Connector = Managed & {
   readonly auth_type: string
   readonly header: string | null
   readonly base_url: string | null
+  /** For type mcp: the only paths on which JSON-RPC is read; null = every path. */
+  readonly endpoint: readonly string[] | null
+  readonly warnings: readonly string[]
   readonly has_token: boolean
   /** Empty = every gateway. */
   readonly gateways: readonly string[]

@@ -316,3 +316,20 @@ test('an older generation of a cluster that arrives late changes nothing', async
   const enrolled = await replica.enrol('cluster/gw')
   expect((await section<GatewaySection>('gateway', enrolled)).enforcementLevel).toBe('monitor')
 })
+
+describe('an MCP Connector', () => {
+  const spec = { type: 'mcp', domains: ['tools.example'], auth: { type: 'none' } }
+
+  test('without an endpoint is accepted with a warning; its endpoint reaches the gateways', async () => {
+    await put('Gateway', 'local', {})
+    const open = await put('Connector', 'tools', spec)
+    expect(open).toMatchObject({ accepted: true, warnings: [expect.stringContaining('endpoint')] })
+    const named = await put('Connector', 'tools', { ...spec, endpoint: ['/mcp'], mcp: {} })
+    expect(named).toMatchObject({ accepted: true, warnings: [] })
+    const entries = await section<ConnectorEntry[]>('connectors')
+    expect(entries.find(({ name }) => name === 'default/tools')).toMatchObject({
+      endpoint: ['/mcp'],
+      mcp: { filterTools: false },
+    })
+  })
+})

@@ -103,6 +103,40 @@ describe('agents', () => {
   })
 })
 
+describe('an MCP connector', () => {
+  const fields = { type: 'mcp', token: 't', domains: ['tools.endpoint.test'] }
+  const listed = async () => {
+    const { body } = await admin('GET', '/api/dashboard/connectors')
+    const rows = at<{ domains: string[]; endpoint: unknown; warnings: string[] }[]>(body, 'connectors')
+    return rows.find(({ domains }) => domains.includes('tools.endpoint.test'))
+  }
+
+  test('without an endpoint is listed with a warning, and keeps the endpoint that it gets', async () => {
+    expect((await admin('POST', '/api/dashboard/connectors', fields)).status).toBe(200)
+    expect(await listed()).toMatchObject({ endpoint: null, warnings: [expect.stringContaining('endpoint')] })
+    const named = { ...fields, endpoint: ['/mcp'] }
+    expect((await admin('POST', '/api/dashboard/connectors', named)).status).toBe(200)
+    expect(await listed()).toMatchObject({ endpoint: ['/mcp'], warnings: [] })
+    expect((await admin('POST', '/api/dashboard/connectors', { ...fields, token: 'u' })).status).toBe(200)
+    expect(await listed()).toMatchObject({ endpoint: ['/mcp'], warnings: [] })
+  })
+
+  test.each([[['mcp']], [['/a b']], [['/a?b']], [['/a/../b']], [['/%6dcp']], [['//x']], [[]], ['/mcp']])(
+    'with the endpoint %j is refused',
+    async (endpoint) => {
+      const answer = await admin('POST', '/api/dashboard/connectors', { ...fields, endpoint })
+      expect(answer.status).toBe(400)
+      expect(answer.text).toContain('endpoint')
+    },
+  )
+
+  test('of another type has none', async () => {
+    const body = { ...fields, type: 'generic', endpoint: ['/mcp'] }
+    const answer = await admin('POST', '/api/dashboard/connectors', body)
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('type mcp only')])
+  })
+})
+
 describe('the quick setup', () => {
   test('makes agent, connectors and permissions of that agent alone, in one go', async () => {
     const answer = await setup('quick', [

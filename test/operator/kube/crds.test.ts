@@ -91,6 +91,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
         actions: [{ method: 'GET', path: '/a/{id}', action: 'mcp.a.get', effect: 'read', risk: 'low' }],
       },
     ],
+    ['Connector', 'endpoint', { type: 'mcp', domains: ['mcp.example.com'], endpoint: ['/mcp', '/sse/'] }],
     ['Permission', 'p', { gateway: 'full', rules: [rule] }],
     [
       'Policy',
@@ -139,6 +140,9 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ['Connector', { type: 'codehost', auth: { type: 'header' } }, 'spec.auth.header'],
     ['Connector', { type: 'codehost', upstream: { url: 'http://x' } }, 'spec.upstream.url'],
     ['Connector', { type: 'codehost', ports: [70_000] }, 'spec.ports[0]'],
+    ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['mcp'] }, 'spec.endpoint[0]'],
+    ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['/mcp', '/mcp'] }, 'spec.endpoint[1]'],
+    ['Connector', { type: 'codehost', endpoint: ['/mcp'] }, 'spec.endpoint'],
     ['Connector', { type: 'codehost', credential: {} }, 'spec.credential.secretRef'],
     [
       'Connector',

@@ -11,7 +11,7 @@ afterEach(async () => {
 })
 
 async function start(rules: Rules, answer: Answer): Promise<McpWorld> {
-  const started = await startMcpWorld(rules, answer)
+  const started = await startMcpWorld({ connectors: [{ mcp: { filterTools: true } }], ...rules }, answer)
   open.push(started)
   return started
 }
@@ -94,11 +94,92 @@ describe('an answer to tools/list', () => {
     expect(namesIn((await post(LIST)).body)).toEqual(['read', 'summarise'])
   })
 
-  it('is whole where the Connector says so', async () => {
-    const connectors: Rules['connectors'] = [{ mcp: { filterTools: false } }]
-    const { post, world } = await start({ ...RULES, connectors }, answerJson(listText(...ALL)))
-    expect((await post(LIST, { headers: { 'accept-encoding': 'gzip' } })).body).toBe(listText(...ALL))
-    expect(world.upstream.seen[0]?.header('accept-encoding')).toBe('gzip')
+  it.each([[{}], [{ mcp: { filterTools: false } }]])(
+    'is whole unless the Connector sets filterTools (%j)',
+    async (connector) => {
+      const { post, world } = await start({ ...RULES, connectors: [connector] }, answerJson(listText(...ALL)))
+      expect((await post(LIST, { headers: { 'accept-encoding': 'gzip' } })).body).toBe(listText(...ALL))
+      expect(world.upstream.seen[0]?.header('accept-encoding')).toBe('gzip')
+    },
+  )
+
+  const hold = { name: 'h', conditions: [], decision: 'require_approval' }
+  const never: Rules['policies'] = [
+    { document: { scope: { actions: ['codehost.*'] }, rules: [{ ...hold, decision: 'deny' }] } },
+  ]
+  it.each<[string, Rules, string]>([
+    ['every tool is allowed', { permissions: [['mcp.*', 'allow']] }, 'gzip'],
+    [
+      'some are held',
+      {
+        permissions: [
+          ['mcp.*', 'allow'],
+          ['mcp.tools.pay', 'require_approval'],
+        ],
+      },
+      'gzip',
+    ],
+    [
+      'what is denied is no tool',
+      {
+        permissions: [
+          ['mcp.*', 'allow'],
+          ['mcp.rpc.*', 'deny'],
+          ['mcp.unmapped.*', 'deny'],
+        ],
+      },
+      'gzip',
+    ],
+    ['a policy is about others', { permissions: [['mcp.*', 'allow']], policies: never }, 'gzip'],
+    [
+      'one tool is denied',
+      {
+        permissions: [
+          ['mcp.*', 'allow'],
+          ['mcp.tools.pay', 'deny'],
+        ],
+      },
+      'identity',
+    ],
+    [
+      'tools with a prefix are denied',
+      {
+        permissions: [
+          ['mcp.*', 'allow'],
+          ['mcp.tools.p*', 'deny'],
+        ],
+      },
+      'identity',
+    ],
+    [
+      'all but some are denied',
+      {
+        permissions: [
+          ['mcp.tools.list', 'allow'],
+          ['mcp.tools.read*', 'allow'],
+        ],
+      },
+      'identity',
+    ],
+    [
+      'a policy may deny one',
+      {
+        permissions: [['mcp.*', 'allow']],
+        policies: [
+          {
+            document: {
+              scope: { actions: ['mcp.tools.x*'] },
+              rules: [{ ...hold, conditions: ['parameters.name == "x"'], decision: 'deny' }],
+            },
+          },
+        ],
+      },
+      'identity',
+    ],
+  ])('is asked for as the agent asks where %s', async (_what, rules, wanted) => {
+    const { post, world } = await start(rules, answerJson(listText('read')))
+    await post(LIST, { headers: { 'accept-encoding': 'gzip' } })
+    expect(world.upstream.seen[0]?.header('accept-encoding')).toBe(wanted)
   })
 
   it('is asked for uncompressed, and other answers are not', async () => {

@@ -45,6 +45,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
         auth_type: row.auth_type,
         ...(row.header === null ? {} : { header: row.header }),
         ...(row.base_url === null ? {} : { base_url: row.base_url }),
+        ...(row.endpoint === null ? {} : { endpoint: row.endpoint }),
         ...(gateway === undefined ? {} : { gateway }),
       },
     })

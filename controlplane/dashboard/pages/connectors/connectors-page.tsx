@@ -48,7 +48,7 @@ export function Page() {
                 keyOf={({ id }) => id}
                 columns={[
                   { head: 'Connector', width: '22%', cell: (row) => <Name row={row} /> },
-                  { head: 'Hosts', cell: ({ domains }) => <Hosts domains={domains} /> },
+                  { head: 'Hosts', cell: (row) => <Hosts row={row} /> },
                   { head: 'Credential', isWhole: true, cell: (row) => <CredentialBadge row={row} /> },
                   {
                     head: 'Gateways',
@@ -113,12 +113,20 @@ function Access({ row: { name, type } }: { readonly row: Connector }) {
   )
 }
 
-function Hosts({ domains }: { readonly domains: readonly string[] }) {
+/** With the paths of an MCP endpoint, or the warning that there are none. */
+function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connector }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (
-    <span className="mono">
-      <UntrustedText text={domains.join(', ')} />
-    </span>
+    <>
+      <span className="mono">
+        <UntrustedText text={[domains.join(', '), endpoint?.join(', ') ?? ''].filter(Boolean).join(' ')} />
+      </span>
+      {warnings.map((warning) => (
+        <Text key={warning} size="sm" c="dimmed">
+          {warning}
+        </Text>
+      ))}
+    </>
   )
 }
 

@@ -63,6 +63,16 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
               required
             />
           ) : null}
+          {draft.type === 'mcp' ? (
+            <TagsInput
+              label="Endpoint"
+              description="Path of the MCP server, such as /mcp. Empty: JSON-RPC is accepted on every path."
+              value={[...draft.endpoint]}
+              onChange={(endpoint) => onChange({ ...draft, endpoint })}
+              splitChars={[',', ' ']}
+              acceptValueOnBlur
+            />
+          ) : null}
           {needsDomains(draft.type) ? (
             <TextInput
               label="Header"

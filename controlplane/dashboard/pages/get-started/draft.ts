@@ -6,6 +6,8 @@ export type ConnectorDraft = {
   readonly type: string
   readonly token: string
   readonly domains: readonly string[]
+  /** Of type mcp: the paths on which JSON-RPC is read; empty = every path. */
+  readonly endpoint: readonly string[]
   /** A header of its own for the credential; empty = the usual one. */
   readonly header: string
   readonly accessRule: AccessRule
@@ -34,7 +36,8 @@ const NEEDS_DOMAINS: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp']
 export const needsDomains = (type: string): boolean => NEEDS_DOMAINS.has(type)
 
 export function newConnector(type: string, key: number): ConnectorDraft {
-  return { key, type, token: '', domains: [], header: '', accessRule: 'require_approval', patterns: [] }
+  const access = { accessRule: 'require_approval', patterns: [] } as const
+  return { key, type, token: '', domains: [], endpoint: [], header: '', ...access }
 }
 
 /** What is still missing in a connector, or null. */
@@ -67,12 +70,14 @@ export function requestOf({ gateway, agent, connectors }: Draft) {
   }
 }
 
-function connectorOf({ type, token, domains, header, accessRule, patterns }: ConnectorDraft): SetupConnector {
+function connectorOf(draft: ConnectorDraft): SetupConnector {
+  const { type, token, domains, endpoint, header, accessRule, patterns } = draft
   return {
     type,
     token: token.trim(),
     accessRule,
     ...(domains.length === 0 ? {} : { domains }),
+    ...(endpoint.length === 0 ? {} : { endpoint }),
     ...(header.trim() === '' ? {} : { auth_type: 'header', header: header.trim() }),
     ...(accessRule === 'custom'
       ? { customPatterns: patterns.map(({ pattern, decision }) => ({ pattern, decision })) }
