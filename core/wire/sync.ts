@@ -67,7 +67,6 @@ export const ConnectorEntry = z.object({
   domains: z.array(z.string()),
   ports: z.array(z.number().int()),
   baseUrl: z.string().optional(),
-  /** Of type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(z.string()).optional(),
   auth: AuthSpec,
   /** The stored credential in clear: sent over the authenticated stream's own fetch, kept in memory only. */

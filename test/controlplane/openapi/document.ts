@@ -78,8 +78,13 @@ export function samples(schema: Schema): readonly unknown[] {
   }
 }
 
+/** Fields that are refused beside the sample's other values: only connectors of type mcp have an endpoint. */
+const CONDITIONAL: ReadonlySet<string> = new Set(['endpoint'])
+
 function objects(schema: Schema): readonly unknown[] {
-  const entries = Object.entries(schema.properties ?? {}).map(([name, own]) => [name, samples(own)] as const)
+  const entries = Object.entries(schema.properties ?? {})
+    .filter(([name]) => !CONDITIONAL.has(name))
+    .map(([name, own]) => [name, samples(own)] as const)
   const first = Object.fromEntries(entries.map(([name, values]) => [name, values[0]]))
   const others = entries.flatMap(([name, values]) =>
     values.slice(1).map((value) => ({ ...first, [name]: value })),

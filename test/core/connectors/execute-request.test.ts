@@ -373,6 +373,11 @@ describe('an MCP action', () => {
   test('goes to the endpoint in the url or in the base URL of its connector', () => {
     const url = { url: 'https://tools.mcp.test/deep/mcp?k=1' }
     expect(request('mcp', { type: 'mcp.tools.list', parameters: url }).target).toBe('/deep/mcp?k=1')
+    const endpoint = { endpoint: ['/tools'] }
+    expect(sent({ type: 'mcp.tools.list' }, endpoint)).toMatchObject({
+      host: 'tools.mcp.test',
+      target: '/tools',
+    })
     const based = { domains: [], baseUrl: 'https://own.test/v1/mcp' }
     expect(sent({ type: 'mcp.tools.list' }, based)).toMatchObject({ host: 'own.test', target: '/v1/mcp' })
   })
