@@ -76,6 +76,11 @@ export const CONFIG_VARIABLES = {
     fallback: 'none',
     meaning: 'Private ranges that notifications may be sent to, separated by commas',
   },
+  CODEHOST_PAT_NAMESPACES: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: namespaces, separated by commas, whose Gateways and Connectors may use the setting `codehost_pat`',
+  },
   LOG_LEVEL: {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',

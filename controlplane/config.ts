@@ -24,6 +24,8 @@ export type ControlPlaneConfig = {
   readonly kubeApi: { readonly url: string; readonly caFile: string; readonly tokenFile: string } | null
   /** The ServiceAccount that the operator runs as; null = it has a token of its own. */
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
+  /** In a cluster: the namespaces whose gateways and Connectors may use the setting `codehost_pat`. */
+  readonly codehostPatNamespaces: readonly string[]
   readonly logLevel: string
 }
 
@@ -54,6 +56,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     tls: tls(env),
     kubeApi: kubeApiOf(env),
     operatorAccount: operatorAccount(env),
+    codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }

@@ -38,6 +38,7 @@ import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
 import { createHub, type Hub } from './sync/hub.ts'
 import { createSectionLibrary, type SectionLibrary } from './sync/library.ts'
+import type { OrganisationTokenScope } from './sync/organisation-token.ts'
 
 export type PartsDeps = {
   readonly config: ControlPlaneConfig
@@ -62,7 +63,10 @@ export async function createParts(deps: PartsDeps) {
   const settings = createSettings(base)
   const library = createSectionLibrary({
     ...base,
-    fallbackSecret: async (q, type) => (type === 'codehost' ? settings.read('codehost_pat', q) : null),
+    organisationToken: {
+      read: (q) => settings.read('codehost_pat', q),
+      scope: organisationTokenScope(config),
+    },
   })
   const hub = await createHub({ ...base, library })
   const killSwitch = createKillSwitch({ ...base, hub })
@@ -111,6 +115,11 @@ export async function createParts(deps: PartsDeps) {
       for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
   }
+}
+
+function organisationTokenScope(config: ControlPlaneConfig): OrganisationTokenScope {
+  if (config.kubeApi === null) return { kind: 'all' }
+  return { kind: 'namespaces', namespaces: new Set(config.codehostPatNamespaces) }
 }
 
 type UserPartsDeps = {

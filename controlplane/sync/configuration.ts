@@ -10,6 +10,7 @@ import { listAllPermissions, type PermissionRow } from '../store/permissions.ts'
 import { listPolicies, type PolicyRow } from '../store/policies.ts'
 import { listPublicKeys } from '../store/public-keys.ts'
 import type { Db, Query } from '../store/query.ts'
+import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
 
 type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
 
@@ -27,8 +28,11 @@ export type Configuration = {
 export type ConfigurationDeps = {
   readonly db: Db
   readonly keyring: Keyring
-  /** A credential of the settings for connectors that have none of their own, by connector type. */
-  readonly fallbackSecret: (q: Query, connectorType: string) => Promise<string | null>
+  /** The organisation's code-host token, for Connectors without a credential of their own. */
+  readonly organisationToken: {
+    readonly read: (q: Query) => Promise<string | null>
+    readonly scope: OrganisationTokenScope
+  }
 }
 
 /** Reads it all in one snapshot of the database, so that rows and version belong together. */
@@ -36,11 +40,13 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
   return deps.db.tx(async (q) => {
     await q.query('set transaction isolation level repeatable read, read only')
     const connectors = await listConnectors(q)
+    const gateways = await listGateways(q)
+    const token = await deps.organisationToken.read(q)
     return {
       version: await currentVersion(q),
-      gateways: new Map((await listGateways(q)).map((row) => [row.id, row])),
+      gateways: new Map(gateways.map((row) => [row.id, row])),
       agents: await listAgents(q),
-      connectors: usableFirst(await Promise.all(connectors.map((row) => connectorEntry(row, deps, q)))),
+      connectors: usableFirst(connectors.flatMap((row) => boundEntries(row, { deps, gateways, token }))),
       policies: (await listPolicies(q)).flatMap(policyEntry),
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],
@@ -48,15 +54,31 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
   })
 }
 
-async function connectorEntry(
-  row: ConnectorRow,
-  { keyring, fallbackSecret }: ConfigurationDeps,
-  q: Query,
-): Promise<Bound<ConnectorEntry>> {
+type Loaded = {
+  readonly deps: ConfigurationDeps
+  readonly gateways: readonly GatewayRow[]
+  /** The organisation's token; null when none is set. */
+  readonly token: string | null
+}
+
+/** One entry; two where only some of its gateways may use the organisation's token. */
+function boundEntries(row: ConnectorRow, { deps, gateways, token }: Loaded): Bound<ConnectorEntry>[] {
+  const own = row.credential === null ? null : deps.keyring.open(row.credential, row.id)
+  const entry = connectorEntry(row, own)
+  if (own !== null || token === null) return [{ gatewayIds: row.gatewayIds, entry }]
+  const users = organisationTokenGateways(row, gateways, deps.organisationToken.scope)
+  if (users.length === 0) return [{ gatewayIds: row.gatewayIds, entry }]
+  const others = gateways
+    .map(({ id }) => id)
+    .filter((id) => !users.includes(id) && (row.gatewayIds.length === 0 || row.gatewayIds.includes(id)))
+  const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
+  // An empty list would mean every gateway.
+  return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
+}
+
+function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntry {
   const { spec } = row
-  const secret =
-    row.credential === null ? await fallbackSecret(q, row.type) : keyring.open(row.credential, row.id)
-  const entry: ConnectorEntry = {
+  return {
     id: row.id,
     name: row.name,
     type: spec.type,
@@ -75,7 +97,6 @@ async function connectorEntry(
     source: row.source,
     managed_by: row.managedBy,
   }
-  return { gatewayIds: row.gatewayIds, entry }
 }
 
 /** Where two connectors claim a host the first has it: the one that has a credential to send. */

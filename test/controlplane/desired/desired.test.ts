@@ -50,7 +50,7 @@ async function sections(of: Enrolled): Promise<ReadonlyMap<string, string>> {
   const library = createSectionLibrary({
     db: replica.db,
     keyring: world.keyring,
-    fallbackSecret: async () => null,
+    organisationToken: { read: async () => null, scope: { kind: 'all' } },
   })
   await library.reload()
   return library.of(of.id)?.texts ?? new Map()

@@ -89,7 +89,11 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
   const db = await openDb({ url: database.url, log })
   await migrate(db)
   const { id: orgId } = await db.tx((q) => ensureOrg(q))
-  const library = createSectionLibrary({ db, keyring: KEYRING, fallbackSecret: async () => null })
+  const library = createSectionLibrary({
+    db,
+    keyring: KEYRING,
+    organisationToken: { read: async () => null, scope: { kind: 'all' } },
+  })
   const hub = await createHub({ db, library, log, clock })
   const killSwitch = createKillSwitch({ db, hub, orgId, clock, log })
   const sweeper = createExpirySweeper({ db, log })

@@ -25,7 +25,7 @@ beforeAll(async () => {
   library = createSectionLibrary({
     db,
     keyring: createKeyring(Buffer.alloc(32, 7)),
-    fallbackSecret: async () => null,
+    organisationToken: { read: async () => null, scope: { kind: 'all' } },
   })
 }, 60_000)
 afterAll(async () => {
