@@ -18,6 +18,23 @@ export const RecordWhySchema = z.object({
 export type RecordWhy = z.infer<typeof RecordWhySchema>
 
 /**
+ * What the audit events of a refused or stopped request say beyond its record (spec 6.1). Records of allowed traffic have
+ * none, and the traffic log stores none: the events do.
+ */
+export const RecordAuditSchema = z.object({
+  /** Details of `action.requested` but for the action type. */
+  requested: z.record(z.string(), z.unknown()),
+  /** The sentence that the agent was answered. */
+  reason: z.string(),
+  matched_policy: z.string().nullable(),
+  matched_rule: z.string().nullable(),
+  /** An integer from 0 to 100; null where no action is known. */
+  risk_score: z.int().min(0).max(100).nullable(),
+})
+
+export type RecordAudit = z.infer<typeof RecordAuditSchema>
+
+/**
  * The one record of a governed request: what the journal holds, what is uploaded, what `/internal/traffic` and
  * `/api/dashboard/traffic` show. Paths are stored without credentials; bodies are never stored.
  */
@@ -58,6 +75,7 @@ export const RecordSchema = z.object({
   transport: z.string(),
   /** Of what was denied, held or let through by the level alone; a plain allow names its permission above. */
   why: RecordWhySchema.nullish(),
+  audit: RecordAuditSchema.nullish(),
 })
 
 export type TrafficRecord = z.infer<typeof RecordSchema>

@@ -85,7 +85,7 @@ function itemOf(
     webhook: null,
     rulesVersion: known.version,
     token,
-    events: decidedEvents(evaluated, spec, token?.kid ?? null),
+    events: decidedEvents(evaluated, token?.kid ?? null),
   }
 }
 
@@ -127,6 +127,7 @@ function deniedFor(spec: ActionSpec, reason: string): Evaluated {
     },
     gateway: null,
     bound: null,
+    environment: undefined,
     decision: {
       verdict: 'deny',
       would: 'deny',

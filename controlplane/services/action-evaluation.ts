@@ -3,6 +3,7 @@ import { type ActionSpec, actionFromSpec, type KnownAction } from '../../core/ac
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import { type DecisionRules, decide, underKillSwitch } from '../../core/decision/decide.ts'
 import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/decision.ts'
+import { shownEnvironment } from '../../core/decision/environment.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
 import { OUTCOME } from '../../core/decision/vocabulary.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
@@ -24,6 +25,8 @@ export type Evaluated = {
   readonly gateway: GatewayRules | null
   /** The gateway's connector that the action belongs to. */
   readonly bound: BoundConnector | null
+  /** Where it lands, as conditions see it (`resource.environment`). */
+  readonly environment: string | undefined
 }
 
 /** May this agent do this, by these rules and the stops in force? Pure but for the clock. */
@@ -39,16 +42,14 @@ export function evaluateAction(
   const { rules, agent, spec } = given
   const place = placeOf(deps, rules, agent, spec)
   const options = given.trace === undefined ? {} : { trace: given.trace }
-  const decision = decide(
-    rulesFor(rules, place),
-    inputOf(place, agent, { spec, nowMs: deps.clock.nowMs() }),
-    options,
-  )
+  const input = inputOf(place, agent, { spec, nowMs: deps.clock.nowMs() })
+  const decision = decide(rulesFor(rules, place), input, options)
   const entry = stopOf(deps.kills(), agent, place)
-  return { ...place, decision: entry === null ? decision : underKillSwitch(decision, entry) }
+  const environment = shownEnvironment(input)
+  return { ...place, environment, decision: entry === null ? decision : underKillSwitch(decision, entry) }
 }
 
-export type Place = Omit<Evaluated, 'decision'>
+export type Place = Omit<Evaluated, 'decision' | 'environment'>
 
 /** What the spec speaks of, and which connector of the agent's gateway that is. */
 export function placeOf(
@@ -114,11 +115,12 @@ function agentFacts({ id, name, environment, runtime, status }: AgentRow): Agent
 }
 
 /** The Decision object of v1 (spec 2.3). */
-export function decisionView({ verdict, reason, policies, riskScore }: Decision): DecisionView {
+export function decisionView({ verdict, reason, policies, riskScore, source }: Decision): DecisionView {
   return {
     outcome: OUTCOME[verdict],
     reason,
-    matched_policies: policies.map(policyId),
+    // The kill switch decided, and no policy.
+    matched_policies: source === 'kill' ? [] : policies.map(policyId),
     risk_score: riskScore,
     constraints: null,
   }

@@ -1,4 +1,5 @@
 import type { ActionSpec, KnownAction } from '../../core/action/spec.ts'
+import { matchedDetails } from '../../core/decision/audit-details.ts'
 import { requiredView } from '../../core/decision/required-groups.ts'
 import { REQUEST_STATUS } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
@@ -14,7 +15,7 @@ import { type ApprovalRow, insertApproval } from '../store/approvals.ts'
 import type { Db, Query } from '../store/query.ts'
 import { createBatcher } from './action-batch.ts'
 import { decisionView, type Evaluated, evaluateAction } from './action-evaluation.ts'
-import { decidedEvents, matched, pendingEvents } from './action-events.ts'
+import { decidedEvents, pendingEvents } from './action-events.ts'
 import type { ActionRules, ActionRulesSource } from './action-rules.ts'
 import { approvalProgress } from './approval-progress.ts'
 import { type IdempotentRequest, once } from './idempotency.ts'
@@ -165,7 +166,7 @@ async function storePending(
     requiredGroups: requiredView(evaluated.decision.requiredGroups),
     timeoutS: LIMITS.approvalTimeoutS,
   })
-  const events = pendingEvents(evaluated, submission.spec, approval)
+  const events = pendingEvents(evaluated, approval)
   const action = { ...base, approvalId: approval.id, token: null, events }
   const [stored] = await insertActions(q, [action])
   if (stored === undefined) throw OUTDATED
@@ -174,7 +175,7 @@ async function storePending(
 
 function decidedAction(deps: SubmissionDeps, given: Case): NewAction {
   const token = given.evaluated.decision.verdict === 'allow' ? deps.tokens.newSeed() : null
-  const events = decidedEvents(given.evaluated, given.submission.spec, token?.kid ?? null)
+  const events = decidedEvents(given.evaluated, token?.kid ?? null)
   return { ...baseOf(deps, given), approvalId: null, token, events }
 }
 
@@ -225,7 +226,7 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
     parameters: { ...action.parameters },
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
-    matched_rule: matched(decision).matched_rule,
+    matched_rule: matchedDetails(decision).matched_rule,
     requested_by_agent_text: spec.context?.reason ?? null,
     body_sha256: null,
   }

@@ -72,7 +72,7 @@ export function createActions(deps: SubmissionDeps): Actions {
         dry_run: true,
         decision: {
           ...decisionView(decision),
-          matched_rules: decision.rules.map(({ rule }) => rule),
+          matched_rules: decision.source === 'kill' ? [] : decision.rules.map(({ rule }) => rule),
           risk_factors: [...decision.riskFactors],
           approver_groups: groupNames(decision.requiredGroups),
         },

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { percent, statedDetails } from '../../core/decision/audit-details.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { HoldBody, HoldReply } from '../../core/wire/sync.ts'
+import { sha256Hex } from '../crypto/sha256.ts'
 import {
   type ApprovalRow,
   type CardFacts,
@@ -21,7 +23,6 @@ import type { Query } from '../store/query.ts'
 import { findActionOwners, findAgentIds } from '../store/records.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
-import { saidDetails } from './audit-details.ts'
 import { passOf } from './execution-pass.ts'
 
 export type HoldInput = {
@@ -124,13 +125,13 @@ function cardFacts(body: HoldBody): CardFacts {
 /** The chain of one action begins with what was asked, then says that it waits. */
 function holdEvents(row: ApprovalRow, body: HoldBody, orgId: string) {
   const common = { orgId, agentId: row.agentId, actionRequestId: body.act_id }
-  const riskScore = Math.round(body.risk_score * 100)
+  const riskScore = percent(body.risk_score)
   const requested = {
     action_type: body.action_type,
-    resource: { provider: body.connector, target: body.target, environment: null },
-    ...saidDetails('parameters', body.parameters),
+    resource: { provider: body.connector, target: body.target, environment: body.environment ?? null },
+    ...statedDetails('parameters', body.parameters, sha256Hex),
     risk_score: riskScore,
-    risk_hints: {},
+    ...statedDetails('risk_hints', body.risk_hints ?? {}, sha256Hex),
   }
   const pending = {
     approval_id: row.id,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { percent } from '../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import type { RecordsBody } from '../../core/wire/sync.ts'
 import { touchAgents } from '../store/agents.ts'
@@ -89,29 +90,41 @@ type Event = Pick<AuditEvent, 'eventType' | 'details'>
 /** Refused, stopped, and let through by a person: these are for the audit log. Everything else is traffic alone. */
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
-  if (record.decision === 'DENY') return wasHeld ? [denied(record)] : [requested(record), denied(record)]
-  if (record.decision === 'HOLD') return []
-  if (record.reason === 'kill_switch') return [denied(record)]
-  return wasHeld ? [executed(record)] : []
+  const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
+  // What was held has its `action.requested` since it was.
+  if (record.decision === 'DENY' || isStopped) {
+    return wasHeld ? [denied(record)] : [requested(record), denied(record)]
+  }
+  return wasHeld && record.decision === 'ALLOW' ? [executed(record)] : []
 }
 
 function requested(record: TrafficRecord): Event {
-  const resource = { provider: record.connector, target: null, environment: null }
-  const details = { ...requestOf(record), resource, parameters: {}, risk_score: null, risk_hints: {} }
+  const details = { ...(record.audit?.requested ?? unstated(record)), ...requestOf(record) }
   return { eventType: 'action.requested', details }
 }
 
+/** A gateway of an earlier version says no more than this. */
+function unstated({ connector, why }: TrafficRecord): Record<string, unknown> {
+  const resource = { provider: connector, target: null, environment: null }
+  return { resource, parameters: {}, risk_score: riskOf(why), risk_hints: {} }
+}
+
 function denied(record: TrafficRecord): Event {
+  const { audit, why, approval_id } = record
   const details = {
     ...requestOf(record),
     decision: 'deny',
-    reason: record.reason,
-    matched_policy: record.policies[0] ?? null,
-    matched_rule: record.permission,
-    risk_score: null,
-    approval_id: record.approval_id,
+    reason: audit?.reason ?? why?.reason ?? record.reason,
+    matched_policy: audit?.matched_policy ?? null,
+    matched_rule: audit?.matched_rule ?? null,
+    risk_score: audit === null || audit === undefined ? riskOf(why) : audit.risk_score,
+    approval_id,
   }
   return { eventType: 'action.denied', details }
+}
+
+function riskOf(why: TrafficRecord['why']): number | null {
+  return why === null || why === undefined ? null : percent(why.risk_score)
 }
 
 function executed(record: TrafficRecord): Event {

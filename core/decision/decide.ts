@@ -1,7 +1,7 @@
 import { type Risk, scoreRisk } from '../action/risk.ts'
 import type { KillEntry } from '../wire/sync.ts'
 import { combineAll, combineCandidates, combineReadings } from './combine.ts'
-import type { Decision, DecisionInput, EnforcementLevel } from './decision.ts'
+import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './decision.ts'
 import { applyLevel } from './enforcement.ts'
 import { type PlacedInput, placedInputs } from './environment.ts'
 import { createFacts } from './facts.ts'
@@ -101,9 +101,15 @@ function conclude(given: Conclusion): Decision {
     permissionPattern: permission?.pattern ?? null,
     policies: policyRefs(shadowed.policy),
     rules: shadowed.policy.opinions.map(matchedRule),
+    decisive: decisiveRule(judged),
     riskScore: risk.score,
     riskFactors: risk.factors,
   }
+}
+
+/** A policy in monitor mode decides nothing, even where its opinion comes first. */
+function decisiveRule({ isByPolicy, policy }: Judgement): MatchedRule | undefined {
+  return isByPolicy && policy.decisive !== null ? matchedRule(policy.decisive) : undefined
 }
 
 type Outcome = Pick<Decision, 'verdict' | 'would' | 'reason' | 'source' | 'requiredGroups'>

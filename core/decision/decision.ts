@@ -52,6 +52,8 @@ export type Decision = {
   /** `pol_…@version` of every policy that had an opinion. */
   readonly policies: readonly string[]
   readonly rules: readonly MatchedRule[]
+  /** The rule of a policy that asked for exactly this outcome; absent where no policy did. */
+  readonly decisive?: MatchedRule | undefined
   readonly riskScore: number
   readonly riskFactors: readonly string[]
   /** All of them have to be satisfied by approvers; empty when any approver is enough. */

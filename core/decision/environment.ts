@@ -11,8 +11,8 @@ export type PlacedInput = DecisionInput & { readonly environment: string; readon
  * claims of the caller: where they differ, the claimed readings follow, and the strictest decision holds.
  */
 export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
-  const { action, agent, connector, gateway } = input
-  const environment = fold(connector?.environment ?? gateway?.environment ?? agent.environment)
+  const { action } = input
+  const environment = fold(installedEnvironment(input))
   const claimed = fold(action.resource.environment ?? environment)
   const isProduction = isProductionEnvironment(environment)
   const isClaimed =
@@ -23,4 +23,14 @@ export function placedInputs(input: DecisionInput): readonly PlacedInput[] {
   const other =
     claimed === environment ? [] : [{ ...installed, environment: claimed, isProduction: isClaimed }]
   return [installed, ...hinted, ...other]
+}
+
+/** The environment that records and cards show: the one that was stated, else the installation's. */
+export function shownEnvironment(input: DecisionInput): string {
+  return input.action.resource.environment ?? installedEnvironment(input)
+}
+
+/** The connector's environment, else the gateway's, else the agent's. */
+function installedEnvironment({ agent, connector, gateway }: DecisionInput): string {
+  return connector?.environment ?? gateway?.environment ?? agent.environment
 }

@@ -193,6 +193,9 @@ export const HoldBody = z.object({
   connector: z.string(),
   action_type: z.string(),
   target: z.string().nullable(),
+  /** Where the action lands, and what the catalogue says of it; for the audit log. */
+  environment: z.string().max(300).nullish(),
+  risk_hints: z.record(z.string(), z.boolean()).nullish(),
   method: z.string(),
   host: z.string(),
   path: z.string(),

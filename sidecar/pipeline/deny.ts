@@ -2,7 +2,7 @@ import type { Decision } from '../../core/decision/decision.ts'
 import { explainText } from '../../core/decision/explain.ts'
 import { recordPath } from '../../core/request/redact.ts'
 import type { DenyReason, Exchange, StageResult } from './exchange.ts'
-import { primaryType } from './record.ts'
+import { primaryType } from './primary-action.ts'
 import { refuse } from './refuse.ts'
 
 /** Answers a denial with everything that explains it (403). */

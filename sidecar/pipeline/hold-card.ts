@@ -1,12 +1,14 @@
 import type { Action, Parameters } from '../../core/action/action.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
+import { shownEnvironment } from '../../core/decision/environment.ts'
 import { groupNames, requiredView } from '../../core/decision/required-groups.ts'
 import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { storableForm, storableText } from '../../core/storable.ts'
 import type { HoldBody } from '../../core/wire/sync.ts'
 import type { Exchange } from './exchange.ts'
-import { primaryType } from './record.ts'
+import { primaryType } from './primary-action.ts'
+import { primaryInput } from './record-audit.ts'
 
 /**
  * What the approver sees: the canonical request and what it does, complete. Several actions (a batch) are listed whole
@@ -22,7 +24,8 @@ export function describeHold(
   }
   const type = primaryType(exchange) ?? ''
   const primary = actions.find((action) => action.type === type)
-  const rule = decision.rules.at(0)
+  const { decisive } = decision
+  const input = primaryInput(exchange)
   return {
     binding,
     agent: agent.name,
@@ -30,13 +33,16 @@ export function describeHold(
     connector: connector.connector.name,
     action_type: type,
     target: storableText(primary?.resource.target ?? '') || null,
+    environment: (input && shownEnvironment(input)) ?? null,
+    risk_hints: { ...primary?.riskHints },
     method: request.method,
     host: request.host,
     path: request.rawTarget,
     parameters: parametersOf(exchange, primary),
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
-    matched_rule: rule === undefined ? decision.permissionPattern : `${rule.policyName}: ${rule.rule}`,
+    matched_rule:
+      decisive === undefined ? decision.permissionPattern : `${decisive.policyName}: ${decisive.rule}`,
     required_approver_groups: groupNames(decision.requiredGroups),
     required_groups: requiredView(decision.requiredGroups),
     requested_by_agent_text: null,

@@ -5,6 +5,7 @@ import type { Exchange, Stage, StageResult } from './exchange.ts'
 import { killedBy } from './kill.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record.ts'
+import { isEventful } from './record-audit.ts'
 import { createRecordBytes } from './record-bytes.ts'
 import { recordJson } from './record-json.ts'
 import { refuseFailure, refuseKilled } from './refuse.ts'
@@ -68,7 +69,6 @@ export function createPipeline(
       isOver()
       concurrency.release(exchange)
       budget.release(exchange)
-      if (killedBy(exchange) !== null) exchange.actId ??= ports.newId('actionRequest')
       finish(exchange, ports, recordBytes)
     }
   }
@@ -112,6 +112,7 @@ function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string
     exchange.outcome.note = 'stopped by kill switch'
     exchange.outcome.reason = 'kill_switch'
   }
+  if (isEventful(exchange)) exchange.actId ??= ports.newId('actionRequest')
   const record = buildRecord(exchange, ports)
   const json = bytesOf(recordJson(record))
   ports.events.finished(exchange, record, json)

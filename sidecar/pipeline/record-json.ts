@@ -6,7 +6,7 @@ import type { TrafficRecord } from '../../core/record.ts'
  */
 export function recordJson(record: TrafficRecord): string {
   const { process, rule, after } = partsOf(record)
-  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}`
+  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}${auditText(record)}`
 }
 
 /**
@@ -101,12 +101,17 @@ function ruleText(record: TrafficRecord): string {
 
 function afterText(record: TrafficRecord): string {
   return flat(
-    `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}}`,
+    `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}`,
   )
 }
 
 function whyText({ why }: TrafficRecord): string {
   return why === null || why === undefined ? '' : `,"why":${JSON.stringify(why)}`
+}
+
+/** Differs from request to request, and only refusals have it. */
+function auditText({ audit }: TrafficRecord): string {
+  return audit === null || audit === undefined ? '}' : `,"audit":${JSON.stringify(audit)}}`
 }
 
 /** What JSON must escape, and lone surrogates, which have no UTF-8 form. */

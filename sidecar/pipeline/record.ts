@@ -4,6 +4,8 @@ import type { TrafficRecord } from '../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../core/request/redact.ts'
 import type { Exchange } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
+import { primaryType } from './primary-action.ts'
+import { auditOf } from './record-audit.ts'
 import { whyOf } from './record-why.ts'
 
 /**
@@ -48,20 +50,9 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     snapshot_version: snapshot?.version ?? null,
     transport: exchange.transport,
     why: whyOf(decision),
+    audit: auditOf(exchange),
   }
 }
-
-/** The action that stands for the exchange: the riskiest of several, the only one otherwise. */
-export function primaryType(exchange: Exchange): string | null {
-  const { actions } = exchange
-  if (actions === undefined) return null
-  let primary = actions[0]
-  if (primary === undefined) return null
-  for (const action of actions) if (RANK[action.risk] > RANK[primary.risk]) primary = action
-  return primary.type
-}
-
-const RANK = { low: 0, medium: 1, high: 2 } as const
 
 /** What full enforcement would have done, when that is something else; null otherwise. */
 function wouldDecision({ decision, outcome }: Exchange): LogDecision | null {

@@ -20,7 +20,7 @@ export function createDecide(ports: PipelinePorts): Stage {
 function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   const decision = approvedByToken(exchange, exchange.decision ?? decideNow(exchange, ports))
   exchange.decision = decision
-  if (decision.verdict !== 'allow') exchange.actId ??= ports.newId('actionRequest')
+  if (decision.verdict === 'hold') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)
   if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
   exchange.decision = withOurs(exchange, decision)

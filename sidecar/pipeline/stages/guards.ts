@@ -2,6 +2,7 @@ import type { Taken } from '../../../core/state/sliding-window.ts'
 import type { Concurrency } from '../concurrency.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { matchingKill } from '../kill.ts'
+import { nameStopped } from '../name-stopped.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refuse.ts'
 
@@ -11,8 +12,9 @@ export function createKillGuard(ports: PipelinePorts): Stage {
     run(exchange) {
       const entry = matchingKill(exchange, ports)
       if (entry === null) return 'continue'
-      exchange.actId ??= ports.newId('actionRequest')
-      return refuseKilled(exchange, entry)
+      const named = nameStopped(exchange)
+      if (named === undefined) return refuseKilled(exchange, entry)
+      return named.then(() => refuseKilled(exchange, entry))
     },
   }
 }

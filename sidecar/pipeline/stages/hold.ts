@@ -8,7 +8,7 @@ import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { describeHold } from '../hold-card.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
-import { primaryType } from '../record.ts'
+import { primaryType } from '../primary-action.ts'
 import { refuse, refuseReading } from '../refuse.ts'
 import { runAll } from './renew.ts'
 

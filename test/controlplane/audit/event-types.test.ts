@@ -124,7 +124,11 @@ describe('actions', () => {
     const { done, rows } = await rowsOf(() => submit(DESTRUCTIVE))
     const who = ofAgent(at(done, 'action_request_id'))
     expect(rows).toEqual([
-      { event_type: 'action.requested', ...who, details: requested(DESTRUCTIVE as never, riskOf(done)) },
+      {
+        ...{ event_type: 'action.requested', ...who },
+        // The agent stated none; the catalogue knows this one.
+        details: { ...requested(DESTRUCTIVE as never, riskOf(done)), risk_hints: { irreversible: true } },
+      },
       {
         ...{ event_type: 'action.denied', ...who },
         details: {

@@ -1,0 +1,86 @@
+import type { Action, Parameters } from '../action/action.ts'
+import { canonicalJson } from '../action/spec.ts'
+import { beginning, excerpt } from '../excerpt.ts'
+import type { Decision } from './decision.ts'
+
+/** Details of `action.requested` (spec 6.1). Risk is an integer from 0 to 100 (spec 2.3). */
+export type RequestedDetails = {
+  readonly action_type: string | null
+  readonly resource: {
+    readonly provider: string | null
+    readonly target: string | null
+    readonly environment: string | null
+  }
+  readonly risk_score: number
+  /** `parameters` and `risk_hints`; `<name>_bytes` and `<name>_sha256` beside what was cut. */
+  readonly [stated: string]: unknown
+}
+
+/** Details of `action.denied` and `action.allowed` that follow from the decision. */
+export type MatchedDetails = { readonly matched_policy: string | null; readonly matched_rule: string | null }
+
+/** SHA-256 of a text as hex; core has no crypto. */
+export type Sha256 = (text: string) => string
+
+/** One action as the audit log describes it, the same for proxied requests and for v1. */
+export function requestedDetails(
+  action: Action,
+  facts: { readonly environment: string | undefined; readonly riskScore: number; readonly sha256: Sha256 },
+): RequestedDetails {
+  const { provider, target } = action.resource
+  return {
+    action_type: action.type,
+    resource: { provider, target: target ?? null, environment: facts.environment ?? null },
+    ...statedDetails('parameters', action.parameters, facts.sha256),
+    risk_score: percent(facts.riskScore),
+    ...statedDetails('risk_hints', action.riskHints, facts.sha256),
+  }
+}
+
+/**
+ * The rule that decided: the pattern of the permission, or the policy and its rule where the policy was stricter. Nulls
+ * where neither decided: kill switch, inactive agent, missing credential, the default.
+ */
+export function matchedDetails(decision: Decision): MatchedDetails {
+  const { source, decisive, permissionPattern } = decision
+  if (source === 'permission') return { matched_policy: null, matched_rule: permissionPattern }
+  const isByPolicy = source === 'policy' || source === 'default'
+  if (!isByPolicy || decisive === undefined) return NO_RULE
+  return { matched_policy: decisive.policyId, matched_rule: decisive.rule }
+}
+
+const NO_RULE: MatchedDetails = { matched_policy: null, matched_rule: null }
+
+/** A score between 0 and 1 as the integer that audit details carry. */
+export function percent(score: number): number {
+  return Math.round(score * 100)
+}
+
+/** Characters of JSON. Pages of the audit log have up to 500 events, those of an export a thousand. */
+const MAX_WHOLE = 32 * 1024
+const MAX_FIELDS = 40
+const MAX_NAME = 100
+const MAX_VALUE = 500
+
+/**
+ * Fields as the agent stated them: whole up to 32 KiB of JSON. Beyond that the short fields, the beginnings of the
+ * others, and `<name>_bytes` and `<name>_sha256` of the canonical JSON (RFC 8785) of everything.
+ */
+export function statedDetails(
+  name: 'parameters' | 'risk_hints',
+  stated: Parameters,
+  sha256: Sha256,
+): Readonly<Record<string, unknown>> {
+  if (JSON.stringify(stated).length <= MAX_WHOLE) return { [name]: stated }
+  const text = canonicalJson(stated)
+  const fields = Object.entries(stated).slice(0, MAX_FIELDS)
+  return {
+    [name]: Object.fromEntries(
+      fields.map(([field, value]) => [beginning(field, MAX_NAME), excerpt(value, MAX_VALUE)]),
+    ),
+    [`${name}_bytes`]: UTF8.encode(text).length,
+    [`${name}_sha256`]: sha256(text),
+  }
+}
+
+const UTF8 = new TextEncoder()
