@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
-import { beatMacText, type DownMessage, manifestMacText } from '../../core/wire/sync.ts'
+import type { DownMessage } from '../../core/wire/sync.ts'
+import { beatMacText, manifestMacText } from '../../core/wire/sync-mac.ts'
 
 type Manifest = Extract<DownMessage, { type: 'manifest' }>
 type Beat = Extract<DownMessage, { type: 'beat' }>

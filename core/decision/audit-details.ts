@@ -38,16 +38,22 @@ export function requestedDetails(
 }
 
 /**
- * The rule that decided: the pattern of the permission, or the policy and its rule where the policy was stricter. Nulls
- * where neither decided: kill switch, inactive agent, missing credential, the default.
+ * The rule that decided: the pattern of the permission, or the policy and its rule where the policy was stricter. Where
+ * both allow, the policy is named. Nulls where no rule decided: kill switch, inactive agent, missing credential, default.
  */
 export function matchedDetails(decision: Decision): MatchedDetails {
-  const { source, decisive, permissionPattern } = decision
-  if (source === 'permission') return { matched_policy: null, matched_rule: permissionPattern }
-  const isByPolicy = source === 'policy' || source === 'default'
-  if (!isByPolicy || decisive === undefined) return NO_RULE
-  return { matched_policy: decisive.policyId, matched_rule: decisive.rule }
+  const { source, verdict, decisive, permissionPattern } = decision
+  if (!BY_RULE.has(source)) return NO_RULE
+  const isByPolicy = decisive !== undefined && (source !== 'permission' || verdict === 'allow')
+  if (isByPolicy) return { matched_policy: decisive.policyId, matched_rule: decisive.rule }
+  return source === 'permission' ? { matched_policy: null, matched_rule: permissionPattern } : NO_RULE
 }
+
+const BY_RULE: ReadonlySet<Decision['source']> = new Set<Decision['source']>([
+  'permission',
+  'policy',
+  'default',
+])
 
 const NO_RULE: MatchedDetails = { matched_policy: null, matched_rule: null }
 

@@ -275,15 +275,3 @@ export type RecordsBody = z.infer<typeof RecordsBody>
 export type ResultBody = z.infer<typeof ResultBody>
 export type StatusBody = z.infer<typeof StatusBody>
 export type CertificateReply = z.infer<typeof CertificateReply>
-
-/** The text whose HMAC a manifest carries. Key: the 32 bytes SHA-256(`sync:` + gateway token), known to both sides. */
-export function manifestMacText(version: number, sections: Readonly<Record<string, string>>): string {
-  const lines = Object.keys(sections)
-    .sort()
-    .map((name) => `${name}=${sections[name]}`)
-  return ['manifest', String(version), ...lines].join('\n')
-}
-
-export function beatMacText(version: number, until: string): string {
-  return `beat\n${version}\n${until}`
-}

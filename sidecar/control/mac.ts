@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { beatMacText, type DownMessage, manifestMacText } from '../../core/wire/sync.ts'
+import type { DownMessage } from '../../core/wire/sync.ts'
+import { beatMacText, manifestMacText } from '../../core/wire/sync-mac.ts'
 
 /** Proves that a manifest or beat comes from whoever enrolled this gateway's token. */
 export type MacCheck = (message: Extract<DownMessage, { type: 'manifest' | 'beat' }>) => boolean

@@ -8,16 +8,15 @@ import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
 import {
   AckBody,
-  beatMacText,
   CertificateBody,
   type DownMessage,
   HoldBody,
   type KillEntry,
-  manifestMacText,
   RecordsBody,
   StatusBody,
   SYNC_PATHS,
 } from '../../../core/wire/sync.ts'
+import { beatMacText, manifestMacText } from '../../../core/wire/sync-mac.ts'
 
 export const TOKEN = 'test-enrolment-token'
 export const GATEWAY_NAME = 'default/local'
