@@ -77,7 +77,7 @@ const requested = (spec: typeof ALLOWED, risk_score: number) => ({
   resource: {
     provider: 'codehost',
     target: 'acme/site',
-    environment: at(spec, 'resource', 'environment') ?? null,
+    environment: at(spec, 'resource', 'environment') ?? 'development',
   },
   parameters: spec.parameters,
   risk_score,

@@ -67,7 +67,7 @@ describe('an action that the policies allow', () => {
         agent_id: agent.id,
         details: {
           action_type: 'codehost.issue.create',
-          resource: { provider: 'codehost', target: 'acme/site', environment: null },
+          resource: { provider: 'codehost', target: 'acme/site', environment: 'development' },
           parameters: { title: 'hello' },
           risk_score: 20,
           risk_hints: { irreversible: false },
