@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUILT_IN } from '../core/connectors/registry.ts'
 import { editorSchema } from '../core/crd/editor-schema.ts'
+import { heldRequestsPage } from './catalogue/held-requests-page.ts'
 import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
@@ -51,6 +52,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
   return [
     [join(root, 'docs/schema/manifest.schema.json'), editorSchema()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],
+    [join(actions, 'held-requests.md'), heldRequestsPage(BUILT_IN)],
     ...BUILT_IN.map(
       (connector) => [join(actions, `${connector.name}.md`), referencePage(connector)] as const,
     ),

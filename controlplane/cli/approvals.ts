@@ -80,7 +80,9 @@ export function cardLines(card: ApprovalCard): string[] {
   return [
     `${card.id}  ${card.agent} wants ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
+    ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
     `  parameters  ${JSON.stringify(card.parameters)}`,
+    ...bodyLines(card),
     `  risk        ${card.risk_score}${card.risk_factors.length > 0 ? ` (${card.risk_factors.join(', ')})` : ''}`,
     ...(card.matched_rule === null ? [] : [`  rule        ${card.matched_rule}`]),
     ...(groups.length === 0 ? [] : [`  approvers   ${groups.join(', ')}`]),
@@ -89,6 +91,15 @@ export function cardLines(card: ApprovalCard): string[] {
       : [`  the agent says (unchecked): "${card.requested_by_agent_text}"`]),
     `  expires     ${card.expires_at}`,
   ].map(printable)
+}
+
+function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
+  if (unread_body === null) return body_sha256 === null ? [] : [`  body        SHA-256 ${body_sha256}`]
+  const { description, excerpt } = unread_body
+  return [
+    `  body        ${description}`,
+    ...(excerpt === null ? [] : [`  begins with ${JSON.stringify(excerpt)}`]),
+  ]
 }
 
 async function watch(invocation: Invocation, api: ApiClient): Promise<never> {

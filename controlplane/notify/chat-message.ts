@@ -12,6 +12,7 @@ export const DENY = 'deny'
 /** The provider refuses longer messages; what does not fit is answered where it can be read whole. */
 const MAX_FACT = 1_500
 const MAX_PARAMETERS = 6_000
+const MAX_HEADERS = 3_000
 const MAX_AGENT_TEXT = 1_500
 
 /**
@@ -21,7 +22,11 @@ const MAX_AGENT_TEXT = 1_500
 export function approvalMessage(card: ApprovalCard, dashboardUrl: string | null): ChatMessage {
   const facts = factsOf(card)
   const parameters = visible(JSON.stringify(card.parameters, null, 2), true)
-  const isWhole = parameters.length <= MAX_PARAMETERS && facts.every(([, value]) => value.length <= MAX_FACT)
+  const headers = headerLines(card)
+  const isWhole =
+    parameters.length <= MAX_PARAMETERS &&
+    headers.length <= MAX_HEADERS &&
+    facts.every(([, value]) => value.length <= MAX_FACT)
   const title = `${card.status === 'pending' ? 'Approval needed' : outcomeWord(card)}: ${card.action_type}`
   return {
     text: escaped(visible(`${title} (${card.agent})`)).slice(0, 300),
@@ -30,6 +35,8 @@ export function approvalMessage(card: ApprovalCard, dashboardUrl: string | null)
       literal(facts.map(([name, value]) => `${name.padEnd(11)}${cut(value, MAX_FACT)}`).join('\n')),
       label('Parameters'),
       literal(cut(parameters, MAX_PARAMETERS)),
+      ...(headers === '' ? [] : [label('Headers'), literal(cut(headers, MAX_HEADERS))]),
+      ...unreadBody(card.unread_body),
       ...agentText(card.requested_by_agent_text),
       ...(card.status === 'pending' ? buttons(card, { isWhole, dashboardUrl }) : [label(outcome(card))]),
     ],
@@ -60,16 +67,24 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, visible(value)] as const]))
 }
 
+/** One line each: a value cannot look like another header. */
+function headerLines({ headers }: ApprovalCard): string {
+  return headers.map(({ name, value }) => visible(`${name}: ${value}`)).join('\n')
+}
+
+function unreadBody(body: ApprovalCard['unread_body']) {
+  if (body === null) return []
+  return [label(visible(body.description)), ...(body.excerpt === null ? [] : [quote(body.excerpt)])]
+}
+
 function agentText(text: string | null) {
   if (text === null || text.trim() === '') return []
-  const quoted = cut(visible(text, true), MAX_AGENT_TEXT)
-  return [
-    label('The agent says (its own words, not checked)'),
-    {
-      type: 'rich_text',
-      elements: [{ type: 'rich_text_quote', elements: [{ type: 'text', text: quoted }] }],
-    },
-  ]
+  return [label('The agent says (its own words, not checked)'), quote(text)]
+}
+
+function quote(text: string) {
+  const elements = [{ type: 'text', text: cut(visible(text, true), MAX_AGENT_TEXT) }]
+  return { type: 'rich_text', elements: [{ type: 'rich_text_quote', elements }] }
 }
 
 function buttons(

@@ -8,6 +8,8 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
   const { answeredBy, answeredGroups } = approvalProgress(row)
   return {
     ...facts,
+    headers: [...(facts.headers ?? [])],
+    unread_body: facts.unread_body ?? null,
     id: row.id,
     kind: row.kind,
     status: row.status === 'pending' && row.isOverdue ? 'expired' : row.status,

@@ -114,11 +114,11 @@ async function limitsOf(q: Query, gatewayId: string) {
 }
 
 function cardFacts(body: HoldBody): CardFacts {
-  const { action_type, connector, target, method, host, path, parameters } = body
-  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
+  const { action_type, connector, target, method, host, path, headers, parameters } = body
+  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body } = body
   return {
-    ...{ action_type, connector, target, method, host, path, parameters },
-    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 },
+    ...{ action_type, connector, target, method, host, path, headers, parameters },
+    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body },
   }
 }
 

@@ -1,5 +1,5 @@
 import { groupNames } from '../../core/decision/required-groups.ts'
-import type { ApprovalStatus, RequiredGroupsView } from '../../core/wire/internal.ts'
+import type { ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
@@ -15,12 +15,15 @@ export type CardFacts = {
   readonly method: string | null
   readonly host: string | null
   readonly path: string | null
+  /** Absent on cards of v1 actions, and of holds made before headers were shown. */
+  readonly headers?: readonly HeaderField[]
   readonly parameters: Record<string, unknown>
   readonly risk_score: number
   readonly risk_factors: string[]
   readonly matched_rule: string | null
   readonly requested_by_agent_text: string | null
   readonly body_sha256: string | null
+  readonly unread_body?: UnreadBody | null
 }
 
 /** One person's answer. `sets`: places in `requiredGroups` that the person may answer for. */

@@ -148,6 +148,11 @@ export type Connector = {
   /** Body fields whose whole content an action's parameters tell under names of their own. */
   readonly retold?: readonly string[]
   /**
+   * Members of a JSON body that a client makes anew for each try, as paths (`id`, `params._meta.progressToken`): strings
+   * and numbers there are not part of what an approval is bound to.
+   */
+  readonly unboundMembers?: readonly string[]
+  /**
    * Formats in which a server behind it may take another method from the body of a POST. Forms that do so are refused;
    * JSON is read for it where another method has another verdict. A connector that reads its bodies anyway
    * (`carriers.bodyFields`) need not say so.

@@ -6,49 +6,8 @@ import { boundaryOf, readPartNames } from '../request/multipart.ts'
 import { readPair } from '../request/target.ts'
 import { LIMITS } from '../wire/limits.ts'
 import type { AuthScheme, Connector, OutboundEdit } from './connector.ts'
+import { CREDENTIAL_HEADERS } from './credential-headers.ts'
 import { removeMembers } from './json-members.ts'
-
-/** Header names that carry a credential on some API. None of them means anything else. */
-const HEADERS: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'cookie2',
-  'x-api-key',
-  'api-key',
-  'apikey',
-  'x-apikey',
-  'x-auth-token',
-  'x-auth-key',
-  'x-access-token',
-  'x-api-token',
-  'x-token',
-  'x-authorization',
-  'x-goog-api-key',
-  'x-goog-iam-authorization-token',
-  'x-amz-security-token',
-  'x-vault-token',
-  'x-github-token',
-  'x-gitlab-token',
-  'private-token',
-  'job-token',
-  'deploy-token',
-  'ocp-apim-subscription-key',
-  'x-rapidapi-key',
-  'authentication',
-  'x-auth',
-  'x-bearer-token',
-  'x-client-secret',
-  'x-forwarded-access-token',
-  'x-id-token',
-  'x-jwt',
-  'x-jwt-assertion',
-  'x-secret',
-  'x-secret-key',
-  'x-session-token',
-  'x-shopify-access-token',
-  'x-user-token',
-])
 
 /** Query parameters that carry a credential on some API. `key` and `token` mean other things: a connector names them. */
 const QUERY: ReadonlySet<string> = new Set([
@@ -91,7 +50,7 @@ const MAX_KNOWN = 1_024
 function newPlan(connector: Connector): Plan {
   const { headers, query } = connector.carriers
   const plan: Plan = {
-    headers: new Set([...HEADERS, ...headers]),
+    headers: new Set([...CREDENTIAL_HEADERS, ...headers]),
     query: new Set([...QUERY, ...query]),
     known: new Map(),
   }
@@ -253,10 +212,17 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
 /** Adds the one credential, replacing a header of the same name. Throws `upstream_failed` for a secret no header can carry. */
 export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
   if (scheme.type === 'none') return
-  const header = scheme.type === 'header' ? scheme.header : 'Authorization'
-  const lower = header.toLowerCase().replaceAll('_', '-')
-  edit.rawHeaders = withoutHeader(edit.rawHeaders, lower)
-  edit.rawHeaders.push(header, credentialValue(checkSecret(secret), scheme))
+  edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
+  edit.rawHeaders.push(headerOf(scheme), credentialValue(checkSecret(secret), scheme))
+}
+
+/** The agent's fields without the one whose name the injected credential has. */
+export function withoutReplaced(rawHeaders: string[], scheme: AuthScheme): string[] {
+  return withoutHeader(rawHeaders, headerOf(scheme).toLowerCase().replaceAll('_', '-'))
+}
+
+function headerOf(scheme: AuthScheme): string {
+  return scheme.type === 'header' ? scheme.header : 'Authorization'
 }
 
 function withoutHeader(rawHeaders: string[], lower: string): string[] {

@@ -28,6 +28,43 @@ export function removeMembers(
   return { bytes: new TextEncoder().encode(`{${body}}`), removed: true }
 }
 
+/** Stands for a value that was masked: no JSON holds it outside a string. */
+const MASK = '*'
+
+/**
+ * Replaces strings and numbers at these paths from the root object (`id`, `params._meta.progressToken`) by a mark and
+ * leaves every other character as it was. Keys match exactly. `text` is JSON without duplicate keys; text whose root is
+ * no object is returned unchanged.
+ */
+export function maskMembers(text: string, paths: readonly string[]): string {
+  if (!/^[ \t\r\n]*\{/.test(text)) return text
+  let masked = ''
+  let done = 0
+  for (const member of readMembers(text)) {
+    const value = afterString(text, member.start)
+    const made = maskValue(text.slice(value, member.end), below(paths, member.key))
+    masked += text.slice(done, value) + made
+    done = member.end
+  }
+  return masked + text.slice(done)
+}
+
+/** What is left of the paths behind this key; an empty path is the member itself. */
+function below(paths: readonly string[], key: string): readonly string[] {
+  return paths.flatMap((path) =>
+    path === key ? [''] : path.startsWith(`${key}.`) ? [path.slice(key.length + 1)] : [],
+  )
+}
+
+/** `text`: from behind the key to the end of the member. */
+function maskValue(text: string, paths: readonly string[]): string {
+  if (paths.length === 0) return text
+  const at = text.indexOf(':') + 1
+  const value = text.slice(at)
+  if (!paths.includes('')) return text.slice(0, at) + maskMembers(value, paths)
+  return /^[ \t\r\n]*["\d-]/.test(value) ? `${text.slice(0, at)}${MASK}` : text
+}
+
 function decode(bytes: Uint8Array): string | null {
   try {
     return STRICT_UTF8.decode(bytes)

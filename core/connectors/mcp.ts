@@ -14,6 +14,8 @@ import { executeByRows } from './to-request.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
+/** An SDK counts its requests up, and a trace has new names for each. All else in `_meta` is part of the call. */
+const UNBOUND = ['id', 'params._meta.progressToken', 'params._meta.traceparent', 'params._meta.tracestate']
 const MAX_BATCH = 64
 
 /**
@@ -28,6 +30,7 @@ export const mcp: Connector = {
     request.method === 'POST' && pathKind(request, config) !== 'other' ? DECIDING : [],
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
+  unboundMembers: UNBOUND,
   retold: ['jsonrpc', 'id', 'method', 'params', 'body'],
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,

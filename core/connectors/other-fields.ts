@@ -1,6 +1,7 @@
 import type { Parameters } from '../action/action.ts'
 import { excerpt } from '../excerpt.ts'
 import type { BodyView } from './connector.ts'
+import { isSecretField } from './secret-names.ts'
 
 /** Of all other fields together, in characters of JSON: what a person can be asked to look through. */
 const MOST = 16_384
@@ -31,11 +32,9 @@ export function otherFields(
   return JSON.stringify(whole).length <= MOST ? whole : beginnings(hidden)
 }
 
-const SECRET = /secret|passw|token|api_?key|private_?key|credential/i
-
 /** No text below a name like `client_secret` is anybody's to read here. Numbers (`max_tokens`) are no secrets. */
 function withoutSecrets(name: string, value: unknown, isWithin = false): unknown {
-  const isSecret = isWithin || SECRET.test(name)
+  const isSecret = isWithin || isSecretField(name)
   if (typeof value === 'string') return isSecret ? `(not shown: ${value.length} characters)` : value
   if (Array.isArray(value)) return value.map((one) => withoutSecrets(name, one, isSecret))
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from './canonical.ts'
+import { isRefusal, type Refusal, refusal } from './canonical.ts'
 
 /** The boundary of a `multipart/form-data` Content-Type, or why readers could find different ones. */
 export function boundaryOf(contentType: string): string | Refusal {
@@ -25,6 +25,15 @@ const OTHER = /^content-(?:type|length|transfer-encoding): *[^\r\n]*$/i
  * about everything else: whatever is not plainly one form is refused (415).
  */
 export function readPartNames(bytes: Uint8Array, boundary: string): readonly string[] | Refusal {
+  const parts = readParts(bytes, boundary)
+  return isRefusal(parts) ? parts : parts.map(({ name }) => name)
+}
+
+/** `bytes`: head and content of the part, one character a byte, without the delimiters around them. */
+export type Part = { readonly name: string; readonly bytes: string }
+
+/** The parts of a multipart form, in order; 415 as `readPartNames`. */
+export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {
   // One character a byte, so that no decoding can move a delimiter.
   const text = latin1Of(bytes)
   const delimiter = `--${boundary}`
@@ -37,13 +46,13 @@ export function readPartNames(bytes: Uint8Array, boundary: string): readonly str
   // A line that begins with LF or CR alone before the boundary is a delimiter to lenient readers.
   if (parts.some((part) => part.includes(`\n${delimiter}`) || part.includes(`\r${delimiter}`)))
     return unclear('holds its boundary within a part')
-  const names: string[] = []
+  const named: Part[] = []
   for (const part of parts) {
     const name = nameOf(part)
     if (typeof name !== 'string') return name
-    names.push(name)
+    named.push({ name, bytes: part })
   }
-  return names
+  return named
 }
 
 function nameOf(part: string): string | Refusal {

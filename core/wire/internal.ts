@@ -23,6 +23,15 @@ export const ApproverAnswer = z.object({
   at: z.string(),
 })
 
+/** A header field as it is forwarded. Together at most as long as a header block may be. */
+export const HeaderField = z.object({ name: z.string().max(16_384), value: z.string().max(16_384) })
+
+/** A body that the gateway could not read: a sentence about it, and its beginning where the card has to show it. */
+export const UnreadBody = z.object({
+  description: z.string().max(2_000),
+  excerpt: z.string().max(8_192).nullable(),
+})
+
 export const ApprovalCard = z.object({
   id: z.string(),
   kind: z.enum(['action', 'hold']),
@@ -33,6 +42,8 @@ export const ApprovalCard = z.object({
   method: z.string().nullable(),
   host: z.string().nullable(),
   path: z.string().nullable(),
+  /** Forwarded header fields that the approval is bound to; the documented uninteresting ones are left out. */
+  headers: z.array(HeaderField).default([]),
   parameters: z.record(z.string(), z.unknown()),
   risk_score: z.number(),
   risk_factors: z.array(z.string()),
@@ -45,6 +56,7 @@ export const ApprovalCard = z.object({
   answers: z.array(ApproverAnswer).default([]),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
+  unread_body: UnreadBody.nullable().default(null),
   created_at: z.string(),
   expires_at: z.string(),
   responded_by: z.string().nullable(),
@@ -100,6 +112,8 @@ export const EnforcementSet = z.strictObject({
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>
 export type RequiredGroupsView = z.infer<typeof RequiredGroupsView>
 export type ApproverAnswer = z.infer<typeof ApproverAnswer>
+export type UnreadBody = z.infer<typeof UnreadBody>
+export type HeaderField = z.infer<typeof HeaderField>
 export type ApprovalCard = z.infer<typeof ApprovalCard>
 export type ConnectorAdd = z.infer<typeof ConnectorAdd>
 export type PermissionSet = z.infer<typeof PermissionSet>

@@ -9,7 +9,7 @@ import {
   UserRowSpec,
 } from '../crd/schemas.ts'
 import { RecordSchema } from '../record.ts'
-import { ApprovalCard, ApprovalStatus, RequiredGroupsView } from './internal.ts'
+import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
@@ -80,6 +80,7 @@ export const ConnectorEntry = z.object({
   errorShape: z.enum(['service', 'provider']),
   /** Left out: answers to `tools/list` pass unchanged. */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
+  bodies: z.literal('opaque').optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),
@@ -186,7 +187,7 @@ export const AckBody = z.object({
 
 /** Asks for a person. The control plane joins, coalesces or opens; it alone holds the state. */
 export const HoldBody = z.object({
-  /** Hex SHA-256 over agent, connector, method, host, path, query, body hash and policy versions. */
+  /** Hex SHA-256 over agent, connector, method, host, path, query, headers, body hash and policy versions. */
   binding: z.string(),
   agent: z.string(),
   act_id: z.string(),
@@ -199,6 +200,8 @@ export const HoldBody = z.object({
   method: z.string(),
   host: z.string(),
   path: z.string(),
+  /** Left out by older gateways. */
+  headers: z.array(HeaderField).max(4_096).default([]),
   parameters: z.record(z.string(), z.unknown()),
   risk_score: z.number(),
   risk_factors: z.array(z.string()),
@@ -208,6 +211,7 @@ export const HoldBody = z.object({
   required_groups: z.array(RequiredGroupsView).max(1_000).optional(),
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
+  unread_body: UnreadBody.nullable().default(null),
 })
 
 /** `outcome`: `created`, `joined` (pending already), `approved` (a person said yes within the retry window, unspent). 429 when too many. */

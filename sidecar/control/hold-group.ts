@@ -144,16 +144,17 @@ export class HoldGroup {
 
   #pass(by: string | null): void {
     const approvalId = this.#approval?.id ?? ''
-    const [first] = this.#waiters
-    if (first === undefined) {
+    // A client that tries again may have left the connection of its earlier try open.
+    const latest = [...this.#waiters].at(-1)
+    if (latest === undefined) {
       this.#deps.log.warn(
         { approval: approvalId },
         'approval was used up, but its request had just gone away',
       )
       return
     }
-    this.#waiters.delete(first)
-    first.settle({ kind: 'approved', approvalId, by })
+    this.#waiters.delete(latest)
+    latest.settle({ kind: 'approved', approvalId, by })
   }
 
   #end(kind: End, note: string | null): void {

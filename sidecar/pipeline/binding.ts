@@ -1,38 +1,44 @@
 import { createHash } from 'node:crypto'
+import { type BoundHeader, boundHeaders } from '../../core/connectors/bound-headers.ts'
 import { requiredView } from '../../core/decision/required-groups.ts'
-import { headerValues } from '../../core/request/headers.ts'
+import { boundBody } from './bound-body.ts'
 import type { Exchange } from './exchange.ts'
+import { outgoingOf } from './outgoing.ts'
 
 export function sha256Hex(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Fields that say how the same bytes are read, or on whose behalf the same thing is done. */
-const BOUND_HEADERS = [
-  'content-type',
-  'content-encoding',
-  'stripe-account',
-  'stripe-context',
-  'openai-organization',
-  'openai-project',
-  // Protocols that name the operation here, or the part of the target that the bytes are for.
-  'x-amz-target',
-  'soapaction',
-  'content-range',
-] as const
+/** What of a held request an approval is bound to, beside the agent and the rules. */
+export type BoundRequest = {
+  /** Without a credential of the agent's own in the query. */
+  readonly target: string
+  /** Everything that is forwarded, but for the documented ignored fields. */
+  readonly headers: readonly BoundHeader[]
+  /** Hash of the body without what a client makes anew for each try; `open` for one without an end; null without a body. */
+  readonly body: string | null
+}
 
-/** Stands for the hash of a body that has no end yet. */
-export const OPEN_ENDED = 'open'
+export function boundRequest(exchange: Exchange): BoundRequest {
+  const { connector, request, kind } = exchange
+  if (connector === undefined || request === undefined) throw new Error('bound before it was routed')
+  const body = boundBody(exchange, connector.connector.unboundMembers)
+  // Of a tunnel's CONNECT nothing is forwarded.
+  if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
+  const { edit } = outgoingOf(exchange, connector, request)
+  const headers = boundHeaders(connector.connector.name, body.withType(edit.rawHeaders))
+  return { target: edit.rawTarget, headers, body: body.hash }
+}
 
 /**
- * What an approval is for, as one hash: the same agent asking the same connector for the same bytes under the same
+ * What an approval is for, as one hash: the same agent asking the same connector for the same request under the same
  * rules. Anything else needs an approval of its own.
  */
-export function bindingOf(exchange: Exchange, body: string | null): string {
+export function bindingOf(exchange: Exchange, bound: BoundRequest): string {
   const { agent, connector, request, decision, raw } = exchange
   return sha256Hex(
     JSON.stringify([
-      'hold-1',
+      'hold-2',
       agent?.id,
       agent?.name,
       connector?.entry.id,
@@ -40,10 +46,10 @@ export function bindingOf(exchange: Exchange, body: string | null): string {
       request?.scheme,
       request?.host,
       request?.port,
-      request?.rawPath,
-      request?.rawQuery,
-      body,
-      BOUND_HEADERS.map((name) => headerValues(request?.rawHeaders ?? [], name)),
+      request?.isUpgrade,
+      bound.target,
+      bound.body,
+      bound.headers.map(({ name, value }) => [name, value]),
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,
       requiredView(decision?.requiredGroups ?? []),

@@ -1,4 +1,5 @@
 import type { Action, Parameters } from '../../core/action/action.ts'
+import { shownHeaders } from '../../core/connectors/bound-headers.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
 import { shownEnvironment } from '../../core/decision/environment.ts'
 import { groupNames, requiredView } from '../../core/decision/required-groups.ts'
@@ -6,18 +7,22 @@ import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { storableForm, storableText } from '../../core/storable.ts'
 import type { HoldBody } from '../../core/wire/sync.ts'
+import type { BoundRequest } from './binding.ts'
 import type { Exchange } from './exchange.ts'
 import { primaryType } from './primary-action.ts'
 import { primaryInput } from './record-audit.ts'
+
+export type HoldFacts = {
+  readonly binding: string
+  readonly bound: BoundRequest
+  readonly bodySha256: string | null
+}
 
 /**
  * What the approver sees: the canonical request and what it does, complete. Several actions (a batch) are listed whole
  * under `parameters.actions`.
  */
-export function describeHold(
-  exchange: Exchange,
-  { binding, bodySha256 }: { readonly binding: string; readonly bodySha256: string | null },
-): HoldBody {
+export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }: HoldFacts): HoldBody {
   const { agent, connector, request, decision, actions = [] } = exchange
   if (agent === undefined || connector === undefined || request === undefined || decision === undefined) {
     throw new Error('held before it was decided')
@@ -37,7 +42,8 @@ export function describeHold(
     risk_hints: { ...primary?.riskHints },
     method: request.method,
     host: request.host,
-    path: request.rawTarget,
+    path: bound.target,
+    headers: [...shownHeaders(connector.connector.name, bound.headers)],
     parameters: parametersOf(exchange, primary),
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
@@ -47,6 +53,7 @@ export function describeHold(
     required_groups: requiredView(decision.requiredGroups),
     requested_by_agent_text: null,
     body_sha256: bodySha256,
+    unread_body: null,
   }
 }
 

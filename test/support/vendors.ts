@@ -186,6 +186,7 @@ const RULES: ReadonlyArray<readonly [type: string, pattern: string, decision: st
   ['llm_a', 'llm_a.websocket.open', 'allow'],
   ['llm_a', 'llm_a.image.generate', 'require_approval'],
   ['llm_a', 'llm_a.model.delete', 'deny'],
+  ['llm_a', 'llm_a.file.upload', 'require_approval'],
   ['llm_b', 'llm_b.*', 'deny'],
   ['llm_b', 'llm_b.message.*', 'allow'],
   ['llm_b', 'llm_b.batch.create', 'require_approval'],

@@ -1,11 +1,11 @@
-import type { AuthScheme, Connector } from '../../../core/connectors/connector.ts'
-import { careOfBody, stripBodyFields, stripCredentials } from '../../../core/connectors/credentials.ts'
+import type { Connector } from '../../../core/connectors/connector.ts'
+import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { outgoingOf } from '../outgoing.ts'
 import { refuseReading } from '../refuse.ts'
 
 /** Takes the agent's own credentials out and puts ours in. No other stage touches a secret. */
@@ -17,33 +17,17 @@ export function createCredential(budget: BodyBudget): Stage {
 }
 
 function replaceCredentials(exchange: Exchange, budget: BodyBudget): StageResult | Promise<StageResult> {
-  const { connector: bound, request, kind, snapshot } = exchange
+  const { connector: bound, request, kind } = exchange
   if (kind === 'tunnel' || request === undefined) return 'continue'
-  const edit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
-  exchange.outbound = edit
-  if (bound === undefined) return 'continue'
-  const { secret } = bound.entry
-  const scheme = schemeOf(bound)
-  const ownPasses = snapshot?.gateway.level === 'monitor' && secret === null && scheme.type !== 'none'
-  if (ownPasses) return 'continue'
-  stripCredentials(edit, bound.connector)
-  if (secret !== null && scheme.type !== 'none')
-    bound.connector.injectCredentials(edit, secret, scheme, request)
-  return stripBody(exchange, { bound, request, budget })
-}
-
-/** What the connector says, completed by its type's default. */
-function schemeOf({ entry, connector }: BoundConnector): AuthScheme {
-  const { type, header, username } = entry.auth
-  if (type === 'header') {
-    const fallback = connector.defaultAuth.type === 'header' ? connector.defaultAuth.header : 'Authorization'
-    return { type, header: header ?? fallback }
+  if (bound === undefined) {
+    exchange.outbound = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
+    return 'continue'
   }
-  return type === 'basic' && username !== undefined ? { type, username } : plain(type)
-}
-
-function plain(type: Exclude<ConnectorEntry['auth']['type'], 'header'>): AuthScheme {
-  return { type }
+  const { edit, injected, ownPasses } = outgoingOf(exchange, bound, request)
+  exchange.outbound = edit
+  if (ownPasses) return 'continue'
+  if (injected !== null) bound.connector.injectCredentials(edit, injected.secret, injected.scheme, request)
+  return stripBody(exchange, { bound, request, budget })
 }
 
 type Stripping = {

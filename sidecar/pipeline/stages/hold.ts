@@ -2,7 +2,7 @@ import { isGrpc } from '../../../core/request/grpc.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
-import { bindingOf, OPEN_ENDED, sha256Hex } from '../binding.ts'
+import { bindingOf, boundRequest, sha256Hex } from '../binding.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
@@ -50,13 +50,15 @@ async function holdOnce(
   recheck: readonly Stage[],
 ): Promise<StageResult | 'again'> {
   const bodySha256 = exchange.bodyBytes === undefined ? null : sha256Hex(exchange.bodyBytes)
-  const bound = exchange.isOpenEnded === true ? OPEN_ENDED : bodySha256
+  const bound = boundRequest(exchange)
   const binding = bindingOf(exchange, bound)
-  const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bodySha256 }))
+  const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bound, bodySha256 }))
   if (outcome.kind !== 'approved') return refuseUnapproved(exchange, outcome)
   if ((await runAll(recheck, exchange)) === 'responded') return 'responded'
   exchange.approvalId = outcome.approvalId
-  return !isStillHeld(exchange) || bindingOf(exchange, bound) === binding ? 'continue' : 'again'
+  return !isStillHeld(exchange) || bindingOf(exchange, boundRequest(exchange)) === binding
+    ? 'continue'
+    : 'again'
 }
 
 function isStillHeld(exchange: Exchange): boolean {

@@ -46,7 +46,11 @@ const age = (id: string, seconds: number) =>
 
 describe('a hold', () => {
   test('shows the approver the whole request', async () => {
-    const body = holdBody({ binding: hash(), requested_by_agent_text: 'please' })
+    const shown = {
+      headers: [{ name: 'stripe-account', value: 'acct_1' }],
+      unread_body: { description: 'Nobody read the body.', excerpt: null },
+    }
+    const body = holdBody({ binding: hash(), requested_by_agent_text: 'please', ...shown })
     const { body: reply } = await ask(body)
     expect(reply.outcome).toBe('created')
     expect(reply.approval).toMatchObject({
@@ -58,6 +62,7 @@ describe('a hold', () => {
         path: '/repos/acme/site/pulls/1/merge',
       },
       ...{ parameters: { number: '1' }, requested_by_agent_text: 'please', responded_by: null },
+      ...shown,
     })
     expect(reply.approval.id).toMatch(/^apv_/)
     const span = Date.parse(reply.approval.expires_at) - Date.parse(reply.approval.created_at)

@@ -58,12 +58,15 @@ describe('an approval that opens', () => {
       risk_score: 0.65,
       risk_factors: ['medium', 'production'],
       parameters: { number: '1', body: { merge_method: 'squash' } },
+      headers: [{ name: 'x-account', value: 'alice\u202e' }],
+      unread_body: { description: 'Nobody read the body.', excerpt: 'first\u202ekibibyte' },
     })
     const call = await told(chat, 'chat.postMessage', card.id)
     const text = JSON.stringify(call)
     for (const part of [
       ...['codehost.pr.merge', 'acme/site', 'PUT api.github.com/repos/acme/site/pulls/1/merge', 'builder'],
       ...['0.65, medium, production', 'risky-needs-approval', 'release-managers', card.expires_at, 'squash'],
+      ...['x-account: alice\\\\u202e', 'Nobody read the body.', 'first\\\\u202ekibibyte'],
     ]) {
       expect(text).toContain(part)
     }
@@ -100,6 +103,13 @@ describe('an approval that opens', () => {
     const call = await told(chat, 'chat.postMessage', card.id)
     expect(buttonsOf(call)).toEqual([['deny', card.id]])
     expect(JSON.stringify(call)).toContain('too long to be shown whole')
+    expect(JSON.stringify(call).length).toBeLessThan(12_000)
+  })
+
+  test('cannot be approved where its headers could not be shown whole', async () => {
+    const card = await plane.hold({ headers: [{ name: 'x-account', value: 'x'.repeat(10_000) }] })
+    const call = await told(chat, 'chat.postMessage', card.id)
+    expect(buttonsOf(call)).toEqual([['deny', card.id]])
     expect(JSON.stringify(call).length).toBeLessThan(12_000)
   })
 

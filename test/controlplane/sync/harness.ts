@@ -308,6 +308,7 @@ export function holdBody(changes: Partial<HoldBody> = {}): HoldBody {
     method: 'PUT',
     host: 'api.github.com',
     path: '/repos/acme/site/pulls/1/merge',
+    headers: [],
     parameters: { number: '1' },
     risk_score: 0.5,
     risk_factors: ['medium'],
@@ -315,6 +316,7 @@ export function holdBody(changes: Partial<HoldBody> = {}): HoldBody {
     required_approver_groups: [],
     requested_by_agent_text: null,
     body_sha256: null,
+    unread_body: null,
     ...changes,
   }
 }

@@ -279,6 +279,7 @@ export class FakeControlPlane implements AsyncDisposable {
       ...{ risk_score, risk_factors, matched_rule: null, required_approver_groups: [] },
       ...{ required_groups: [], answered_groups: [], answers: [] },
       ...{ requested_by_agent_text: null, body_sha256: body.body_sha256 },
+      ...{ headers: body.headers, unread_body: body.unread_body },
       created_at: new Date(now).toISOString(),
       expires_at: new Date(now + (this.#options.holdLifeMs ?? 300_000)).toISOString(),
       responded_by: status === 'approved' ? 'ada@example.com' : null,

@@ -16,6 +16,7 @@ const HOLD: HoldBody = {
   ...{ target: 'acme/site', method: 'PUT', host: 'api.github.com', path: '/repos/acme/site/pulls/1/merge' },
   ...{ parameters: {}, risk_score: 0.5, risk_factors: [], matched_rule: null },
   ...{ required_approver_groups: [], requested_by_agent_text: null, body_sha256: null },
+  ...{ headers: [], unread_body: null },
 }
 
 /** Why nobody was asked, when the control plane answers this to a new hold. */

@@ -12,6 +12,7 @@ function hold(binding = 'b1'): HoldBody {
     ...{ target: 'acme/site', method: 'PUT', host: 'api.github.com', path: '/repos/acme/site/pulls/1/merge' },
     ...{ parameters: {}, risk_score: 0.5, risk_factors: [], matched_rule: null },
     ...{ required_approver_groups: [], requested_by_agent_text: null, body_sha256: null },
+    ...{ headers: [], unread_body: null },
   }
 }
 
@@ -67,6 +68,22 @@ describe('a held request', () => {
     await Promise.all(all)
     expect(passed).toEqual(['approved', 'approved', 'approved'])
     expect([...world.fake.holds.values()].filter(({ isSpent }) => isSpent)).toHaveLength(3)
+  })
+
+  test('a release lets the latest of them pass: a client may have given up an earlier try without saying so', async () => {
+    await using world = await connected()
+    const passed: number[] = []
+    const wait = (n: number) =>
+      void world.control.holds.wait(hold(), never()).then(
+        () => passed.push(n),
+        () => undefined,
+      )
+    wait(1)
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    wait(2)
+    world.fake.respond(firstPending(world), 'approved')
+    await until('release', () => passed.length === 1)
+    expect(passed).toEqual([2])
   })
 
   test('an approval that somebody else has spent does not let it pass: it is held anew', async () => {

@@ -10,8 +10,10 @@ import { visibleLength } from '../../parts/visible-text.ts'
 import { AgentWords } from './agent-words.tsx'
 import { AnswerForm } from './answer-form.tsx'
 import { ExpiredNote } from './expired-note.tsx'
+import { HeaderList } from './header-list.tsx'
 import { ParameterList } from './parameter-list.tsx'
 import { RequestFacts } from './request-facts.tsx'
+import { UnreadBody } from './unread-body.tsx'
 
 type Props = {
   readonly card: ApprovalCard
@@ -48,7 +50,9 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
       </CardHead>
       <Stack gap="sm" p="md">
         <RequestFacts card={card} />
+        <HeaderList headers={card.headers} />
         <ParameterList parameters={card.parameters} hasBody={card.body_sha256 !== null} />
+        {card.unread_body === null ? null : <UnreadBody body={card.unread_body} />}
         {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
         {isOver ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />

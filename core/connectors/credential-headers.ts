@@ -1,0 +1,46 @@
+/** Header names that carry a credential on some API. None of them means anything else. */
+export const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'cookie2',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'x-apikey',
+  'x-auth-token',
+  'x-auth-key',
+  'x-access-token',
+  'x-api-token',
+  'x-token',
+  'x-authorization',
+  'x-goog-api-key',
+  'x-goog-iam-authorization-token',
+  'x-amz-security-token',
+  'x-vault-token',
+  'x-github-token',
+  'x-gitlab-token',
+  'private-token',
+  'job-token',
+  'deploy-token',
+  'ocp-apim-subscription-key',
+  'x-rapidapi-key',
+  'authentication',
+  'x-auth',
+  'x-bearer-token',
+  'x-client-secret',
+  'x-forwarded-access-token',
+  'x-id-token',
+  'x-jwt',
+  'x-jwt-assertion',
+  'x-secret',
+  'x-secret-key',
+  'x-session-token',
+  'x-shopify-access-token',
+  'x-user-token',
+])
+
+/** True for a header that carries a credential on some API. `lowerName` must be lower case. */
+export function isCredentialHeader(lowerName: string): boolean {
+  return CREDENTIAL_HEADERS.has(lowerName.replaceAll('_', '-'))
+}

@@ -1,0 +1,64 @@
+import {
+  type HeaderGroup,
+  IGNORED_BY_TYPE,
+  IGNORED_HEADERS,
+  PARTLY_IGNORED,
+  UNINTERESTING_BY_TYPE,
+  UNINTERESTING_HEADERS,
+} from '../../core/connectors/bound-headers.ts'
+import type { Connector } from '../../core/connectors/connector.ts'
+
+/** `docs/actions/held-requests.md`: what an approval is bound to, what its card shows, and which bodies nobody reads. */
+export function heldRequestsPage(connectors: readonly Connector[]): string {
+  return [
+    '# Held requests',
+    'Generated from the connectors by `npm run generate`.',
+    'An approval is bound to the agent, the connector, method, host, path, query, header fields and body of one request, and to the rules that held it. A client that gave up waiting may send the request again: when the same is asked, it passes by the same approval, once. Anything else is held with a card of its own.',
+    ...headers(),
+    ...bodies(connectors),
+    '',
+  ].join('\n\n')
+}
+
+function headers(): readonly string[] {
+  const byType = Object.entries(IGNORED_BY_TYPE).flatMap(([type, groups]) =>
+    groups.map((group) => line(`\`${type}\``, group)),
+  )
+  const uninteresting = Object.entries(UNINTERESTING_BY_TYPE).map(
+    ([type, names]) => `for \`${type}\` also ${list(names)}`,
+  )
+  return [
+    '## Header fields',
+    'Every header field that is forwarded is bound, unknown ones too: names without their case, values without the blanks around them, repeated fields in their order. The credentials of the agent are removed before. These fields are ignored:',
+    table(['Connectors', 'Field', 'Why'], [...IGNORED_HEADERS.map((group) => line('all', group)), ...byType]),
+    'Of these fields a part of the value is ignored:',
+    table(
+      ['Connectors', 'Field', 'Ignored'],
+      PARTLY_IGNORED.map((group) => line('all', group)),
+    ),
+    `The card shows every bound field except ${list(UNINTERESTING_HEADERS)}, and a \`content-type\` that says JSON, form or multipart form; ${uninteresting.join('; ')}. The value of a field whose name speaks of a secret (\`X-Webhook-Secret\`) is replaced by its length.`,
+  ]
+}
+
+function bodies(connectors: readonly Connector[]): readonly string[] {
+  const unbound = connectors.flatMap(({ name, unboundMembers = [] }) =>
+    unboundMembers.length === 0 ? [] : [`\`${name}\`: ${list(unboundMembers)}`],
+  )
+  return [
+    '## Bodies',
+    `A body is bound byte for byte. The parts of \`multipart/form-data\` are bound one by one, because an SDK that tries again makes a new boundary. Strings and numbers in these members of a JSON body are ignored (${unbound.join('; ')}).`,
+  ]
+}
+
+function line(connectors: string, { reason, names }: HeaderGroup): readonly string[] {
+  return [connectors, list(names), reason]
+}
+
+function list(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ')
+}
+
+function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const lines = rows.map((row) => `| ${row.join(' | ')} |`)
+  return [`| ${head.join(' | ')} |`, `|${head.map(() => '---|').join('')}`, ...lines].join('\n')
+}

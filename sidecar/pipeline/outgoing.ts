@@ -1,0 +1,45 @@
+import type { AuthScheme, OutboundEdit } from '../../core/connectors/connector.ts'
+import { stripCredentials, withoutReplaced } from '../../core/connectors/credentials.ts'
+import type { BoundConnector } from '../../core/connectors/registry.ts'
+import type { CanonicalRequest } from '../../core/request/canonical.ts'
+import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { Exchange } from './exchange.ts'
+
+/** What a request carries upstream of its own, and the credential that is added to it; null when none is. */
+export type Outgoing = {
+  readonly edit: OutboundEdit
+  readonly injected: { readonly secret: string; readonly scheme: AuthScheme } | null
+  /** True when the agent's own credential passes: nothing is looked for in the body either. */
+  readonly ownPasses: boolean
+}
+
+/** The header fields and the target as they leave, without the agent's own credentials. Approvals are bound to them. */
+export function outgoingOf(
+  { snapshot }: Exchange,
+  bound: BoundConnector,
+  request: CanonicalRequest,
+): Outgoing {
+  const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
+  const { secret } = bound.entry
+  const scheme = schemeOf(bound)
+  const ownPasses = snapshot?.gateway.level === 'monitor' && secret === null && scheme.type !== 'none'
+  if (ownPasses) return { edit, injected: null, ownPasses }
+  stripCredentials(edit, bound.connector)
+  if (secret === null || scheme.type === 'none') return { edit, injected: null, ownPasses }
+  edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
+  return { edit, injected: { secret, scheme }, ownPasses }
+}
+
+/** What the connector says, completed by its type's default. */
+function schemeOf({ entry, connector }: BoundConnector): AuthScheme {
+  const { type, header, username } = entry.auth
+  if (type === 'header') {
+    const fallback = connector.defaultAuth.type === 'header' ? connector.defaultAuth.header : 'Authorization'
+    return { type, header: header ?? fallback }
+  }
+  return type === 'basic' && username !== undefined ? { type, username } : plain(type)
+}
+
+function plain(type: Exclude<ConnectorEntry['auth']['type'], 'header'>): AuthScheme {
+  return { type }
+}
