@@ -80,10 +80,14 @@ function onOwnHost(
   const own = ownHost(config)
   if (own === null) return missing(targetIsAddress ? 'resource.target' : 'parameters.url')
   if (path !== undefined) return { host: own.host, path: (own.prefix ?? '') + path, query: '' }
-  const [declared, ...others] = config.endpoint ?? []
-  if (declared !== undefined && others.length === 0) return { host: own.host, path: declared, query: '' }
+  const declared = onlyEndpoint(config)
+  if (declared !== null) return { host: own.host, path: declared, query: '' }
   if (own.prefix === null || !basePathIsEnough) return missing('parameters.path')
   return { host: own.host, path: own.prefix || '/', query: '' }
+}
+
+function onlyEndpoint({ endpoint = [] }: ConnectorConfig): string | null {
+  return endpoint.length === 1 ? (endpoint[0] ?? null) : null
 }
 
 /** The base URL's host, or the only domain; null when there are several, or wildcards alone. */

@@ -49,15 +49,21 @@ function isQueryKey(when: Discriminator): when is QueryKey {
 }
 
 function chooseByQuery(rows: readonly CompiledRow[], request: CanonicalRequest): Choice {
+  const repeated = rows.flatMap(({ row }) => row.when?.key ?? []).find((key) => timesIn(request, key) > 1)
+  if (repeated !== undefined)
+    return refusal('ambiguous_request', `the query names "${repeated}" more than once; send it once`)
   return rows.filter(
     ({ row }) => row.when !== undefined && isQueryKey(row.when) && hasPair(request, row.when),
   )
 }
 
-/** A key that is given twice matches nothing: servers take the first or the last. */
-function hasPair(request: CanonicalRequest, when: QueryKey): boolean {
-  const values = request.query.filter(([name]) => name === when.key)
-  return values.length === 1 && values[0]?.[1] === when.equals
+/** Servers take the first or the last of two. */
+function timesIn({ query }: CanonicalRequest, key: string): number {
+  return query.filter(([name]) => name === key).length
+}
+
+function hasPair({ query }: CanonicalRequest, when: QueryKey): boolean {
+  return query.some(([name, value]) => name === when.key && value === when.equals)
 }
 
 function chooseByBody(rows: readonly CompiledRow[], body: BodyView): Choice {

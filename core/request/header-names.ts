@@ -22,22 +22,21 @@ const READ = new Set([
   'te',
 ])
 
-/** Fields with which some servers replace the method or the path that we classified. */
-const OVERRIDES = new Set([
-  'x-http-method-override',
-  'x-http-method',
-  'x-method-override',
-  'x-http-override',
-  'x-original-method',
-  'x-original-url',
-  'x-original-uri',
-  'x-rewrite-url',
-])
+/** Fields with which some servers replace the path that we classified. */
+const PATH_OVERRIDES = new Set(['x-original-url', 'x-original-uri', 'x-rewrite-url'])
+
+/** Names, lower case and with `-` for `_`, under which some server takes another method: `X-HTTP-Verb`, `_method`. */
+const METHOD_OVERRIDE =
+  /^(?:-method|(?:http-)?x-(?:http-|request-|original-)*(?:method|verb)(?:-override)?|http-(?:method|verb)(?:-override)?|(?:method|verb)-override|x-http-override)$/
+
+/** True for the name of a header, query parameter or field that replaces the method, in any spelling. */
+export function overridesMethod(name: string): boolean {
+  return METHOD_OVERRIDE.test(name.toLowerCase().replaceAll('_', '-'))
+}
 
 /** A header whose name with `_` for `-` becomes one of these is read as it by CGI-like servers. */
 const SHADOWED = new Set([
   ...READ,
-  ...OVERRIDES,
   'authorization',
   'proxy-authorization',
   'cookie',
@@ -78,7 +77,7 @@ function judge(name: string): HeaderName {
     lower,
     isToken: TOKEN.test(name),
     isRead: READ.has(lower),
-    isOverride: OVERRIDES.has(lower),
+    isOverride: PATH_OVERRIDES.has(hyphenated) || overridesMethod(lower),
     shadows: hyphenated !== lower && SHADOWED.has(hyphenated) ? hyphenated : null,
     isForbiddenInH2: H2_FORBIDDEN.has(lower),
   }

@@ -1,24 +1,30 @@
 import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
+import { overridesMethod } from './header-names.ts'
 import { headerValue } from './headers.ts'
 import { boundaryOf, readPartNames } from './multipart.ts'
 import { decodeComponent } from './percent.ts'
 
 /**
  * Names under which frameworks take another method from a query, a form or JSON: `_method` and what PHP reads as it, as
- * a list too, and the header's own name.
+ * a list too, and the names of the headers.
  */
-const OVERRIDE = /^\s*(?:[_.[]method|x-http-method(?:-override)?)\s*(?:\[|$)/i
-
 function isOverrideName(name: string): boolean {
-  return name.length < MAX_NAME && OVERRIDE.test(name)
+  if (name.length >= MAX_NAME) return false
+  const [base = ''] = name.trim().replace(/^[.[]/, '_').split('[')
+  return overridesMethod(base.trim())
 }
 
 const MAX_NAME = 64
 
-/** Pairs of a query or form as text, also as servers part them that take `;` for `&`. */
+/**
+ * Pairs of a query or form as text, also as servers part them that take `;` for `&`. A name with a NUL is refused as
+ * well: some servers read it up to there, `token%00` as `token`.
+ */
 export function judgePairNames(text: string, where: string): Refusal | null {
   for (const part of text.split(/[&;]/)) {
     const name = part.slice(0, part.includes('=') ? part.indexOf('=') : part.length)
+    if (name.includes('%00') || name.includes('\0'))
+      return refusal('ambiguous_request', `the name of a ${where} holds a NUL; remove it`)
     if (name.length < MAX_NAME * 3 && isOverrideName(decodeComponent(name) ?? ''))
       return overriding(where, name)
   }
@@ -37,6 +43,8 @@ export function judgePairs(
 
 /** Names of the parts of a multipart form. */
 export function judgePartNames(names: readonly string[]): Refusal | null {
+  if (names.some((name) => name.includes('\0')))
+    return refusal('ambiguous_request', 'the name of a part holds a NUL; remove it')
   const found = names.find(isOverrideName)
   return found === undefined ? null : overriding('part', found)
 }
@@ -91,7 +99,8 @@ function judgeParts(bytes: Uint8Array, request: CanonicalRequest): Refusal | nul
   return LOOKS_LIKE_OVERRIDE.test(latin1Of(bytes)) ? overriding('part', '_method') : null
 }
 
-const LOOKS_LIKE_OVERRIDE = /[^a-z0-9](?:_|%5f|\.|\[)\\?method|x-http-method/i
+const LOOKS_LIKE_OVERRIDE =
+  /[^a-z0-9](?:_|%5f|\.|\[)\\?method|[^a-z0-9]x[-_](?:http[-_]|request[-_]|original[-_])*(?:method|verb)/i
 
 function overriding(where: string, name: string): Refusal {
   return refusal(

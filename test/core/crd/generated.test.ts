@@ -129,6 +129,7 @@ describe('a rule says in CEL what its function says', () => {
             some('intercept', 'passthrough').flatMap((mode) =>
               some(
                 {},
+                { endpoint: ['/mcp'] },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),

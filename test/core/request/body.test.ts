@@ -53,8 +53,10 @@ describe('a whole body', () => {
 
   test('a form keeps order, brackets and repeats', () => {
     const form = info({ mediaType: 'application/x-www-form-urlencoded' })
-    expect(parseBody(bytes('a[b]=1&c=x+y&a%5Bb%5D=2&d'), form, [])).toEqual({
+    const sent = bytes('a[b]=1&c=x+y&a%5Bb%5D=2&d')
+    expect(parseBody(sent, form, [])).toEqual({
       kind: 'form',
+      bytes: sent,
       fields: [
         ['a[b]', '1'],
         ['c', 'x y'],

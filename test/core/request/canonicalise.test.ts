@@ -162,7 +162,12 @@ describe('framing', () => {
     ['underscore encoding', ['Transfer_Encoding', 'chunked']],
     ['underscore Connection', ['PROXY_CONNECTION', 'x']],
     ['underscore host', ['X_Forwarded_Host', 'x']],
-    ['override', ['X-HTTP-Method-Override', 'DELETE']],
+    ...[
+      ...['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X-HTTP-Verb', 'X-Method'],
+      ...['X-Request-Method', 'X-Original-Method', 'X-Verb', 'HTTP-Method', 'Method-Override', '_method'],
+      ...['X-HTTP-Verb-Override', 'X-HTTP-Request-Method', 'x_http_verb', 'X_Method', 'x-http_method'],
+      ...['X_REQUEST_METHOD', 'x_method_override', 'HTTP_X_HTTP_METHOD_OVERRIDE', '_METHOD'],
+    ].map((name): [string, string[]] => [`override ${name}`, [name, 'DELETE']]),
     ['a space in a header name', ['Content-Length ', '3']],
     ['a line feed in a value', ['X-A', 'a\nContent-Length: 3']],
     ['a NUL in a value', ['X-A', 'a\0b']],
@@ -176,6 +181,11 @@ describe('framing', () => {
     (name) => {
       expect(codeOf({ ...withHeaders(name, 'chunked'), httpVersion: '2' })).toBe('malformed_request')
     },
+  )
+
+  test.each(['Access-Control-Request-Method', 'X-Payment-Method', 'X-Methods', 'X-Method-Name', 'Allow'])(
+    '%s overrides nothing',
+    (name) => expect(codeOf(withHeaders(name, 'DELETE'))).toBe('accepted'),
   )
 
   test('te: trailers is what HTTP/2 allows', () => {

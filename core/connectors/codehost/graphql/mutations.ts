@@ -17,6 +17,7 @@ export function mutationActions(field: FieldNode, given: Given): readonly Action
   const { input, ...rest } = argumentsOf(field, given.variables)
   const own = isRecord(input) ? input : rest
   if (name === 'updateRefs') return referenceActions(own, given)
+  if (name === 'createCommitOnBranch') return commitActions(own, given)
   const deed = chooseDeed(DEEDS.get(name) ?? [], own)
   return [deed === undefined ? ownAction(name, own, given.config) : deedAction(deed, own, given)]
 }
@@ -81,4 +82,17 @@ function referenceAction(update: Input, given: Given): Action {
     ['afterOid', 'sha'],
   ])
   return deedAction({ action: `branch.${verb}`, parameters }, update, given)
+}
+
+const FILE_DELETION: Deed = { action: 'file.delete', parameters: new Map([['branchName', 'branch']]) }
+
+/** A commit through the API deletes files as well, as the operation over REST does. */
+function commitActions(input: Input, given: Given): readonly Action[] {
+  const commit = ownAction('createCommitOnBranch', input, given.config)
+  const { fileChanges, branch } = input
+  const deletions = isRecord(fileChanges) ? [fileChanges['deletions'] ?? []].flat() : []
+  if (deletions.length === 0) return [commit]
+  const paths = deletions.map((deletion) => (isRecord(deletion) ? deletion['path'] : deletion))
+  const path = paths.length === 1 ? paths[0] : paths
+  return [commit, deedAction(FILE_DELETION, { path, ...(isRecord(branch) ? branch : {}) }, given)]
 }
