@@ -5,10 +5,12 @@ import { unstorableIn } from '../../core/storable.ts'
 import type { Approvals } from '../services/approvals.ts'
 import { newEventId } from '../services/notifications.ts'
 import type { Settings } from '../services/settings.ts'
-import { admitCallback, CHAT_LANE } from '../store/chat-messages.ts'
+import { appendAudit } from '../store/audit.ts'
+import { admitCallback, type CardRow, CHAT_LANE, findCard, spendNonce } from '../store/chat-messages.ts'
 import { insertMessage } from '../store/notifications.ts'
-import type { Db } from '../store/query.ts'
+import type { Db, Query } from '../store/query.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
+import { type CheckedCard, checkCard } from './card-check.ts'
 import type { ChatApi } from './chat-api.ts'
 import { type Click, isSigned, type RawCallback, readClick } from './chat-callback.ts'
 import { escaped } from './chat-message.ts'
@@ -43,15 +45,19 @@ export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
     async answer(callback) {
       await verify(deps, callback)
       const click = readClick(callback.body)
-      if (click === null) return { ok: true }
-      try {
-        return await respond(deps, click)
-      } catch (error) {
-        if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
-        await tell(deps, click, error.message)
-        return { ok: false, error: error.options.error ?? error.code, message: error.message }
-      }
+      return click === null ? { ok: true } : answerClick(deps, click)
     },
+  }
+}
+
+async function answerClick(deps: ChatAnswersDeps, click: Click): Promise<ChatAnswer> {
+  const card = click.place === null ? undefined : await findCard(deps.db, deps.orgId, click.place)
+  try {
+    return await respond(deps, click, checkCard(click, card))
+  } catch (error) {
+    if (!(error instanceof ChaperoneError) || error.status >= 500) throw error
+    await noteRefused(deps, { click, card, error })
+    return { ok: false, error: error.options.error ?? error.code, message: error.message }
   }
 }
 
@@ -68,15 +74,25 @@ async function verify({ db, settings }: ChatAnswersDeps, callback: RawCallback):
   if (admitted === 'replayed') throw refused('was received before')
 }
 
-async function respond(deps: ChatAnswersDeps, click: Click): Promise<ChatAnswer> {
+async function respond(
+  deps: ChatAnswersDeps,
+  click: Click,
+  { approvalId, nonceSha256 }: CheckedCard,
+): Promise<ChatAnswer> {
   const { id: userId, email, role, groups } = await userOf(deps, click)
   const { id, status } = await deps.approvals.respond({
-    id: click.approvalId,
+    id: approvalId,
     kinds: ['action', 'hold'],
     approved: click.approved,
     note: null,
     by: { kind: 'user', userId, email, role, groups },
     via: 'chat',
+    within: async (q) => {
+      if (nonceSha256 !== null && (await spendNonce(q, approvalId, nonceSha256))) return
+      throw new ChaperoneError('conflict', {
+        detail: 'Another click on this card was faster: look at it again',
+      })
+    },
   })
   return { ok: true, id, approval_status: status }
 }
@@ -128,18 +144,46 @@ function isTrusted(who: z.infer<typeof Who>, team: string | null): boolean {
   return who.team_id === team || who.enterprise_user?.teams?.includes(team) === true
 }
 
-/** Only whoever clicked sees it. */
-async function tell({ db, orgId }: ChatAnswersDeps, click: Click, text: string): Promise<void> {
-  if (click.channel === null) return
+type Refused = {
+  readonly click: Click
+  readonly card: CardRow | undefined
+  readonly error: ChaperoneError
+}
+
+/** Says why to the user who clicked, and to nobody else; what that user may not do is in the audit log. */
+async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error }: Refused): Promise<void> {
+  const { channel, chatUser, team, place } = click
+  const approvalId = card?.approvalId ?? null
+  await db.tx(async (q) => {
+    if (channel !== null) await tell(q, { orgId, channel, chatUser, approvalId, text: error.message })
+    if (error.code !== 'forbidden') return
+    await appendAudit(q, {
+      ...{ orgId, eventType: 'approval.refused', agentId: card?.agentId ?? null },
+      actionRequestId: card?.actId ?? null,
+      details: {
+        ...{ via: 'chat', why: error.message, approval_id: approvalId, chat_user: chatUser },
+        ...{ team, channel, message_ts: place?.ts ?? null, approved: click.approved },
+      },
+    })
+  })
+}
+
+type Telling = {
+  readonly orgId: string
+  readonly channel: string
+  readonly chatUser: string
+  readonly approvalId: string | null
+  readonly text: string
+}
+
+function tell(q: Query, { orgId, channel, chatUser, approvalId, text }: Telling): Promise<void> {
   const eventId = newEventId()
-  await db.tx((q) =>
-    insertMessage(q, {
-      ...{ eventId, orgId, kind: 'chat_tell' as const, orderKey: eventId, lane: CHAT_LANE, url: null },
-      event: 'approval.refused',
-      subjectId: click.approvalId,
-      payload: { channel: click.channel, user: click.chatUser, text: escaped(text), parse: 'none' },
-    }),
-  )
+  return insertMessage(q, {
+    ...{ eventId, orgId, kind: 'chat_tell' as const, orderKey: eventId, lane: CHAT_LANE, url: null },
+    event: 'approval.refused',
+    subjectId: approvalId ?? 'none',
+    payload: { channel, user: chatUser, text: escaped(text), parse: 'none' },
+  })
 }
 
 function refused(why: string): ChaperoneError {

@@ -13,13 +13,18 @@ export type RawCallback = {
   readonly signature: string
 }
 
+/** A click on a button of ours. `place`, `nonce` and `content` say which message it was on, as the provider vouches. */
 export type Click = {
-  readonly approvalId: string
   readonly approved: boolean
   readonly chatUser: string
   readonly channel: string | null
-  /** The workspace that the message is in. */
+  /** The workspace that the click happened in. */
   readonly team: string | null
+  /** Null when it was not on a message of a channel, or its parts contradict each other. */
+  readonly place: { readonly channel: string; readonly ts: string } | null
+  readonly nonce: string
+  /** The message that bore the button, as the provider stores it. */
+  readonly message: Readonly<Record<string, unknown>>
 }
 
 const Id = z.string().min(1).max(100)
@@ -28,8 +33,20 @@ const Payload = z.object({
   user: z.object({ id: Id }),
   team: z.object({ id: Id }).nullish(),
   channel: z.object({ id: Id }).nullish(),
-  actions: z.array(z.object({ action_id: z.string(), value: z.string().max(100).optional() })).default([]),
+  container: z
+    .object({
+      type: z.string(),
+      message_ts: Id.optional(),
+      channel_id: Id.optional(),
+      is_ephemeral: z.boolean().optional(),
+    })
+    .nullish(),
+  actions: z
+    .array(z.object({ action_id: z.string(), value: z.string().max(100).optional() }))
+    .max(20)
+    .default([]),
 })
+const Message = z.looseObject({ ts: Id, team: Id.optional(), blocks: z.array(z.unknown()) })
 
 /** Whether the provider signed it: HMAC-SHA256 over `v0:timestamp:body`, compared in constant time. */
 export function isSigned({ body, timestamp, signature }: RawCallback, secret: string): boolean {
@@ -40,18 +57,34 @@ export function isSigned({ body, timestamp, signature }: RawCallback, secret: st
 
 /** The click on one of our buttons; null for callbacks that are about something else. Throws `malformed_request`. */
 export function readClick(body: string): Click | null {
-  const payload = Payload.safeParse(parseJson(new URLSearchParams(body).get('payload') ?? ''))
+  const whole = parseJson(new URLSearchParams(body).get('payload') ?? '')
+  const payload = Payload.safeParse(whole)
   if (!payload.success || unstorableIn(payload.data) !== null) throw malformed()
   const { type, user, team, channel, actions } = payload.data
-  const action = actions.find((one) => one.action_id === APPROVE || one.action_id === DENY)
+  const [action, ...others] = actions.filter(({ action_id }) => action_id === APPROVE || action_id === DENY)
   if (type !== 'block_actions' || action?.value === undefined) return null
+  const message = Message.safeParse(z.looseObject({}).parse(whole)['message'])
   return {
-    approvalId: action.value,
     approved: action.action_id === APPROVE,
     chatUser: user.id,
     channel: channel?.id ?? null,
     team: team?.id ?? null,
+    nonce: action.value,
+    message: message.data ?? {},
+    place: message.success && others.length === 0 ? placeOf(payload.data, message.data) : null,
   }
+}
+
+/** Channel and time stamp, where every part of the payload that names them agrees. */
+function placeOf(
+  { container, channel, team }: z.infer<typeof Payload>,
+  message: z.infer<typeof Message>,
+): Click['place'] {
+  const isOnMessage = container?.type === 'message' && container.is_ephemeral !== true
+  if (!isOnMessage || channel == null || container.channel_id !== channel.id) return null
+  if (container.message_ts !== message.ts) return null
+  if (team != null && message.team !== undefined && message.team !== team.id) return null
+  return { channel: channel.id, ts: message.ts }
 }
 
 function parseJson(text: string): unknown {

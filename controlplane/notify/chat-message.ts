@@ -15,11 +15,17 @@ const MAX_PARAMETERS = 6_000
 const MAX_HEADERS = 3_000
 const MAX_AGENT_TEXT = 1_500
 
+export type CardOptions = {
+  readonly dashboardUrl: string | null
+  /** What the buttons bear: random and new for each posting, so that no other message has it. */
+  readonly nonce: string
+}
+
 /**
  * What a person in the chat sees of an approval: everything as literal text, which the provider neither formats nor
  * links nor turns into mentions. When something had to be cut there is no button to approve.
  */
-export function approvalMessage(card: ApprovalCard, dashboardUrl: string | null): ChatMessage {
+export function approvalMessage(card: ApprovalCard, options: CardOptions): ChatMessage {
   const facts = factsOf(card)
   const parameters = visible(JSON.stringify(card.parameters, null, 2), true)
   const headers = headerLines(card)
@@ -38,7 +44,7 @@ export function approvalMessage(card: ApprovalCard, dashboardUrl: string | null)
       ...(headers === '' ? [] : [label('Headers'), literal(cut(headers, MAX_HEADERS))]),
       ...unreadBody(card.unread_body),
       ...agentText(card.requested_by_agent_text),
-      ...(card.status === 'pending' ? buttons(card, { isWhole, dashboardUrl }) : [label(outcome(card))]),
+      ...(card.status === 'pending' ? buttons(isWhole, options) : [label(outcome(card))]),
     ],
   }
 }
@@ -87,14 +93,11 @@ function quote(text: string) {
   return { type: 'rich_text', elements: [{ type: 'rich_text_quote', elements }] }
 }
 
-function buttons(
-  card: ApprovalCard,
-  { isWhole, dashboardUrl }: { readonly isWhole: boolean; readonly dashboardUrl: string | null },
-) {
+function buttons(isWhole: boolean, { dashboardUrl, nonce }: CardOptions) {
   const button = (id: string, text: string, style: string) => ({
     type: 'button',
     action_id: id,
-    value: card.id,
+    value: nonce,
     style,
     text: { type: 'plain_text', text, emoji: false },
   })
@@ -103,7 +106,7 @@ function buttons(
   const hint = `The request is too long to be shown whole: read and approve it ${where}, or with chaperone approvals.`
   return [
     ...(isWhole ? [] : [label(hint)]),
-    { type: 'actions', block_id: card.id, elements: [...approve, button(DENY, 'Deny', 'danger')] },
+    { type: 'actions', elements: [...approve, button(DENY, 'Deny', 'danger')] },
   ]
 }
 

@@ -1,16 +1,21 @@
+import * as z from 'zod'
+import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { approvalCard } from '../services/approval-card.ts'
 import type { Settings } from '../services/settings.ts'
-import { getApproval } from '../store/approvals.ts'
+import { type ApprovalRow, getApproval } from '../store/approvals.ts'
 import {
+  type CardPrint,
   closeChatMessage,
   getChatMessage,
   insertChatMessage,
   queueChatMessages,
+  renewChatMessage,
 } from '../store/chat-messages.ts'
 import type { Leased } from '../store/notifications.ts'
-import type { Db } from '../store/query.ts'
+import type { Db, Query } from '../store/query.ts'
+import { contentHash } from './card-content.ts'
 import type { ChatApi, ChatReply } from './chat-api.ts'
-import { approvalMessage } from './chat-message.ts'
+import { approvalMessage, type ChatMessage } from './chat-message.ts'
 import type { Deliver, Delivery } from './delivery.ts'
 
 export type ChatDeps = {
@@ -54,14 +59,33 @@ async function post(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal):
     await deps.settings.read('chat_channel_id'),
   ]
   if (token === null || channel === null) return obsolete('chat is not set up any more')
-  const body = { channel, ...QUIET, ...approvalMessage(approvalCard(row), deps.dashboardUrl) }
-  const reply = await deps.api('chat.postMessage', body, { token, signal })
+  const { message, nonce } = drawn(deps, row)
+  const reply = await deps.api('chat.postMessage', { channel, ...QUIET, ...message }, { token, signal })
   if (!reply.ok) return failure(reply)
-  const message = { channel: String(reply.body['channel'] ?? channel), ts: String(reply.body['ts']) }
+  const place = { channel: String(reply.body['channel'] ?? channel), ts: String(reply.body['ts']) }
+  const shown = { ...place, ...printOf(reply.body, message, nonce) }
   return {
     outcome: 'delivered',
     status: reply.status,
-    store: (q) => insertChatMessage(q, subjectId, message),
+    store: (q) => insertChatMessage(q, subjectId, shown),
+  }
+}
+
+/** The card as it is now, under a nonce of its own. */
+function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
+  const nonce = randomToken()
+  return { nonce, message: approvalMessage(approvalCard(row), { dashboardUrl, nonce }) }
+}
+
+const Stored = z.looseObject({ blocks: z.array(z.unknown()), team: z.string().optional() })
+
+/** What a click is compared with: the message as the provider stored it, or as it was sent where the answer is silent. */
+function printOf(reply: Readonly<Record<string, unknown>>, sent: ChatMessage, nonce: string): CardPrint {
+  const stored = Stored.safeParse(reply['message'])
+  return {
+    team: stored.data?.team ?? null,
+    nonceSha256: sha256(nonce),
+    contentSha256: contentHash(stored.data ?? sent),
   }
 }
 
@@ -70,11 +94,15 @@ async function update(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal
   const token = await deps.settings.read('chat_bot_token')
   if (row === undefined || shown === undefined || token === null)
     return obsolete('there is no message to change')
-  const body = { ...shown, parse: 'none', ...approvalMessage(approvalCard(row), deps.dashboardUrl) }
-  const reply = await deps.api('chat.update', body, { token, signal })
+  const { message, nonce } = drawn(deps, row)
+  const { channel, ts } = shown
+  const reply = await deps.api('chat.update', { channel, ts, parse: 'none', ...message }, { token, signal })
   if (!reply.ok && GONE.has(reply.error)) return obsolete(`chat answered ${reply.error}`)
   if (!reply.ok) return failure(reply)
-  return { outcome: 'delivered', status: reply.status, store: (q) => closeChatMessage(q, subjectId) }
+  const print = printOf(reply.body, message, nonce)
+  const store = (q: Query) =>
+    row.status === 'pending' ? renewChatMessage(q, subjectId, print) : closeChatMessage(q, subjectId)
+  return { outcome: 'delivered', status: reply.status, store }
 }
 
 async function tell(deps: ChatDeps, message: Leased, signal: AbortSignal): Promise<Delivery> {

@@ -47,6 +47,8 @@ export type Respond = {
   readonly by: Answerer
   /** `dashboard`, `cli`, `api`, `internal`, `chat`. */
   readonly via: string
+  /** Runs in the transaction of the answer once it is accepted; a rejection undoes the answer. */
+  readonly within?: ((q: Query) => Promise<void>) | undefined
 }
 
 export type Response = {
@@ -70,6 +72,7 @@ export async function respond({ db, orgId, onEnded }: ApprovalsDeps, answer: Res
     const own = await answerableSets(q, row, answer.by)
     const answered = await addAnswer(q, row.id, { ...answerOf(answer), ...own })
     if (answered === undefined) throw await whyNot(q, answer.id)
+    await answer.within?.(q)
     const after = (await endedBy(q, answered, answer)) ?? answered
     await appendAudit(q, { ...answeredEvent(after, answer), orgId })
     if (after.status !== 'pending') await onEnded?.(q, after)

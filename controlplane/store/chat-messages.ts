@@ -6,9 +6,30 @@ export const CHAT_LANE = 'chat'
 
 export type ChatMessageRow = { readonly channel: string; readonly ts: string }
 
+/** What makes a message our own card: hashes of its nonce and of its content as the provider stores it. */
+export type CardPrint = {
+  /** The workspace that the message is in; null when the provider did not name it. */
+  readonly team: string | null
+  readonly nonceSha256: Buffer
+  readonly contentSha256: Buffer
+}
+
+/** The card at a place in the chat. Hashes are null once an answer was accepted, until the card is drawn anew. */
+export type CardRow = {
+  readonly approvalId: string
+  readonly actId: string | null
+  readonly agentId: string | null
+  readonly team: string | null
+  readonly nonceSha256: Buffer | null
+  readonly contentSha256: Buffer | null
+  /** Answered, cancelled or out of time: it stays so. */
+  readonly hasEnded: boolean
+}
+
 /**
- * Queues what the chat has to be told: approvals that opened, and outcomes of those it shows. Looks at the approvals
- * themselves, so that nothing depends on who opened or answered them and where. Does nothing until chat is set up.
+ * Queues what the chat has to show: approvals that opened, cards whose nonce was used while the approval is pending,
+ * and outcomes. Reads the approvals themselves, so that nothing depends on who opened or answered them and where. Does
+ * nothing until chat is set up. A refresh that failed for good is not tried again.
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(
@@ -18,22 +39,40 @@ export async function queueChatMessages(q: Query, orgId: string): Promise<void> 
        select a.id, a.org_id, 'chat_post' as kind, 'approval.opened' as event from approvals a
        where a.org_id = $1 and a.status = 'pending' and a.expires_at > clock_timestamp()
        union all
-       select a.id, a.org_id, 'chat_update', 'approval.ended' from chat_messages m join approvals a on a.id = m.approval_id
-       where a.org_id = $1 and a.status <> 'pending' and m.closed_at is null
-         and m.created_at > clock_timestamp() - interval '7 days') due
+       select a.id, a.org_id, 'chat_update',
+         case when a.status = 'pending' then 'approval.answered' else 'approval.ended' end
+       from chat_messages m join approvals a on a.id = m.approval_id
+       where a.org_id = $1 and m.closed_at is null and m.created_at > clock_timestamp() - interval '7 days'
+         and (a.status <> 'pending' or m.nonce_sha256 is null and a.expires_at > clock_timestamp())) due
      where not exists (select 1 from outbox o where o.kind = due.kind and o.subject_id = due.id
-         and o.kind in ('chat_post', 'chat_update'))
+         and o.kind in ('chat_post', 'chat_update') and o.event = due.event
+         and (o.event <> 'approval.answered' or o.state <> 'delivered'))
        and (select count(*) from settings where org_id = $1 and key in ('chat_bot_token', 'chat_channel_id')) = 2
      on conflict do nothing`,
     [orgId, CHAT_LANE],
   )
 }
 
-export async function insertChatMessage(q: Query, approvalId: string, row: ChatMessageRow): Promise<void> {
+export async function insertChatMessage(
+  q: Query,
+  approvalId: string,
+  row: ChatMessageRow & CardPrint,
+): Promise<void> {
   await q.query(
-    `insert into chat_messages (approval_id, channel, ts) values ($1, $2, $3)
-     on conflict (approval_id) do update set channel = excluded.channel, ts = excluded.ts, closed_at = null`,
-    [approvalId, row.channel, row.ts],
+    `insert into chat_messages (approval_id, channel, ts, team, nonce_sha256, content_sha256)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (approval_id) do update set channel = excluded.channel, ts = excluded.ts, team = excluded.team,
+       nonce_sha256 = excluded.nonce_sha256, content_sha256 = excluded.content_sha256, closed_at = null`,
+    [approvalId, row.channel, row.ts, row.team, row.nonceSha256, row.contentSha256],
+  )
+}
+
+/** After the card was drawn anew at its place. */
+export async function renewChatMessage(q: Query, approvalId: string, print: CardPrint): Promise<void> {
+  await q.query(
+    `update chat_messages set team = coalesce($2, team), nonce_sha256 = $3, content_sha256 = $4
+     where approval_id = $1`,
+    [approvalId, print.team, print.nonceSha256, print.contentSha256],
   )
 }
 
@@ -43,6 +82,28 @@ export async function getChatMessage(q: Query, approvalId: string): Promise<Chat
     [approvalId],
   )
   return rows[0]
+}
+
+export async function findCard(q: Query, orgId: string, place: ChatMessageRow): Promise<CardRow | undefined> {
+  const { rows } = await q.query<CardRow>(
+    `select m.approval_id as "approvalId", a.act_id as "actId", m.team, m.nonce_sha256 as "nonceSha256",
+       m.content_sha256 as "contentSha256", (select g.id from agents g where g.org_id = a.org_id and g.name = a.agent
+         and g.status <> 'revoked') as "agentId",
+       a.status <> 'pending' or a.expires_at <= clock_timestamp() as "hasEnded"
+     from chat_messages m join approvals a on a.id = m.approval_id
+     where a.org_id = $1 and m.channel = $2 and m.ts = $3`,
+    [orgId, place.channel, place.ts],
+  )
+  return rows[0]
+}
+
+/** True for one answer per nonce, in the transaction of that answer. */
+export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buffer): Promise<boolean> {
+  const { rowCount } = await q.query(
+    'update chat_messages set nonce_sha256 = null where approval_id = $1 and nonce_sha256 = $2',
+    [approvalId, nonceSha256],
+  )
+  return rowCount === 1
 }
 
 export async function closeChatMessage(q: Query, approvalId: string): Promise<void> {

@@ -15,6 +15,7 @@ create index chat_messages_place on chat_messages (channel, ts);
 
 -- One message and one final update per approval; one refresh in flight while it is pending.
 drop index outbox_chat_once;
+create index outbox_chat on outbox (subject_id) where kind in ('chat_post','chat_update');
 create unique index outbox_chat_once on outbox (kind, subject_id, event)
   where kind = 'chat_post' or (kind = 'chat_update' and event = 'approval.ended');
 create unique index outbox_chat_refresh on outbox (subject_id)

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { type Logger, pino } from 'pino'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createControlPlane } from '../../../controlplane/controlplane.ts'
+import { escaped } from '../../../controlplane/notify/chat-message.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
 import type { HoldBody } from '../../../core/wire/sync.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -20,14 +21,33 @@ export const SECRETS = {
   chat_signing_secret: 'canary-signing-secret',
 }
 export const CHANNEL = 'C0APPROVALS'
-const TEAM = 'T0HOME'
+export const TEAM = 'T0HOME'
 const GATEWAY_TOKEN = randomBytes(32).toString('base64url')
 
 export type Member = Readonly<Record<string, unknown>>
 
+/** A message as the provider stores it and sends it back in callbacks. */
+export type StoredMessage = {
+  readonly channel: string
+  readonly ts: string
+  readonly bot_id: string
+  readonly team: string
+  readonly text: string
+  readonly blocks: readonly StoredBlock[]
+}
+export type StoredBlock = {
+  readonly type: string
+  readonly block_id: string
+  readonly elements?: readonly Record<string, unknown>[]
+}
+
 /** The chat provider: keeps messages, knows people, and can be told to fail. */
 export type FakeChat = AsyncDisposable & {
   readonly recorder: Recorder
+  /** The newest message that shows the text. */
+  messageWith(text: string): StoredMessage | undefined
+  /** What anybody with the same app may do: write a message. */
+  write(body: Record<string, unknown>): StoredMessage
   /** Method and body of each call, in order; forms as objects. */
   calls(method: string): readonly Record<string, unknown>[]
   readonly people: Map<string, Member>
@@ -39,9 +59,22 @@ export type FakeChat = AsyncDisposable & {
 export async function startChat(): Promise<FakeChat> {
   const people = new Map<string, Member>()
   const overrides = new Map<string, { status: number; body: object; headers?: Record<string, string> }>()
+  const messages = new Map<string, StoredMessage>()
   let posted = 0
+  const store = (body: Record<string, unknown>): StoredMessage => {
+    const ts = String(body['ts'] ?? `1700000000.${String(++posted).padStart(6, '0')}`)
+    const { text, blocks = [] } = body as unknown as Pick<StoredMessage, 'text' | 'blocks'>
+    const channel = String(body['channel'])
+    const message = { bot_id: 'B0APPROVALS', team: TEAM, channel, ts, text, blocks: blocks.map(normalised) }
+    messages.delete(`${channel} ${ts}`)
+    messages.set(`${channel} ${ts}`, message)
+    return message
+  }
   const reply = (method: string, body: Record<string, unknown>): object => {
-    if (method === 'chat.postMessage') return { ok: true, channel: CHANNEL, ts: `1700000000.${++posted}` }
+    if (method === 'chat.postMessage' || method === 'chat.update') {
+      const { channel, ts, ...message } = store(body)
+      return { ok: true, channel, ts, message: { type: 'message', ts, ...message } }
+    }
     if (method !== 'users.info') return { ok: true }
     const user = people.get(String(body['user']))
     return user === undefined ? { ok: false, error: 'user_not_found' } : { ok: true, user }
@@ -58,11 +91,29 @@ export async function startChat(): Promise<FakeChat> {
   return {
     recorder,
     people,
+    messageWith: (text) => [...messages.values()].findLast((one) => JSON.stringify(one).includes(text)),
+    write: store,
     calls: (method) => recorder.seen.filter((seen) => seen.target === `/${method}`).map(bodyOf),
     override: (method, scripted) => overrides.set(method, scripted),
     recover: () => overrides.clear(),
     [Symbol.asyncDispose]: () => recorder.close(),
   }
+}
+
+/** A block as the provider gives it back: with an id, its defaults, and escaped plain text. */
+function normalised(block: object, index: number): StoredBlock {
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk)
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([key, inner]) => [key, walk(inner)])
+    const copy = Object.fromEntries(entries) as Record<string, unknown>
+    if (copy['type'] === 'plain_text') {
+      return { ...copy, text: escaped(String(copy['text'])), emoji: true }
+    }
+    const hasBorder = copy['type'] === 'rich_text_preformatted' || copy['type'] === 'rich_text_quote'
+    return hasBorder ? { ...copy, border: 0 } : copy
+  }
+  return { block_id: `b${index}Q`, ...(walk(block) as { type: string }) }
 }
 
 export function person(email: string, extra: Member = {}): Member {
@@ -135,6 +186,10 @@ export async function startChatPlane(database: TestDatabase, chat: FakeChat): Pr
 }
 
 export type ClickOptions = {
+  /** What the button bears; by default what it bears on the message. */
+  readonly value?: string
+  /** Changes the payload before it is signed. */
+  readonly change?: (payload: Payload) => void
   readonly user?: string
   readonly secret?: string
   /** Seconds from now. */
@@ -142,20 +197,65 @@ export type ClickOptions = {
   readonly team?: string
 }
 
-/** A click on a button as the provider sends it: a signed form. */
-export function clickOf(id: string, action: 'approve' | 'deny', options: ClickOptions = {}) {
-  const payload = {
+/** A click as the provider describes it (block_actions, container message). */
+export type Payload = {
+  type: string
+  user: Record<string, unknown>
+  api_app_id: string
+  token: string
+  container: Record<string, unknown> | undefined
+  trigger_id: string
+  team: Record<string, unknown> | null
+  enterprise: null
+  is_enterprise_install: boolean
+  channel: Record<string, unknown> | undefined
+  message: Record<string, unknown> | undefined
+  state: { values: object }
+  response_url: string
+  actions: Record<string, unknown>[]
+}
+
+/** A click on a button of a message as the provider sends it: a signed form. */
+export function clickOf(message: StoredMessage, action: 'approve' | 'deny', options: ClickOptions = {}) {
+  const { channel, ts, ...rest } = message
+  const block = message.blocks.find(({ type }) => type === 'actions')
+  const shown = block?.elements?.find((button) => button['action_id'] === action)
+  const value = options.value ?? shown?.['value']
+  const payload: Payload = {
     type: 'block_actions',
-    user: { id: options.user ?? 'U_ANN' },
-    team: { id: options.team ?? TEAM },
-    channel: { id: CHANNEL },
-    actions: [{ type: 'button', action_id: action, value: id, nonce: randomBytes(8).toString('hex') }],
+    user: { id: options.user ?? 'U_ANN', username: 'ann', name: 'ann', team_id: TEAM },
+    api_app_id: 'A0APPROVALS',
+    token: 'verification-token',
+    container: { type: 'message', message_ts: ts, channel_id: channel, is_ephemeral: false },
+    trigger_id: randomBytes(8).toString('hex'),
+    team: { id: options.team ?? TEAM, domain: 'home' },
+    enterprise: null,
+    is_enterprise_install: false,
+    channel: { id: channel, name: 'approvals' },
+    message: { type: 'message', user: 'U0BOT', ts, ...rest },
+    state: { values: {} },
+    response_url: 'https://hooks.slack.com/actions/T0HOME/1/x',
+    actions: [
+      {
+        ...{ type: 'button', ...shown, action_id: action, block_id: block?.block_id, value },
+        action_ts: `${Date.now() / 1_000}`,
+      },
+    ],
   }
+  options.change?.(payload)
   const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString()
   const timestamp = String(Math.floor(Date.now() / 1_000) + (options.at ?? 0))
   const key = options.secret ?? SECRETS.chat_signing_secret
   const signature = `v0=${createHmac('sha256', key).update(`v0:${timestamp}:${body}`).digest('hex')}`
   return { body, timestamp, signature }
+}
+
+/** The card of an approval in the chat, once it is posted and recorded. */
+export function postedCard(plane: Pick<ChatPlane, 'db'>, chat: FakeChat, id: string): Promise<StoredMessage> {
+  return eventually(`the card of ${id}`, async () => {
+    const { rows } = await plane.db.query('select ts from chat_messages where approval_id = $1', [id])
+    return rows[0] === undefined ? null : (chat.messageWith(id) ?? null)
+  })
 }
 
 export async function deliver(url: string, click: ReturnType<typeof clickOf>) {

@@ -7,10 +7,12 @@ import { caller } from '../routes/start.ts'
 import {
   CHANNEL,
   type ChatPlane,
+  type ClickOptions,
   clickOf,
   deliver,
   type FakeChat,
   person,
+  postedCard,
   SECRETS,
   startChat,
   startChatPlane,
@@ -48,6 +50,8 @@ const buttonsOf = (call: Record<string, unknown>) =>
     .filter((block) => block.type === 'actions')
     .flatMap((block) => block.elements ?? [])
     .map((button) => [button['action_id'], button['value']])
+const clickOn = async (id: string, action: 'approve' | 'deny', options?: ClickOptions) =>
+  clickOf(await postedCard(plane, chat, id), action, options)
 const usersAsked = () => chat.calls('users.info').length
 
 describe('an approval that opens', () => {
@@ -71,10 +75,13 @@ describe('an approval that opens', () => {
       expect(text).toContain(part)
     }
     expect(call).toMatchObject({ channel: CHANNEL, unfurl_links: false })
+    const nonce = expect.stringMatching(/^[\w-]{43}$/)
     expect(buttonsOf(call)).toEqual([
-      ['approve', card.id],
-      ['deny', card.id],
+      ['approve', nonce],
+      ['deny', nonce],
     ])
+    const [[, first] = [], [, second] = []] = buttonsOf(call)
+    expect(first).toBe(second)
     const posts = chat.recorder.seen.filter((seen) => seen.target === '/chat.postMessage')
     expect(posts[0]?.header('authorization')).toBe(`Bearer ${SECRETS.chat_bot_token}`)
   })
@@ -101,7 +108,7 @@ describe('an approval that opens', () => {
   test('cannot be approved where it could not be shown whole', async () => {
     const card = await plane.hold({ parameters: { text: 'x'.repeat(20_000) } })
     const call = await told(chat, 'chat.postMessage', card.id)
-    expect(buttonsOf(call)).toEqual([['deny', card.id]])
+    expect(buttonsOf(call)).toEqual([['deny', expect.stringMatching(/^[\w-]{43}$/)]])
     expect(JSON.stringify(call)).toContain('too long to be shown whole')
     expect(JSON.stringify(call).length).toBeLessThan(12_000)
   })
@@ -120,7 +127,7 @@ describe('an approval that opens', () => {
        from approvals limit 1`,
     )
     await told(chat, 'chat.postMessage', 'apr_chat_test')
-    const answer = await deliver(plane.url, clickOf('apr_chat_test', 'deny'))
+    const answer = await deliver(plane.url, await clickOn('apr_chat_test', 'deny'))
     expect(answer.body).toEqual({ ok: true, id: 'apr_chat_test', approval_status: 'denied' })
   })
 })
@@ -134,7 +141,7 @@ describe('a click', () => {
     async (action, status, shown) => {
       const card = await plane.hold({ required_approver_groups: ['release-managers'] })
       await told(chat, 'chat.postMessage', card.id)
-      const answer = await deliver(plane.url, clickOf(card.id, action))
+      const answer = await deliver(plane.url, await clickOn(card.id, action))
       expect(answer).toEqual({ status: 200, body: { ok: true, id: card.id, approval_status: status } })
       const { rows } = await plane.db.query('select status, responded_by, via from approvals where id = $1', [
         card.id,
@@ -154,8 +161,9 @@ describe('a click', () => {
 
   test('after somebody else was quicker is told so, and changes nothing', async () => {
     const card = await plane.hold()
+    await postedCard(plane, chat, card.id)
     await plane.owner('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
-    const answer = await deliver(plane.url, clickOf(card.id, 'approve'))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve'))
     expect(answer.body).toMatchObject({ ok: false, error: 'Approval already resolved' })
     const word = await told(chat, 'chat.postEphemeral', 'already denied')
     expect(word).toMatchObject({ channel: CHANNEL, user: 'U_ANN' })
@@ -164,11 +172,12 @@ describe('a click', () => {
 
   test('after time is over is told so', async () => {
     const card = await plane.hold()
+    await postedCard(plane, chat, card.id)
     await plane.db.query(
       "update approvals set expires_at = clock_timestamp() - interval '1 s' where id = $1",
       [card.id],
     )
-    const answer = await deliver(plane.url, clickOf(card.id, 'approve'))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve'))
     expect(answer.body).toMatchObject({ ok: false, error: 'Approval expired' })
     await told(chat, 'chat.postEphemeral', 'expired')
     expect(await plane.status(card.id)).not.toBe('approved')
@@ -176,7 +185,8 @@ describe('a click', () => {
 
   test('of which twenty come at once answers once', async () => {
     const card = await plane.hold()
-    const clicks = Array.from({ length: 20 }, (_, n) => clickOf(card.id, n % 2 === 0 ? 'approve' : 'deny'))
+    const posted = await postedCard(plane, chat, card.id)
+    const clicks = Array.from({ length: 20 }, (_, n) => clickOf(posted, n % 2 === 0 ? 'approve' : 'deny'))
     const answers = await Promise.all(clicks.map((click) => deliver(plane.url, click)))
     expect(answers.filter(({ body }) => body['ok'] === true)).toHaveLength(1)
   })
@@ -190,7 +200,7 @@ describe('a click that is refused', () => {
   ])('%s: nobody is asked and nothing is answered', async (_name, options) => {
     const card = await plane.hold()
     const asked = usersAsked()
-    const answer = await deliver(plane.url, clickOf(card.id, 'approve', options))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
     expect(answer).toMatchObject({ status: 401, body: { error: 'Unauthorized' } })
     expect(usersAsked()).toBe(asked)
     expect(await plane.status(card.id)).toBe('pending')
@@ -210,14 +220,14 @@ describe('a click that is refused', () => {
     ],
   ])('%s', async (_name, change) => {
     const card = await plane.hold()
-    const answer = await deliver(plane.url, change(clickOf(card.id, 'approve')))
+    const answer = await deliver(plane.url, change(await clickOn(card.id, 'approve')))
     expect(answer.status).toBe(401)
     expect(await plane.status(card.id)).toBe('pending')
   })
 
   test('sent a second time', async () => {
     const first = await plane.hold()
-    const click = clickOf(first.id, 'approve')
+    const click = await clickOn(first.id, 'approve')
     expect((await deliver(plane.url, click)).status).toBe(200)
     const asked = usersAsked()
     const answer = await deliver(plane.url, click)
@@ -253,7 +263,7 @@ describe('a click that is refused', () => {
   ] as const)('of %s, who is told why', async (_name, user, who, why) => {
     if (who !== null) chat.people.set(user, who)
     const card = await plane.hold()
-    const answer = await deliver(plane.url, clickOf(card.id, 'approve', { user }))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user }))
     expect(answer).toMatchObject({ status: 200, body: { ok: false, message: expect.stringMatching(why) } })
     await told(chat, 'chat.postEphemeral', user)
     expect(await plane.status(card.id)).toBe('pending')
@@ -263,13 +273,13 @@ describe('a click that is refused', () => {
     const id = await plane.join('sam@example.com', 'member', ['others'])
     chat.people.set('U_SAM', person('sam@example.com'))
     const card = await plane.hold({ required_approver_groups: ['release-managers'] })
-    const outside = await deliver(plane.url, clickOf(card.id, 'approve', { user: 'U_SAM' }))
+    const outside = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_SAM' }))
     expect(outside.body).toMatchObject({ ok: false, message: expect.stringContaining('release-managers') })
     await plane.db.query(
       "update users set status = 'suspended', groups = '{release-managers}' where id = $1",
       [id],
     )
-    const suspended = await deliver(plane.url, clickOf(card.id, 'approve', { user: 'U_SAM' }))
+    const suspended = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_SAM' }))
     expect(suspended.body).toMatchObject({ ok: false })
     expect(await plane.status(card.id)).toBe('pending')
   })
@@ -277,21 +287,21 @@ describe('a click that is refused', () => {
   test('while the chat cannot say who clicked, and taken once it can', async () => {
     const card = await plane.hold()
     chat.override('users.info', { status: 500, body: {} })
-    const answer = await deliver(plane.url, clickOf(card.id, 'approve'))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve'))
     expect(answer.status).toBe(503)
     expect(await plane.status(card.id)).toBe('pending')
     chat.recover()
-    expect((await deliver(plane.url, clickOf(card.id, 'approve'))).body).toMatchObject({ ok: true })
+    expect((await deliver(plane.url, await clickOn(card.id, 'approve'))).body).toMatchObject({ ok: true })
   })
 
   test.each([
-    ['the value of the button', (id: string) => clickOf(`${id}\0`, 'approve')],
-    ['the name of whoever clicked', (id: string) => clickOf(id, 'approve', { user: 'U_ANN\0' })],
-    ['the workspace', (id: string) => clickOf(id, 'approve', { team: 'T\ud800' })],
-  ])('that is signed but holds what is no text in %s: 400, and nobody is asked', async (_where, click) => {
+    ['the value of the button', { value: 'x\0' }],
+    ['the name of whoever clicked', { user: 'U_ANN\0' }],
+    ['the workspace', { team: 'T\ud800' }],
+  ])('that is signed but holds what is no text in %s: 400, and nobody is asked', async (_where, options) => {
     const card = await plane.hold()
     const asked = usersAsked()
-    const answer = await deliver(plane.url, click(card.id))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', options))
     expect(answer).toMatchObject({ status: 400, body: { error: 'malformed request' } })
     expect(usersAsked()).toBe(asked)
     expect(await plane.status(card.id)).toBe('pending')
@@ -300,7 +310,7 @@ describe('a click that is refused', () => {
   test('of somebody whose address in the chat cannot be one', async () => {
     chat.people.set('U_NUL', person('ann@example.com\0'))
     const card = await plane.hold()
-    const answer = await deliver(plane.url, clickOf(card.id, 'approve', { user: 'U_NUL' }))
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_NUL' }))
     expect(answer).toMatchObject({
       status: 200,
       body: { ok: false, message: expect.stringMatching(/no verified/) },
@@ -400,7 +410,7 @@ describe('the message', () => {
       return cards.every((card) => posted.has(card.id)) ? true : null
     })
     expect(cards.map((card) => count(card.id))).toEqual(cards.map(() => 1))
-    const click = clickOf(cards[0]?.id ?? '', 'approve')
+    const click = await clickOn(cards[0]?.id ?? '', 'approve')
     const answers = await Promise.all([deliver(plane.url, click), deliver(second.url, click)])
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401])
   })
@@ -426,7 +436,7 @@ describe('an action of the API that names a webhook', () => {
     const approvalId = (asked.body['approval'] as { id: string }).id
     await told(chat, 'chat.postMessage', approvalId)
     expect(receiver.connections).toBe(0)
-    expect((await deliver(plane.url, clickOf(approvalId, 'approve'))).body).toMatchObject({ ok: true })
+    expect((await deliver(plane.url, await clickOn(approvalId, 'approve'))).body).toMatchObject({ ok: true })
     const [seen] = await receiver.received(1)
     const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
     const headers = Object.fromEntries(names.map((name) => [name, seen?.header(name) ?? '']))

@@ -9,6 +9,7 @@ const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
   'action.execution_failed': ['Execution failed', 'bad'],
   'action.cancelled': ['Action cancelled', 'quiet'],
   'approval.responded': ['Approval answered', 'info'],
+  'approval.refused': ['Chat answer refused', 'wait'],
   'approval.expired': ['Approval expired', 'quiet'],
   'kill_switch.activated': ['Stopped', 'bad'],
   'kill_switch.deactivated': ['Stop lifted', 'good'],
