@@ -1,3 +1,4 @@
+import { requiredText } from '../../core/decision/required-groups.ts'
 import type { ApprovalCard } from '../../core/wire/internal.ts'
 
 export type ChatMessage = {
@@ -65,7 +66,11 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
     ['Agent', card.agent],
     ['Risk', risk],
     ['Rule', card.matched_rule],
-    ['Approvers', card.required_approver_groups.join(', ') || 'any member'],
+    [
+      'Approvers',
+      requiredText(card.required_groups) || card.required_approver_groups.join(', ') || 'any member',
+    ],
+    ['Answered', card.status === 'pending' ? answersText(card) : null],
     ['Body', card.body_sha256 === null ? null : `SHA-256 ${card.body_sha256}`],
     ['Expires', card.expires_at],
     ['Approval', card.id],
@@ -81,6 +86,13 @@ function headerLines({ headers }: ApprovalCard): string {
 function unreadBody(body: ApprovalCard['unread_body']) {
   if (body === null) return []
   return [label(visible(body.description)), ...(body.excerpt === null ? [] : [quote(body.excerpt)])]
+}
+
+function answersText({ answers }: ApprovalCard): string | null {
+  if (answers.length === 0) return null
+  return answers
+    .map(({ by, groups }) => `${by}${groups.length === 0 ? '' : ` for ${groups.join(', ')}`}`)
+    .join('; ')
 }
 
 function agentText(text: string | null) {

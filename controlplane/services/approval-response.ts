@@ -12,6 +12,7 @@ import {
   type StoredAnswer,
 } from '../store/approvals.ts'
 import { appendAudit } from '../store/audit.ts'
+import { outdateCard } from '../store/chat-messages.ts'
 import type { Query } from '../store/query.ts'
 import { answerableSets } from './answerable-sets.ts'
 import { approvalProgress } from './approval-progress.ts'
@@ -75,7 +76,7 @@ export async function respond({ db, orgId, onEnded }: ApprovalsDeps, answer: Res
     await answer.within?.(q)
     const after = (await endedBy(q, answered, answer)) ?? answered
     await appendAudit(q, { ...answeredEvent(after, answer), orgId })
-    if (after.status !== 'pending') await onEnded?.(q, after)
+    await (after.status === 'pending' ? outdateCard(q, after.id) : onEnded?.(q, after))
     return {
       id: after.id,
       status: after.status,

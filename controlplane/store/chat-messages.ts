@@ -106,6 +106,11 @@ export async function spendNonce(q: Query, approvalId: string, nonceSha256: Buff
   return rowCount === 1
 }
 
+/** The card no longer shows the state of its approval: it answers nothing until it is drawn anew. */
+export async function outdateCard(q: Query, approvalId: string): Promise<void> {
+  await q.query('update chat_messages set nonce_sha256 = null where approval_id = $1', [approvalId])
+}
+
 export async function closeChatMessage(q: Query, approvalId: string): Promise<void> {
   await q.query('update chat_messages set closed_at = clock_timestamp() where approval_id = $1', [approvalId])
 }

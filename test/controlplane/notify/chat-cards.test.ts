@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import { caller, PASSWORD } from '../routes/start.ts'
 import {
   CHANNEL,
   type ChatPlane,
@@ -355,6 +356,68 @@ describe('a card', () => {
     expect(await plane.status(held.id)).toBe('pending')
     expect((await deliver(plane.url, clickOf(again, 'approve'))).body).toMatchObject({ ok: true })
     expect(await plane.status(held.id)).toBe('approved')
+  })
+
+  test('of several groups is drawn anew after each answer, and says who has answered', async () => {
+    const sets = ['security', 'finance'].map((group) => ({ policy: group, groups: [group], distinct: false }))
+    const held = await plane.hold({
+      required_approver_groups: ['security', 'finance'],
+      required_groups: sets,
+    })
+    const drawn = async (shown: StoredMessage) =>
+      eventually('drawn anew', async () => {
+        const now = await postedCard(plane, chat, held.id)
+        const { rows } = await plane.db.query(
+          'select 1 from chat_messages where approval_id = $1 and nonce_sha256 is not null',
+          [held.id],
+        )
+        return rows[0] !== undefined && nonceOf(now) !== nonceOf(shown) ? now : null
+      })
+    await plane.join('sam@example.com', 'member', ['security'])
+    await plane.join('fin@example.com', 'member', ['finance'])
+    await plane.join('fay@example.com', 'member', ['finance'])
+    for (const name of ['sam', 'fin', 'fay']) chat.people.set(`U_${name}`, person(`${name}@example.com`))
+    const first = await postedCard(plane, chat, held.id)
+    const one = await deliver(plane.url, clickOf(first, 'approve', { user: 'U_sam' }))
+    expect(one.body).toMatchObject({ ok: true, approval_status: 'pending' })
+    const early = await deliver(plane.url, clickOf(first, 'approve', { user: 'U_fin' }))
+    expect(early.body).toMatchObject({ ok: false, error: 'forbidden' })
+    const second = await drawn(first)
+    expect(JSON.stringify(second)).toContain('security and finance')
+    expect(JSON.stringify(second)).toContain('sam@example.com')
+    expect((await deliver(plane.url, clickOf(first, 'approve', { user: 'U_fin' }))).body).toMatchObject({
+      ok: false,
+    })
+    expect((await deliver(plane.url, clickOf(second, 'approve', { user: 'U_sam' }))).body).toMatchObject({
+      ok: false,
+      error: 'Already answered',
+    })
+    expect(await plane.status(held.id)).toBe('pending')
+    const two = await deliver(plane.url, clickOf(second, 'approve', { user: 'U_fin' }))
+    expect(two.body).toMatchObject({ ok: true, approval_status: 'approved' })
+  })
+
+  test('is drawn anew when somebody answers elsewhere', async () => {
+    const sets = ['security', 'finance'].map((group) => ({ policy: group, groups: [group], distinct: false }))
+    const held = await plane.hold({
+      required_approver_groups: ['security', 'finance'],
+      required_groups: sets,
+    })
+    const first = await postedCard(plane, chat, held.id)
+    await plane.join('eve@example.com', 'member', ['security'])
+    const answer = await fetch(`${plane.url}/api/auth/login`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ email: 'eve@example.com', password: PASSWORD }),
+    })
+    const eve = caller(plane.url, { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' })
+    const body = { id: held.id, approved: true }
+    expect((await eve('POST', '/api/dashboard/proxy-approvals', body)).body['status']).toBe('pending')
+    await eventually('drawn anew', () => {
+      const now = chat.messageWith(held.id)
+      return now && nonceOf(now) !== nonceOf(first) && JSON.stringify(now).includes('eve@example.com')
+        ? now
+        : null
+    })
   })
 
   test('answers once for its nonce: a second click, by whomever, changes nothing', async () => {
