@@ -116,7 +116,7 @@ describe('an approval that opens', () => {
   test('cannot be approved where its headers could not be shown whole', async () => {
     const card = await plane.hold({ headers: [{ name: 'x-account', value: 'x'.repeat(10_000) }] })
     const call = await told(chat, 'chat.postMessage', card.id)
-    expect(buttonsOf(call)).toEqual([['deny', card.id]])
+    expect(buttonsOf(call)).toEqual([['deny', expect.stringMatching(/^[\w-]{43}$/)]])
     expect(JSON.stringify(call).length).toBeLessThan(12_000)
   })
 
