@@ -30,7 +30,8 @@ export function createEvents({ metrics, recent, log }: EventsDeps): Events {
       return () => active.remove(seat)
     },
     finished(exchange, record, json) {
-      metrics.finished(record, exchange.outcome.denyReason)
+      const { denyReason, isEchoMasked } = exchange.outcome
+      metrics.finished(record, denyReason, isEchoMasked)
       recent.add(json)
       // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
       if (record.decision !== 'ALLOW' || record.note !== null) log.info(lineOf(record), 'request')

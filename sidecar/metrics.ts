@@ -16,8 +16,8 @@ export type Gauges = {
 export type Metrics = {
   /** One more request, whatever becomes of it. */
   accepted(): void
-  /** The finished request. */
-  finished(record: TrafficRecord, denyReason: DenyReason | null): void
+  /** The finished request. `isEchoMasked`: its answer held our credential. */
+  finished(record: TrafficRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
   /** Requests accepted, and finished by decision, since the start. */
   readonly counts: {
     readonly total: number
@@ -48,6 +48,7 @@ class Slot {
   readonly denied = new Map<string, number>()
   readonly wouldBlock = new Map<string, number>()
   approved = 0
+  masked = 0
 
   constructor(agent: string, connector: string) {
     this.agent = agent
@@ -90,13 +91,14 @@ export function createMetrics(): Metrics {
     accepted() {
       counts.total++
     },
-    finished(record, denyReason) {
+    finished(record, denyReason, isEchoMasked = false) {
       const slot = slotOf(bounds.agent(record.agent), bounds.connector(record.connector))
       counts[record.decision]++
       latency.observe(record.latency_ms)
       countRequest(slot, record, bounds.action(record.action_type))
       const reason = denyReason === null ? null : DENIED_LABEL[denyReason]
       if (reason !== null) bump(slot.denied, reason)
+      if (isEchoMasked) slot.masked++
       if (denyReason === 'rate_limit') bump(rateLimited, slot.agent)
       const errorType = errorTypeOf(record)
       if (errorType !== null) bumpIn(connectorErrors, slot.connector, errorType)
@@ -155,17 +157,30 @@ function writeSlots(out: Exposition, slots: readonly Slot[]): void {
   }
   out.family('svc_requests_denied_total', 'counter', 'Refused requests by reason.')
   writeBy(out, slots, { name: 'svc_requests_denied_total', label: 'reason', of: (slot) => slot.denied })
-  out.family('svc_requests_approved_total', 'counter', 'Requests that passed after a person said yes.')
-  for (const { labels, approved } of slots) {
-    if (approved > 0) out.sample('svc_requests_approved_total', labels, approved)
-  }
+  writeCount(out, slots, {
+    name: 'svc_requests_approved_total',
+    help: 'Requests that passed after a person said yes.',
+    of: ({ approved }) => approved,
+  })
   out.family(
     'svc_would_block_total',
     'counter',
     'Requests forwarded that full enforcement would have stopped.',
   )
   writeBy(out, slots, { name: 'svc_would_block_total', label: 'outcome', of: (slot) => slot.wouldBlock })
+  writeCount(out, slots, {
+    name: 'svc_credentials_masked_total',
+    help: 'Answers in which the injected credential was masked.',
+    of: ({ masked }) => masked,
+  })
   writeHistograms(out, slots)
+}
+
+type Count = { readonly name: string; readonly help: string; readonly of: (slot: Slot) => number }
+
+function writeCount(out: Exposition, slots: readonly Slot[], { name, help, of }: Count): void {
+  out.family(name, 'counter', help)
+  for (const slot of slots) if (of(slot) > 0) out.sample(name, slot.labels, of(slot))
 }
 
 type By = {

@@ -92,6 +92,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     tlsMode: spec.tls.mode,
     errorShape: spec.errorShape,
     ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
+    ...(spec.scrubResponses ? { scrubResponses: true } : {}),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,
     source: row.source,

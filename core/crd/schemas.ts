@@ -138,6 +138,8 @@ export const ConnectorSpec = z.strictObject({
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /** For type mcp: `filterTools` takes what the agent may not call out of the answers to `tools/list`. */
   mcp: z.strictObject({ filterTools: z.boolean().default(false) }).optional(),
+  /** Masks the credential in text that the upstream answers, too; in headers it always is. */
+  scrubResponses: z.boolean().default(false),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

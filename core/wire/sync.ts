@@ -81,6 +81,7 @@ export const ConnectorEntry = z.object({
   /** Left out: answers to `tools/list` pass unchanged. */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.literal('opaque').optional(),
+  scrubResponses: z.boolean().optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),

@@ -44,6 +44,7 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
       upstreamStartedAt: null,
       upstreamHeadAt: null,
       heldMs: 0,
+      isEchoMasked: false,
     },
   }
 }

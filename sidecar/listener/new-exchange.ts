@@ -56,6 +56,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     actId: undefined,
     isWaiting: undefined,
     outbound: undefined,
+    echoMask: undefined,
     recordId: undefined,
     intentSeq: undefined,
     intent: undefined,
@@ -76,5 +77,6 @@ function noOutcome(): Outcome {
     upstreamStartedAt: null,
     upstreamHeadAt: null,
     heldMs: 0,
+    isEchoMasked: false,
   }
 }

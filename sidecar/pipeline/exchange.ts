@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
+import type { EchoMask } from './echo-mask.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { Naming } from './naming.ts'
 import type { OpenIntent } from './ports.ts'
@@ -98,6 +99,8 @@ export type Outcome = {
   upstreamHeadAt: number | null
   /** Milliseconds spent waiting for a person. */
   heldMs: number
+  /** True when the upstream sent our credential back, and it was masked. */
+  isEchoMasked: boolean
 }
 
 export type DenyReason =
@@ -159,6 +162,8 @@ export type Exchange = {
   /** True while a person is being waited for; what the record of an abandoned hold says. */
   isWaiting?: boolean | undefined
   outbound?: OutboundEdit | undefined
+  /** Masks the injected credential in the answer; set with it. */
+  echoMask?: EchoMask | null | undefined
   /** Id and sequence of the record, given with the intent so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined

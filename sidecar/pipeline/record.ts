@@ -32,7 +32,7 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     action_type: primaryType(exchange),
     decision: logDecision(exchange),
     would,
-    note: outcome.note ?? noteOf(exchange, would),
+    note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
     reason: reasonOf(exchange),
     approval_id: exchange.approvalId ?? exchange.holdId ?? null,
     act_id: exchange.actId ?? null,
@@ -66,6 +66,12 @@ function logDecision(exchange: Exchange): LogDecision {
   if (exchange.approvalId !== undefined) return 'ALLOW'
   // Never decided and not refused either: the agent left first, so nothing was let through.
   return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
+}
+
+function withEcho(note: string | null, { isEchoMasked }: Exchange['outcome']): string | null {
+  if (!isEchoMasked) return note
+  const echo = 'credential masked in the answer'
+  return note === null ? echo : `${note}; ${echo}`
 }
 
 function noteOf(exchange: Exchange, would: LogDecision | null): string | null {

@@ -14,20 +14,40 @@ export type AnswerEdit = {
  */
 export type BodyEdit =
   | { readonly kind: 'whole'; readonly maxBytes: number; edit(body: Buffer): Buffer }
-  | { readonly kind: 'stream'; push(chunk: Buffer): Buffer; end(): Buffer }
+  | StreamEdit
+
+export type StreamEdit = { readonly kind: 'stream'; push(chunk: Buffer): Buffer; end(): Buffer }
+
+/** Where an answer goes: the agent, or an edit before it. */
+export type AnswerSink = Pick<Reply, 'stream'>
+
+/** Edits every body behind whatever else edits it. `editOf` gives null for bodies that pass as they are. */
+export function editingSink(
+  sink: AnswerSink,
+  editOf: (headers: RawHeaders) => StreamEdit | null,
+): AnswerSink {
+  return {
+    stream(status, headers, hasBody) {
+      const edit = hasBody ? editOf(headers) : null
+      return edit === null
+        ? sink.stream(status, headers, hasBody)
+        : streamEdit(sink, { status, headers }, edit)
+    },
+  }
+}
 
 /** The head of an answer, as it goes to the agent. */
 export type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
 
 /** The agent's side of an answer whose body is edited. */
-export function editedStream(reply: Reply, head: AnswerHead, edit: BodyEdit): ReplyStream {
+export function editedStream(reply: AnswerSink, head: AnswerHead, edit: BodyEdit): ReplyStream {
   return edit.kind === 'whole' ? new WholeEdit(reply, head, edit) : streamEdit(reply, head, edit)
 }
 
 type Whole = Extract<BodyEdit, { kind: 'whole' }>
 
 class WholeEdit implements ReplyStream {
-  readonly #reply: Reply
+  readonly #reply: AnswerSink
   readonly #head: AnswerHead
   readonly #edit: Whole
   #held: Buffer[] = []
@@ -35,7 +55,7 @@ class WholeEdit implements ReplyStream {
   /** Set once the head has gone. */
   #stream: ReplyStream | null = null
 
-  constructor(reply: Reply, head: AnswerHead, edit: Whole) {
+  constructor(reply: AnswerSink, head: AnswerHead, edit: Whole) {
     this.#reply = reply
     this.#head = head
     this.#edit = edit
@@ -104,11 +124,7 @@ function headersFor(headers: RawHeaders, length: number): string[] {
   return out
 }
 
-function streamEdit(
-  reply: Reply,
-  { status, headers }: AnswerHead,
-  edit: Extract<BodyEdit, { kind: 'stream' }>,
-): ReplyStream {
+function streamEdit(reply: AnswerSink, { status, headers }: AnswerHead, edit: StreamEdit): ReplyStream {
   const stream = reply.stream(status, headers, true)
   return {
     write(chunk) {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { EchoMask } from '../pipeline/echo-mask.ts'
 import type { AnswerEdit } from './answer-edit.ts'
 import type { UpstreamTarget } from './target.ts'
 
@@ -12,6 +13,8 @@ export type Outbound = {
   readonly body: Buffer | Readable | null
   readonly watch?: BodyWatch | null
   readonly edit?: AnswerEdit | null
+  /** Takes the injected credential out of the answer. */
+  readonly echoMask?: EchoMask | null
 }
 
 /** Somebody who looks at the body on its way, and may change nothing. */

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
 import type { Seat } from '../roster.ts'
 import { abortReason } from './abort-reason.ts'
-import { editedStream } from './answer-edit.ts'
+import { editedStream, editingSink } from './answer-edit.ts'
 import { inboundHeaders } from './headers.ts'
 import type { ResponseHandler } from './http1/connection.ts'
 import type { ResponseHead } from './http1/response-head.ts'
@@ -73,7 +73,7 @@ export class Relay implements ResponseHandler, Watched {
 
   interim(status: number, headers: readonly string[]): void {
     this.quiet = 0
-    this.#exchange.reply.interim(status, inboundHeaders(headers))
+    this.#exchange.reply.interim(status, this.#masked(inboundHeaders(headers)))
   }
 
   head(status: number, headers: readonly string[], hasBody: boolean): void {
@@ -86,11 +86,16 @@ export class Relay implements ResponseHandler, Watched {
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
     outcome.errorType = errorTypeOf(status)
-    this.#stream = this.#open(status, inboundHeaders(headers), hasBody)
+    this.#stream = this.#open(status, this.#masked(inboundHeaders(headers)), hasBody)
+  }
+
+  #masked(headers: readonly string[]): readonly string[] {
+    return this.#outbound.echoMask?.headers(headers) ?? headers
   }
 
   #open(status: number, headers: readonly string[], hasBody: boolean): ReplyStream {
-    const { reply } = this.#exchange
+    const { echoMask } = this.#outbound
+    const reply = echoMask ? editingSink(this.#exchange.reply, echoMask.body) : this.#exchange.reply
     const edit = hasBody ? (this.#outbound.edit?.begin(status, headers) ?? null) : null
     return edit === null
       ? reply.stream(status, headers, hasBody)
@@ -109,7 +114,7 @@ export class Relay implements ResponseHandler, Watched {
 
   end(trailers: readonly string[]): void {
     if (this.#isOver) return
-    if (trailers.length > 0) this.#stream?.end(trailers)
+    if (trailers.length > 0) this.#stream?.end(this.#masked(trailers))
     else this.#stream?.end()
     this.#over()
     this.#answered()
@@ -120,7 +125,7 @@ export class Relay implements ResponseHandler, Watched {
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
     this.#over()
-    this.#deps.join(this.#exchange, socket, headText(status, headers)).then(
+    this.#deps.join(this.#exchange, socket, headText(status, this.#masked(headers))).then(
       () => this.#answered(),
       (error: unknown) => this.#settled.reject(error),
     )

@@ -4,6 +4,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { BodyBudget } from '../body-budget.ts'
+import { createEchoMask } from '../echo-mask.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { outgoingOf } from '../outgoing.ts'
 import { refuseReading } from '../refuse.ts'
@@ -26,7 +27,16 @@ function replaceCredentials(exchange: Exchange, budget: BodyBudget): StageResult
   const { edit, injected, ownPasses } = outgoingOf(exchange, bound, request)
   exchange.outbound = edit
   if (ownPasses) return 'continue'
-  if (injected !== null) bound.connector.injectCredentials(edit, injected.secret, injected.scheme, request)
+  if (injected !== null) {
+    bound.connector.injectCredentials(edit, injected.secret, injected.scheme, request)
+    exchange.echoMask = createEchoMask({
+      ...injected,
+      hasBodies: bound.entry.scrubResponses === true,
+      onMasked() {
+        exchange.outcome.isEchoMasked = true
+      },
+    })
+  }
   return stripBody(exchange, { bound, request, budget })
 }
 

@@ -36,9 +36,16 @@ function outboundOf(exchange: Exchange, target: UpstreamTarget, nowMs: number): 
     target,
     method: raw.method,
     path: outbound.rawTarget,
-    rawHeaders: edit === null ? outbound.rawHeaders : askForPlain(outbound.rawHeaders),
+    rawHeaders:
+      edit === null && !isScrubbed(exchange) ? outbound.rawHeaders : askForPlain(outbound.rawHeaders),
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
     edit,
+    echoMask: exchange.echoMask ?? null,
   }
+}
+
+/** What is compressed could not be scrubbed. */
+function isScrubbed({ connector, echoMask }: Exchange): boolean {
+  return connector?.entry.scrubResponses === true && Boolean(echoMask)
 }

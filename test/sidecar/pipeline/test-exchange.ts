@@ -80,6 +80,7 @@ export function emptyOutcome(): Outcome {
     upstreamStartedAt: null,
     upstreamHeadAt: null,
     heldMs: 0,
+    isEchoMasked: false,
   }
 }
 

@@ -1,0 +1,124 @@
+import type { AuthScheme } from '../../core/connectors/connector.ts'
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import { headerValue } from '../../core/request/headers.ts'
+import type { StreamEdit } from '../upstream/answer-edit.ts'
+
+/**
+ * Masks the injected credential where an upstream sends it back. It stops an echo, not an upstream that helps the agent:
+ * an encoding of its own passes.
+ */
+export type EchoMask = {
+  /** The fields with every occurrence replaced by `*`, length unchanged; the very same array when there is none. */
+  headers(raw: RawHeaders): RawHeaders
+  /** A scrubber for a body of text that is not compressed; null for any other, and where bodies are not scrubbed. */
+  body(headers: RawHeaders): StreamEdit | null
+}
+
+/** Shorter ones would match by accident. */
+const MIN_LENGTH = 6
+const MASK = '*'
+
+export type EchoMaskOptions = {
+  readonly secret: string
+  readonly scheme: AuthScheme
+  /** `scrubResponses` of the Connector. */
+  readonly hasBodies: boolean
+  /** Called for each part in which something was masked. */
+  readonly onMasked: () => void
+}
+
+/** Null for a secret that is too short to be told from other text. */
+export function createEchoMask({ secret, scheme, hasBodies, onMasked }: EchoMaskOptions): EchoMask | null {
+  const forms = formsOf(secret, scheme)
+  if (forms.length === 0) return null
+  return {
+    headers: (raw) => maskHeaders(raw, forms, onMasked),
+    body: (headers) => (hasBodies && isPlainText(headers) ? maskBody(forms, onMasked) : null),
+  }
+}
+
+/** As the credential travelled, one character a byte: bare, as Basic, and percent-encoded. The longest first. */
+function formsOf(secret: string, scheme: AuthScheme): readonly string[] {
+  const basic = scheme.type === 'basic' ? [base64(`${scheme.username ?? ''}:${secret}`)] : []
+  const forms = [latin1(secret), encodeURIComponent(secret), ...basic]
+  return [...new Set(forms)].filter((form) => form.length >= MIN_LENGTH).sort((a, b) => b.length - a.length)
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1')
+}
+
+function maskHeaders(raw: RawHeaders, forms: readonly string[], onMasked: () => void): RawHeaders {
+  if (!raw.some((text) => holdsAny(text, forms))) return raw
+  onMasked()
+  return raw.map((text, at) =>
+    at % 2 === 0 ? masked(text, forms.map(lower), lower(text)) : masked(text, forms),
+  )
+}
+
+/** Names, too: HTTP/2 writes them in lower case. */
+function holdsAny(text: string, forms: readonly string[]): boolean {
+  return forms.some(
+    (form) => text.length >= form.length && (text.includes(form) || lower(text).includes(lower(form))),
+  )
+}
+
+function lower(text: string): string {
+  return text.toLowerCase()
+}
+
+/** `searched` is `text` in the spelling that the forms have. */
+function masked(text: string, forms: readonly string[], searched = text): string {
+  let out = text
+  for (const form of forms) {
+    for (let at = searched.indexOf(form); at >= 0; at = searched.indexOf(form, at + form.length))
+      out = out.slice(0, at) + MASK.repeat(form.length) + out.slice(at + form.length)
+  }
+  return out
+}
+
+const TEXT =
+  /^(?:text\/|application\/(?:[^;]*\+)?(?:json|xml)|application\/(?:javascript|x-ndjson|x-www-form-urlencoded))/i
+
+function isPlainText(headers: RawHeaders): boolean {
+  const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase() ?? ''
+  return (
+    (coding === '' || coding === 'identity') && TEXT.test(headerValue(headers, 'content-type')?.trim() ?? '')
+  )
+}
+
+function maskBody(forms: readonly string[], onMasked: () => void): StreamEdit {
+  /** The end of what came, as long as it may be the beginning of the secret. */
+  let held = ''
+  return {
+    kind: 'stream',
+    push(chunk) {
+      const text = held + chunk.toString('latin1')
+      const safe = masked(text, forms)
+      if (safe !== text) onMasked()
+      const length = beginningAtEnd(safe, forms)
+      held = length === 0 ? '' : safe.slice(-length)
+      return Buffer.from(length === 0 ? safe : safe.slice(0, -length), 'latin1')
+    },
+    // Too short to be a whole one.
+    end: () => Buffer.from(held, 'latin1'),
+  }
+}
+
+/** How many characters at the end may be the beginning of a form: only these wait for the next chunk. */
+function beginningAtEnd(text: string, forms: readonly string[]): number {
+  return Math.max(...forms.map((form) => overlap(text, form)))
+}
+
+function overlap(text: string, form: string): number {
+  const first = form.charAt(0)
+  const from = Math.max(0, text.length - form.length + 1)
+  for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
+    if (form.startsWith(text.slice(at))) return text.length - at
+  }
+  return 0
+}
