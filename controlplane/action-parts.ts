@@ -13,6 +13,7 @@ import { createAuditReading } from './services/audit-reading.ts'
 import { createExecute } from './services/execution.ts'
 import type { Notifications } from './services/notifications.ts'
 import type { Settings } from './services/settings.ts'
+import { createCancelStopped } from './services/stopped-approvals.ts'
 import { createTokenKeys } from './services/token-keys.ts'
 import { createVerification } from './services/token-verification.ts'
 import { createTokens } from './services/tokens.ts'
@@ -78,6 +79,8 @@ export async function createActionParts(deps: ActionPartsDeps) {
     tokenKeys,
     actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),
+    /** What a stop means for approvals and their actions. */
+    cancelStopped: createCancelStopped({ ...base, stops }),
     /** What the end of an approval means for its action. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({

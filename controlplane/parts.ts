@@ -69,17 +69,17 @@ export async function createParts(deps: PartsDeps) {
     },
   })
   const hub = await createHub({ ...base, library })
-  const killSwitch = createKillSwitch({ ...base, hub })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())
   const { onApprovalEnded: onEnded, ...v1 } = await createActionParts({
     ...{ ...base, keys, library, hub, settings, onOpened },
     enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
   })
+  const killSwitch = createKillSwitch({ ...base, hub, cancelStopped: v1.cancelStopped })
   const sweeper = createExpirySweeper({ ...base, onEnded })
   const gateways = createGatewayParts({ ...base, config, nowMs: clock.nowMs() })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
-  const approvals = createApprovals({ ...base, onOpened, onEnded })
+  const approvals = createApprovals({ ...base, announcedStops: hub.kill.announced, onOpened, onEnded })
   const pages = createPageParts({ ...base, ...v1, hub, catalogue })
   const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: v1.actions.tokenOf })
   return {

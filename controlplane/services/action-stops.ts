@@ -8,7 +8,8 @@ import type { ActionRulesSource } from './action-rules.ts'
 export type ActionStops = {
   /** False almost always: then nobody has to ask further. */
   isAnything(): boolean
-  of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>): KillEntry | null
+  /** `stops`: by default those in force. */
+  of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, stops?: readonly KillEntry[]): KillEntry | null
 }
 
 export function createActionStops(deps: {
@@ -19,13 +20,13 @@ export function createActionStops(deps: {
   const { rules, kills } = deps
   return {
     isAnything: () => kills().length > 0,
-    of({ agentId, agent, spec }) {
+    of({ agentId, agent, spec }, stops = kills()) {
       const known = rules.current()
       const row = known.agent(agentId)
       const named = { id: agentId, name: row?.name ?? agent }
-      if (row !== undefined) return stopOf(kills(), named, placeOf(deps, known, row, spec))
+      if (row !== undefined) return stopOf(stops, named, placeOf(deps, known, row, spec))
       const action = { type: spec.type, connector: spec.type.split('.')[0] ?? spec.type }
-      return stopOf(kills(), named, { gateway: null, action })
+      return stopOf(stops, named, { gateway: null, action })
     },
   }
 }

@@ -12,9 +12,11 @@ import type { Keyring } from '../crypto/keyring.ts'
 import { type ActionRow, insertActions, type NewAction, type StoredAction } from '../store/actions.ts'
 import type { AgentRow } from '../store/agents.ts'
 import { type ApprovalRow, insertApproval } from '../store/approvals.ts'
+import { listKillSwitches } from '../store/kill-switches.ts'
 import type { Db, Query } from '../store/query.ts'
+import { shareWithStops } from '../store/stopped-approvals.ts'
 import { createBatcher } from './action-batch.ts'
-import { decisionView, type Evaluated, evaluateAction } from './action-evaluation.ts'
+import { decisionView, type Evaluated, evaluateAction, stopOf } from './action-evaluation.ts'
 import { decidedEvents, pendingEvents } from './action-events.ts'
 import type { ActionRules, ActionRulesSource } from './action-rules.ts'
 import { approvalProgress } from './approval-progress.ts'
@@ -155,6 +157,9 @@ async function storePending(
 ): Promise<{ readonly submitted: Submitted; readonly approval: ApprovalRow }> {
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
+  await shareWithStops(q)
+  // A stop that was stored since it was decided: decided again, it is denied.
+  if (stopOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
   const approval = await insertApproval(q, {
     orgId: deps.orgId,
     kind: 'action',

@@ -4,7 +4,7 @@ import { approvalProgress } from './approval-progress.ts'
 
 /** What a person sees before answering. A pending approval whose time is over shows as expired at once. */
 export function approvalCard(row: ApprovalRow): ApprovalCard {
-  const { connector: _connector, ...facts } = row.card
+  const { connector: _connector, connector_name: _name, ...facts } = row.card
   const { answeredBy, answeredGroups } = approvalProgress(row)
   return {
     ...facts,

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { HoldBody, HoldReply, SpendReply } from '../../core/wire/sync.ts'
+import type { HoldBody, HoldReply, KillEntry, SpendReply } from '../../core/wire/sync.ts'
 import { type ApprovalFilter, listApprovals } from '../store/approval-list.ts'
 import type { ApprovalKind, ApprovalRow } from '../store/approvals.ts'
 import { getApproval, spendHold } from '../store/approvals.ts'
@@ -13,6 +13,8 @@ import { bindingOf, openHold } from './holds.ts'
 export type ApprovalsDeps = {
   readonly db: Db
   readonly orgId: string
+  /** Stops that are in force and not stored yet. */
+  readonly announcedStops: () => readonly KillEntry[]
   /** Called in the transaction that ends an approval (answered or expired), for what hangs on it: an action request, say. */
   readonly onEnded?: (q: Query, row: ApprovalRow) => Promise<void>
   /** Called after a commit that opened an approval: wakes the sweeper, tells the chat. */
@@ -39,10 +41,10 @@ export type Approvals = {
 export type { ApprovalFilter, ApprovalKind, ApprovalStatus, Respond, Response }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
-  const { db, orgId } = deps
+  const { db, orgId, onEnded } = deps
   return {
     async hold(owner, body) {
-      const reply = await db.tx((q) => openHold(q, { owner, body, orgId, onEnded: deps.onEnded }))
+      const reply = await db.tx((q) => openHold(q, { ...deps, owner, body, onEnded }))
       if (reply.outcome === 'created') deps.onOpened?.(reply.approval)
       return reply
     },

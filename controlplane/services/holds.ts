@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { percent, statedDetails } from '../../core/decision/audit-details.ts'
+import { killReason } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { HoldBody, HoldReply } from '../../core/wire/sync.ts'
+import type { HoldBody, HoldReply, KillEntry } from '../../core/wire/sync.ts'
 import { sha256Hex } from '../crypto/sha256.ts'
 import {
   type ApprovalRow,
@@ -19,16 +20,21 @@ import {
 import { appendAuditAll } from '../store/audit.ts'
 import { takePass } from '../store/executions.ts'
 import { getGateway } from '../store/gateways.ts'
+import { listKillSwitches } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import { findActionOwners, findAgentIds } from '../store/records.ts'
+import { shareWithStops } from '../store/stopped-approvals.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
 import { passOf } from './execution-pass.ts'
+import { holdStop } from './stopped-approvals.ts'
 
 export type HoldInput = {
   readonly owner: { readonly gatewayId: string; readonly gatewayName: string }
   readonly body: HoldBody
   readonly orgId: string
+  /** Stops that are in force and not stored yet. */
+  readonly announcedStops: () => readonly KillEntry[]
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
@@ -38,6 +44,8 @@ export type HoldInput = {
  */
 export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = input
+  await shareWithStops(q)
+  await refuseStopped(q, input)
   await lockAgentApprovals(q, orgId, body.agent)
   const binding = bindingOf(owner.gatewayId, body.binding)
   const passed = await passedHold(q, input, binding)
@@ -50,6 +58,22 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   // What is overdue may still stand as pending under this very binding, of which only one may be open.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
+}
+
+/** A request that passed its gateway a moment before the stop arrived there. */
+async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInput): Promise<void> {
+  const stops = [...(await listKillSwitches(q)), ...announcedStops()]
+  if (stops.length === 0) return
+  const { agent, connector, connector_name } = body
+  const entry = holdStop(stops, {
+    gateway: owner.gatewayName,
+    agent,
+    agentId: (await findAgentIds(q, [agent])).get(agent) ?? null,
+    connectors: [connector, ...(connector_name === undefined ? [] : [connector_name])],
+  })
+  if (entry === null) return
+  const reason = killReason(entry)
+  throw new ChaperoneError('kill_switch', { error: reason, detail: reason, extra: { scope: entry.scope } })
 }
 
 /** A decision token was spent for this very request: nobody is asked a second time, and what was decided is written down. */
@@ -114,10 +138,11 @@ async function limitsOf(q: Query, gatewayId: string) {
 }
 
 function cardFacts(body: HoldBody): CardFacts {
-  const { action_type, connector, target, method, host, path, headers, parameters } = body
+  const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body } = body
   return {
     ...{ action_type, connector, target, method, host, path, headers, parameters },
+    ...(connector_name === undefined ? {} : { connector_name }),
     ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body },
   }
 }

@@ -14,12 +14,14 @@ import type { Db, Query } from '../store/query.ts'
 import type { Clock } from '../sync/clock.ts'
 import type { Hub } from '../sync/hub.ts'
 import type { KillAcks, KillRound } from '../sync/kill-round.ts'
+import type { CancelStopped } from './stopped-approvals.ts'
 
 export type KillSwitchDeps = {
   readonly db: Db
   readonly hub: Pick<Hub, 'kill'>
   readonly orgId: string
   readonly clock: Clock
+  readonly cancelStopped: CancelStopped
   readonly log: Logger
 }
 
@@ -81,7 +83,7 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
       const effective = hub.kill.effective()
       return { ok: true, active: change.active, scope, effective, acknowledged, ...warning }
     },
-    replaceSource: (q, source) => replaceSource(deps.orgId, q, source),
+    replaceSource: (q, source) => replaceSource(deps, q, source),
   }
 }
 
@@ -120,6 +122,7 @@ async function store(deps: KillSwitchDeps, change: Scoped, entry: KillEntry): Pr
   }
   await db.tx(async (q) => {
     if (await latchKillSwitch(q, row)) await auditActivated(q, row, change)
+    await deps.cancelStopped(q, { ...entry, by: change.by })
   })
   hub.kill.settle(entry)
   await hub.kill.refresh()
@@ -141,6 +144,8 @@ function storeLater(deps: KillSwitchDeps, change: Scoped, entry: KillEntry): voi
 async function lift(deps: KillSwitchDeps, change: Scoped): Promise<Done> {
   const { db, orgId, hub } = deps
   await db.tx(async (q) => {
+    // A stop that could not be stored yet ends here: it cancels all the same what it covered.
+    for (const entry of unstored(deps, change)) await deps.cancelStopped(q, { ...entry, by: change.by })
     const sources = await release(q, orgId, change)
     if (sources.length === 0) return
     const { scope, reason, by, override, userId, agentId } = change
@@ -164,19 +169,31 @@ async function lift(deps: KillSwitchDeps, change: Scoped): Promise<Done> {
   return { round: hub.kill.round() }
 }
 
+function unstored({ hub }: KillSwitchDeps, { scope, source, override }: Scoped): readonly KillEntry[] {
+  const isLifted = (entry: KillEntry) =>
+    entry.scope === scope && (override === true || entry.source === source)
+  return hub.kill.announced().filter(isLifted)
+}
+
 async function release(q: Query, orgId: string, { scope, source, override }: Scoped): Promise<string[]> {
   if (override === true) return releaseKillScope(q, orgId, scope)
   return (await releaseKillSwitch(q, { orgId, scope, source })) ? [source] : []
 }
 
-async function replaceSource(orgId: string, q: Query, wanted: KillSource): Promise<boolean> {
+async function replaceSource(
+  { orgId, cancelStopped }: KillSwitchDeps,
+  q: Query,
+  wanted: KillSource,
+): Promise<boolean> {
   const { source, reason, by } = wanted
   let isChanged = false
   for (const scope of wanted.scopes) {
     const row = { orgId, scope, source, reason, activatedBy: by }
-    if (!(await latchKillSwitch(q, row))) continue
-    isChanged = true
-    await auditActivated(q, row, { by })
+    if (await latchKillSwitch(q, row)) {
+      isChanged = true
+      await auditActivated(q, row, { by })
+    }
+    await cancelStopped(q, { scope, source, reason, by })
   }
   const surplus = (await scopesOfSource(q, orgId, source)).filter((scope) => !wanted.scopes.includes(scope))
   for (const scope of surplus) {

@@ -101,15 +101,21 @@ export type ActionRow = {
 }
 
 export async function getAction(q: Query, id: string): Promise<ActionRow | undefined> {
+  const [row] = await listActions(q, [id])
+  return row
+}
+
+export async function listActions(q: Query, ids: readonly string[]): Promise<readonly ActionRow[]> {
+  if (ids.length === 0) return []
   const { rows } = await q.query<ActionRow>(
     `select a.id, org_id as "orgId", agent_id as "agentId", agent, status, action_spec as spec, decision, connector,
        approval_id as "approvalId", coalesce(webhook_sealed, to_jsonb(webhook_url)) as webhook, created_at as "createdAt", jti, kid,
        extract(epoch from issued_at)::bigint as "issuedAt", extract(epoch from expires_at)::bigint as "expiresAt",
        used_by as "usedBy", coalesce(expires_at <= clock_timestamp(), false) as "isExpired"
-     from action_requests a left join nonces n on n.act_id = a.id where a.id = $1`,
-    [id],
+     from action_requests a left join nonces n on n.act_id = a.id where a.id = any($1::text[])`,
+    [ids],
   )
-  return rows[0]
+  return rows
 }
 
 /** True when it was in the state `from` and is now in `to`: of two that try, one succeeds. */
@@ -124,4 +130,17 @@ export async function moveAction(
     to,
   ])
   return rowCount === 1
+}
+
+/** Moves those that wait for an approver or for their token to be used. */
+export async function moveActions(
+  q: Query,
+  ids: readonly string[],
+  to: Extract<ActionRequestState, 'cancelled'>,
+): Promise<void> {
+  if (ids.length === 0) return
+  await q.query(
+    "update action_requests set status = $2 where id = any($1::text[]) and status in ('pending_approval', 'allowed')",
+    [ids, to],
+  )
 }

@@ -11,6 +11,8 @@ export type ApprovalKind = 'action' | 'hold'
 export type CardFacts = {
   readonly action_type: string
   readonly connector: string | null
+  /** Name of the connector's record; absent in approvals of older gateways. */
+  readonly connector_name?: string
   readonly target: string | null
   readonly method: string | null
   readonly host: string | null
@@ -252,6 +254,6 @@ export async function isAnybodyInGroups(
 }
 
 /** Tells gateways through their replicas, at commit. */
-export async function notifyAnswer(q: Query, row: ApprovalRow): Promise<void> {
+export async function notifyAnswer(q: Query, row: Pick<ApprovalRow, 'id'>): Promise<void> {
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, row.id])
 }

@@ -89,3 +89,12 @@ export async function deleteConnector(q: Query, id: string): Promise<boolean> {
 function withDefaults(row: ConnectorRow): ConnectorRow {
   return { ...row, spec: ConnectorSpec.parse(row.spec) }
 }
+
+/** The names of all connectors by their type. */
+export async function listConnectorNames(q: Query): Promise<ReadonlyMap<string, string[]>> {
+  const { rows } = await q.query<{ type: string; names: string[] }>(
+    'select type, array_agg(name order by name) as names from connectors group by type',
+    [],
+  )
+  return new Map(rows.map(({ type, names }) => [type, names]))
+}

@@ -89,3 +89,14 @@ export async function releaseNonce(q: Query, jti: string): Promise<void> {
     [jti],
   )
 }
+
+/** Uses up the tokens of these actions that could still be used; answers the actions. */
+export async function cancelNonces(q: Query, actIds: readonly string[]): Promise<readonly string[]> {
+  if (actIds.length === 0) return []
+  const { rows } = await q.query<{ actId: string }>(
+    `update nonces set used_at = clock_timestamp(), used_by = 'cancel'
+     where act_id = any($1::text[]) and used_at is null and expires_at > clock_timestamp() returning act_id as "actId"`,
+    [actIds],
+  )
+  return rows.map(({ actId }) => actId)
+}

@@ -13,6 +13,8 @@ import { createSerial } from './serial.ts'
 export type KillCast = {
   /** The union of all sources, stored or only announced. */
   effective(): readonly KillEntry[]
+  /** Stops that are in force and not stored yet. */
+  announced(): readonly KillEntry[]
   /** Sends a stop to every connected gateway at once, before it is stored. */
   announce(entry: KillEntry): KillRound
   /** The announced entry is stored now. */
@@ -74,6 +76,7 @@ export function createKillCast({ db, roster, census, clock }: KillCastDeps): Kil
 
   return {
     effective: board.effective,
+    announced: () => board.effective().filter(board.isAnnounced),
     announce(entry) {
       board.announce(entry)
       return round()

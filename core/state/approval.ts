@@ -27,5 +27,6 @@ const EXPIRED = 'The approval has expired. Let the agent send the request again 
 const RESOLVED: Readonly<Record<Exclude<ApprovalStatus, 'pending' | 'expired'>, string>> = {
   approved: 'The approval was already approved. An answer counts once and cannot be changed.',
   denied: 'The approval was already denied. An answer counts once and cannot be changed.',
-  cancelled: 'The approval was cancelled because its request was withdrawn. There is nothing left to answer.',
+  cancelled:
+    'The approval was cancelled: its request was withdrawn, or a kill switch stopped it. There is nothing left to answer.',
 }

@@ -192,7 +192,9 @@ export const HoldBody = z.object({
   binding: z.string(),
   agent: z.string(),
   act_id: z.string(),
+  /** The type of the connector, and the name of its record. */
   connector: z.string(),
+  connector_name: z.string().optional(),
   action_type: z.string(),
   target: z.string().nullable(),
   /** Where the action lands, and what the catalogue says of it; for the audit log. */

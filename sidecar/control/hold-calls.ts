@@ -6,7 +6,7 @@ import { type ControlClient, type ControlReply, jsonOf } from './client.ts'
 export type HoldCalls = {
   /**
    * Creates, joins, or finds an approval that waits to be used. Rejects with `too_many_holds` when the agent has too
-   * many, with `not_ready` when the control plane is not there or does not open it.
+   * many, with `kill_switch` under a stop, with `not_ready` when the control plane is not there or does not open it.
    */
   ask(hold: HoldBody): Promise<HoldReply>
   /**
@@ -21,6 +21,8 @@ export function createHoldCalls(client: ControlClient): HoldCalls {
     async ask(hold) {
       const reply = await client.post(SYNC_PATHS.holds, hold).catch(unreachable)
       if (reply.status === 429) throw tooMany(hold.agent, jsonOf(reply))
+      const stop = StopReply.safeParse(jsonOf(reply))
+      if (reply.status === 403 && stop.success) throw stopped(stop.data)
       const parsed = HoldReply.safeParse(jsonOf(reply))
       if (reply.status >= 200 && reply.status < 300 && parsed.success) return parsed.data
       throw refused(reply)
@@ -57,6 +59,17 @@ function refused(reply: ControlReply): ChaperoneError {
     detail: `This request needs a person, and the control plane that would ask one answered ${status}: ${saidIn(reply)}. ${advice}`,
     ...(isForGood ? {} : { retryAfterS: 5 }),
     cause: new Error(`the control plane answered ${status}`),
+  })
+}
+
+/** The control plane has stored a stop that has not arrived here yet. */
+const StopReply = z.object({ error: z.string().max(MAX_SAID), scope: z.string().max(300) })
+
+function stopped({ error, scope }: z.infer<typeof StopReply>): ChaperoneError {
+  return new ChaperoneError('kill_switch', {
+    error,
+    detail: error,
+    extra: { decision: 'deny', reason: error, scope },
   })
 }
 

@@ -36,6 +36,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
     agent: agent.name,
     act_id: exchange.actId ?? '',
     connector: connector.connector.name,
+    connector_name: connector.entry.name,
     action_type: type,
     target: storableText(primary?.resource.target ?? '') || null,
     environment: (input && shownEnvironment(input)) ?? null,

@@ -18,6 +18,7 @@ import { createExplain } from '../../../controlplane/services/explain.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
+import { createCancelStopped } from '../../../controlplane/services/stopped-approvals.ts'
 import { bumpVersion } from '../../../controlplane/store/config-version.ts'
 import { openDb } from '../../../controlplane/store/db.ts'
 import {
@@ -95,9 +96,10 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
   })
   const hub = await createHub({ db, library, log, clock })
-  const killSwitch = createKillSwitch({ db, hub, orgId, clock, log })
+  const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })
+  const killSwitch = createKillSwitch({ db, hub, orgId, clock, log, cancelStopped })
   const sweeper = createExpirySweeper({ db, log })
-  const approvals = createApprovals({ db, orgId, onOpened: sweeper.wake })
+  const approvals = createApprovals({ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake })
   const routes = [
     ...createGatewayRoutes({
       hub,

@@ -78,3 +78,17 @@ test('only a control plane that gives no answer cannot be reached', async () => 
   expect(failure).toMatchObject({ code: 'not_ready', options: { retryAfterS: 5 } })
   expect(failure.message).toContain('cannot be reached')
 })
+
+test('a hold under a stop that the control plane knows first is refused as stopped', async () => {
+  const body = {
+    error: 'Kill switch active: drill',
+    message: 'Kill switch active: drill',
+    scope: 'agent:bot',
+  }
+  await using control = await startRecorder({ answer: replyJson(body, 403) })
+  expect(await failureOf(control)).toMatchObject({
+    code: 'kill_switch',
+    status: 403,
+    options: { error: 'Kill switch active: drill', extra: { decision: 'deny', scope: 'agent:bot' } },
+  })
+})

@@ -149,6 +149,32 @@ describe('a held request', () => {
     expect(world.fake.holds.size).toBe(1)
   })
 
+  test('an approval that a stop cancelled while the gateway was cut off is not released by the reconnection', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const id = firstPending(world)
+    world.fake.dropStreams()
+    world.fake.respond(id, 'approved', false)
+    world.fake.respond(id, 'cancelled', false)
+    expect(await outcome).toMatchObject({ kind: 'cancelled', approvalId: id })
+    expect(world.fake.holds.get(id)?.isSpent).toBe(false)
+    expect(world.fake.holds.size).toBe(1)
+  })
+
+  test('an approval that reached the gateway and was cancelled before it was used is not released', async () => {
+    await using world = await connected()
+    const outcome = world.control.holds.wait(hold(), never())
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const id = firstPending(world)
+    const stored = world.fake.holds.get(id)
+    if (stored !== undefined) stored.status = 'cancelled'
+    const at = new Date().toISOString()
+    world.control.holds.verdict({ id, status: 'approved', by: 'ada@example.com', via: 'cli', at, note: null })
+    expect(await outcome).toMatchObject({ kind: 'cancelled', approvalId: id })
+    expect(world.fake.spends).toBe(1)
+  })
+
   test('a control plane that has forgotten the approval is asked anew', async () => {
     await using world = await connected()
     const outcome = world.control.holds.wait(hold(), never())
