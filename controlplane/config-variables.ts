@@ -72,6 +72,11 @@ export const CONFIG_VARIABLES = {
   },
   KUBERNETES_SERVICE_HOST: { fallback: 'set by the kubelet', meaning: 'With the next one: where the API is' },
   KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'See above' },
+  TRUSTED_PROXIES: {
+    fallback: 'none',
+    meaning:
+      'Addresses and ranges, separated by commas, whose `X-Forwarded-For` names the client: sign-ins are counted by its address',
+  },
   NOTIFY_ALLOW_CIDRS: {
     fallback: 'none',
     meaning: 'Private ranges that notifications may be sent to, separated by commas',

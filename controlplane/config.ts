@@ -18,6 +18,8 @@ export type ControlPlaneConfig = {
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
+  /** Addresses and ranges of proxies before this server. */
+  readonly trustedProxies: readonly string[]
   /** Null = plain HTTP. */
   readonly tls: TlsConfig | null
   /** The cluster's API; null outside of one. */
@@ -53,6 +55,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     auditRetentionDays: auditRetentionDays(env),
     maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
     notifyAllowCidrs: cidrs(env),
+    trustedProxies: trustedProxies(env),
     tls: tls(env),
     kubeApi: kubeApiOf(env),
     operatorAccount: operatorAccount(env),
@@ -177,6 +180,15 @@ function cidrs(env: Env): readonly string[] {
   if (wrong === undefined) return given
   throw new Error(
     `NOTIFY_ALLOW_CIDRS has "${wrong}": set it to ranges such as 10.0.0.0/8, separated by commas`,
+  )
+}
+
+function trustedProxies(env: Env): readonly string[] {
+  const given = listOf(text(env, 'TRUSTED_PROXIES'))
+  const wrong = given.find((part) => isIP(part) === 0 && !isCidr(part))
+  if (wrong === undefined) return given
+  throw new Error(
+    `TRUSTED_PROXIES has "${wrong}": set it to addresses or ranges such as 10.0.0.0/8, separated by commas`,
   )
 }
 

@@ -69,7 +69,8 @@ async function serve(
     publicUrl: config.publicUrl,
   }
   const tls = config.tls === null ? null : await openTls(config.tls, secrets.keyring, log)
-  const app = createHttpServer({ routes, auth, log, tls, version: VERSION, listenHost: config.host })
+  const { host: listenHost, trustedProxies } = config
+  const app = createHttpServer({ routes, auth, log, tls, version: VERSION, listenHost, trustedProxies })
   acceptChatForms(app)
   try {
     const address = await listen(app, config)

@@ -58,16 +58,21 @@ function responsesOf(route: Route): Json {
   const schema = route.response === undefined ? { type: 'object' } : schemaOf(route.response, 'output')
   const content = route.produces === undefined ? jsonContent(schema) : textContent(route.produces)
   const success = { description: 'Done', headers: OUR_HEADERS, content }
-  const failures = statusesOf(route).map((status) => [String(status), failure(status)])
+  const failures = statusesOf(route).map((status) => [
+    String(status),
+    failure(status, route.failures?.[status]),
+  ])
   return { '200': success, ...Object.fromEntries(failures) }
 }
 
-function failure(status: number): Json {
+function failure(status: number, body?: z.ZodType): Json {
   const known = Object.values(ERRORS).find((error) => error.status === status)
   return {
     description: known?.error ?? 'Unavailable',
     headers: OUR_HEADERS,
-    content: jsonContent({ $ref: '#/components/schemas/Error' }),
+    content: jsonContent(
+      body === undefined ? { $ref: '#/components/schemas/Error' } : schemaOf(body, 'output'),
+    ),
   }
 }
 

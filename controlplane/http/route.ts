@@ -80,6 +80,8 @@ export type Route = {
   readonly produces?: string
   /** Further statuses that it answers with, beside what its inputs and `auth` imply. */
   readonly statuses?: readonly number[]
+  /** Bodies of statuses whose body is not the common error. */
+  readonly failures?: Readonly<Record<number, z.ZodType>>
   /** Bytes; default 1 MiB. */
   readonly bodyLimit?: number
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
@@ -103,6 +105,7 @@ export function route<
   response?: z.ZodType
   produces?: string
   statuses?: readonly number[]
+  failures?: Readonly<Record<number, z.ZodType>>
   bodyLimit?: number
   handler: (input: RouteInput<Infer<P>, Infer<Q>, Infer<B>>) => Promise<unknown>
 }): Route {

@@ -29,6 +29,8 @@ export type ServerDeps = {
   /** `X-Service-Version`. */
   readonly version: string
   readonly listenHost: string
+  /** Addresses and ranges whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   /** Null = plain HTTP. */
   readonly tls: Tls | null
 }
@@ -42,6 +44,7 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     // would get listeners and a logger that log nothing. What is worth a line has it here.
     genReqId: () => newId('request'),
     bodyLimit: BODY_LIMIT,
+    trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
     forceCloseConnections: 'idle',
     // Streams to gateways live for days; the time-outs below cover headers and bodies of requests.
     requestTimeout: 60_000,

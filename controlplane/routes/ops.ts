@@ -5,7 +5,7 @@ import type { Health } from '../services/health.ts'
 const CheckView = z.object({
   status: z.enum(['ok', 'error']),
   latencyMs: z.number(),
-  error: z.string().optional(),
+  error: z.enum(['Timeout', 'unreachable', 'unavailable']).optional(),
 })
 const HealthView = z.object({
   status: z.enum(['healthy', 'degraded']),
@@ -22,6 +22,7 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       summary: 'Database and gateway; 503 when one of them fails',
       response: HealthView,
       statuses: [503],
+      failures: { 503: HealthView },
       handler: async () => {
         const report = await health.report()
         return { status: report.status === 'healthy' ? 200 : 503, body: report }
@@ -39,7 +40,9 @@ export function createOpsRoutes({ health }: { readonly health: Health }): readon
       path: '/readyz',
       auth: 'none',
       summary: 'The process can do its work: its database answers; 503 else',
+      response: z.object({ status: z.enum(['ok', 'not_ready']) }),
       statuses: [503],
+      failures: { 503: z.object({ status: z.literal('not_ready') }) },
       handler: async () => {
         const isReady = await health.ready()
         return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'not_ready' } }

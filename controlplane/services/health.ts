@@ -4,7 +4,13 @@ import type { Db } from '../store/query.ts'
 
 const TIMEOUT_MS = 2_000
 
-export type Check = { readonly status: 'ok' | 'error'; readonly latencyMs: number; readonly error?: string }
+/** `unreachable`: nothing answers at the address. `unavailable`: it answers an error, or no gateway is connected. */
+export type CheckError = 'Timeout' | 'unreachable' | 'unavailable'
+export type Check = {
+  readonly status: 'ok' | 'error'
+  readonly latencyMs: number
+  readonly error?: CheckError
+}
 export type HealthReport = {
   readonly status: 'healthy' | 'degraded'
   readonly timestamp: string
@@ -62,17 +68,27 @@ async function gateway(deps: HealthDeps, signal: AbortSignal): Promise<void> {
   // One that was never given a token (a manifest without a process, as in policy-only use) cannot be missed.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
   if (!canConnect) return
-  throw new Error('No gateway is connected')
+  throw new CheckFailure('unavailable')
 }
 
 async function probe(url: string, signal: AbortSignal): Promise<void> {
   const answer = await fetch(new URL('/health', url), { signal, redirect: 'manual' }).catch(
     (error: unknown) => {
-      throw new Error('Unreachable', { cause: error })
+      throw new CheckFailure('unreachable', error)
     },
   )
   await answer.body?.cancel()
-  if (!answer.ok) throw new Error(`Answered ${answer.status}`)
+  if (!answer.ok) throw new CheckFailure('unavailable')
+}
+
+/** All that a public answer says of a failure: messages of drivers name hosts and roles. */
+class CheckFailure extends Error {
+  readonly outcome: CheckError
+
+  constructor(outcome: CheckError, cause?: unknown) {
+    super(outcome, { cause })
+    this.outcome = outcome
+  }
 }
 
 async function timed(work: (signal: AbortSignal) => Promise<unknown>): Promise<Check> {
@@ -80,16 +96,16 @@ async function timed(work: (signal: AbortSignal) => Promise<unknown>): Promise<C
   const latencyMs = () => Math.round((performance.now() - startedAt) * 100) / 100
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const late = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('Timeout')), { once: true })
+    signal.addEventListener('abort', () => reject(new CheckFailure('Timeout')), { once: true })
   })
   try {
     await Promise.race([work(signal), late])
     return { status: 'ok', latencyMs: latencyMs() }
   } catch (error) {
-    // Messages of drivers name hosts and roles: a public answer says only that it failed.
-    const own =
-      error instanceof Error &&
-      /^(Timeout|Unreachable|Answered \d+|No gateway is connected)$/.test(error.message)
-    return { status: 'error', latencyMs: latencyMs(), error: own ? error.message : 'Unavailable' }
+    return {
+      status: 'error',
+      latencyMs: latencyMs(),
+      error: error instanceof CheckFailure ? error.outcome : 'unavailable',
+    }
   }
 }

@@ -142,7 +142,7 @@ describe('the export', () => {
     const app = createHttpServer({
       ...{ routes: createAuditRoutes({ auditExport: createAuditExport({ db: watched, orgId }) }), tls: null },
       auth: { identify: NOBODY, adminTokenHash: sha256('admin'), ...NO_SECRETS },
-      ...{ log: pino({ level: 'silent' }), version: '1.2.3', listenHost: '127.0.0.1' },
+      ...{ log: pino({ level: 'silent' }), version: '1.2.3', listenHost: '127.0.0.1', trustedProxies: [] },
     })
     const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
     const socket = await ask(Number(port))

@@ -40,7 +40,7 @@ test('a request that comes over an open connection while the server closes is an
     },
   })
   const log = pino({ level: 'silent' })
-  const given = { tls: null, auth: AUTH, log, version: '1.2.3', listenHost: '127.0.0.1' }
+  const given = { tls: null, auth: AUTH, log, version: '1.2.3', listenHost: '127.0.0.1', trustedProxies: [] }
   const app = createHttpServer({ ...given, routes: [slow, quick] })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
   const socket = connect(Number(port), '127.0.0.1')

@@ -95,6 +95,7 @@ const app = createHttpServer({
   log: pino({ level: 'silent' }),
   version: '1.2.3',
   listenHost: '127.0.0.1',
+  trustedProxies: [],
 })
 let port = 0
 

@@ -33,6 +33,8 @@ export type Operation = {
   readonly parameters: readonly Parameter[]
   readonly body: Schema | undefined
   readonly statuses: readonly number[]
+  /** Of JSON answers, by status. */
+  readonly schemas: Readonly<Record<string, unknown>>
   readonly successType: string
 }
 
@@ -49,6 +51,12 @@ export async function readOperations(call: Call): Promise<readonly Operation[]> 
         parameters: at<Parameter[]>(operation, 'parameters'),
         body: at<Schema | undefined>(operation, 'requestBody', 'content', 'application/json', 'schema'),
         statuses: Object.keys(at<object>(operation, 'responses')).map(Number),
+        schemas: Object.fromEntries(
+          Object.entries(at<object>(operation, 'responses')).map(([status, answer]) => [
+            status,
+            at<unknown>(answer, 'content', 'application/json', 'schema'),
+          ]),
+        ),
         successType: Object.keys(at<object>(operation, 'responses', '200', 'content'))[0] ?? '',
       })),
   )

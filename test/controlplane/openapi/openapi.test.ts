@@ -79,6 +79,8 @@ describe('the OpenAPI document', () => {
     expect(login?.statuses).toEqual([200, 400, 401, 403, 404, 409, 413, 415, 421, 429, 431, 500, 503])
     const health = operations.find(({ path }) => path === '/api/health')
     expect(health?.statuses).toEqual([200, 421, 431, 500, 503])
+    expect(health?.schemas['503']).toEqual(health?.schemas['200'])
+    expect(login?.schemas['503']).toEqual({ $ref: '#/components/schemas/Error' })
     const csv = operations.find(({ path }) => path === '/api/dashboard/audit-export')
     expect(csv).toMatchObject({ successType: 'text/csv', minimumRole: 'admin' })
     expect(csv?.statuses).toContain(403)

@@ -134,6 +134,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
     log,
     version: '1.2.3',
     listenHost: '127.0.0.1',
+    trustedProxies: [],
     auth: {
       identify: {
         session: async (id) => sessions.get(id),
