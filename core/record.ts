@@ -48,7 +48,10 @@ export const RecordSchema = z.object({
   gateway: z.string().max(300),
   agent: z.string().max(300).nullable(),
   connector: z.string().max(300).nullable(),
+  /** The action that stands for the request: the riskiest of several, the strictest of `candidates`. */
   action_type: z.string().nullable(),
+  /** Every action that the request may have been, where nothing told which of them it was; absent otherwise. */
+  candidates: z.array(z.string()).nullish(),
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
   /** What full enforcement would have done, when that differs from `decision`. */
   would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),

@@ -1,7 +1,8 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
+import type { Named } from '../../core/connectors/connector.ts'
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
-import { decideAll, decideCandidates, underKillSwitch } from '../../core/decision/decide.ts'
+import { decideAll, decideNamed, judgedActions, underKillSwitch } from '../../core/decision/decide.ts'
 import type { AgentFacts, Decision } from '../../core/decision/decision.ts'
 import { decideUnowned, plainDecision } from '../../core/decision/egress.ts'
 import { explainText } from '../../core/decision/explain.ts'
@@ -104,32 +105,34 @@ function judge(given: Case): Finding {
   }
   const named = classify(bound, request)
   if (isRefusal(named)) return refusedFinding(named, bound)
-  if (named.kind === 'actions') {
-    const { rules, inputs } = proxiedInputs({ ...given, bound }, named.actions)
-    const decision = decideAll(rules, inputs)
-    return {
-      bound,
-      action: named.actions[0] ?? null,
-      decision: withCredential(decision, bound, snapshot),
-      notes: [],
-    }
-  }
-  return judgeCandidates(given, bound, named.candidates)
+  return judgeNamed({ ...given, bound }, named)
 }
 
-/** The body will say which of these it is; when they are judged differently each verdict is shown, the strictest first. */
-function judgeCandidates(given: Case, bound: BoundConnector, candidates: readonly Action[]): Finding {
-  const { rules, inputs } = proxiedInputs({ ...given, bound }, candidates)
-  const common = decideCandidates(rules, inputs)
+/** Where the body will say which candidate happens, and they are judged differently, each verdict is shown. */
+function judgeNamed(given: ProxiedCase, named: Named): Finding {
+  const { bound, snapshot } = given
+  const { rules, inputs } = proxiedInputs(given, judgedActions(named))
+  const common = decideNamed(rules, named, inputs)
   const decision = common === 'split' ? decideAll(rules, inputs) : common
-  const each = inputs.map((input) => ({ type: input.action.type, decision: decideAll(rules, [input]) }))
   const notes =
     common === 'split'
-      ? each.map(({ type, decision: own }) => `by body     ${type}: ${LOG_DECISION[own.verdict]}`)
+      ? inputs.map(
+          ({ action }, at) =>
+            `by body     ${action.type}: ${LOG_DECISION[decideAll(rules, inputs.slice(at, at + 1)).verdict]}`,
+        )
       : []
-  const decisive = each.findIndex((one) => one.decision.verdict === decision.verdict)
-  const action = candidates[Math.max(decisive, 0)] ?? null
-  return { bound, action, decision: withCredential(decision, bound, given.snapshot), notes }
+  return {
+    bound,
+    action: namingAction(named, decision),
+    decision: withCredential(decision, bound, snapshot),
+    notes,
+  }
+}
+
+/** The action that names the request: the first of those that happen, or the candidate that decided. */
+function namingAction(named: Named, { actionType }: Decision): Action | null {
+  if (named.kind === 'actions') return named.actions[0] ?? null
+  return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null
 }
 
 function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Finding {

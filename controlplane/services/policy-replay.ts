@@ -1,9 +1,10 @@
-import type { Action } from '../../core/action/action.ts'
 import { actionFromSpec, type KnownAction } from '../../core/action/spec.ts'
 import { classify } from '../../core/connectors/classify.ts'
+import type { Named } from '../../core/connectors/connector.ts'
+import { actionsOf } from '../../core/connectors/named-action.ts'
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
 import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
-import { decide } from '../../core/decision/decide.ts'
+import { type DecisionRules, decideAll, decideNamed, judgedActions } from '../../core/decision/decide.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import { compilePolicy, parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import { buildPolicyIndex, type PolicyIndex } from '../../core/decision/policy-index.ts'
@@ -112,35 +113,46 @@ function replayed(deps: PolicyReplayDeps, { record, agent, gateway, policies }: 
   if (record.action_type === null || isRefusal(request)) return null
   const bound = findConnector(snapshot.hosts, request.host, request.port)
   if (bound === null) return null
-  const action = actionOf(deps, { request, bound, type: record.action_type })
+  const type = record.action_type
+  const named = nameAgain(deps, { request, bound, type, candidates: record.candidates ?? [] })
   const nowMs = Date.parse(record.time)
-  const { rules, inputs } = proxiedInputs({ snapshot, agent, bound, request, nowMs }, [action])
-  const [input] = inputs
-  if (input === undefined) return null
+  const { rules, inputs } = proxiedInputs({ snapshot, agent, bound, request, nowMs }, judgedActions(named))
+  const decideBy = (by: DecisionRules): Decision => {
+    const decision = decideNamed(by, named, inputs)
+    return decision === 'split' ? decideAll(by, inputs) : decision
+  }
   const view = (decision: Decision) => viewOf(withCredential(decision, bound, snapshot))
   return {
     record_id: record.id,
     time: record.time,
     agent: agent.name,
-    action_type: action.type,
+    action_type: type,
     request: `${record.method} ${record.host ?? ''}${record.path ?? ''}`,
-    before: view(decide(rules, input)),
-    after: view(decide({ ...rules, policies }, input)),
+    before: view(decideBy(rules)),
+    after: view(decideBy({ ...rules, policies })),
   }
 }
 
+type Recorded = {
+  readonly request: CanonicalRequest
+  readonly bound: BoundConnector
+  readonly type: string
+  /** Names of what else it may have been, when that was not known. */
+  readonly candidates: readonly string[]
+}
+
 /** The action as the path names it, so that its target is known; else what its name alone tells. */
-function actionOf(
-  { knownAction }: PolicyReplayDeps,
-  given: { readonly request: CanonicalRequest; readonly bound: BoundConnector; readonly type: string },
-): Action {
-  const { request, bound, type } = given
+function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, candidates }: Recorded): Named {
   const named = classify(bound, request)
-  const found = isRefusal(named) ? [] : named.kind === 'actions' ? named.actions : named.candidates
+  const found = isRefusal(named) ? [] : actionsOf(named)
   const same = found.find((action) => action.type === type)
-  if (same !== undefined) return same
-  const resource = { provider: bound.connector.name }
-  return actionFromSpec({ type, resource }, knownByName(type, knownAction, [bound]))
+  if (same === undefined || isRefusal(named)) {
+    const resource = { provider: bound.connector.name }
+    const action = actionFromSpec({ type, resource }, knownByName(type, knownAction, [bound]))
+    return { kind: 'actions', actions: [action] }
+  }
+  const isOpen = named.kind === 'candidates' ? candidates.length > 0 : named.announces !== undefined
+  return isOpen ? named : { kind: 'actions', actions: [same] }
 }
 
 function viewOf({ verdict, would, reason }: Decision): Change['before'] {

@@ -1,10 +1,10 @@
 import type { Action } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import { type OverridableFormat, overridableFormat } from '../request/method-override.ts'
-import type { BodyView, Classification } from './connector.ts'
-import { namedAction, oneAction } from './named-action.ts'
+import type { BodyView, Classification, Named } from './connector.ts'
+import { actionsOf, namedAction, oneAction } from './named-action.ts'
 import type { BoundConnector } from './registry.ts'
-import { nameByUserRows } from './user-rows.ts'
+import { nameByUserRows, withDeclaredWrites } from './user-rows.ts'
 
 /**
  * Names what a request does. Without a body a class that depends on it comes back as `candidates`; with one (see
@@ -15,7 +15,11 @@ export function classify(bound: BoundConnector, request: CanonicalRequest, body?
   if (request.isUpgrade) return nameUpgrade(bound, request)
   const named = bound.connector.parseAction(request, body, bound.config)
   if (bound.userRows === null || isRefusal(named) || !mayRename(bound, named)) return named
-  return nameByUserRows(bound.userRows, bound.connector.name, request, bound.config) ?? named
+  const { userRows, connector, config } = bound
+  return (
+    nameByUserRows(userRows, connector.name, request, config) ??
+    withDeclaredWrites(userRows, connector.name, request, named, config)
+  )
 }
 
 /** Body keys that the class of this request depends on, for `parseBody` and `createKeyScan`; empty when it does not. */
@@ -27,7 +31,9 @@ export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): 
 /** True when the class cannot be settled without the body: an MCP POST always, others when they have candidates. */
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
   if (decidingKeys(bound, request).length > 0) return true
-  return bound.connector.decidingKeys === undefined && classify(bound, request).kind === 'candidates'
+  if (bound.connector.decidingKeys !== undefined) return false
+  const named = classify(bound, request)
+  return named.kind === 'candidates' && named.settledBy !== 'server'
 }
 
 /** How the body of this request could carry another method, where its server may look for one; else null. */
@@ -49,9 +55,7 @@ export function overriddenActions(
 ): readonly Action[] | null {
   const named = OTHER_METHODS.map((method) => classify(bound, { ...request, method }))
   if (named.some(isRefusal)) return null
-  return named.flatMap((one) =>
-    one.kind === 'actions' ? one.actions : one.kind === 'candidates' ? one.candidates : [],
-  )
+  return named.flatMap((one) => (isRefusal(one) ? [] : actionsOf(one)))
 }
 
 /** Settles candidates for the record by what a key scan saw while the body streamed by. Never decides. */
@@ -71,8 +75,7 @@ export function nameSeen(
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
   const plain = classify(bound, { ...request, isUpgrade: false }, { kind: 'absent' })
   if (isRefusal(plain)) return plain
-  const others = plain.kind === 'actions' ? plain.actions : plain.candidates
-  const changes = others.filter(({ effect }) => effect !== 'read')
+  const changes = actionsOf(plain).filter(({ effect }) => effect !== 'read')
   return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes] }
 }
 
@@ -85,8 +88,8 @@ function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel
 }
 
 /** Declared rows name what no built-in row describes; a bare method of generic or webhook is no description. */
-function mayRename(bound: BoundConnector, named: Classification): boolean {
-  if (named.kind !== 'actions' || named.actions.length > 1) return false
+function mayRename(bound: BoundConnector, named: Named): boolean {
+  if (named.kind === 'actions' && named.actions.length > 1) return false
   const isByMethod = bound.connector.name === 'generic' || bound.connector.name === 'webhook'
-  return isByMethod || named.actions[0]?.unmapped === true
+  return isByMethod || actionsOf(named)[0]?.unmapped === true
 }

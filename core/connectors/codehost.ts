@@ -23,7 +23,14 @@ import { PEOPLE } from './codehost/people.ts'
 import { PROJECTS } from './codehost/projects.ts'
 import { PROTECTION } from './codehost/protection.ts'
 import { PULLS } from './codehost/pulls.ts'
-import { FORCE_PUSH, isPushHead, PUSH_HEAD_BYTES, pushActions } from './codehost/push/actions.ts'
+import {
+  announcedPush,
+  FORCE_PUSH,
+  isPushHead,
+  namePush,
+  PUSH_HEAD_BYTES,
+  possiblePushes,
+} from './codehost/push/actions.ts'
 import { REFERENCE } from './codehost/reference.ts'
 import { REPO_ACTIONS } from './codehost/repo-actions.ts'
 import { REPO_MORE } from './codehost/repo-more.ts'
@@ -32,6 +39,7 @@ import { SECURITY } from './codehost/security.ts'
 import type { AuthScheme, BodyView, Classification, Connector, ConnectorConfig } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
+import { effectOfMethod } from './named-action.ts'
 import { carelessReadings, nearMiss } from './near-miss.ts'
 import { once } from './once.ts'
 import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
@@ -137,12 +145,12 @@ export const codehost: Connector = {
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) =>
     body?.kind === 'head'
-      ? namePush(request, body, config)
+      ? nameGitPush(request, body, config)
       : isGraphql(request, config)
         ? nameGraphql(request, body, { config, known: known() })
         : isNearGraphql(request, config)
           ? nearMiss()
-          : parseByRows(NAMING, request, body, config),
+          : withPushes(parseByRows(NAMING, request, body, config), request, config),
   decidingKeys: (request, config) =>
     isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
   readsHead: (request) => (isPush(request) ? { maxBytes: PUSH_HEAD_BYTES, isEnough: isPushHead } : null),
@@ -173,16 +181,34 @@ function isPush(request: CanonicalRequest): boolean {
   return request.method === 'POST' && request.segments.at(-1) === 'git-receive-pack' && isGitOverHttp(request)
 }
 
-function namePush(
+/** Discovery only announces a push; where a push is one of several candidates, it may be any push. */
+function withPushes(
+  named: Classification,
+  { method }: CanonicalRequest,
+  config: ConnectorConfig,
+): Classification {
+  if (isRefusal(named)) return named
+  if (named.kind === 'candidates') {
+    const candidates = named.candidates.flatMap((action) =>
+      action.type === PUSH ? possiblePushes(action, config) : [action],
+    )
+    return { ...named, candidates }
+  }
+  const [push] = named.actions
+  const isDiscovery = push?.type === PUSH && effectOfMethod(method) === 'read'
+  return isDiscovery ? announcedPush(push, config) : named
+}
+
+const PUSH = 'codehost.git.push'
+
+function nameGitPush(
   request: CanonicalRequest,
   body: Extract<BodyView, { kind: 'head' }>,
   config: ConnectorConfig,
 ): Classification {
   const named = parseByRows(NAMING, request, { kind: 'opaque' }, config)
   const [push] = named.kind === 'actions' ? named.actions : []
-  if (push === undefined || push.type !== 'codehost.git.push') return named
-  const actions = pushActions(body, push, config)
-  return isRefusal(actions) ? actions : { kind: 'actions', actions }
+  return push?.type === PUSH ? namePush(body, push, config) : named
 }
 
 /** git clients and servers speak Basic; an administrator's own Basic user or `none` stays. */

@@ -45,14 +45,27 @@ export type BodyView =
   | { readonly kind: 'invalid'; readonly detail: string; readonly text: string }
 
 /**
- * The result of naming a request.
- * `actions`: all of them happen (an MCP batch has several); the strictest decision holds for the request.
- * `candidates`: exactly one of them happens, the body says which; `bodyDecides` stays true until a body was given.
+ * The name of a request.
+ * `actions`: all of them happen (an MCP batch has several); the strictest decision holds for the request. With
+ * `announces` nothing happens yet: the request only asks whether one of these may follow (the discovery of a push). It is
+ * denied when every one of them is denied, and never held.
+ * `candidates`: exactly one of them happens. `settledBy` is `body` (also when absent) where the body says which one, and
+ * `server` where nothing in the request does: then all must pass, and the strictest decision names the request.
  */
-export type Classification =
-  | { readonly kind: 'actions'; readonly actions: readonly Action[] }
-  | { readonly kind: 'candidates'; readonly candidates: readonly Action[] }
-  | Refusal
+export type Named =
+  | {
+      readonly kind: 'actions'
+      readonly actions: readonly Action[]
+      readonly announces?: readonly Action[]
+    }
+  | {
+      readonly kind: 'candidates'
+      readonly candidates: readonly Action[]
+      readonly settledBy?: 'body' | 'server'
+    }
+
+/** The result of naming a request. */
+export type Classification = Named | Refusal
 
 /**
  * One operation as data. Templates: `/repos/{owner}/{repo}/pulls/{number}`; `{path+}` is a tail that may hold `/`, plain

@@ -7,7 +7,7 @@ import {
   unmappedType,
 } from '../action/action.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
-import type { Classification, ConnectorConfig } from './connector.ts'
+import type { Classification, ConnectorConfig, Named } from './connector.ts'
 
 const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -46,11 +46,23 @@ export function oneAction(action: Action): Classification {
   return { kind: 'actions', actions: [action] }
 }
 
+/** One action when there is no other; else candidates of which only the server knows which one happens. */
+export function settledByServer(candidates: readonly Action[]): Named {
+  return candidates.length === 1
+    ? { kind: 'actions', actions: candidates }
+    : { kind: 'candidates', candidates, settledBy: 'server' }
+}
+
+/** Every action that the request may be. */
+export function actionsOf(named: Named): readonly Action[] {
+  return named.kind === 'actions' ? named.actions : named.candidates
+}
+
 export function effectOfMethod(method: string): Effect {
   return READ_METHODS.has(method) ? 'read' : 'write'
 }
 
-/** `<connector>.unmapped.<method>`: medium for reads, high for everything else. */
+/** `<connector>.unmapped.<method>`: medium for reads, high for everything else. HEAD has the name of GET. */
 export function unmappedAction(
   connector: string,
   request: CanonicalRequest,
@@ -58,7 +70,7 @@ export function unmappedAction(
 ): Action {
   const effect = effectOfMethod(request.method)
   const risk: RiskLevel = effect === 'read' ? 'medium' : 'high'
-  const type = unmappedType(connector, request.method)
+  const type = unmappedType(connector, request.method === 'HEAD' ? 'GET' : request.method)
   const target = request.host + request.rawPath
   return { ...namedAction({ connector, type, effect, risk, target }, config), unmapped: true }
 }

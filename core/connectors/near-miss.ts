@@ -1,8 +1,9 @@
 import type { Effect, RiskLevel } from '../action/action.ts'
 import { type Refusal, refusal } from '../request/canonical.ts'
 import { decodings } from '../request/percent.ts'
-import type { CompiledRow, RowTrie } from './row-trie.ts'
-import { descend, rowsOf } from './rows.ts'
+import { effectOfMethod } from './named-action.ts'
+import type { CompiledRow, Leaf, RowTrie } from './row-trie.ts'
+import { descend, rowsOf, writesOf } from './rows.ts'
 
 /**
  * True for a path without a row that a careless server would take for one: it ignores case, empty segments, white space
@@ -14,8 +15,15 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
   return carelessReadings(segments).some((reading) => {
     const meant = descend(trie.root, reading, 0, 'folded')
     if (meant === null) return false
-    return exact === null || (exact !== meant && rowsOf(meant, method) !== undefined)
+    return exact === null || (exact !== meant && isReached(meant, method))
   })
+}
+
+/** By this method a row of the path is reached, or one that changes something may be. */
+function isReached(leaf: Leaf, method: string): boolean {
+  return (
+    rowsOf(leaf, method) !== undefined || (effectOfMethod(method) !== 'read' && writesOf(leaf).length > 0)
+  )
 }
 
 /** What a careless server could read as something else: `CREATE`, `%63reate`, ` create`, `create;x`. */

@@ -2,11 +2,11 @@ import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { BodyView, Classification, ConnectorConfig, Row } from './connector.ts'
 import { pickFields } from './fields.ts'
-import { namedAction, oneAction, unmappedAction } from './named-action.ts'
+import { namedAction, oneAction, settledByServer, unmappedAction } from './named-action.ts'
 import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
-import type { RowTrie } from './row-trie.ts'
-import { lookUp, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
+import type { CompiledRow, RowTrie } from './row-trie.ts'
+import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
 
 /** How one connector names requests by rows. */
 export type RowNaming = {
@@ -25,7 +25,10 @@ export type RowNaming = {
   }
 }
 
-/** Names a request by the connector's rows; what no row describes is `<connector>.unmapped.<method>`. */
+/**
+ * Names a request by the connector's rows; what no row describes is `<connector>.unmapped.<method>`. Where the path has
+ * rows that change something, and this method has none, a server may do any of them all the same: they are candidates.
+ */
 export function parseByRows(
   naming: RowNaming,
   request: CanonicalRequest,
@@ -36,12 +39,46 @@ export function parseByRows(
   if (isRefusal(match)) return match
   const rows = match === null ? [] : chooseRows(match.rows, request, body)
   if (isRefusal(rows)) return rows
-  if (match === null || rows.length === 0) return oneAction(unmappedAction(naming.connector, request, config))
-  const hasFields = rows.some(({ row }) => row.parameters !== undefined && row.bodyIsContent !== true)
-  const unread = hasFields ? judgeUnread(naming, body) : null
+  if (match === null || rows.length === 0) return nameUnmapped(naming, request, body, config)
+  const unread = judgeFields(naming, rows, body)
   if (unread !== null) return unread
   const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
+}
+
+function nameUnmapped(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  config: ConnectorConfig,
+): Classification {
+  const unmapped = unmappedAction(naming.connector, request, config)
+  if (unmapped.effect === 'read') return oneAction(unmapped)
+  const { tries, path } = naming.surface(request, config)
+  const found = { request, body, config }
+  const actions = [unmapped]
+  for (const trie of tries) {
+    const writes = lookUpWrites(trie, path)
+    if (isRefusal(writes)) return writes
+    const unread = judgeFields(
+      naming,
+      writes.flatMap(({ rows }) => rows),
+      body,
+    )
+    if (unread !== null) return unread
+    for (const match of writes)
+      actions.push(...match.rows.map(({ row }) => actionOf(naming, row, { match, ...found })))
+  }
+  return settledByServer(actions)
+}
+
+function judgeFields(
+  naming: RowNaming,
+  rows: readonly CompiledRow[],
+  body: BodyView | undefined,
+): Refusal | null {
+  const hasFields = rows.some(({ row }) => row.parameters !== undefined && row.bodyIsContent !== true)
+  return hasFields ? judgeUnread(naming, body) : null
 }
 
 /** Top-level body keys that the class of this request depends on. */

@@ -28,6 +28,26 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
   return { kind: 'match', rows, parameters: parameters.values }
 }
 
+/**
+ * Every row of the path that is no read, whatever its method: what a request by a method without a row may do there. A
+ * refusal where a parameter's value could be read in two ways.
+ */
+export function lookUpWrites(trie: RowTrie, path: PathSegments): readonly RowMatch[] | Refusal {
+  const leaf = descend(trie.root, path.segments, 0, 'literals')
+  const matches: RowMatch[] = []
+  for (const row of leaf === null ? [] : writesOf(leaf)) {
+    const parameters = bind(partsOf(trie, row, path.segments), path)
+    if (parameters === null) continue
+    if (isRefusal(parameters)) return parameters
+    matches.push({ kind: 'match', rows: [row], parameters: parameters.values })
+  }
+  return matches
+}
+
+export function writesOf(leaf: Leaf): readonly CompiledRow[] {
+  return Object.values(leaf).flatMap((rows = []) => rows.filter(({ row }) => row.effect !== 'read'))
+}
+
 export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
   return leaf[method] ?? leaf['*'] ?? (method === 'HEAD' ? leaf['GET'] : undefined)
 }

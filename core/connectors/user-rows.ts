@@ -1,9 +1,10 @@
+import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
-import type { Classification, ConnectorConfig, Row, UserRow } from './connector.ts'
-import { namedAction, oneAction } from './named-action.ts'
+import type { Classification, ConnectorConfig, Named, Row, UserRow } from './connector.ts'
+import { actionsOf, effectOfMethod, namedAction, oneAction, settledByServer } from './named-action.ts'
 import { isNearMiss, nearMiss } from './near-miss.ts'
 import { compileRows, type RowTrie } from './row-trie.ts'
-import { lookUp } from './rows.ts'
+import { lookUp, lookUpWrites } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**
@@ -45,6 +46,24 @@ function toRow({ method, path, action, effect, risk }: UserRow): Row {
   return { method, template: path, type: action, effect, risk }
 }
 
+/** A request that no row describes, with what else declared rows of its path may have it do. */
+export function withDeclaredWrites(
+  trie: RowTrie,
+  connector: string,
+  request: CanonicalRequest,
+  named: Named,
+  config: ConnectorConfig,
+): Classification {
+  const known = actionsOf(named)
+  if (effectOfMethod(request.method) === 'read' || known[0]?.unmapped !== true) return named
+  const writes = lookUpWrites(trie, request)
+  if (isRefusal(writes)) return writes
+  const declared = writes.flatMap(({ rows, parameters }) =>
+    rows.map(({ row }) => declaredAction(row, { connector, request, parameters, config })),
+  )
+  return settledByServer([...known, ...declared])
+}
+
 /** The action that a declared row gives a request, or null when none describes it. */
 export function nameByUserRows(
   trie: RowTrie,
@@ -57,9 +76,18 @@ export function nameByUserRows(
   const row = match?.rows[0]?.row
   if (match === null || row === undefined)
     return isNearMiss(trie, request.method, request.segments) ? nearMiss() : null
-  const { type, effect, risk } = row
+  return oneAction(declaredAction(row, { connector, request, parameters: match.parameters, config }))
+}
+
+type Declared = {
+  readonly connector: string
+  readonly request: CanonicalRequest
+  readonly parameters: Parameters
+  readonly config: ConnectorConfig
+}
+
+function declaredAction({ type, effect, risk }: Row, declared: Declared): Action {
+  const { connector, request, parameters, config } = declared
   const target = request.host + request.rawPath
-  return oneAction(
-    namedAction({ connector, type, effect, risk, target, parameters: match.parameters }, config),
-  )
+  return namedAction({ connector, type, effect, risk, target, parameters }, config)
 }

@@ -10,6 +10,28 @@ export function combineCandidates(decisions: readonly Decision[]): Decision | 's
   return isSame ? decisions.reduce(stricter) : 'split'
 }
 
+/** The strictest decision about several actions of which only the server knows which one happens. */
+export function combineUnknown(decisions: readonly Decision[]): Decision {
+  const [first] = decisions
+  if (first === undefined || decisions.length === 1) return first ?? NOTHING
+  const types = decisions.map(({ actionType = '' }) => actionType)
+  const decisive = decisions.reduce(stricter)
+  const reason = `The request may be any of ${types.join(', ')}; ${decisive.actionType} decides. ${decisive.reason}`
+  return { ...together(decisive, decisions), reason }
+}
+
+/** What may follow: denied when each of them is, else allowed, because what follows is decided by itself. */
+export function combineAnnounced(decisions: readonly Decision[]): Decision {
+  const [first] = decisions
+  if (first === undefined) return NOTHING
+  const mildest = decisions.reduce((a, b) => (stricter(b, a) === b ? a : b))
+  if (mildest.verdict === 'deny') return first
+  const would = decisions.every((one) => one.would === 'deny') ? 'deny' : 'allow'
+  const isHeld = mildest.verdict === 'hold'
+  const reason = isHeld ? `Nothing happens yet; what follows is held. ${mildest.reason}` : mildest.reason
+  return { ...mildest, verdict: 'allow', would, reason, requiredGroups: [] }
+}
+
 const NOTHING: Decision = {
   verdict: 'deny',
   would: 'deny',

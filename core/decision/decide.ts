@@ -1,6 +1,14 @@
+import type { Action } from '../action/action.ts'
 import { type Risk, scoreRisk } from '../action/risk.ts'
+import type { Named } from '../connectors/connector.ts'
 import type { KillEntry } from '../wire/sync.ts'
-import { combineAll, combineCandidates, combineReadings } from './combine.ts'
+import {
+  combineAll,
+  combineAnnounced,
+  combineCandidates,
+  combineReadings,
+  combineUnknown,
+} from './combine.ts'
 import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './decision.ts'
 import { applyLevel } from './enforcement.ts'
 import { type PlacedInput, placedInputs } from './environment.ts'
@@ -83,6 +91,28 @@ export function decideCandidates(rules: DecisionRules, inputs: readonly Decision
   return combineCandidates(inputs.map((input) => decide(rules, input)))
 }
 
+/**
+ * THE decision about a request as it was named; `inputs` are those of `judgedActions(named)`. `split`: the candidates
+ * differ, and only the body tells which one happens.
+ */
+export function decideNamed(
+  rules: DecisionRules,
+  named: Named,
+  inputs: readonly DecisionInput[],
+): Decision | 'split' {
+  if (named.kind === 'actions') {
+    if (named.announces === undefined) return decideAll(rules, inputs)
+    return combineAnnounced(inputs.map((input) => decide(rules, { ...input, isAnnounced: true })))
+  }
+  if (named.settledBy !== 'server') return decideCandidates(rules, inputs)
+  return combineUnknown(inputs.map((input) => decide(rules, input)))
+}
+
+/** The actions that the decision about a request is taken for. */
+export function judgedActions(named: Named): readonly Action[] {
+  return named.kind === 'actions' ? (named.announces ?? named.actions) : named.candidates
+}
+
 type Conclusion = {
   readonly level: EnforcementLevel | null
   readonly input: DecisionInput
@@ -96,6 +126,7 @@ function conclude(given: Conclusion): Decision {
   const { judged, shadowed, risk } = given
   const { permission } = judged
   return {
+    actionType: given.input.action.type,
     ...outcomeOf(given),
     permission: permission?.id ?? null,
     permissionPattern: permission?.pattern ?? null,

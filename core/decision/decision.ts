@@ -31,6 +31,11 @@ export type DecisionInput = {
   readonly request?: RequestFacts
   readonly context?: Readonly<Record<string, unknown>>
   readonly nowMs: number
+  /**
+   * Set where the action is only announced: a condition that cannot be evaluated, because its fact comes later, then
+   * counts for the agent. Everything is decided again when the action itself arrives.
+   */
+  readonly isAnnounced?: boolean
 }
 
 /** What settled it. `connector`: allowed, but there is no credential to send. */
@@ -40,6 +45,8 @@ export type MatchedRule = { readonly policyId: string; readonly policyName: stri
 
 /** The answer to "may this happen?", complete enough to explain itself. */
 export type Decision = {
+  /** Type of the action that decided: the strictest of several. */
+  readonly actionType?: string
   /** What happens, after the enforcement level. */
   readonly verdict: Verdict
   /** What full enforcement says; equal to `verdict` unless the level let something pass. */

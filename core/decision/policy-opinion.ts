@@ -27,7 +27,7 @@ export type PolicyVerdict = {
 export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly Opinion[] {
   const opinions: Opinion[] = []
   for (const { policy, reach } of index.reaching(input.action.type)) {
-    const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts) : null
+    const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts, input.isAnnounced) : null
     if (opinion !== null) opinions.push(opinion)
   }
   return opinions
@@ -36,13 +36,18 @@ export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: F
 /** The first matching rule of a policy, or null when it has no opinion. */
 export function opinionOf(policy: CompiledPolicy, input: PlacedInput, facts: Facts): Opinion | null {
   const reach = scopeOf(policy, input)
-  return reach === 'none' ? null : firstMatch(policy, reach, facts)
+  return reach === 'none' ? null : firstMatch(policy, reach, facts, input.isAnnounced)
 }
 
-function firstMatch(policy: CompiledPolicy, reach: Reach, facts: Facts): Opinion | null {
+function firstMatch(
+  policy: CompiledPolicy,
+  reach: Reach,
+  facts: Facts,
+  isAnnounced: boolean | undefined,
+): Opinion | null {
   for (const rule of policy.rules) {
     if (rule.verdict === 'allow' && reach !== 'full') continue
-    const { isMatch, error } = matchRule(rule, facts)
+    const { isMatch, error } = matchRule(rule, facts, isAnnounced)
     if (isMatch) return { policy, rule, error }
   }
   return null
@@ -78,9 +83,9 @@ type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; re
 
 /**
  * All conditions must hold. One that is false settles it; else one that cannot be evaluated can only tighten:
- * an allow rule then does not match, a deny or require_approval rule does.
+ * an allow rule then does not match, a deny or require_approval rule does. For an announced action it is the other way.
  */
-function matchRule(rule: CompiledRule, facts: Facts): RuleMatch {
+function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
   let error: string | null = null
   let failed: string | null = null
   for (const condition of rule.conditions) {
@@ -90,7 +95,8 @@ function matchRule(rule: CompiledRule, facts: Facts): RuleMatch {
     error ??= `\`${condition.text}\` could not be evaluated: ${value.error}`
     failed ??= error
   }
-  return { isMatch: error === null || rule.verdict !== 'allow', failed, error }
+  const isUnknownMatch = (rule.verdict === 'allow') === isAnnounced
+  return { isMatch: error === null || isUnknownMatch, failed, error }
 }
 
 /** Every policy, every rule, for the dry run. */

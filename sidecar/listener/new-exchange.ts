@@ -46,7 +46,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     connector: undefined,
     naming: undefined,
     actions: undefined,
-    isCandidateSet: undefined,
+    named: undefined,
     bodyBytes: undefined,
     reservedBytes: undefined,
     isOpenEnded: undefined,

@@ -1,59 +1,113 @@
+import type { Action } from '../../core/action/action.ts'
 import { nameSeen } from '../../core/connectors/classify.ts'
-import { createKeyScan, type KeyScan } from '../../core/request/body.ts'
+import { createKeyScan, formatOf, type KeyScan } from '../../core/request/body.ts'
 import type { BodyWatch } from '../upstream/outbound.ts'
 import type { Exchange } from './exchange.ts'
-import type { Naming } from './naming.ts'
+import { isSettledByBody, type Naming } from './naming.ts'
 
 /** Enough for every body whose class is worth naming; a scan of a large upload would cost more than forwarding it. */
 const MAX_SCANNED = 256 * 1024
 
-/** Watches a streamed body for the key that says which of the candidates it is, for the record only. */
+/**
+ * Watches a streamed body for the key that says which of the candidates it is, for the record only. The request stays a
+ * set of candidates, named by the strictest, unless the whole body was read and the key stands in it at most once.
+ */
 export function scanCandidates(exchange: Exchange): BodyWatch | null {
-  const { naming } = exchange
-  return exchange.isCandidateSet === true && naming !== undefined ? new CandidateScan(exchange, naming) : null
+  const { naming, named } = exchange
+  const isOpen = named !== undefined && isSettledByBody(named)
+  return isOpen && naming !== undefined && isReadable(exchange) ? new CandidateScan(exchange, naming) : null
+}
+
+/** A body in another format, charset or encoding is not what a scan for JSON keys reads. */
+function isReadable({ request }: Exchange): boolean {
+  const { mediaType, encoding, charset } = request?.body ?? {}
+  const isUtf8 = charset === undefined || charset === 'utf-8' || charset === 'utf8'
+  return encoding === undefined && isUtf8 && formatOf(mediaType) === 'json'
 }
 
 class CandidateScan implements BodyWatch {
   readonly #exchange: Exchange
   readonly #naming: Naming
+  readonly #patterns: Patterns
   /** Made when a key is in sight: most bodies never need it. */
   #scan: KeyScan | null = null
-  #left = MAX_SCANNED
-  #isFirst = true
+  #seen = 0
+  /** A name stands in the whole body, or behind what is scanned. */
+  #isNamed = false
+  /** The last bytes of what was searched: a name may be cut between two chunks. */
+  #tail = ''
 
   constructor(exchange: Exchange, naming: Naming) {
     this.#exchange = exchange
     this.#naming = naming
+    this.#patterns = patternsOf(naming.keys)
   }
 
   push(chunk: Buffer): void {
+    const scanned = Math.max(0, Math.min(chunk.length, MAX_SCANNED - this.#seen))
     // Most bodies arrive in one piece and name no such key: a native search says so without a scan.
-    const isWhole = this.#isFirst && chunk.length === this.#exchange.request?.body.length
-    this.#isFirst = false
-    const { keys } = this.#naming
-    if (this.#left <= 0 || this.#scan?.isDone === true || (isWhole && !namesOneOf(keys, chunk))) return
-    this.#scan ??= createKeyScan(keys)
-    this.#scan.push(chunk.length > this.#left ? chunk.subarray(0, this.#left) : chunk)
-    this.#left -= chunk.length
+    const isWhole = this.#seen === 0 && chunk.length === this.#length
+    this.#seen += chunk.length
+    if (isWhole && !this.#patterns.word.test(chunk.toString('latin1'))) return
+    if (scanned > 0) {
+      this.#scan ??= createKeyScan(this.#naming.keys)
+      this.#scan.push(chunk.subarray(0, scanned))
+      this.#tail = chunk.toString('latin1', Math.max(0, scanned - LONGEST_NAME), scanned)
+    }
+    if (scanned < chunk.length) this.#isNamed ||= this.#search(chunk.subarray(scanned))
   }
 
   answered(): void {
-    const action = this.#found()
-    if (action !== null) this.#exchange.actions = [action]
+    const action = this.#settled()
+    if (action === null) return
+    this.#exchange.actions = [action]
+    this.#exchange.named = { kind: 'actions', actions: [action] }
   }
 
-  #found() {
+  get #length(): number | undefined {
+    return this.#exchange.request?.body.length
+  }
+
+  #search(chunk: Buffer): boolean {
+    const text = this.#tail + chunk.toString('latin1')
+    this.#tail = text.slice(-LONGEST_NAME)
+    return this.#patterns.key.test(text)
+  }
+
+  #settled(): Action | null {
+    const scan = this.#scan
+    const { unseen } = this.#naming
+    if (scan === null) return this.#seen > 0 ? unseen : null
+    if (scan.isAmbiguous || this.#isNamed || !(scan.isClosed || this.#seen === this.#length)) return null
     const { connector, request } = this.#exchange
-    if (this.#scan === null) return this.#naming.unseen
-    return connector === undefined || request === undefined
-      ? null
-      : nameSeen(connector, request, this.#scan.seen())
+    return connector === undefined || request === undefined ? null : nameSeen(connector, request, scan.seen())
   }
 }
 
-/** Letters of a key may be written as escapes. */
-function namesOneOf(keys: readonly string[], chunk: Buffer): boolean {
-  if (chunk.includes('\\u00')) return true
-  for (const key of keys) if (chunk.includes(`"${key}"`)) return true
-  return false
+/** Bytes of the longest name with its quotes. */
+const LONGEST_NAME = 64
+
+/** Letters as escapes, the two that fold to ASCII from elsewhere (long s, Kelvin sign), other encodings. */
+const DISGUISES = '\\\\u(?:00[2-7]|017f|212a)|\\xc5\\xbf|\\xe2\\x84\\xaa|\\0'
+
+type Patterns = {
+  /** Nothing in a body without a match can be taken for one of the keys, by a lenient parser neither. */
+  readonly word: RegExp
+  /** The same for keys in quotes: text has the words of keys too. */
+  readonly key: RegExp
+}
+
+const made = new WeakMap<readonly string[], Patterns>()
+
+/** For Latin-1 text of UTF-8. The same few lists of keys come with every request. */
+function patternsOf(keys: readonly string[]): Patterns {
+  const known = made.get(keys)
+  if (known !== undefined) return known
+  const names = `(?:${keys.join('|')})`
+  const patterns = {
+    word: new RegExp(`${names}|${DISGUISES}`, 'i'),
+    key: new RegExp(`["']${names}["']|${DISGUISES}`, 'i'),
+  }
+  made.set(keys, patterns)
+  return patterns
 }

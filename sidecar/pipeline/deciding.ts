@@ -1,6 +1,7 @@
 import type { Action } from '../../core/action/action.ts'
+import type { Named } from '../../core/connectors/connector.ts'
 import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
-import { decideAll, decideCandidates } from '../../core/decision/decide.ts'
+import { decideAll, decideNamed, judgedActions } from '../../core/decision/decide.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import { proxiedInputs } from '../../core/decision/proxied.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
@@ -8,10 +9,11 @@ import { bodyQuestions } from './body-facts.ts'
 import type { Exchange } from './exchange.ts'
 import type { Naming, Ruling } from './naming.ts'
 
-/** THE decision about actions that were read from a body. */
-export function decideActions(exchange: Exchange, actions: readonly Action[], nowMs: number): Decision {
-  const { rules, inputs } = decisionInputs(exchange, actions, nowMs)
-  return decideAll(rules, inputs)
+/** THE decision about a request whose body was read. What is still open then is decided by the strictest. */
+export function decideRead(exchange: Exchange, named: Named, nowMs: number): Decision {
+  const { rules, inputs } = decisionInputs(exchange, judgedActions(named), nowMs)
+  const decision = decideNamed(rules, named, inputs)
+  return decision === 'split' ? decideAll(rules, inputs) : decision
 }
 
 /**
@@ -23,8 +25,8 @@ export function decideNaming(exchange: Exchange, naming: Naming, nowMs: number):
   const agent = exchange.agent?.name ?? ''
   const known = decisions.get(agent)
   if (known !== undefined) return known
-  const { rules, inputs } = decisionInputs(exchange, naming.actions, nowMs)
-  const decision = naming.kind === 'candidates' ? decideCandidates(rules, inputs) : decideAll(rules, inputs)
+  const { rules, inputs } = decisionInputs(exchange, judgedActions(naming.named), nowMs)
+  const decision = decideNamed(rules, naming.named, inputs)
   if (isSteady) decisions.set(agent, decision)
   return decision
 }
@@ -34,7 +36,7 @@ export function rulingOn(naming: Naming, { snapshot }: Exchange): Ruling {
   if (snapshot === undefined) throw new Error('decided before there were rules')
   const known = naming.ruling
   if (known !== null && known.snapshot === snapshot) return known
-  const ruling = newRuling(naming.actions, snapshot)
+  const ruling = newRuling(judgedActions(naming.named), snapshot)
   naming.ruling = ruling
   return ruling
 }

@@ -1,6 +1,6 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { Action } from '../../core/action/action.ts'
-import type { OutboundEdit } from '../../core/connectors/connector.ts'
+import type { Named, OutboundEdit } from '../../core/connectors/connector.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { ErrorCode } from '../../core/errors.ts'
@@ -144,9 +144,10 @@ export type Exchange = {
   connector?: BoundConnector | undefined
   /** What the request line alone says; undefined once the body was asked. */
   naming?: Naming | undefined
+  /** Every action that the request does or may do; those of `named`. */
   actions?: readonly Action[] | undefined
-  /** True while only the body can tell which of `actions` happens (all got the same verdict, so it streams). */
-  isCandidateSet?: boolean | undefined
+  /** How it was named. Candidates stay candidates while nothing has told which of them happens. */
+  named?: Named | undefined
   /** Whole body, when a stage had to read it. */
   bodyBytes?: Buffer | undefined
   /** What of its agent's memory for whole bodies it has taken; kept by `body-budget.ts`. */

@@ -20,7 +20,7 @@ export type HoldFacts = {
 
 /**
  * What the approver sees: the canonical request and what it does, complete. Several actions (a batch) are listed whole
- * under `parameters.actions`.
+ * under `parameters.actions`; where nothing tells which one happens, under `parameters.candidates`.
  */
 export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }: HoldFacts): HoldBody {
   const { agent, connector, request, decision, actions = [] } = exchange
@@ -60,10 +60,11 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
 
 /** In a form that the control plane takes: a character that cannot be stored must not keep a person from being asked. */
 function parametersOf(exchange: Exchange, primary: Action | undefined): Parameters {
-  const { actions = [], isOpenEnded } = exchange
+  const { actions = [], named, isOpenEnded } = exchange
   const isBatch = actions.length > 1
+  const list = named?.kind === 'candidates' ? 'candidates' : 'actions'
   return storableForm({
-    ...(isBatch ? { actions: actions.map(describeAction) } : primary?.parameters),
+    ...(isBatch ? { [list]: actions.map(describeAction) } : primary?.parameters),
     ...(isBatch ? {} : reasonFor(primary)),
     ...(isOpenEnded === true ? { request_stream: OPEN_STREAM } : {}),
     ...besides(exchange, isBatch ? {} : primary?.parameters),

@@ -1,10 +1,11 @@
 import { classify, decidingKeys } from '../../core/connectors/classify.ts'
 import type { Classification } from '../../core/connectors/connector.ts'
+import { actionsOf } from '../../core/connectors/named-action.ts'
 import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { hasReadableBody } from './body-facts.ts'
 import type { Exchange } from './exchange.ts'
-import { nameByLine } from './naming.ts'
+import { isSettledByBody, nameByLine } from './naming.ts'
 
 /** A stopped request is not worth more than this: most calls that are named by their body are far smaller. */
 const MAX_READ = 16 * 1024
@@ -19,11 +20,8 @@ export function nameStopped(exchange: Exchange): undefined | Promise<undefined> 
   if (bound === undefined || request === undefined || actions !== undefined) return undefined
   const naming = nameByLine(bound, request, exchange.body.isEmpty)
   if (isRefusal(naming)) settle(exchange, classify(bound, request, { kind: 'absent' }))
-  else {
-    exchange.actions = naming.actions
-    exchange.isCandidateSet = naming.kind === 'candidates'
-  }
-  const isByBody = isRefusal(naming) || naming.kind === 'candidates'
+  else settle(exchange, naming.named)
+  const isByBody = isRefusal(naming) || isSettledByBody(naming.named)
   return isByBody && hasArrived(exchange) ? nameByBody(exchange) : undefined
 }
 
@@ -43,6 +41,6 @@ async function nameByBody(exchange: Exchange): Promise<undefined> {
 
 function settle(exchange: Exchange, named: Classification): void {
   if (isRefusal(named)) return
-  exchange.actions = named.kind === 'actions' ? named.actions : named.candidates
-  exchange.isCandidateSet = named.kind === 'candidates'
+  exchange.named = named
+  exchange.actions = actionsOf(named)
 }

@@ -1,6 +1,7 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify, decidingKeys, nameSeen } from '../../core/connectors/classify.ts'
-import type { BodyView, Classification } from '../../core/connectors/connector.ts'
+import type { BodyView, Classification, Named } from '../../core/connectors/connector.ts'
+import { actionsOf } from '../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../core/request/canonical.ts'
@@ -13,8 +14,8 @@ export type Naming = {
   readonly host: string
   readonly port: number
   readonly isEmpty: boolean
-  /** All of them happen (`actions`), or one of them and the body says which (`candidates`). */
-  readonly kind: 'actions' | 'candidates'
+  readonly named: Named
+  /** Every action that the request does or may do. */
   readonly actions: readonly Action[]
   /** Body keys that tell the candidates apart. */
   readonly keys: readonly string[]
@@ -102,13 +103,14 @@ function newNaming(bound: BoundConnector, request: CanonicalRequest, isEmpty: bo
   if (isRefusal(named)) return named
   const { method, host, port } = request
   const line = { method, host, port, isEmpty, ruling: null }
-  if (named.kind === 'actions') {
-    return { ...line, kind: 'actions', actions: named.actions, keys: NO_KEYS, unseen: null }
+  const actions = actionsOf(named)
+  if (!isSettledByBody(named)) {
+    return { ...line, named, actions, keys: NO_KEYS, unseen: null }
   }
   return {
     ...line,
-    kind: 'candidates',
-    actions: named.candidates,
+    named,
+    actions,
     keys: decidingKeys(bound, request),
     unseen: nameSeen(bound, request, NOTHING_SEEN),
   }
@@ -117,5 +119,10 @@ function newNaming(bound: BoundConnector, request: CanonicalRequest, isEmpty: bo
 /** Where there is no body, nothing is left that it could decide. */
 function nameWithoutBody(bound: BoundConnector, request: CanonicalRequest, isEmpty: boolean): Classification {
   const first = classify(bound, request)
-  return first.kind === 'candidates' && isEmpty ? classify(bound, request, ABSENT) : first
+  return !isRefusal(first) && isSettledByBody(first) && isEmpty ? classify(bound, request, ABSENT) : first
+}
+
+/** Candidates of which the body says which one happens. */
+export function isSettledByBody(named: Named): boolean {
+  return named.kind === 'candidates' && named.settledBy !== 'server'
 }

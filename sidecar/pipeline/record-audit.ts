@@ -113,8 +113,8 @@ function storable(exchange: Exchange, action: Action): Action {
 }
 
 /** Several actions are listed whole, as on the card of an approval. The agent's own credentials are left out. */
-function parametersOf({ actions = [], isCandidateSet, connector }: Exchange, action: Action): Parameters {
-  if (actions.length > 1 && isCandidateSet !== true) {
+function parametersOf({ actions = [], named, connector }: Exchange, action: Action): Parameters {
+  if (actions.length > 1 && named?.kind !== 'candidates') {
     return {
       actions: actions.map(({ type, resource, parameters }) => ({
         type,

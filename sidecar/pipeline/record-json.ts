@@ -70,7 +70,8 @@ function isSameRule(a: TrafficRecord, b: TrafficRecord): boolean {
     a.permission === b.permission &&
     a.snapshot_version === b.snapshot_version &&
     a.why === b.why &&
-    isSameList(a.policies, b.policies)
+    isSameList(a.policies, b.policies) &&
+    isSameList(a.candidates ?? NONE, b.candidates ?? NONE)
   )
 }
 
@@ -85,6 +86,8 @@ function isSameAnswer(a: TrafficRecord, b: TrafficRecord): boolean {
   )
 }
 
+const NONE: readonly string[] = []
+
 function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((item, at) => item === b[at])
 }
@@ -95,8 +98,12 @@ function processText(record: TrafficRecord): string {
 
 function ruleText(record: TrafficRecord): string {
   return flat(
-    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
+    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
   )
+}
+
+function candidatesText({ candidates }: TrafficRecord): string {
+  return candidates === null || candidates === undefined ? '' : `,"candidates":${JSON.stringify(candidates)}`
 }
 
 function afterText(record: TrafficRecord): string {

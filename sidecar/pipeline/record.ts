@@ -30,6 +30,7 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     agent: exchange.agent?.name ?? null,
     connector: exchange.connector?.connector.name ?? null,
     action_type: primaryType(exchange),
+    candidates: candidatesOf(exchange),
     decision: logDecision(exchange),
     would,
     note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
@@ -52,6 +53,11 @@ export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRe
     why: whyOf(decision),
     audit: auditOf(exchange),
   }
+}
+
+/** What the request may have been, when nothing told which of them. */
+function candidatesOf({ named }: Exchange): string[] | null {
+  return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
 }
 
 /** What full enforcement would have done, when that is something else; null otherwise. */

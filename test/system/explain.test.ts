@@ -53,6 +53,8 @@ const REQUESTS: readonly AgentRequest[] = [
   { method: 'DELETE', host: 'api.openai.com', target: '/v1/models/ft-1' },
   { method: 'GET', host: 'lacking.example', target: '/' },
   { method: 'GET', host: 'slack.com', target: '/api/chat.delete?channel=C&ts=1' },
+  { method: 'PUT', host: 'api.github.com', target: '/repos/acme/site' },
+  { method: 'GET', host: 'github.com', target: '/acme/site.git/info/refs?service=git-receive-pack' },
 ]
 
 test.each(REQUESTS)('explain $method $target says what the live gateway does', async (request) => {

@@ -1,5 +1,6 @@
 import { classify, decidingKeys, needsBody } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
+import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
@@ -8,7 +9,7 @@ import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body-facts.ts
 import { decideNaming, rulingOn } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { inflate, objectId } from '../git-objects.ts'
-import { type Naming, nameByLine } from '../naming.ts'
+import { isSettledByBody, type Naming, nameByLine } from '../naming.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refuse.ts'
 
@@ -52,13 +53,14 @@ function name(
 
 /** False when the candidates get different verdicts, so that the body has to say which one it is. */
 function isSettledBy(naming: Naming, exchange: Exchange, ports: PipelinePorts): boolean {
-  if (naming.kind === 'candidates') {
+  const { named } = naming
+  if (isSettledByBody(named)) {
     const decision = decideNaming(exchange, naming, ports.clock.nowMs())
     if (decision === 'split' || (decision.verdict === 'deny' && isHere(exchange))) return false
     exchange.decision = decision
-    exchange.isCandidateSet = true
   }
   exchange.naming = naming
+  exchange.named = named
   exchange.actions = naming.actions
   return true
 }
@@ -103,6 +105,7 @@ async function classifyByHead(exchange: Exchange, { bound, request, head }: ByHe
 function settle(exchange: Exchange, named: Classification): StageResult {
   if (isRefusal(named)) return refuseReading(exchange, named)
   exchange.naming = undefined
-  exchange.actions = named.kind === 'actions' ? named.actions : named.candidates
+  exchange.named = named
+  exchange.actions = actionsOf(named)
   return 'continue'
 }

@@ -1,7 +1,8 @@
+import type { Named } from '../../../core/connectors/connector.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
-import { decideActions, decideNaming } from '../deciding.ts'
+import { decideNaming, decideRead } from '../deciding.ts'
 import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -34,10 +35,12 @@ function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): b
 }
 
 function decideNow(exchange: Exchange, ports: PipelinePorts): Decision {
-  const { naming, actions = [] } = exchange
+  const { naming, named = NOTHING } = exchange
   const decision = naming === undefined ? 'split' : decideNaming(exchange, naming, ports.clock.nowMs())
-  return decision === 'split' ? decideActions(exchange, actions, ports.clock.nowMs()) : decision
+  return decision === 'split' ? decideRead(exchange, named, ports.clock.nowMs()) : decision
 }
+
+const NOTHING: Named = { kind: 'actions', actions: [] }
 
 /** A tunnel carries the agent's own credential; everything else needs one to send. */
 function withOurs(exchange: Exchange, decision: Decision): Decision {

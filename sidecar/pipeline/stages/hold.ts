@@ -89,8 +89,7 @@ async function readWhole(
   if (bytes === null) return refuseBody(exchange)
   exchange.bodyBytes = bytes
   if (!hasReadableBody(exchange)) return 'continue'
-  for (const stale of ['naming', 'actions', 'decision', 'isCandidateSet'] as const)
-    exchange[stale] = undefined
+  for (const stale of ['naming', 'actions', 'decision', 'named'] as const) exchange[stale] = undefined
   return runAll(name, exchange)
 }
 

@@ -40,7 +40,7 @@ export function createRefresh(ports: PipelinePorts): Stage {
       // Another agent may bear the name by now: an approval is never inherited.
       if (agent === undefined || agent.id !== exchange.agent?.id) return refuseUnknown(exchange)
       exchange.agent = agent
-      for (const stale of ['connector', 'naming', 'actions', 'decision', 'isCandidateSet'] as const)
+      for (const stale of ['connector', 'naming', 'actions', 'decision', 'named'] as const)
         exchange[stale] = undefined
       if (exchange.request !== undefined) bindConnector(exchange, exchange.request)
       return checkStatus(exchange, agent)

@@ -62,5 +62,5 @@ function withOthers({ connector: bound, request }: Exchange, naming: Naming): Na
   const more = bound === undefined || request === undefined ? null : overriddenActions(bound, request)
   return more === null
     ? null
-    : { ...naming, kind: 'candidates', actions: [...naming.actions, ...more], ruling: null }
+    : { ...naming, named: { kind: 'candidates', candidates: [...naming.actions, ...more] }, ruling: null }
 }

@@ -99,14 +99,34 @@ describe('names', () => {
     fc.assert(
       fc.property(method, path, (verb, segments) => {
         const target = `/${segments.join('/')}`
-        for (const named of typesOf(type, verb, target)) {
-          if (named.startsWith(`${type}.unmapped.`)) continue
+        const [first = '', ...others] = typesOf(type, verb, target)
+        const isUnmapped = first.startsWith(`${type}.unmapped.`)
+        for (const named of isUnmapped ? others : [first, ...others]) {
           const rows = (ROWS[type] ?? []).filter((row) => row.type === named)
-          expect(rows.some((row) => naiveMatch(row, verb, target))).toBe(true)
+          const fits = (row: Row) =>
+            isUnmapped
+              ? row.effect !== 'read' && naiveMatch(row, row.method, target)
+              : naiveMatch(row, verb, target)
+          expect(rows.some(fits)).toBe(true)
         }
       }),
       { seed: 42, numRuns: 1_000 },
     )
+  })
+
+  test.each(TYPES)('%s: by a method without a row every write of the path is a candidate', (type) => {
+    const writes = (ROWS[type] ?? []).filter((row) => row.effect !== 'read' && row.method !== '*')
+    for (const row of writes) {
+      const target = row.template.replaceAll(/\{([^}]+)\}/g, (_all, name: string) =>
+        name.includes('number') ? '7' : 'v',
+      )
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PURGE']) {
+        const [first = '', ...others] = typesOf(type, method, target)
+        if (first.startsWith(`${type}.unmapped.`))
+          expect(others, `${method} ${row.template}`).toContain(row.type)
+      }
+      expect(typesOf(type, 'OPTIONS', target)).toEqual([`${type}.unmapped.options`])
+    }
   })
 
   test.each(TYPES)('%s: every row names its own requests, and not those of a longer path', (type) => {

@@ -13,6 +13,7 @@ describe('a journal line', () => {
     const record = fc.record({
       ...{ id: text, path: nullable, host: nullable, reason: nullable, method: text, agent: nullable },
       policies: fc.array(text, { maxLength: 3 }),
+      candidates: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
       why: fc.option(
         fc.record({
           ...{ source: fc.constant('policy' as const), reason: text, pattern: nullable },

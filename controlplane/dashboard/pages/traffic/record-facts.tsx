@@ -16,6 +16,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Time', <TimeText key="time" at={record.time} />],
           ['Agent', <UntrustedText key="agent" text={record.agent ?? 'unknown'} />],
           ['Connector', record.connector ?? 'none'],
+          ['Candidates', record.candidates?.join(', ') ?? null],
           ['Request', <RequestLine key="request" card={record} />],
           ['Answer', record.status === null ? 'none' : String(record.status)],
           ['Error', record.error_type],

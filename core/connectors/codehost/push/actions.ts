@@ -1,6 +1,6 @@
 import type { Action } from '../../../action/action.ts'
-import { type Refusal, refusal } from '../../../request/canonical.ts'
-import type { BodyView, CatalogueRow, ConnectorConfig } from '../../connector.ts'
+import { refusal } from '../../../request/canonical.ts'
+import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../../connector.ts'
 import { namedAction } from '../../named-action.ts'
 import { isNothing, type PushCommand, type PushHead, readPushHead } from './commands.ts'
 import { notFastForward, type PushProof } from './fast-forward.ts'
@@ -16,6 +16,14 @@ export const FORCE_PUSH: CatalogueRow = {
   hints: { irreversible: true },
 }
 
+const CREATE: CatalogueRow = { type: 'codehost.branch.create', effect: 'write', risk: 'low' }
+const DELETE: CatalogueRow = {
+  type: 'codehost.branch.delete',
+  effect: 'write',
+  risk: 'high',
+  hints: { irreversible: true },
+}
+
 type Head = Extract<BodyView, { kind: 'head' }>
 type Given = { readonly push: Action; readonly config: ConnectorConfig }
 
@@ -26,21 +34,34 @@ export function isPushHead(bytes: Uint8Array): boolean {
   return head.kind === 'malformed' || !head.commands.some(isUpdate)
 }
 
+/** Everything that a push may do, as long as its commands are not known. `push` is what the request line alone says. */
+export function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
+  const { target, account } = push.resource
+  const { parameters } = push
+  const parts = { connector: 'codehost', effect: 'write', target, account, parameters } as const
+  return [push, ...[FORCE_PUSH, CREATE, DELETE].map((row) => namedAction({ ...row, ...parts }, config))]
+}
+
 /**
  * One action for each reference: `branch.create` and `branch.delete` as when it is done by REST, `git.push` where the
  * commits that are sent lead back to what stood there, else `git.force_push`: what is not proved to lose nothing is
- * taken to lose something. `push` is what the request line alone says.
+ * taken to lose something. A push without references only announces one.
  */
-export function pushActions(body: Head, push: Action, config: ConnectorConfig): readonly Action[] | Refusal {
+export function namePush(body: Head, push: Action, config: ConnectorConfig): Classification {
   const head = readPushHead(body.bytes)
   if (head.kind !== 'commands') {
     const why = head.kind === 'more' ? 'its list of references does not end' : head.detail
     return refusal('malformed_request', `the push cannot be read: ${why}`)
   }
-  // An empty push only asks whether one may.
-  if (head.commands.length === 0) return [push]
+  if (head.commands.length === 0) return announcedPush(push, config)
   const proof = head.commands.some(isUpdate) ? proofOf(body, head) : null
-  return head.commands.map((command) => actionOf(command, proof, { push, config }))
+  const actions = head.commands.map((command) => actionOf(command, proof, { push, config }))
+  return { kind: 'actions', actions }
+}
+
+/** Discovery, and the empty push that git sends before a large one: nothing happens yet. */
+export function announcedPush(push: Action, config: ConnectorConfig): Named {
+  return { kind: 'actions', actions: [push], announces: possiblePushes(push, config) }
 }
 
 function proofOf(body: Head, { packAt, shallow }: Extract<PushHead, { kind: 'commands' }>): PushProof {
@@ -52,15 +73,11 @@ function actionOf(command: PushCommand, proof: PushProof | null, { push, config 
   const { target, account } = push.resource
   const parameters = { ...push.parameters, ref, sha: after, before }
   const parts = { connector: 'codehost', effect: 'write', target, account, parameters } as const
-  if (isNothing(after)) {
-    const hints = { irreversible: true }
-    return namedAction({ ...parts, type: 'codehost.branch.delete', risk: 'high', hints }, config)
-  }
-  if (isNothing(before)) return namedAction({ ...parts, type: 'codehost.branch.create', risk: 'low' }, config)
+  if (isNothing(after)) return namedAction({ ...DELETE, ...parts }, config)
+  if (isNothing(before)) return namedAction({ ...CREATE, ...parts }, config)
   const nameReason = proof === null ? null : notFastForward(command, proof)
   if (nameReason === null) return namedAction({ ...parts, type: 'codehost.git.push', risk: 'medium' }, config)
-  const { type, risk, hints } = FORCE_PUSH
-  return { ...namedAction({ ...parts, type, risk, hints }, config), nameReason }
+  return { ...namedAction({ ...FORCE_PUSH, ...parts }, config), nameReason }
 }
 
 function isUpdate({ before, after }: PushCommand): boolean {
