@@ -8,7 +8,7 @@ export function referencePage({ name, catalogue = [] }: Connector): string {
   return [
     `# Actions of \`${name}\``,
     'Generated from the catalogue by `npm run generate`; the command line shows the same: `chaperone catalogue`.',
-    `${names} actions, ${catalogue.length} operations. What none of them describes is \`${name}.unmapped.<method>\`: high risk for writes, medium for reads, allowed by \`${name}.*\` or by its own name only.`,
+    `${names} actions, ${catalogue.length} operations. What none of them describes is \`${name}.unmapped.<method>\`: high risk for writes, medium for reads, allowed by \`${name}.*\` or by its own name only. On a path of known operations a method without a row may also be any of them but the reads: all must be allowed.`,
     'Parameters in braces and the fields named behind the path are what conditions of a policy see as `parameters`.',
     RISK_RULES,
     ...sections,
@@ -61,7 +61,7 @@ const NOTES: Readonly<Record<string, string>> = {
     'A push is read: each reference that it moves is an action of its own, and the strictest decides. One that is created is `codehost.branch.create`, one that is deleted `codehost.branch.delete`, as over REST; tags too.',
     'One that is moved is `codehost.git.push` only where the push itself proves that nothing is lost: the commits in it lead back to what stood there. Everything else is `codehost.git.force_push`, with or without `--force`:',
     'a rewritten branch, but also commits that the server has already (a branch set to another branch of the same repository), a tag that is moved, a commit with a header that git does not write, and a push of more than 2,000 commits, of a commit beyond 64 KiB, or whose commits do not stand within its first MiB. The reason of the decision says which. An agent that may not force can have such a branch merged by a pull request.',
-    'What a push does is known from its body; its discovery (`info/refs?service=git-receive-pack`) is `codehost.git.push` by itself, so an agent that may only create branches needs that as well.',
+    'What a push does is known from its body. Its discovery (`info/refs?service=git-receive-pack`), and the empty push that git sends before a large one, are recorded as `codehost.git.push`; they are never held, and denied only where every action of a push is denied for that repository.',
   ].join(' '),
   'codehost.graphql':
     'Fields of GraphQL that are the same deed as an operation over REST have its name and stand there. Everything else is `codehost.graphql.<field>`: reads are low, mutations high unless listed here. One request with several fields is several actions; the strictest decides.',

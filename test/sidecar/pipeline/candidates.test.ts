@@ -208,7 +208,7 @@ describe('candidates that are all allowed', () => {
     [`{${pad(1000)},"state":"closed"}`, 'codehost.issue.close'],
     [`{"state":"closed",${pad(300 * 1024)}}`, 'codehost.issue.close'],
     [`{${pad(300 * 1024)}}`, 'codehost.issue.update'],
-  ])('the one that stands there once names the record: %.60s', async (body, type) => {
+  ])('the one that stands there once names the record (%#)', async (body, type) => {
     const world = await allowed()
     expect(await send(world, body)).toEqual({ action_type: type, candidates: null })
     if (body.length < 10_000)
