@@ -52,10 +52,18 @@ export function inboundHeaders(raw: RawHeaders): string[] {
   return out
 }
 
+/** The fields of an answer 101: its end-to-end fields, and those that make the switch. */
+export function switchingHeaders(raw: RawHeaders): string[] {
+  return ['Upgrade', 'websocket', 'Connection', 'Upgrade', ...inboundHeaders(raw)]
+}
+
 /** Most names are told by their length alone. */
 function endsHere(name: string): boolean {
-  return ANSWER_LENGTHS.has(name.length) && ANSWER_ONLY.has(name.toLowerCase())
+  return (ANSWER_LENGTHS.has(name.length) && ANSWER_ONLY.has(name.toLowerCase())) || OURS.test(name)
 }
+
+/** Fields of the gateway's own answers: agents and tests read there who has refused a request. */
+const OURS = /^x[-_]service[-_]/i
 
 function connectionTokens(raw: RawHeaders): Set<string> | null {
   let tokens: Set<string> | null = null

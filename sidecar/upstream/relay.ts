@@ -5,11 +5,12 @@ import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
 import type { Seat } from '../roster.ts'
 import { abortReason } from './abort-reason.ts'
 import { editedStream, editingSink } from './answer-edit.ts'
-import { inboundHeaders } from './headers.ts'
+import { inboundHeaders, switchingHeaders } from './headers.ts'
 import type { ResponseHandler } from './http1/connection.ts'
 import type { ResponseHead } from './http1/response-head.ts'
 import type { IdleWatch, Watched } from './idle.ts'
 import type { Outbound } from './outbound.ts'
+import { switchingProblem } from './switching.ts'
 
 export type RelayDeps = {
   readonly monotonicMs: () => number
@@ -114,18 +115,24 @@ export class Relay implements ResponseHandler, Watched {
 
   end(trailers: readonly string[]): void {
     if (this.#isOver) return
-    if (trailers.length > 0) this.#stream?.end(this.#masked(trailers))
+    if (trailers.length > 0) this.#stream?.end(inboundHeaders(this.#masked(trailers)))
     else this.#stream?.end()
     this.#over()
     this.#answered()
   }
 
   upgrade({ status, headers }: ResponseHead, socket: Duplex): void {
+    const problem = switchingProblem(this.#outbound.rawHeaders, headers)
+    if (problem !== null) {
+      socket.destroy()
+      this.error(wronglySwitched(this.#outbound.target.host, problem))
+      return
+    }
     const { outcome } = this.#exchange
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status
     this.#over()
-    this.#deps.join(this.#exchange, socket, headText(status, this.#masked(headers))).then(
+    this.#deps.join(this.#exchange, socket, headText(status, switchingHeaders(this.#masked(headers)))).then(
       () => this.#answered(),
       (error: unknown) => this.#settled.reject(error),
     )
@@ -202,6 +209,11 @@ function asFailure(error: Error, host: string): Error {
 /** What was decided upon was a WebSocket: the answer to the plain request is somebody's whom nobody asked for. */
 function notSwitched(host: string): ChaperoneError {
   const detail = `${host} answered as if no WebSocket had been asked for: there is none at this address. Send the request without Upgrade.`
+  return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
+}
+
+function wronglySwitched(host: string, problem: string): ChaperoneError {
+  const detail = `${host} answered 101, but not to the WebSocket handshake of the request: ${problem}. The connection was closed.`
   return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
 }
 

@@ -31,3 +31,15 @@ it('fields of one connection end at the gateway in both directions, named or lis
   expect(inboundHeaders(raw)).toEqual(['X', '2'])
   expect(outboundHeaders(raw, 'api.example', undefined)).toEqual(['host', 'api.example', 'X', '2'])
 })
+
+it.each([
+  'X-Service-Decision',
+  'x-service-error',
+  'X-SERVICE-VERSION',
+  'X-Service-Anything',
+  'X_Service_Error',
+  'x-service_decision',
+])('an answer cannot speak for the gateway by %s', (name) => {
+  const raw = ['Content-Type', 'text/plain', name, 'ALLOW', 'X-Services', '1', 'X-Serviced-By', 'a']
+  expect(inboundHeaders(raw)).toEqual(['Content-Type', 'text/plain', 'X-Services', '1', 'X-Serviced-By', 'a'])
+})

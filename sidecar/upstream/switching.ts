@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import { isWebSocket } from '../../core/request/canonicalise.ts'
+import { headerValues } from '../../core/request/headers.ts'
+
+/** RFC 6455 1.3. */
+const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/**
+ * Why an answer 101 does not open the WebSocket that was asked for (RFC 6455 4.1); null when it does. Behind any other
+ * 101 the bytes belong to a protocol that nobody decided upon.
+ */
+export function switchingProblem(asked: RawHeaders, answer: RawHeaders): string | null {
+  const [upgrade, ...otherUpgrades] = headerValues(answer, 'upgrade')
+  if (otherUpgrades.length > 0 || !isWebSocket(upgrade?.trim())) return 'its Upgrade is not "websocket"'
+  const options = headerValues(answer, 'connection').flatMap((value) => value.toLowerCase().split(','))
+  if (!options.some((option) => option.trim() === 'upgrade')) return 'its Connection does not name "upgrade"'
+  return acceptProblem(asked, answer) ?? protocolProblem(asked, answer)
+}
+
+function acceptProblem(asked: RawHeaders, answer: RawHeaders): string | null {
+  const [key, ...otherKeys] = headerValues(asked, 'sec-websocket-key')
+  if (key === undefined || otherKeys.length > 0) return 'the request does not carry one Sec-WebSocket-Key'
+  const [accept, ...otherAccepts] = headerValues(answer, 'sec-websocket-accept')
+  const wanted = createHash('sha1').update(`${key.trim()}${HANDSHAKE_GUID}`).digest('base64')
+  return otherAccepts.length === 0 && accept?.trim() === wanted
+    ? null
+    : 'its Sec-WebSocket-Accept is not the answer to the key'
+}
+
+function protocolProblem(asked: RawHeaders, answer: RawHeaders): string | null {
+  const chosen = headerValues(answer, 'sec-websocket-protocol')
+  if (chosen.length === 0) return null
+  const offered = headerValues(asked, 'sec-websocket-protocol').flatMap((value) => value.split(','))
+  return chosen.length === 1 && offered.some((one) => one.trim() === chosen[0]?.trim())
+    ? null
+    : 'it chooses a subprotocol that was not offered'
+}
