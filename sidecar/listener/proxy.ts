@@ -1,4 +1,5 @@
-import type { RawHeaders } from '../../core/request/canonical.ts'
+import { parseAuthority } from '../../core/request/authority.ts'
+import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { Credentials, ExchangeKind, Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
@@ -13,14 +14,14 @@ export type PortOwner = { readonly agent: string } | null
 type Authority = { readonly host: string; readonly port: number }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
-const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255})):(\d{1,5})$/
+const HAS_PORT = /:\d{1,5}$/
 const NO_SOURCES = Object.freeze({})
 
 /** CONNECT: opens the tunnel and listens inside, or leaves the answer to the pipeline. */
 export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
   const { head, problem } = incoming
   const credentials = credentialsOf(incoming, owner)
-  const target = parseAuthority(head.target)
+  const target = parseTarget(head.target)
   if (problem !== null)
     return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
   if (target === null) {
@@ -47,7 +48,7 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
 function namesSameHost(rawHeaders: RawHeaders, target: Authority): boolean {
   const value = headerValue(rawHeaders, 'host')
   if (value === undefined) return true
-  const named = parseAuthority(value) ?? parseAuthority(`${value}:${target.port}`)
+  const named = parseTarget(value) ?? parseTarget(`${value}:${target.port}`)
   return named !== null && named.host === target.host && named.port === target.port
 }
 
@@ -109,11 +110,9 @@ function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Cr
   return { kind: 'none' }
 }
 
-/** `host:port` or `[v6]:port`; the host in lower case without brackets. */
-export function parseAuthority(text: string): Authority | null {
-  const [, v6, name, digits] = AUTHORITY.exec(text) ?? []
-  const host = v6 ?? name
-  const port = Number(digits)
-  if (host === undefined || !(port >= 1 && port <= 65_535)) return null
-  return { host: host.toLowerCase(), port }
+/** `host:port` or `[v6]:port`, read as the pipeline does: lower case, without brackets and without a dot at the end. */
+function parseTarget(text: string): Authority | null {
+  if (!HAS_PORT.test(text)) return null
+  const authority = parseAuthority(text, 'https')
+  return isRefusal(authority) ? null : authority
 }

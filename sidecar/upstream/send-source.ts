@@ -53,7 +53,9 @@ export function sendSource(
     onFinished()
   }
   const onClose = (): void => {
-    if (!source.readableEnded) fail(new Error('the agent closed its request before the end'))
+    // A body that broke its framing while the upstream was dialed has failed before anybody listened.
+    if (!source.readableEnded)
+      fail(source.errored ?? new Error('the agent closed its request before the end'))
   }
   wire.on('drain', onDrain)
   source.on('end', onEnd).on('error', fail).on('close', onClose).on('data', onData)
