@@ -87,7 +87,8 @@ export function createActions(deps: SubmissionDeps): Actions {
       const token = await tokens.of(row)
       return {
         action_request_id: row.id,
-        status: row.status,
+        // Before the sweeper has come by: database time decides.
+        status: row.status === 'pending_approval' && approval?.isOverdue === true ? 'expired' : row.status,
         action_spec: row.spec,
         decision: row.decision,
         decision_token: token,

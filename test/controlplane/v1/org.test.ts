@@ -95,11 +95,12 @@ describe('answering an approval', () => {
   test('comes too late after five minutes by the database: 410, and the action is expired', async () => {
     const { id, approval } = await pending()
     await world.sql("update approvals set expires_at = now() - interval '1 second' where id = $1", [approval])
+    const { body } = await agent.call('GET', `/api/v1/actions/${id}`)
+    expect(body).toMatchObject({ status: 'expired', approval: { status: 'expired' }, decision_token: null })
     expect((await respond(owner, approval)).status).toBe(410)
-    await eventually('the end of the action', async () => {
-      const { body } = await agent.call('GET', `/api/v1/actions/${id}`)
-      return body['status'] === 'expired' ? true : null
-    })
+    await eventually('the event of the expiry', async () =>
+      (await world.chain(id)).includes('approval.expired') ? true : null,
+    )
     expect(await world.chain(id)).toEqual(['action.requested', 'action.pending_approval', 'approval.expired'])
     expect((await respond(owner, approval)).status).toBe(410)
   })
