@@ -14,7 +14,7 @@ import {
 import { validationError } from '../http/input.ts'
 import { type Route, type RouteInput, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
-import type { Execute } from '../services/execution.ts'
+import type { Execute, Execution } from '../services/execution.ts'
 import { idempotentRequest } from '../services/idempotency.ts'
 import { agentOf } from './v1-principals.ts'
 
@@ -92,19 +92,16 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/v1/actions/:actionRequestId/execute',
       auth: 'agent',
-      summary: "Has the agent's gateway carry an allowed action out, once",
+      summary:
+        "Has the agent's gateway carry an allowed action out, once; pending_approval where the gateway holds it",
       params: Params,
       body: ExecuteBody,
       response: ExecuteReply,
       statuses: [403, 404, 409, 410, 502, 503, 504],
       handler: async (input) => {
         const agentKey = bearerOf(input.raw.request.headers.authorization)
-        const { status, result } = await execute(own(input), { token: input.body.decision_token, agentKey })
-        return {
-          executed: true,
-          action_request_id: input.params.actionRequestId,
-          gateway_response: { status, result },
-        }
+        const done = await execute(own(input), { token: input.body.decision_token, agentKey })
+        return executionReply(input.params.actionRequestId, done)
       },
     }),
     route({
@@ -121,6 +118,15 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       },
     }),
   ]
+}
+
+function executionReply(action_request_id: string, execution: Execution): z.infer<typeof ExecuteReply> {
+  if (execution.kind === 'held') {
+    const { status, decision, approval } = execution
+    return { executed: false, action_request_id, status, decision, approval }
+  }
+  const { status, result } = execution
+  return { executed: true, action_request_id, gateway_response: { status, result } }
 }
 
 /** `auth: 'agent'` has found the agent by it. */

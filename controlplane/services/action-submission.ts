@@ -22,6 +22,7 @@ import type { ActionRules, ActionRulesSource } from './action-rules.ts'
 import { approvalProgress } from './approval-progress.ts'
 import { type IdempotentRequest, once } from './idempotency.ts'
 import type { NotifyEvent } from './notifications.ts'
+import { actionBinding } from './person-approval.ts'
 import type { TokenSeed, Tokens } from './tokens.ts'
 import { sealWebhook } from './webhook-address.ts'
 
@@ -166,7 +167,7 @@ async function storePending(
     gatewayId: null,
     agent: base.agent,
     actId: base.id,
-    binding: null,
+    binding: actionBinding(evaluated),
     card: cardOf(evaluated, submission.spec),
     requiredGroups: requiredView(evaluated.decision.requiredGroups),
     timeoutS: LIMITS.approvalTimeoutS,

@@ -45,7 +45,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   return {
     async hold(owner, body) {
       const reply = await db.tx((q) => openHold(q, { ...deps, owner, body, onEnded }))
-      if (reply.outcome === 'created') deps.onOpened?.(reply.approval)
+      if (reply.outcome === 'created' || reply.outcome === 'deferred') deps.onOpened?.(reply.approval)
       return reply
     },
     async spend(gatewayId, id, binding) {

@@ -46,7 +46,11 @@ export async function recordExecution(
 ): Promise<boolean> {
   await closeExecution(q, orderId)
   const to = isDone ? 'executed' : 'execution_failed'
-  if (!(await moveAction(q, action.id, { from: 'allowed', to }))) return false
+  const isMoved =
+    (await moveAction(q, action.id, { from: 'allowed', to })) ||
+    // What the upstream did is done, even if a hold of the same request has sent the action back to wait.
+    (isDone && (await moveAction(q, action.id, { from: 'pending_approval', to })))
+  if (!isMoved) return false
   const details = { action_type: action.type, gateway_id: gatewayId, order_id: orderId, status }
   await appendAudit(q, {
     orgId: action.orgId,

@@ -1,36 +1,51 @@
 import { killReason } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
 import { claimProblem, TOKEN_ERRORS, type TokenClaims, type TokenProblem } from '../../core/token.ts'
+import type { ApprovalView, DecisionView } from '../../core/wire/v1.ts'
 import { newId } from '../crypto/ids.ts'
 import { type ActionRow, getAction } from '../store/actions.ts'
+import { getApproval } from '../store/approvals.ts'
 import { closeExecution, openExecution } from '../store/executions.ts'
 import { releaseNonce, type Spent } from '../store/nonces.ts'
+import type { EvaluationDeps } from './action-evaluation.ts'
 import type { ActionStops } from './action-stops.ts'
+import { approvalView } from './action-submission.ts'
 import { type ExecutionPlaceDeps, executionPlace } from './execution-place.ts'
 import { type Executed, type Outcome, recordExecution } from './execution-record.ts'
 import { chooseExecutor, type Executor, type ExecutorDeps, unavailable } from './executor.ts'
 import { mcpResult } from './mcp-result.ts'
 import { assertMovable, type OwnAction, ownAction } from './own-action.ts'
+import { personApproval } from './person-approval.ts'
 import type { Tokens } from './tokens.ts'
 
 export type ExecutionDeps = ExecutionPlaceDeps &
+  EvaluationDeps &
   ExecutorDeps & {
     readonly orgId: string
     readonly tokens: Tokens
     readonly stops: ActionStops
   }
 
-export type GatewayResponse = { readonly status: number; readonly result: unknown }
+/** `held`: a gateway holds the request. Nothing was sent, and the token is good once more after the approval. */
+export type Execution =
+  | { readonly kind: 'done'; readonly status: number; readonly result: unknown }
+  | {
+      readonly kind: 'held'
+      readonly status: ActionRow['status']
+      readonly decision: DecisionView
+      readonly approval: ApprovalView
+    }
 
 /** What an agent gives: the decision token, and the key that the call itself came with. */
 export type ExecutionInput = { readonly token: string; readonly agentKey: string }
 
 /**
- * Carries an allowed action out, once. Throws, in this order: `not_found`; `validation` when no request can be made of
+ * Carries an allowed action out, once. The gateway decides it again as live traffic; where it holds the request and no
+ * person has approved the action, the action waits for an approval, and so does each further execution. Throws, in this order: `not_found`; `validation` when no request can be made of
  * the spec; 403 or 410 for the token; 409 when it was used or the action is not allowed; 403 under a kill switch; 503
  * without a gateway. Up to here the token stays good. Then what the gateway says: 403, 502, or 504 when it says nothing.
  */
-export type Execute = (own: OwnAction, given: ExecutionInput) => Promise<GatewayResponse>
+export type Execute = (own: OwnAction, given: ExecutionInput) => Promise<Execution>
 
 export function createExecute(deps: ExecutionDeps): Execute {
   const { db } = deps
@@ -38,11 +53,15 @@ export function createExecute(deps: ExecutionDeps): Execute {
     const row = await ownAction(() => getAction(db, own.id), own)
     const at = await executionPlace(deps, row)
     const { jti } = await checkedClaims(deps, row, token)
+    if (isHeld(row, jti)) return heldExecution(deps, row)
     assertExecutable(deps, row)
-    const executor = await chooseExecutor(deps, { row, at, agentKey })
-    const orderId = await open(deps, executor, { jti, actId: row.id })
+    const approvalId = await personApproval(deps, row)
+    const executor = await chooseExecutor(deps, { row, at, agentKey, approvalId })
+    const orderId = await open(deps, executor, { jti, actId: row.id, approvalId })
+    if (orderId === null) return heldExecution(deps, row)
     const outcome = await run(executor, orderId)
     if (outcome === null) throw await giveBack(deps, orderId, jti)
+    if (!outcome.isDone && (await wasHeld(deps, row))) return heldExecution(deps, row)
     const executed = { ...outcome, orderId, gatewayId: executor.gatewayId }
     const action = { ...row, type: row.spec.type }
     await db.tx((q) => recordExecution(q, action, executed))
@@ -50,18 +69,44 @@ export function createExecute(deps: ExecutionDeps): Execute {
   }
 }
 
-/** Uses the token up. Before that the attempt is written down: a replica that dies afterwards leaves a trace of it. */
+type Opening = { readonly jti: string; readonly actId: string; readonly approvalId: string | null }
+
+/**
+ * Uses the token up. Before that the attempt is written down: a replica that dies afterwards leaves a trace of it. Null
+ * when another execution was held meanwhile.
+ */
 async function open(
   { db, tokens }: ExecutionDeps,
   { gatewayId, pass }: Executor,
-  { jti, actId }: { readonly jti: string; readonly actId: string },
-): Promise<string> {
+  { jti, actId, approvalId }: Opening,
+): Promise<string | null> {
   const orderId = newId('order')
-  await openExecution(db, { orderId, actId, gatewayId, pass })
+  await openExecution(db, { orderId, actId, gatewayId, pass, approvalId })
   const spent = await tokens.spend({ jti, actId, usedBy: 'execute' })
   if (spent === 'spent') return orderId
   await closeExecution(db, orderId)
+  const now = await getAction(db, actId)
+  if (now !== undefined && isHeld(now, jti)) return null
   throw tokenError(PROBLEM[spent])
+}
+
+/** The action waits for the approval of an execution with this very token. */
+function isHeld({ status, jti, approvalId }: ActionRow, token: string): boolean {
+  return status === 'pending_approval' && jti === token && approvalId !== null
+}
+
+/** A gateway's hold gave the action a new approval while it was executed. */
+async function wasHeld({ db }: ExecutionDeps, row: ActionRow): Promise<boolean> {
+  const now = await getAction(db, row.id)
+  return now !== undefined && now.approvalId !== null && now.approvalId !== row.approvalId
+}
+
+/** As it stands now: a person may have answered already. */
+async function heldExecution({ db }: ExecutionDeps, { id }: ActionRow): Promise<Execution> {
+  const now = await getAction(db, id)
+  const approval = now?.approvalId == null ? undefined : await getApproval(db, now.approvalId)
+  if (now === undefined || approval === undefined) throw new Error('a held action has an approval')
+  return { kind: 'held', status: now.status, decision: now.decision, approval: approvalView(approval) }
 }
 
 async function run(executor: Executor, orderId: string): Promise<Outcome | null> {
@@ -103,8 +148,8 @@ async function checkedClaims(
   return read
 }
 
-function answer({ isDone, status, result, error, code }: Executed): GatewayResponse {
-  if (isDone && status !== null) return { status, result }
+function answer({ isDone, status, result, error, code }: Executed): Execution {
+  if (isDone && status !== null) return { kind: 'done', status, result }
   throw new ChaperoneError(code ?? 'upstream_failed', {
     error: `Execution failed: ${error}`,
     detail:

@@ -20,7 +20,7 @@ export type ExecutorDeps = {
 export type Executor = {
   /** Null: a gateway at `gateway_url`, whichever that is. */
   readonly gatewayId: string | null
-  /** Names the request that need not be approved a second time; null where an order says so itself. */
+  /** Names the request by which a gateway's hold is found; null where the order names its action. */
   readonly pass: string | null
   /** Once. Null: nothing was sent, so nothing is used up. */
   run(orderId: string): Promise<Outcome | null>
@@ -31,6 +31,8 @@ export type Job = {
   readonly at: ExecutionPlace
   /** The agent's own key, as it came with the call. */
   readonly agentKey: string
+  /** The approval that a person gave for the action. */
+  readonly approvalId: string | null
 }
 
 /** A connected process of the gateway, else the gateway at `gateway_url`. Throws `not_ready` when there is neither. */
@@ -57,8 +59,13 @@ function capableGateway({ gateway, bound, action }: Place): Chosen {
 }
 
 /** The order travels, not the token. It is never sent a second time. */
-function byStream({ relay }: ExecutorDeps, { row, at }: Job, gateway: Chosen): Executor {
-  const sent = { action_request_id: row.id, agent: at.agent, action_spec: { ...row.spec } }
+function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway: Chosen): Executor {
+  const sent = {
+    action_request_id: row.id,
+    agent: at.agent,
+    action_spec: { ...row.spec },
+    approval_id: approvalId,
+  }
   return {
     gatewayId: gateway.id,
     pass: null,

@@ -2,41 +2,28 @@ import { createHash } from 'node:crypto'
 import { percent, statedDetails } from '../../core/decision/audit-details.ts'
 import { killReason } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { HoldBody, HoldReply, KillEntry } from '../../core/wire/sync.ts'
+import type { HoldBody, HoldReply } from '../../core/wire/sync.ts'
 import { sha256Hex } from '../crypto/sha256.ts'
 import {
   type ApprovalRow,
-  type CardFacts,
   countPendingHolds,
   expireOverdue,
   findPendingHold,
   findUnspentHold,
   insertApproval,
-  insertApprovedHold,
   lockAgentApprovals,
 } from '../store/approvals.ts'
 import { appendAuditAll } from '../store/audit.ts'
-import { takePass } from '../store/executions.ts'
-import { getGateway } from '../store/gateways.ts'
 import { listKillSwitches } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import { findActionOwners, findAgentIds } from '../store/records.ts'
 import { shareWithStops } from '../store/stopped-approvals.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
-import { passOf } from './execution-pass.ts'
+import { holdOfExecution } from './execution-holds.ts'
+import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
 import { holdStop } from './stopped-approvals.ts'
-
-export type HoldInput = {
-  readonly owner: { readonly gatewayId: string; readonly gatewayName: string }
-  readonly body: HoldBody
-  readonly orgId: string
-  /** Stops that are in force and not stored yet. */
-  readonly announcedStops: () => readonly KillEntry[]
-  readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
-}
 
 /**
  * Finds or opens the hold for exactly this request. One agent's holds are looked at one after the other, so that
@@ -48,8 +35,8 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   await refuseStopped(q, input)
   await lockAgentApprovals(q, orgId, body.agent)
   const binding = bindingOf(owner.gatewayId, body.binding)
-  const passed = await passedHold(q, input, binding)
-  if (passed !== undefined) return { outcome: 'approved', approval: approvalCard(passed) }
+  const executed = await holdOfExecution(q, input, binding)
+  if (executed !== undefined) return executed
   const pending = await findPendingHold(q, owner.gatewayId, binding)
   if (pending !== undefined) return { outcome: 'joined', approval: approvalCard(pending) }
   const key = { gatewayId: owner.gatewayId, binding, windowS: LIMITS.approvedRetryWindowS }
@@ -76,24 +63,13 @@ async function refuseStopped(q: Query, { owner, body, announcedStops }: HoldInpu
   throw new ChaperoneError('kill_switch', { error: reason, detail: reason, extra: { scope: entry.scope } })
 }
 
-/** A decision token was spent for this very request: nobody is asked a second time, and what was decided is written down. */
-async function passedHold(q: Query, { owner, body, orgId }: HoldInput, binding: string) {
-  const action = await takePass(q, passOf(body))
-  if (action === undefined) return undefined
-  return insertApprovedHold(q, {
-    ...{ orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },
-    card: cardFacts(body),
-    by: `decision token of ${action}`,
-  })
-}
-
 /** The gateway is part of what a yes is bound to: another one that asks the same asks for itself. */
 export function bindingOf(gatewayId: string, binding: string): string {
   return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
 }
 
 async function create(q: Query, { owner, body, orgId }: HoldInput, binding: string): Promise<ApprovalRow> {
-  const limits = await limitsOf(q, owner.gatewayId)
+  const limits = await holdLimits(q, owner.gatewayId)
   if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
     throw new ChaperoneError('too_many_holds', {
       detail: `${limits.maxPendingPerAgent} requests of ${body.agent} wait for a person already; have some of them answered first`,
@@ -116,35 +92,11 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
   return row
 }
 
-/** A gateway of an older version names one set. */
-function requiredOf({ required_groups, required_approver_groups: groups }: HoldBody): RequiredGroupsView[] {
-  if (required_groups !== undefined) return required_groups
-  return groups.length === 0 ? [] : [{ policy: '', groups, distinct: false }]
-}
-
 /** Its events would stand in the evidence of what somebody else did. */
 async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
   const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
   if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
   throw new ChaperoneError('forbidden', { detail: `${act_id} is an action of another agent than ${agent}` })
-}
-
-async function limitsOf(q: Query, gatewayId: string) {
-  const gateway = await getGateway(q, gatewayId)
-  if (gateway === undefined) {
-    throw new ChaperoneError('not_found', { detail: 'This gateway is not configured any more' })
-  }
-  return gateway.spec.approvals
-}
-
-function cardFacts(body: HoldBody): CardFacts {
-  const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
-  const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body } = body
-  return {
-    ...{ action_type, connector, target, method, host, path, headers, parameters },
-    ...(connector_name === undefined ? {} : { connector_name }),
-    ...{ risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256, unread_body },
-  }
 }
 
 /** The chain of one action begins with what was asked, then says that it waits. */
@@ -158,20 +110,8 @@ function holdEvents(row: ApprovalRow, body: HoldBody, orgId: string) {
     risk_score: riskScore,
     ...statedDetails('risk_hints', body.risk_hints ?? {}, sha256Hex),
   }
-  const pending = {
-    approval_id: row.id,
-    action_type: body.action_type,
-    decision: 'requires_approval',
-    matched_rule: body.matched_rule,
-    required_approver_groups: row.requiredApproverGroups,
-    risk_score: riskScore,
-    method: body.method,
-    host: body.host,
-    path: body.path,
-    expires_at: row.expiresAt.toISOString(),
-  }
   return [
     { ...common, eventType: 'action.requested' as const, details: requested },
-    { ...common, eventType: 'action.pending_approval' as const, details: pending },
+    { ...common, eventType: 'action.pending_approval' as const, details: pendingDetails(row, body) },
   ]
 }

@@ -144,3 +144,17 @@ export async function moveActions(
     [ids, to],
   )
 }
+
+/** A gateway holds an allowed action: it waits for this approval. False when it is not `allowed`. */
+export async function holdAction(
+  q: Query,
+  id: string,
+  { approvalId, decision }: { readonly approvalId: string; readonly decision: DecisionView },
+): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `update action_requests set status = 'pending_approval', approval_id = $2, decision = $3
+     where id = $1 and status = 'allowed'`,
+    [id, approvalId, JSON.stringify(decision)],
+  )
+  return rowCount === 1
+}

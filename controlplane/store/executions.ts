@@ -12,30 +12,54 @@ export type OpenExecution = {
   readonly gatewayId: string | null
 }
 
-/** Before the nonce is used, so that a crash at any later moment leaves a trace. */
-export async function openExecution(
-  q: Query,
-  { orderId, actId, gatewayId, pass }: OpenExecution & { readonly pass: string | null },
-): Promise<void> {
-  await q.query('insert into executions (order_id, act_id, gateway_id, pass) values ($1, $2, $3, $4)', [
-    orderId,
-    actId,
-    gatewayId,
-    pass,
-  ])
+type NewExecution = OpenExecution & {
+  /** Names the request at a gateway that is reached through `gateway_url`; null where the order names its action. */
+  readonly pass: string | null
+  /** The person's approval that may release a hold of it. */
+  readonly approvalId: string | null
 }
 
-/** The action whose token was spent for this very request a moment ago; true once per execution. */
-export async function takePass(q: Query, pass: string): Promise<string | undefined> {
-  const { rows } = await q.query<{ actId: string }>(
-    `update executions set pass = null where order_id = (
-       select order_id from executions e join nonces n on n.act_id = e.act_id
-       where pass = $1 and n.used_by = 'execute' and n.used_at > clock_timestamp() - interval '40 seconds'
-       order by started_at limit 1 for update of e skip locked)
-     returning act_id as "actId"`,
-    [pass],
+/** Before the nonce is used, so that a crash at any later moment leaves a trace. */
+export async function openExecution(q: Query, row: NewExecution): Promise<void> {
+  await q.query(
+    'insert into executions (order_id, act_id, gateway_id, pass, approval_id) values ($1, $2, $3, $4, $5)',
+    [row.orderId, row.actId, row.gatewayId, row.pass, row.approvalId],
   )
-  return rows[0]?.actId
+}
+
+export type RunningExecution = {
+  readonly orderId: string
+  readonly actId: string
+  readonly approvalId: string | null
+  /** Its approval has released a hold already. */
+  readonly isReleased: boolean
+}
+
+/** The execution that a gateway asks about: by its action where the gateway had an order, else by its request. Locked. */
+export async function findExecution(
+  q: Query,
+  key: {
+    readonly agent: string
+    readonly actId: string
+    readonly gatewayId: string
+    readonly pass: string
+  },
+): Promise<RunningExecution | undefined> {
+  const { rows } = await q.query<RunningExecution>(
+    `select e.order_id as "orderId", e.act_id as "actId", e.approval_id as "approvalId",
+       e.released_at is not null as "isReleased"
+     from executions e join nonces n on n.act_id = e.act_id
+       join action_requests r on r.id = e.act_id join agents g on g.id = r.agent_id and g.name = $4
+     where (e.pass = $1 or e.act_id = $2 and e.gateway_id = $3)
+       and n.used_by = 'execute' and n.used_at > clock_timestamp() - interval '40 seconds'
+     order by e.started_at limit 1 for update of e`,
+    [key.pass, key.actId, key.gatewayId, key.agent],
+  )
+  return rows[0]
+}
+
+export async function markReleased(q: Query, orderId: string): Promise<void> {
+  await q.query('update executions set released_at = clock_timestamp() where order_id = $1', [orderId])
 }
 
 export async function closeExecution(q: Query, orderId: string): Promise<void> {

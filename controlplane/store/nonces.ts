@@ -12,7 +12,10 @@ export type Spending = {
 /** `unknown`: there is no such nonce, or it is another action's; a purged one is long expired. */
 export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
 
-/** Issues the token of an action that had to wait for a person. */
+/**
+ * Issues the token of an action that had to wait for a person. One that had a token before keeps its nonce: both texts
+ * of the token are then good for one use together.
+ */
 export async function insertNonce(
   q: Query,
   row: { readonly jti: string; readonly actId: string; readonly kid: string },
@@ -20,7 +23,9 @@ export async function insertNonce(
   await q.query(
     `insert into nonces (jti, act_id, kid, issued_at, expires_at)
      values ($1, $2, $3, date_trunc('second', statement_timestamp()),
-       date_trunc('second', statement_timestamp()) + interval '${TOKEN_LIFE_S} seconds')`,
+       date_trunc('second', statement_timestamp()) + interval '${TOKEN_LIFE_S} seconds')
+     on conflict (act_id) do update set kid = excluded.kid, issued_at = excluded.issued_at,
+       expires_at = excluded.expires_at where nonces.used_at is null`,
     [row.jti, row.actId, row.kid],
   )
 }
@@ -80,6 +85,19 @@ async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly
     ],
   )
   return rows.map(({ jti }) => jti)
+}
+
+/**
+ * Gives a nonce back that `execute` took for an action that a gateway holds. Its token is worth nothing until the
+ * approval renews it.
+ */
+export async function parkNonce(q: Query, actId: string): Promise<void> {
+  await q.query(
+    `update nonces set used_at = null, used_by = null, used_for = null,
+       expires_at = least(expires_at, clock_timestamp())
+     where act_id = $1 and used_by = 'execute'`,
+    [actId],
+  )
 }
 
 /** Gives back what `execute` took for an order that never left. */

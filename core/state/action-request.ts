@@ -12,15 +12,15 @@ export const ACTION_REQUEST_STATES = [
 
 export type ActionRequestState = (typeof ACTION_REQUEST_STATES)[number]
 
-export type ActionRequestEvent = 'approve' | 'deny' | 'expire' | 'cancel' | 'execute' | 'fail'
+export type ActionRequestEvent = 'approve' | 'deny' | 'expire' | 'cancel' | 'hold' | 'execute' | 'fail'
 
 /**
  * Every move of a v1 action request; what is not listed is refused. `allowed` means that a token may be issued;
- * it stays so after the token's expiry, because the status tells what was decided.
+ * it stays so after the token's expiry, because the status tells what was decided. `hold`: a gateway held its execution.
  */
 const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEvent, ActionRequestState>>>> = {
   pending_approval: { approve: 'allowed', deny: 'denied', expire: 'expired', cancel: 'cancelled' },
-  allowed: { cancel: 'cancelled', execute: 'executed', fail: 'execution_failed' },
+  allowed: { cancel: 'cancelled', hold: 'pending_approval', execute: 'executed', fail: 'execution_failed' },
   denied: {},
   cancelled: {},
   expired: {},
@@ -50,6 +50,7 @@ const VERB: Readonly<Record<ActionRequestEvent, string>> = {
   deny: 'denied',
   expire: 'expired',
   cancel: 'cancelled',
+  hold: 'held',
   execute: 'executed',
   fail: 'executed',
 }

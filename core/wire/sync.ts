@@ -166,6 +166,8 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_request_id: z.string(),
     agent: z.string(),
     action_spec: z.record(z.string(), z.unknown()),
+    /** The approval that a person gave for the action. For the record: a hold of the order is asked for like any other. */
+    approval_id: z.string().nullish(),
   }),
   /** `mac` over `beat\n<version>\n<until>`. */
   z.object({ type: z.literal('beat'), version: z.number().int(), until: z.string(), mac: z.string() }),
@@ -217,9 +219,13 @@ export const HoldBody = z.object({
   unread_body: UnreadBody.nullable().default(null),
 })
 
-/** `outcome`: `created`, `joined` (pending already), `approved` (a person said yes within the retry window, unspent). 429 when too many. */
+/**
+ * `outcome`: `created`, `joined` (pending already), `approved` (a person said yes within the retry window, unspent),
+ * `deferred` (the request executes an action: refuse it now, it comes again once the approval is answered). 429 when
+ * there are too many.
+ */
 export const HoldReply = z.object({
-  outcome: z.enum(['created', 'joined', 'approved']),
+  outcome: z.enum(['created', 'joined', 'approved', 'deferred']),
   approval: ApprovalCard,
 })
 

@@ -101,11 +101,21 @@ export const StatusReply = z.object({
   approval: ApprovalView.nullable(),
   created_at: Moment,
 })
-export const ExecuteReply = z.object({
-  executed: z.literal(true),
-  action_request_id: z.string(),
-  gateway_response: z.object({ status: z.int(), result: z.unknown() }),
-})
+export const ExecuteReply = z.union([
+  z.object({
+    executed: z.literal(true),
+    action_request_id: z.string(),
+    gateway_response: z.object({ status: z.int(), result: z.unknown() }),
+  }),
+  /** The gateway holds the request: nothing was sent, and the token is good again once the approval is given. */
+  z.object({
+    executed: z.literal(false),
+    action_request_id: z.string(),
+    status: ActionStatus,
+    decision: DecisionView,
+    approval: ApprovalView,
+  }),
+])
 export const CancelReply = z.object({ action_request_id: z.string(), status: z.literal('cancelled') })
 export const RegisterReply = z.object({
   agent_id: z.string(),

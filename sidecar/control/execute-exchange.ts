@@ -32,7 +32,11 @@ export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange
     reply,
     abort: new AbortController(),
     actId: order.action_request_id,
-    tokenApproval: { actionRequestId: order.action_request_id, actionType },
+    order: {
+      actionRequestId: order.action_request_id,
+      actionType,
+      approvalId: order.approval_id ?? null,
+    },
     ...(bytes === null ? {} : { bodyBytes: bytes }),
     outcome: {
       status: null,

@@ -134,6 +134,10 @@ export class HoldGroup {
 
   #opened({ outcome, approval }: Awaited<ReturnType<HoldCalls['ask']>>): void {
     this.#approval = approval
+    if (outcome === 'deferred') {
+      this.#each((waiter) => waiter.settle({ kind: 'deferred', approvalId: approval.id }))
+      return
+    }
     this.#signals = this.#signals.filter((signal) => signal.kind === 'empty')
     this.#startTimer(Date.parse(approval.expires_at) - Date.parse(approval.created_at))
     const early = this.#deps.earlyVerdict(approval.id)

@@ -39,7 +39,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     reply: parts.reply,
     abort: parts.abort,
     malformed: parts.problem ?? undefined,
-    tokenApproval: undefined,
+    order: undefined,
     request: undefined,
     snapshot: undefined,
     agent: undefined,

@@ -35,7 +35,7 @@ export function boundRequest(exchange: Exchange): BoundRequest {
  * rules. Anything else needs an approval of its own.
  */
 export function bindingOf(exchange: Exchange, bound: BoundRequest): string {
-  const { agent, connector, request, decision, raw } = exchange
+  const { agent, connector, request, decision, raw, order } = exchange
   return sha256Hex(
     JSON.stringify([
       'hold-2',
@@ -53,6 +53,8 @@ export function bindingOf(exchange: Exchange, bound: BoundRequest): string {
       [...(decision?.policies ?? [])].sort(),
       decision?.permission,
       requiredView(decision?.requiredGroups ?? []),
+      // An order shares no card with other requests: its approval belongs to its action.
+      ...(order === undefined ? [] : [order.actionRequestId]),
     ]),
   )
 }

@@ -10,8 +10,8 @@ import type { AgentEntry } from '../../core/wire/sync.ts'
 import type { EchoMask } from './echo-mask.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { Naming } from './naming.ts'
+import type { OrderedAction } from './ordered-action.ts'
 import type { OpenIntent } from './ports.ts'
-import type { TokenApproval } from './token-approval.ts'
 
 /** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
 export type Transport =
@@ -135,8 +135,8 @@ export type Exchange = {
   readonly abort: ExchangeAbort
   /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */
   readonly malformed?: { readonly code: ErrorCode; readonly detail: string } | undefined
-  /** Set for orders: a decision token was spent for exactly this action. */
-  readonly tokenApproval?: TokenApproval | undefined
+  /** Set when the control plane ordered the request. */
+  readonly order?: OrderedAction | undefined
 
   request?: CanonicalRequest | undefined
   snapshot?: Snapshot | undefined

@@ -65,6 +65,8 @@ export type HoldOutcome =
       readonly approvalId: string
       readonly note: string | null
     }
+  /** The control plane opened an approval and takes care of the answer: nobody waits for it here. */
+  | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 
 export type LivePort = {

@@ -81,7 +81,7 @@ function withEcho(note: string | null, { isEchoMasked }: Exchange['outcome']): s
 }
 
 function noteOf(exchange: Exchange, would: LogDecision | null): string | null {
-  return would === null ? approvedNote(exchange) : wouldNote(would)
+  return would === null ? passedNote(exchange) : wouldNote(would)
 }
 
 function reasonOf({ outcome, decision }: Exchange): string | null {
@@ -104,8 +104,11 @@ function wouldNote(would: LogDecision): string {
   return would === 'HOLD' ? 'would hold' : 'would deny'
 }
 
-function approvedNote(exchange: Exchange): string | null {
-  return exchange.approvalId !== undefined && exchange.outcome.denyReason === null ? 'approved' : null
+/** `approved` only after a person's approval; an order by token without one is `executed`. */
+function passedNote({ approvalId, order, isWaiting, outcome }: Exchange): string | null {
+  if (outcome.denyReason !== null || isWaiting === true) return null
+  if (approvalId !== undefined || (order?.approvalId ?? null) !== null) return 'approved'
+  return order === undefined ? null : 'executed'
 }
 
 function overheadMs(exchange: Exchange, now: number): number {

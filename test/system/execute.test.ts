@@ -119,7 +119,7 @@ test('an allowed action becomes one real request, with the credential that the a
     connector: 'codehost',
     action_type: 'codehost.issue.create',
     decision: 'ALLOW',
-    note: 'approved by token',
+    note: 'executed',
     status: 201,
   })
 

@@ -5,8 +5,8 @@ import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
 import { decideNaming, decideRead } from '../deciding.ts'
 import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { decideOrdered } from '../ordered-action.ts'
 import type { PipelinePorts } from '../ports.ts'
-import { approvedByToken } from '../token-approval.ts'
 import { refuseLost } from './guards.ts'
 
 /** THE decision, and what the state of the gateway adds to it: the lease, and whether there is a credential to use. */
@@ -19,7 +19,7 @@ export function createDecide(ports: PipelinePorts): Stage {
 }
 
 function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
-  const decision = approvedByToken(exchange, exchange.decision ?? decideNow(exchange, ports))
+  const decision = decideOrdered(exchange, exchange.decision ?? decideNow(exchange, ports))
   exchange.decision = decision
   if (decision.verdict === 'hold') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)

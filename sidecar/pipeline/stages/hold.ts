@@ -98,7 +98,7 @@ async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Pr
   exchange.isWaiting = true
   try {
     const outcome = await ports.holds.wait(card, exchange.abort.signal)
-    exchange.isWaiting = outcome.kind === 'aborted'
+    exchange.isWaiting = outcome.kind === 'aborted' || outcome.kind === 'deferred'
     if (outcome.approvalId !== null) exchange.holdId = outcome.approvalId
     return outcome
   } finally {
@@ -116,10 +116,19 @@ function refuseBody(exchange: Exchange): StageResult {
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }
 
+/** An execution waits for its approval in the control plane. The record says HOLD: nobody has denied it. */
+function refuseDeferred(exchange: Exchange, approvalId: string): StageResult {
+  const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`
+  const action_type = primaryType(exchange)
+  const extra = { approval_id: approvalId, decision: 'require_approval', action_type, reason: detail }
+  return refuse(exchange, { code: 'approval_pending', reason: null, detail, extra })
+}
+
 type Unapproved = Exclude<HoldOutcome, { kind: 'approved' }>
 
 function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult {
   if (outcome.kind === 'aborted') throw abortReason(exchange.abort.signal)
+  if (outcome.kind === 'deferred') return refuseDeferred(exchange, outcome.approvalId)
   const { kind, approvalId, note } = outcome
   const isExpired = kind === 'expired'
   const said = note === null || note === '' ? '' : `: ${note}`

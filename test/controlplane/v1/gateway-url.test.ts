@@ -117,13 +117,58 @@ describe('a gateway that is not connected but answers at gateway_url', () => {
     expect(answer.body['executed'], answer.text).toBe(true)
     const cards = await here.world.admin('GET', '/api/dashboard/proxy-approvals?kind=hold')
     expect(cards.body['approvals']).toMatchObject([
-      { agent: agent.name, status: 'approved', responded_by: `decision token of ${action.id}` },
+      {
+        ...{ agent: agent.name, status: 'approved' },
+        responded_by: expect.stringMatching(new RegExp(`\\(${action.approval} of ${action.id}\\)$`)),
+      },
     ])
     expect(await here.world.chain(action.id)).toEqual([
       ...['action.requested', 'action.pending_approval', 'approval.responded', 'action.executed'],
     ])
     // The pass is spent: nothing of it is left for another request.
     expect(await here.world.sql('select 1 from executions')).toEqual([])
+  })
+
+  test('holds what no person has approved: a person is asked at once, and the same token then works once', async () => {
+    const action = await here.submit(agent, ISSUE)
+    await mended()
+    await here.permit('codehost', ISSUE.type, 'require_approval')
+    await cut()
+    const before = seen()
+    const first = await here.execute(agent, action)
+    expect(first.body, first.text).toMatchObject({
+      ...{ executed: false, action_request_id: action.id, status: 'pending_approval' },
+      approval: { id: expect.stringMatching(/^apr_/), status: 'pending' },
+    })
+    expect(first.status).toBe(200)
+    const approval = at<string>(first.body, 'approval', 'id')
+    const again = await here.execute(agent, action)
+    expect(at(again.body, 'approval', 'id')).toBe(approval)
+    expect(seen()).toBe(before)
+    const recordsOf = async () =>
+      at<Record<string, unknown>[]>(
+        (await here.world.admin('GET', `/api/dashboard/traffic?agent=${agent.name}`)).body,
+        'traffic',
+      )
+    const held = await eventually('the record', async () => {
+      const list = await recordsOf()
+      return list.length > 0 ? list : null
+    })
+    expect(held).toMatchObject([{ decision: 'HOLD', approval_id: approval, status: 403 }])
+    const path = `/api/v1/approvals/${approval}/respond`
+    const yes = await here.world.admin('POST', path, { decision: 'approve' })
+    expect(yes.body['decision_token'], yes.text).toEqual(expect.any(String))
+    const answers = await Promise.all(Array.from({ length: 6 }, () => here.execute(agent, action)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(409)])
+    expect(answers.find(({ status }) => status === 200)?.body['executed']).toBe(true)
+    expect(seen()).toBe(before + 1)
+    expect(await here.world.chain(action.id)).toEqual([
+      ...['action.requested', 'action.allowed', 'action.pending_approval', 'approval.responded'],
+      'action.executed',
+    ])
+    expect(await here.world.sql('select 1 from executions')).toEqual([])
+    await mended()
+    await here.permit('codehost', ISSUE.type, 'allow')
   })
 
   test('its denials and the upstream’s failures end the action, and the token is used up', async () => {
