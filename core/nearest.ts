@@ -24,3 +24,16 @@ function editDistance(a: string, b: string): number {
   }
   return previous[b.length] ?? 0
 }
+
+/** The candidates nearest to the word, best first, without those that are far from it; at most `most`. */
+export function nearestNames(word: string, candidates: readonly string[], most: number): readonly string[] {
+  const found: string[] = []
+  let left = [...new Set(candidates)]
+  while (found.length < most) {
+    const best = nearest(word, left)
+    if (best === undefined) return found
+    found.push(best)
+    left = left.filter((candidate) => candidate !== best)
+  }
+  return found
+}

@@ -1,7 +1,7 @@
 import type { DataFolder } from './data-folder.ts'
 
 /** 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers. */
-export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
+export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, unknownScope: 4 } as const
 
 export type OptionSpec = {
   readonly type: 'string' | 'boolean'

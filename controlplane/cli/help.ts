@@ -35,7 +35,8 @@ export function overview(
     '  chaperone explain DELETE https://api.github.com/repos/acme/site',
     '                                                 ask what would happen, and why',
     '',
-    'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers.',
+    'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers,',
+    '4 a kill switch scope that nothing bears.',
     'chaperone COMMAND --help explains one command with examples.',
     ...(command === 'chaperone'
       ? []

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { nearest } from '../../core/nearest.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
@@ -16,6 +15,8 @@ const KillState = z.looseObject({
     })
     .nullish(),
   warning: z.string().optional(),
+  /** Present when nothing bears the scope. */
+  nearest: z.array(z.string()).optional(),
 })
 type KillState = z.infer<typeof KillState>
 const PATH = '/api/dashboard/kill-switch'
@@ -26,6 +27,7 @@ export const kill: Command = {
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
     'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, or a bare name that fits any of them.\n' +
+    'A scope that nothing bears is set all the same, with a warning and exit code 4.\n' +
     'kill off lifts a scope whatever stopped it; only a stop that a manifest asks for comes back with the manifest.',
   words: 1,
   options: {
@@ -65,9 +67,9 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   const state = KillState.parse(await api.call('POST', PATH, body))
   const elapsedMs = Math.round(performance.now() - started)
   if (!flag(invocation, 'json')) invocation.terminal.print(acknowledgement(state, active, elapsedMs))
-  const warnings = [state.warning, active && scope !== undefined ? await unknownScope(api, scope) : undefined]
-  for (const warning of warnings) if (warning !== undefined) invocation.terminal.warn(`chaperone: ${warning}`)
-  return printState(invocation, state, active ? [] : ['Still stopped, by scopes of their own:'])
+  if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
+  printState(invocation, state, active ? [] : ['Still stopped, by scopes of their own:'])
+  return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
 }
 
 /** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */
@@ -80,36 +82,6 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
       ? ` (${total - acked} away: they stop what is risky by themselves, and the rest when they are back)`
       : ''
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
-}
-
-const NAMES: Readonly<Record<string, { readonly list: string; readonly path: string }>> = {
-  agent: { list: 'agents', path: '/api/dashboard/agents' },
-  connector: { list: 'connectors', path: '/api/dashboard/connectors' },
-  gateway: { list: 'gateways', path: '/api/dashboard/gateway' },
-}
-const Named = z.array(
-  z.looseObject({ name: z.string(), type: z.string().optional(), agent_id: z.string().optional() }),
-)
-
-/** A stop of a misspelt name stops nothing; said after it is set, because a stop must not wait for look-ups. */
-async function unknownScope(api: ApiClient, scope: string): Promise<string | undefined> {
-  const colon = scope.indexOf(':')
-  const kind = scope.slice(0, Math.max(colon, 0))
-  const wanted = scope.slice(colon + 1)
-  const source = NAMES[kind]
-  if (source === undefined) return undefined
-  const answer = await api.call<Record<string, unknown>>('GET', source.path)
-  const rows = Named.parse(answer[source.list] ?? [])
-  const names = rows.flatMap(({ name, type, agent_id: id }) =>
-    [name, name.split('/').at(-1), type, id].filter((each) => each !== undefined),
-  )
-  if (names.some((name) => name.toLowerCase() === wanted.toLowerCase())) return undefined
-  const meant = nearest(wanted, names)
-  const hint =
-    meant === undefined
-      ? `There are: ${rows.map(({ name }) => name).join(', ')}.`
-      : `Did you mean ${kind}:${meant}?`
-  return `No ${kind} is called ${wanted}, so this stops nothing that exists now. ${hint}`
 }
 
 function printState(invocation: Invocation, state: KillState, heading: readonly string[] = []): number {

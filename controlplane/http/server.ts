@@ -14,7 +14,7 @@ import { HEADERS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
 import { type AuthDeps, authenticate } from './auth.ts'
 import { asChaperoneError } from './errors.ts'
-import { parseInput } from './input.ts'
+import { parseInput, validationError } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
 import type { Principal, Route, RouteAuth, RouteInput, RouteResult } from './route.ts'
 import type { Tls } from './tls.ts'
@@ -142,11 +142,11 @@ function readJsonOnly(app: FastifyInstance): void {
     if (bytes.length === 0) return done(null, undefined)
     // A decoder would put another character for what is no UTF-8, and something else would be decided than was sent.
     if (!isUtf8(bytes)) {
-      return done(new ChaperoneError('malformed_request', { detail: 'The body is not valid UTF-8' }))
+      return done(validationError(['body: is not valid UTF-8']))
     }
     void parse(request, bytes.toString(), (error, value) => {
       if (!error) return done(null, value)
-      done(new ChaperoneError('malformed_request', { detail: 'The body is not valid JSON', cause: error }))
+      done(validationError(['body: is not valid JSON']))
     })
   })
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
+import { personIdOf } from '../events.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals } from '../services/approvals.ts'
 
@@ -48,13 +49,14 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       statuses: [410],
       response: Answered,
       handler: async ({ principal, body }) => {
-        const { userId, email, role, groups, via } = userOf(principal)
+        const user = userOf(principal)
+        const { email, role, groups, via } = user
         const { id, status, answeredGroups } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],
           approved: body.approved,
           note: body.note ?? null,
-          by: { kind: 'user', userId, email, role, groups },
+          by: { kind: 'user', userId: personIdOf(user), email, role, groups },
           via: VIA[via],
         })
         return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }

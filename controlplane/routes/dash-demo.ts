@@ -12,7 +12,7 @@ export function createDemoRoutes({ demo }: { readonly demo: Demo }): readonly Ro
       path: '/api/dashboard/demo-action',
       auth: 'session',
       summary: 'Submits an example: 0 safe, 1 risky, 2 destructive; without scenario any of them',
-      body: z.strictObject({ scenario: z.union([z.literal(0), z.literal(1), z.literal(2)]).optional() }),
+      body: z.strictObject({ scenario: z.literal([0, 1, 2], { error: 'must be 0, 1 or 2' }).optional() }),
       statuses: [429],
       response: Ok.extend({ scenario: z.string(), action_request_id: z.string(), decision: DecisionView }),
       handler: async ({ body, principal }) => ({

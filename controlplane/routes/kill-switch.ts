@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/sync.ts'
+import { personIdOf } from '../events.ts'
 import { hasRole } from '../http/auth.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
@@ -13,6 +14,7 @@ const Reply = State.extend({
   scope: z.string(),
   acknowledged: z.object({ acked: z.number(), total: z.number(), ms: z.number() }),
   warning: z.string().optional(),
+  nearest: z.array(z.string()).optional(),
 })
 
 export function createKillSwitchRoutes({
@@ -43,7 +45,7 @@ export function createKillSwitchRoutes({
           ...body,
           source: user.via === 'admin_token' ? 'cli' : 'dashboard',
           by: user.email,
-          userId: user.userId,
+          userId: personIdOf(user),
           // A person with this role answers for lifting what another source has latched; the audit names them all.
           override: !body.active,
         })

@@ -9,7 +9,7 @@ import {
   RespondBody,
   RespondReply,
 } from '../../core/wire/v1.ts'
-import { actorOf } from '../events.ts'
+import { actorOf, personIdOf } from '../events.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
 import type { Agents } from '../services/agents.ts'
@@ -99,13 +99,14 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     response: RespondReply,
     statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
-      const { userId, email, role, groups, via } = userOf(principal)
+      const user = userOf(principal)
+      const { email, role, groups, via } = user
       const { id, status, approval, answeredGroups } = await approvals.respond({
         id: params.approvalId,
         kinds: ['action'],
         approved: body.decision === 'approve',
         note: body.reason ?? null,
-        by: { kind: 'user', userId, email, role, groups },
+        by: { kind: 'user', userId: personIdOf(user), email, role, groups },
         via: VIA[via],
       })
       const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)
@@ -137,7 +138,11 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
         userId: userId ?? null,
         agentId: agentId ?? null,
       })
-      return { kill_switch: done.effective.some(({ scope }) => scope === 'all' || scope === done.scope) }
+      return {
+        kill_switch: done.effective.some(({ scope }) => scope === 'all' || scope === done.scope),
+        ...(done.warning === undefined ? {} : { warning: done.warning }),
+        ...(done.nearest === undefined ? {} : { nearest: [...done.nearest] }),
+      }
     },
   })
 }

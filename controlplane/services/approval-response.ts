@@ -2,6 +2,7 @@ import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
+import { systemActor } from '../events.ts'
 import type { Role } from '../http/route.ts'
 import { addAnswer, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
@@ -26,7 +27,8 @@ import type { ApprovalsDeps } from './approvals.ts'
 export type Answerer =
   | {
       readonly kind: 'user'
-      readonly userId: string
+      /** Null for the token of the command line, which is no person's. */
+      readonly userId: string | null
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
@@ -104,7 +106,7 @@ function answerOf({ approved, by, via, note }: Respond) {
 
 function refuseSecondAnswer(row: ApprovalRow, by: Answerer): void {
   const isSame = ({ user_id, by: name }: StoredAnswer) =>
-    by.kind === 'user' ? user_id === by.userId : user_id === null && name === by.name
+    by.kind === 'user' && by.userId !== null ? user_id === by.userId : user_id === null && name === nameOf(by)
   if (!row.answers.some(isSame)) return
   const missing = requiredText(approvalProgress(row).missing)
   throw new ChaperoneError('conflict', {
@@ -127,10 +129,15 @@ function answeredEvent(row: EndedApproval, answer: Respond) {
       approval_id: row.id,
       via: answer.via,
       ...(answer.by.kind === 'operator' && { responded_by_claimed: true, gateway: answer.by.gateway }),
+      ...(isSystem(answer.by) && { actor: systemActor(nameOf(answer.by)) }),
       approval_status: row.status,
       answered_groups: approvalProgress(row).answeredGroups,
     },
   }
+}
+
+function isSystem(by: Answerer): boolean {
+  return by.kind === 'user' && by.userId === null
 }
 
 function nameOf(by: Answerer): string {

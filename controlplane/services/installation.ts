@@ -47,6 +47,6 @@ async function enrolLocalGateway(q: Query, orgId: string, token: string): Promis
   await upsertGateway(q, { ...base, tokenSha256: hash, syncKey: syncKeyOf(token) })
   const type = existing === undefined ? 'gateway.created' : 'gateway.updated'
   const details = { gateway: LOCAL_GATEWAY, change: 'enrolled' }
-  await recordEvent(q, { orgId, actor: { label: 'installation' }, type, details })
+  await recordEvent(q, { orgId, actor: { isSystem: true, label: 'installation' }, type, details })
   await bumpVersion(q)
 }

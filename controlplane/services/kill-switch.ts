@@ -1,8 +1,11 @@
 import type { Logger } from 'pino'
+import { type UnknownScope, unknownScope } from '../../core/decision/kill-scope-names.ts'
 import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
+import { systemActor } from '../events.ts'
 import { appendAudit } from '../store/audit.ts'
+import { listKillNames } from '../store/kill-names.ts'
 import {
   type KillInput,
   latchKillSwitch,
@@ -46,8 +49,10 @@ export type KillReply = {
   readonly scope: string
   readonly effective: readonly KillEntry[]
   readonly acknowledged: KillAcks
-  /** Present when the stop is in force on connected gateways but could not be stored. */
+  /** Present when the stop is in force on connected gateways but could not be stored, or when nothing bears the scope. */
   readonly warning?: string
+  /** Present when nothing bears the scope: the scopes that were perhaps meant. */
+  readonly nearest?: readonly string[]
 }
 
 export type KillSwitch = {
@@ -67,6 +72,7 @@ export type KillSource = {
 
 const ACK_TIMEOUT_MS = 2_000
 const RETRY_MS = 1_000
+const LOOK_UP_TIMEOUT_MS = 1_000
 const NO_REASON = 'no reason given'
 
 export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
@@ -79,12 +85,30 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
         ? await activate(deps, { ...change, scope })
         : await lift(deps, { ...change, scope })
       const acknowledged = await done.round.acknowledged(ACK_TIMEOUT_MS)
-      const warning = done.warning === undefined ? {} : { warning: done.warning }
+      const unknown = change.active ? await unknownScopeOf(deps, scope) : null
       const effective = hub.kill.effective()
-      return { ok: true, active: change.active, scope, effective, acknowledged, ...warning }
+      const reply = { ok: true, active: change.active, scope, effective } as const
+      const warnings = [done.warning, unknown?.warning].filter((text) => text !== undefined)
+      const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') }
+      if (unknown === null) return { ...reply, acknowledged, ...warning }
+      // Gateways have it, and it stops nothing in any of them.
+      const none = { acked: 0, total: 0, ms: acknowledged.ms }
+      return { ...reply, acknowledged: none, ...warning, nearest: unknown.nearest }
     },
     replaceSource: (q, source) => replaceSource(deps, q, source),
   }
+}
+
+/** Asked after the stop is set. A database that does not answer in time says nothing about the scope. */
+async function unknownScopeOf({ db, orgId }: KillSwitchDeps, scope: string): Promise<UnknownScope | null> {
+  if (scope === 'all') return null
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), LOOK_UP_TIMEOUT_MS)
+  })
+  const names = listKillNames(db, orgId).catch(() => null)
+  const known = await Promise.race([names, late]).finally(() => clearTimeout(timer))
+  return known === null ? null : unknownScope(scope, known)
 }
 
 type Scoped = KillChange & { readonly scope: string }
@@ -155,6 +179,7 @@ async function lift(deps: KillSwitchDeps, change: Scoped): Promise<Done> {
       reason: reason ?? null,
       sources,
       override: override ?? false,
+      ...actorDetails(change),
     }
     await appendAudit(q, {
       orgId,
@@ -198,7 +223,14 @@ async function replaceSource(
   const surplus = (await scopesOfSource(q, orgId, source)).filter((scope) => !wanted.scopes.includes(scope))
   for (const scope of surplus) {
     await releaseKillSwitch(q, { orgId, scope, source })
-    const details = { scope, deactivated_by: by, reason: null, sources: [source], override: false }
+    const details = {
+      scope,
+      deactivated_by: by,
+      reason: null,
+      sources: [source],
+      override: false,
+      ...actorDetails({ by }),
+    }
     await appendAudit(q, { orgId, eventType: 'kill_switch.deactivated', details })
   }
   return isChanged || surplus.length > 0
@@ -214,8 +246,16 @@ async function auditActivated(
     eventType: 'kill_switch.activated',
     userId: who.userId ?? null,
     agentId: who.agentId ?? null,
-    details: { scope: row.scope, activated_by: who.by, reason: row.reason, source: row.source },
+    details: {
+      ...{ scope: row.scope, activated_by: who.by, reason: row.reason, source: row.source },
+      ...actorDetails(who),
+    },
   })
+}
+
+/** What neither a user nor an agent did, a machine did. */
+function actorDetails({ by, userId, agentId }: Pick<KillChange, 'by' | 'userId' | 'agentId'>) {
+  return userId == null && agentId == null ? { actor: systemActor(by) } : {}
 }
 
 /** The scope as stored; absent means `all`. Throws `validation` for what is none. */

@@ -58,7 +58,7 @@ export function createUsers(deps: UsersDeps): Users {
       }),
     suspend: (given, userId) =>
       change(given, userId, async (q, user, by) => {
-        if (user.role === 'owner') throw forbidden('An owner cannot be suspended: change the role first')
+        if (user.role === 'owner') throw ownerGuard(by, 'An owner cannot be suspended: change the role first')
         return setStatus(q, deps, { by, user, status: 'suspended' })
       }),
     activate: (given, userId) =>
@@ -86,7 +86,8 @@ async function invite(
   const token = randomToken()
   await db.tx(async (q) => {
     const { role: own } = await stillAllowed(q, by)
-    if (role === 'owner' && own !== 'owner') throw forbidden('Only an owner may invite an owner')
+    if (role === 'owner' && own !== 'owner')
+      throw ownerGuard({ role: own }, 'Only an owner may invite an owner')
     await insertInvitation(q, {
       id: newId('invitation'),
       orgId,
@@ -128,12 +129,12 @@ function endKeys(
 /** Only an owner makes or unmakes owners, and nobody unmakes himself: there is always one left. */
 function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
-  if (by.role !== 'owner') throw forbidden('Only an owner may make somebody an owner or end it')
+  if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may make somebody an owner or end it')
   if (user.id === by.userId && role !== 'owner') {
-    throw forbidden('An owner cannot end his own ownership: another owner has to')
+    throw ownerGuard(by, 'Owners cannot end their own ownership: another owner has to')
   }
   if (by.via === 'admin_token' && user.role === 'owner' && role !== 'owner') {
-    throw forbidden('The admin token cannot end an ownership: an owner has to sign in for that')
+    throw ownerGuard(by, 'The admin token cannot end an ownership: an owner has to sign in for that')
   }
 }
 
@@ -166,6 +167,11 @@ function note(
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   return recordEvent(q, { orgId, actor: actorOf(by), type, details })
+}
+
+/** The role alone does not decide here, so an owner may meet it too. */
+function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
+  return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })
 }
 
 function forbidden(detail: string): ChaperoneError {

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry } from '../../core/wire/sync.ts'
+import { isDemoAgent } from '../services/demo-agent.ts'
 import type { AgentRow } from '../store/agents.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
@@ -48,13 +49,13 @@ function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
 }
 
 /**
- * Agents of this gateway and agents of none in particular. A name that a revoked agent has given up belongs to
+ * Agents of this gateway and agents of none in particular, but not the built-in one: nobody can send a request as it. A name that a revoked agent has given up belongs to
  * whoever bears it now; a revoked agent that nobody replaced stays, so that its refusal can say why.
  */
 function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[] {
   const byName = new Map<string, AgentRow>()
   for (const row of rows) {
-    if (row.gatewayId !== null && row.gatewayId !== gatewayId) continue
+    if ((row.gatewayId !== null && row.gatewayId !== gatewayId) || isDemoAgent(row)) continue
     if (row.status !== 'revoked' || !byName.has(row.name)) byName.set(row.name, row)
   }
   return [...byName.values()].map(({ id, name, runtime, environment, status, apiKeySha256 }) => ({

@@ -158,7 +158,12 @@ export const RespondReply = z.object({
   /** Present while the approval is pending: other groups have to answer as well. */
   answered_groups: z.array(z.string()).optional(),
 })
-export const KillSwitchReply = z.object({ kill_switch: z.boolean() })
+export const KillSwitchReply = z.object({
+  kill_switch: z.boolean(),
+  /** Extension, for a scope that nothing bears or a stop that could not be stored. */
+  warning: z.string().optional(),
+  nearest: z.array(z.string()).optional(),
+})
 export const VerifyReply = z.union([
   z.object({
     valid: z.literal(true),

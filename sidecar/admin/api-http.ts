@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type * as z from 'zod'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
@@ -93,10 +94,11 @@ export function invalid(problems: readonly string[]): ChaperoneError {
 }
 
 function jsonOf(body: Buffer): unknown {
+  if (!isUtf8(body)) throw invalid(['body: is not valid UTF-8'])
   try {
     return JSON.parse(body.toString('utf8'))
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid([`body: not JSON (${error.message})`])
+    if (error instanceof SyntaxError) throw invalid(['body: is not valid JSON'])
     throw error
   }
 }

@@ -44,7 +44,7 @@ async function deregister(deps: AgentRoutesDeps, input: { readonly name: string 
 
 function listAgents({ snapshot, ports, activeByAgent }: AgentRoutesDeps): readonly object[] {
   const active = activeByAgent()
-  const agents = [...(snapshot()?.agentsByName.values() ?? [])].filter((agent) => agent.status !== 'revoked')
+  const agents = [...(snapshot()?.agentsByName.values() ?? [])].filter(({ status }) => status === 'active')
   return agents.map(({ id, name, runtime, environment, status }) => {
     const port = ports.portOf(name)
     return {

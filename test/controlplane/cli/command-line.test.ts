@@ -90,7 +90,7 @@ describe('the command line', () => {
     const listed = [...out.matchAll(/^ {2}([a-z-]+) {2,}\w/gm)].map(([, name]) => name)
     expect(listed.filter((name) => name !== 'chaperone')).toEqual(COMMANDS)
     expect(out).toContain(
-      'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers.',
+      'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers',
     )
   })
 

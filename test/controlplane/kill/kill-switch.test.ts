@@ -57,16 +57,16 @@ describe('a stop', () => {
     const lost = await openStream(replica, away, { acks: true })
     const stream = await openStream(replica, home, { acks: true })
     await stream.next('manifest')
-    const before = (await set({ active: true, scope: 'agent:nobody' })).body['acknowledged'] as {
+    const before = (await set({ active: true, scope: 'gateway:home' })).body['acknowledged'] as {
       total: number
     }
     lost.close()
     await eventually('it left', () => (replica.hub.liveOf(away.id) === null ? true : null))
-    const after = (await set({ active: true, scope: 'agent:nobody', reason: 'x' })).body['acknowledged']
+    const after = (await set({ active: true, scope: 'gateway:home', reason: 'x' })).body['acknowledged']
     expect(after).toMatchObject({ acked: 1, total: before.total })
     const back = await openStream(replica, away, { acks: true })
-    expect((await back.next('kill')).effective).toMatchObject([{ scope: 'agent:nobody' }])
-    await set({ active: false, scope: 'agent:nobody' })
+    expect((await back.next('kill')).effective).toMatchObject([{ scope: 'gateway:home' }])
+    await set({ active: false, scope: 'gateway:home' })
     back.close()
     stream.close()
   })
@@ -75,11 +75,11 @@ describe('a stop', () => {
     const deaf = await openStream(replica, gateway)
     await deaf.next('manifest')
     const startedAt = performance.now()
-    const { body } = await set({ active: true, scope: 'connector:chat' })
+    const { body } = await set({ active: true, scope: 'gateway:local' })
     expect(performance.now() - startedAt).toBeLessThan(4_000)
     const { acked, total } = body['acknowledged'] as { acked: number; total: number }
     expect(acked).toBeLessThan(total)
-    await set({ active: false, scope: 'connector:chat' })
+    await set({ active: false, scope: 'gateway:local' })
     deaf.close()
   })
 
