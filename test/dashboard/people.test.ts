@@ -139,7 +139,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await dialog.getByLabel(/^Name/).fill('pager')
     await dialog.getByRole('button', { name: 'Make a key' }).click()
     const shown = await dialog.getByRole('region', { name: 'approver key' }).innerText()
-    expect(shown).toMatch(/^svc_user_\w{32}$/)
+    expect(shown).toMatch(/^svc_user_\w{43}$/)
     await dialog.getByText('pager').waitFor()
     const respond = async () => {
       const path = '/api/v1/approvals/apr_none/respond'

@@ -30,7 +30,7 @@ test('an agent works from its creation until it is suspended or revoked, by the 
     stderr: expect.stringContaining('chaperone agent create triage'),
   })
   const created = await laptop.cli(['agent', 'create', 'triage', '--environment', 'production'])
-  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/svc_live_\w{32}/) })
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/svc_live_\w{43}/) })
   const key = /svc_live_\w+/.exec(created.stdout)?.[0] ?? ''
   expect(await asTriage(createIssue)).toMatchObject({ code: 0, stdout: '201' })
   expect(vendors.recorder.seen).toHaveLength(1)

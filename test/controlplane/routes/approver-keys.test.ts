@@ -45,7 +45,7 @@ describe('an approver key', () => {
     expect(made.body).toEqual({
       ok: true,
       id: expect.stringMatching(/^key_/),
-      api_key: expect.stringMatching(/^svc_user_\w{32}$/),
+      api_key: expect.stringMatching(/^svc_user_\w{43}$/),
       expires_at: expect.any(String),
     })
     expect(Math.abs(Date.parse(at(made.body, 'expires_at')) - Date.now() - 7 * DAY_MS)).toBeLessThan(60_000)

@@ -50,7 +50,7 @@ describe('agents', () => {
     })
     expect(made.status).toBe(200)
     const key = at(made.body, 'api_key')
-    expect(key).toMatch(/^svc_live_[0-9A-Za-z]{32}$/)
+    expect(key).toMatch(/^svc_live_[0-9A-Za-z]{43}$/)
     expect(at(made.body, 'api_key_prefix')).toBe(key.slice(0, 15))
     const list = await admin('GET', '/api/dashboard/agents')
     expect(list.text).not.toContain(key)

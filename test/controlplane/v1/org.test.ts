@@ -160,7 +160,7 @@ describe('agents register agents', () => {
     expect(made.status).toBe(200)
     expect(made.body).toEqual({
       agent_id: expect.stringMatching(/^agent_/),
-      api_key: expect.stringMatching(/^svc_live_\w{32}$/),
+      api_key: expect.stringMatching(/^svc_live_\w{43}$/),
       api_key_prefix: at(made.body, 'api_key').slice(0, 15),
     })
     const fresh = caller(world.plane.url, bearer(at(made.body, 'api_key')))
