@@ -1,4 +1,4 @@
-import { decideUnowned } from '../decision/egress.ts'
+import { decideUnowned, isListedHost } from '../decision/egress.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /**
@@ -11,7 +11,7 @@ export type NameOwner = 'governed' | 'open' | 'unknown'
 export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
   if (portsOfHost(snapshot, name).length > 0) return 'governed'
   const listed = strict(snapshot)
-  if (decideUnowned(listed, name, 443).verdict === 'allow') return 'governed'
+  if (isListedHost(listed, name)) return 'governed'
   if (snapshot.gateway.egress.tcp.some(({ port }) => isOpaque(snapshot, name, port))) return 'governed'
   return decideUnowned(snapshot, name, 443).verdict === 'allow' ? 'open' : 'unknown'
 }

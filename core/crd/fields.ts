@@ -16,6 +16,16 @@ export const host = z
     'a host name such as api.example.com',
   )
 
+/** A host with an optional port. An IPv6 address with a port stands in brackets. */
+export const hostAndPort = z
+  .string()
+  .min(1)
+  .max(260)
+  .regex(
+    /^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[1-9][0-9]{0,4})?$|^\[[0-9a-fA-F:.]+\](:[1-9][0-9]{0,4})?$|^[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*$/,
+    'a host name such as api.example.com, with a port such as :8443 for any but 443',
+  )
+
 /** `spec.killSwitch.scopes`: everything of the Gateway, a kind with a name, or a bare name. */
 export const killScope = z
   .string()

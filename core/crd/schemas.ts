@@ -5,6 +5,7 @@ import {
   dns1123,
   endpointPath,
   host,
+  hostAndPort,
   httpUrl,
   killScope,
   Resources,
@@ -42,7 +43,8 @@ export const GatewaySpec = z.strictObject({
   egress: z
     .strictObject({
       unmatchedHosts: z.enum(['deny', 'tunnel']).default('deny'),
-      allowedHosts: z.array(host).max(256).default([]),
+      /** For port 443, or the port that the entry names (`api.example.com:8443`). */
+      allowedHosts: z.array(hostAndPort).max(256).default([]),
       tcp: z
         .array(
           z.strictObject({

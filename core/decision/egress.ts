@@ -5,19 +5,43 @@ import type { Verdict } from './vocabulary.ts'
 /** May a host that no connector owns be reached without being governed? The level `monitor` lets it pass and says so. */
 export function decideUnowned({ gateway }: Snapshot, host: string, port: number): Decision {
   const { egress, level } = gateway
-  const listed = egress.allowedHosts.find((pattern) => matchesHost(pattern, host))
-  if (listed !== undefined) return passes(`${host} is let through by egress.allowedHosts (${listed}).`)
+  const entries = egress.allowedHosts.filter((entry) => matchesHost(readAllowed(entry).host, host))
+  const listed = entries.find((entry) => readAllowed(entry).port === port)
+  if (listed !== undefined)
+    return passes(`${host}:${port} is let through by egress.allowedHosts (${listed}).`)
   if (egress.tcp.some((rule) => rule.port === port && matchesHost(rule.host, host))) {
     return passes(`${host}:${port} is let through by egress.tcp.`)
   }
   if (egress.unmatchedHosts === 'tunnel') {
     return passes('The gateway lets hosts through that no connector owns.')
   }
-  const why = `No connector owns ${host}:${port}. Add a connector with this domain and port, or list the host in egress.allowedHosts of the gateway.`
+  const why = `No connector owns ${host}:${port}. ${remedyFor(entries, host, port)}`
   if (level === 'monitor') {
     return plainDecision('allow', 'deny', `Enforcement level monitor lets it pass. ${why}`, 'level')
   }
   return plainDecision('deny', 'deny', why, 'default')
+}
+
+/** Does `egress.allowedHosts` name the host, for whichever port? */
+export function isListedHost({ gateway }: Snapshot, host: string): boolean {
+  return gateway.egress.allowedHosts.some((entry) => matchesHost(readAllowed(entry).host, host))
+}
+
+function remedyFor(entries: readonly string[], host: string, port: number): string {
+  const entry = port === HTTPS_PORT ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const [other] = entries
+  if (other === undefined)
+    return `Add a connector with this domain and port, or list ${entry} in egress.allowedHosts of the gateway.`
+  return `egress.allowedHosts of the gateway lists ${other} for port ${readAllowed(other).port} only: list ${entry} as well, or add a connector with this domain and port.`
+}
+
+const HTTPS_PORT = 443
+type AllowedHost = { readonly host: string; readonly port: number }
+
+/** `host`, `host:port`, `[v6]`, `[v6]:port` or a bare IPv6 address; without a port it is for 443. */
+export function readAllowed(entry: string): AllowedHost {
+  const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]{1,5}))?$/.exec(entry) ?? []
+  return { host, port: port === undefined ? HTTPS_PORT : Number(port) }
 }
 
 /** Is the host and port listed in `egress.tcp` with `allowPrivateAddresses`, so that it may lie inside the network? */

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { ownerOfName } from '../../../core/capture/host-names.ts'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { decideUnowned } from '../../../core/decision/egress.ts'
+import { snapshotOf } from '../../sidecar/pipeline/test-world.ts'
+
+const snapshotWith = (...allowedHosts: string[]) =>
+  snapshotOf({ gateway: { egress: { allowedHosts } } }, 1, 1)
+const decide = (entry: string, host: string, port: number) => decideUnowned(snapshotWith(entry), host, port)
+
+describe('an entry of allowedHosts', () => {
+  test.each([
+    ['api.example.com', 'api.example.com', 443],
+    ['API.Example.com', 'api.example.com', 443],
+    ['api.example.com:8443', 'api.example.com', 8443],
+    ['api.example.com:443', 'api.example.com', 443],
+    ['*.example.com', 'a.example.com', 443],
+    ['*.example.com:8443', 'a.b.example.com', 8443],
+    ['[::1]', '::1', 443],
+    ['[::1]:8443', '::1', 8443],
+    ['::1', '::1', 443],
+    ['2001:db8::8443', '2001:db8::8443', 443],
+    ['10.0.0.1:22', '10.0.0.1', 22],
+  ])('%s lets %s:%i through', (entry, host, port) => {
+    expect(GatewaySpec.safeParse({ egress: { allowedHosts: [entry] } }).success).toBe(true)
+    expect(decide(entry, host, port)).toMatchObject({ verdict: 'allow' })
+    expect(ownerOfName(snapshotWith(entry), host)).toBe('governed')
+  })
+
+  test.each([
+    ['api.example.com', 'api.example.com', 8443],
+    ['api.example.com', 'api.example.com', 80],
+    ['api.example.com', 'api.example.com', 22],
+    ['api.example.com:8443', 'api.example.com', 443],
+    ['api.example.com:8443', 'api.example.com', 844],
+    ['*.example.com:8443', 'a.example.com', 443],
+    ['*.example.com', 'example.com', 443],
+    ['*.example.com', 'evilexample.com', 443],
+    ['[::1]:8443', '::1', 443],
+    ['[::1]', '::1', 8443],
+    ['::1:8443', '::1', 8443],
+    ['2001:db8::1:443', '2001:db8::1', 443],
+    ['api.example.com', 'api.example.com.evil.example', 443],
+  ])('%s says nothing of %s:%i', (entry, host, port) => {
+    expect(decide(entry, host, port)).toMatchObject({ verdict: 'deny' })
+  })
+
+  test.each(['a:0', 'a:', 'a:x', 'a:123456', '[::1', '[::1]:', 'a b', '*:443', 'https://a', 'a/b', ''])(
+    '%j is refused',
+    (entry) => expect(GatewaySpec.safeParse({ egress: { allowedHosts: [entry] } }).success).toBe(false),
+  )
+})
+
+test('a refusal names the entry that is missing', () => {
+  expect(decide('a.example', 'b.example', 443).reason).toContain('list b.example in egress.allowedHosts')
+  expect(decide('a.example', 'b.example', 22).reason).toContain('list b.example:22 in egress.allowedHosts')
+  expect(decide('a.example', '::1', 22).reason).toContain('list [::1]:22 in')
+  expect(decide('a.example', 'a.example', 8443).reason).toContain(
+    'lists a.example for port 443 only: list a.example:8443',
+  )
+})
