@@ -67,6 +67,7 @@ export async function createParts(deps: PartsDeps) {
       read: (q) => settings.read('codehost_pat', q),
       scope: organisationTokenScope(config),
     },
+    approvalsChannel: (q) => settings.read('chat_channel_id', q),
   })
   const hub = await createHub({ ...base, library })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())

@@ -1,5 +1,7 @@
+import { CHANNEL_ID } from '../../core/decision/approvals-channel.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { type Actor, recordEvent } from '../events.ts'
+import { validationError } from '../http/input.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSetting, getSetting, listSettings, putSetting } from '../store/settings.ts'
@@ -47,6 +49,7 @@ export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
       )
       if (changes.length === 0) return
       await db.tx(async (q) => {
+        await refuseChannelName(q, orgId, values.chat_channel_id)
         for (const change of changes) await store(q, change)
         const keys = changes.map(([key]) => key)
         await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details: { keys } })
@@ -60,6 +63,15 @@ export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
       return typeof value === 'string' ? value : keyring.open(value, place(key))
     },
   }
+}
+
+/** Agents are kept out of the channel by its id: a name could not be compared. A name stored earlier may stay. */
+async function refuseChannelName(q: Query, orgId: string, channel: string | undefined): Promise<void> {
+  if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return
+  if ((await getSetting(q, orgId, 'chat_channel_id')) === channel) return
+  throw validationError([
+    'settings.chat_channel_id: is not the id of a channel (C…); the chat shows it in the details of the channel',
+  ])
 }
 
 function place(key: string): string {

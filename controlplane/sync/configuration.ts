@@ -1,3 +1,4 @@
+import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts'
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
@@ -33,6 +34,8 @@ export type ConfigurationDeps = {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
   }
+  /** The channel of the chat in which approvals are answered; null when none is set. */
+  readonly approvalsChannel: (q: Query) => Promise<string | null>
 }
 
 /** Reads it all in one snapshot of the database, so that rows and version belong together. */
@@ -47,7 +50,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       gateways: new Map(gateways.map((row) => [row.id, row])),
       agents: await listAgents(q),
       connectors: usableFirst(connectors.flatMap((row) => boundEntries(row, { deps, gateways, token }))),
-      policies: (await listPolicies(q)).flatMap(policyEntry),
+      policies: [...(await builtInPolicies(q, deps)), ...(await listPolicies(q)).flatMap(policyEntry)],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],
     }
@@ -104,6 +107,15 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
 function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
   const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
   return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]
+}
+
+/** Policies that are no rows: they are bound to every gateway, and nobody can change or disable them. */
+async function builtInPolicies(
+  q: Query,
+  { approvalsChannel }: ConfigurationDeps,
+): Promise<ReadonlyArray<Bound<PolicyEntry>>> {
+  const channel = await approvalsChannel(q)
+  return channel === null ? [] : [{ gatewayIds: [], entry: approvalsChannelPolicy(channel) }]
 }
 
 /** Only policies whose tests passed once have a text in force; it was compiled before it was stored. */

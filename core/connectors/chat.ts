@@ -16,10 +16,14 @@ const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))
 const trie = once(() => compileRows(rows()))
 const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
 
+/** How methods of the chat name the channels that they act on. */
+export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids'] as const
+
 const NAMING: RowNaming = {
   connector: 'chat',
   formats: new Set(['json', 'form']),
   surface: prefixedSurface(trie, 'api'),
+  always: CHANNEL_FIELDS,
   resource: channelOf,
 }
 

@@ -18,6 +18,8 @@ export type RowNaming = {
   ): { tries: readonly RowTrie[]; path: PathSegments }
   /** Body formats that the API reads; others hide from us what they might tell it. */
   readonly formats: ReadonlySet<'json' | 'form'>
+  /** Fields that any method of the API may read, whether or not its row names them. */
+  readonly always?: readonly string[]
   /** Who is acted upon, from the template's and the row's parameters. */
   resource(parameters: Parameters): {
     readonly target?: string | undefined
@@ -140,7 +142,8 @@ type Found = {
 }
 
 function actionOf(naming: RowNaming, row: Row, found: Found): Action {
-  const fields = pickFields(row.parameters, found.request.query, found.body)
+  const names = [...new Set([...(row.parameters ?? []), ...(naming.always ?? [])])]
+  const fields = pickFields(names, found.request.query, found.body)
   const parameters = { ...fields, ...found.match.parameters }
   const { type, effect, risk, hints } = row
   const parts = {

@@ -96,7 +96,7 @@ function hostsOf(entries: z.infer<typeof SECTION_SCHEMAS.connectors>): Snapshot[
 }
 
 function policiesOf(entries: z.infer<typeof SECTION_SCHEMAS.policies>): Snapshot['policies'] {
-  if (entries.length > LIMITS.maxPolicies)
+  if (entries.length > LIMITS.maxPolicies + LIMITS.maxBuiltInPolicies)
     throw refused('policies', `more than ${LIMITS.maxPolicies} policies`)
   return buildPolicyIndex(
     entries.map((entry) => located(`policies: "${entry.name}"`, () => compileStoredPolicy(entry))),

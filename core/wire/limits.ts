@@ -16,6 +16,8 @@ export const LIMITS = {
   maxConcurrentPerAgent: 256,
   maxPermissions: 100_000,
   maxPolicies: 1_000,
+  /** Beside those of the organisation. */
+  maxBuiltInPolicies: 1,
   metricAgents: 500,
   metricToolNames: 200,
   /** Lease steps after the stream is lost (design 8). */
