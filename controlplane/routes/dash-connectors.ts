@@ -125,6 +125,7 @@ function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.in
     header: authOf(row.spec).header ?? null,
     base_url: row.spec.baseUrl ?? null,
     endpoint: row.spec.endpoint ?? null,
+    bodies: row.spec.bodies ?? null,
     warnings: connectorWarnings(row.spec),
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),

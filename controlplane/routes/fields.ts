@@ -75,6 +75,8 @@ export const ConnectorFields = {
   base_url: PlainUrl.optional(),
   /** For type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
+  /** Requests are held although nobody can read their bodies, and the card says so. */
+  bodies: z.enum(['opaque']).optional(),
 }
 
 /** A connector of the wizard or the quick setup. */

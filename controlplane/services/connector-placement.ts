@@ -17,6 +17,7 @@ export type NewConnector = {
   readonly header?: string | undefined
   readonly base_url?: string | undefined
   readonly endpoint?: readonly string[] | undefined
+  readonly bodies?: 'opaque' | undefined
 }
 
 export type Placement = {
@@ -72,6 +73,7 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
     domains: input.domains,
     baseUrl: input.base_url,
     endpoint: input.endpoint,
+    bodies: input.bodies,
     auth: authType === undefined ? undefined : { type: authType, ...header },
   })
   const at = (field: string) => (path === '' ? field : `${path}.${field}`)

@@ -7,7 +7,7 @@ import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
@@ -38,6 +38,7 @@ export const chat: Connector = {
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),
+  hasOpaqueBody: (request, config) => rowsAreOpaque(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: {
     headers: ['x-slack-token'],

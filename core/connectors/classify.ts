@@ -4,7 +4,7 @@ import { type OverridableFormat, overridableFormat } from '../request/method-ove
 import type { BodyView, Classification, Named } from './connector.ts'
 import { actionsOf, namedAction, oneAction } from './named-action.ts'
 import type { BoundConnector } from './registry.ts'
-import { nameByUserRows, withDeclaredWrites } from './user-rows.ts'
+import { nameByUserRows, userRowIsOpaque, withDeclaredWrites } from './user-rows.ts'
 
 /**
  * Names what a request does. Without a body a class that depends on it comes back as `candidates`; with one (see
@@ -20,6 +20,16 @@ export function classify(bound: BoundConnector, request: CanonicalRequest, body?
     nameByUserRows(userRows, connector.name, request, config) ??
     withDeclaredWrites(userRows, connector.name, request, named, config)
   )
+}
+
+/** What declares that the bodies of this request are opaque: its Connector, its row, or null when nothing does. */
+export function opaqueBy(bound: BoundConnector, request: CanonicalRequest): 'Connector' | 'row' | null {
+  if (bound.entry.bodies === 'opaque') return 'Connector'
+  const { connector, config, userRows } = bound
+  if (connector.hasOpaqueBody?.(request, config) === true) return 'row'
+  if (userRows === null || !userRowIsOpaque(userRows, request)) return null
+  const named = connector.parseAction(request, { kind: 'opaque' }, config)
+  return isRefusal(named) || !mayRename(bound, named) ? null : 'row'
 }
 
 /** Body keys that the class of this request depends on, for `parseBody` and `createKeyScan`; empty when it does not. */

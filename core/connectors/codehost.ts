@@ -42,7 +42,7 @@ import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { effectOfMethod } from './named-action.ts'
 import { carelessReadings, nearMiss } from './near-miss.ts'
 import { once } from './once.ts'
-import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
@@ -153,6 +153,7 @@ export const codehost: Connector = {
           : withPushes(parseByRows(NAMING, request, body, config), request, config),
   decidingKeys: (request, config) =>
     isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
+  hasOpaqueBody: (request, config) => !isGraphql(request, config) && rowsAreOpaque(NAMING, request, config),
   readsHead: (request) => (isPush(request) ? { maxBytes: PUSH_HEAD_BYTES, isEnough: isPushHead } : null),
   injectCredentials(edit, secret, auth, request) {
     injectAuth(edit, secret, isGitOverHttp(request) ? gitAuth(auth) : auth)

@@ -85,13 +85,15 @@ export type Row = {
   readonly hints?: Readonly<Record<string, boolean>>
   /** The body is a file, alone or in a multipart form: no parameter is looked for in it. */
   readonly bodyIsContent?: boolean
+  /** The body may be a file, alone or in a multipart form: such a request is held although nobody can read it. */
+  readonly bodies?: 'opaque'
   /** An older or alternative address of a deed that another row names, or the same deed on another owner's thing. */
   readonly isAlternative?: boolean
 }
 
 /** What a connector knows of an action by its name; `method` and `template` where a row describes it. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
-  Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'isAlternative'>>
+  Partial<Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative'>>
 
 /** `equals` compares strictly (boolean true only is true); `present: 'string'` wants a string under the key. */
 export type Discriminator =
@@ -107,6 +109,7 @@ export type UserRow = {
   readonly action: string
   readonly effect: Effect
   readonly risk: RiskLevel
+  readonly bodies?: 'opaque' | undefined
 }
 
 /** What a connector may know of its own configuration. */
@@ -160,6 +163,10 @@ export type Connector = {
   readonly defaultAuth: AuthScheme
   /** Body fields whose whole content an action's parameters tell under names of their own. */
   readonly retold?: readonly string[]
+  /** True where every row of the request's method and path declares opaque bodies. */
+  hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
+  /** A body that cannot be read has an action of its own: such a request is held, and its card quotes the beginning. */
+  readonly quotesUnreadBody?: boolean
   /**
    * Members of a JSON body that a client makes anew for each try, as paths (`id`, `params._meta.progressToken`): strings
    * and numbers there are not part of what an approval is bound to.

@@ -13,7 +13,7 @@ import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
@@ -40,6 +40,7 @@ function createModelConnector(provider: Provider): Connector {
     domains: (config) => ownedDomains(config, [domain]),
     parseAction: (request, body, config) => parseByRows(naming, request, body, config),
     decidingKeys: (request, config) => rowKeys(naming, request, config),
+    hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers,
     defaultAuth: provider.auth,

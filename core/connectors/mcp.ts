@@ -31,6 +31,7 @@ export const mcp: Connector = {
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   unboundMembers: UNBOUND,
+  quotesUnreadBody: true,
   retold: ['jsonrpc', 'id', 'method', 'params', 'body'],
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,

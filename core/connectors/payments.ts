@@ -12,7 +12,7 @@ import { TERMINAL } from './payments/terminal.ts'
 import { TEST_MODE } from './payments/test-mode.ts'
 import { TREASURY } from './payments/treasury.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys } from './row-connector.ts'
+import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
@@ -48,6 +48,7 @@ export const payments: Connector = {
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) => parseByRows(NAMING, request, body, config),
   decidingKeys: (request, config) => rowKeys(NAMING, request, config),
+  hasOpaqueBody: (request, config) => rowsAreOpaque(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   // `key` is how the provider's browser library sends its key, in the query and in forms.
   carriers: { headers: [], query: ['key', '_stripe_key'], bodyFields: ['key'] },

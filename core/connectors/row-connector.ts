@@ -93,6 +93,16 @@ export function rowKeys(
   return match === null || isRefusal(match) || match.rows.length === 1 ? [] : bodyKeys(match.rows)
 }
 
+/** True where every row of this method and path declares opaque bodies. */
+export function rowsAreOpaque(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): boolean {
+  const match = findRows(naming, request, config)
+  return match !== null && !isRefusal(match) && match.rows.every(({ row }) => row.bodies === 'opaque')
+}
+
 function findRows(
   naming: RowNaming,
   request: CanonicalRequest,

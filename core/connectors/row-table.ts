@@ -4,12 +4,12 @@ import type { Discriminator, Row } from './connector.ts'
 /**
  * Reads catalogue rows from tables that people can scan, one operation a line, columns apart by spaces:
  *
- *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@same]
+ *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@same]
  *
  * ACTION without the connector's name. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
  * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a comma
  * list of body or query fields that become parameters. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
- * of whatever type, and the fields stand in the query. `@same`: an older or alternative address of a deed that a row
+ * of whatever type, and the fields stand in the query. `@opaque`: the body may be a file, alone or in a multipart form. `@same`: an older or alternative address of a deed that a row
  * without this mark names, or the same deed on what another kind of owner has. `#` begins a comment.
  * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
  */
@@ -41,7 +41,7 @@ function readRow(connector: string, match: RegExpExecArray): Row | null {
 
 function readExtras(
   rest: readonly string[],
-): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent' | 'isAlternative'> {
+): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent' | 'bodies' | 'isAlternative'> {
   const when = rest.find((column) => column.startsWith('?'))
   const hints = rest
     .filter((column) => column.startsWith('+'))
@@ -51,7 +51,8 @@ function readExtras(
     ...(when === undefined ? {} : { when: readWhen(when) }),
     ...(fields === undefined ? {} : { parameters: fields.split(',') }),
     ...(hints.length === 0 ? {} : { hints: Object.fromEntries(hints) }),
-    ...(rest.includes('@content') ? { bodyIsContent: true } : {}),
+    ...(rest.includes('@content') ? { bodyIsContent: true, bodies: 'opaque' } : {}),
+    ...(rest.includes('@opaque') ? { bodies: 'opaque' } : {}),
     ...(rest.includes('@same') ? { isAlternative: true } : {}),
   }
 }

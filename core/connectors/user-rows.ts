@@ -42,8 +42,15 @@ export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie
   return compileRows(usable.map(toRow))
 }
 
-function toRow({ method, path, action, effect, risk }: UserRow): Row {
-  return { method, template: path, type: action, effect, risk }
+function toRow({ method, path, action, effect, risk, bodies }: UserRow): Row {
+  const row = { method, template: path, type: action, effect, risk }
+  return bodies === undefined ? row : { ...row, bodies }
+}
+
+/** True where a declared row describes the request and says that its bodies are opaque. */
+export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boolean {
+  const match = lookUp(trie, request.method, request)
+  return match !== null && !isRefusal(match) && match.rows[0]?.row.bodies === 'opaque'
 }
 
 /** A request that no row describes, with what else declared rows of its path may have it do. */

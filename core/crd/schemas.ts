@@ -113,6 +113,8 @@ export const UserRowSpec = z.strictObject({
     .regex(/^[a-z0-9_]+(\.[A-Za-z0-9_~-]+)+$/, 'connector.resource.verb'),
   effect: z.enum(['read', 'compute', 'write']),
   risk: z.enum(['low', 'medium', 'high']),
+  /** Bodies are files: requests are held although nobody can read them. */
+  bodies: z.enum(['opaque']).optional(),
 })
 
 export const ConnectorSpec = z.strictObject({
@@ -142,6 +144,8 @@ export const ConnectorSpec = z.strictObject({
   mcp: z.strictObject({ filterTools: z.boolean().default(false) }).optional(),
   /** Masks the credential in text that the upstream answers, too; in headers it always is. */
   scrubResponses: z.boolean().default(false),
+  /** Bodies are files or another format of their own: requests are held although nobody can read them, and the card says so. */
+  bodies: z.enum(['opaque']).optional(),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

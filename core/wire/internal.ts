@@ -76,6 +76,8 @@ export const ConnectorAdd = z.strictObject({
   base_url: z.url().optional(),
   /** Extension, for type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
+  /** Extension: requests are held although nobody can read their bodies, and the card says so. */
+  bodies: z.enum(['opaque']).optional(),
 })
 export const ConnectorRemove = z.strictObject({ id: name })
 export const PermissionSet = z.strictObject({

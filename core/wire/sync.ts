@@ -80,7 +80,7 @@ export const ConnectorEntry = z.object({
   errorShape: z.enum(['service', 'provider']),
   /** Left out: answers to `tools/list` pass unchanged. */
   mcp: z.object({ filterTools: z.boolean() }).optional(),
-  bodies: z.literal('opaque').optional(),
+  bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),

@@ -46,8 +46,19 @@ function bodies(connectors: readonly Connector[]): readonly string[] {
   )
   return [
     '## Bodies',
+    'A request that needs an approver is refused (415) when its body cannot be read, because nobody could be shown what is approved: text, an unknown media type or none, a `Content-Encoding`, a charset other than UTF-8, a multipart form, or text that is no JSON under the label of JSON. Send JSON or a form. A request that is allowed or denied without an approver is not looked at for this.',
+    'Where bodies are files or another format of their own, the Connector (`bodies: opaque`) or one of its `actions` (`bodies: opaque`) says so: such a request is held, and the card states that the body was not read, with its size, media type and SHA-256. Frames of gRPC are held in the same way. On connectors of type `mcp` a body that is no message is held as its action, and the card quotes its first KiB.',
+    'These rows of the catalogue declare opaque bodies:',
+    table(['Action', 'Method', 'Request'], opaqueRows(connectors)),
     `A body is bound byte for byte. The parts of \`multipart/form-data\` are bound one by one, because an SDK that tries again makes a new boundary. Strings and numbers in these members of a JSON body are ignored (${unbound.join('; ')}).`,
   ]
+}
+
+function opaqueRows(connectors: readonly Connector[]): ReadonlyArray<readonly string[]> {
+  return connectors
+    .flatMap(({ catalogue = [] }) => catalogue)
+    .filter(({ bodies }) => bodies === 'opaque')
+    .map(({ type, method = '', template = '' }) => [`\`${type}\``, method, `\`${template}\``])
 }
 
 function line(connectors: string, { reason, names }: HeaderGroup): readonly string[] {

@@ -11,6 +11,7 @@ import type { BoundRequest } from './binding.ts'
 import type { Exchange } from './exchange.ts'
 import { primaryType } from './primary-action.ts'
 import { primaryInput } from './record-audit.ts'
+import { describeUnread } from './unread-body.ts'
 
 export type HoldFacts = {
   readonly binding: string
@@ -54,7 +55,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
     required_groups: requiredView(decision.requiredGroups),
     requested_by_agent_text: null,
     body_sha256: bodySha256,
-    unread_body: null,
+    unread_body: describeUnread(exchange),
   }
 }
 

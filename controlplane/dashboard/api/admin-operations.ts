@@ -86,6 +86,7 @@ export type AdminOperations = {
       readonly header?: string
       readonly base_url?: string
       readonly endpoint?: readonly string[]
+      readonly bodies?: 'opaque'
       readonly gateway?: string
     }
   >

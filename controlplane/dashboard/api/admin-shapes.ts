@@ -53,6 +53,8 @@ export type Connector = Managed & {
   readonly base_url: string | null
   /** For type mcp: the only paths on which JSON-RPC is read; null = every path. */
   readonly endpoint: readonly string[] | null
+  /** `opaque`: requests are held although nobody can read their bodies. */
+  readonly bodies: 'opaque' | null
   readonly warnings: readonly string[]
   readonly has_token: boolean
   /** Empty = every gateway. */

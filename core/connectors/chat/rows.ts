@@ -37,10 +37,10 @@ export const CHAT_BASICS = `
   *  /api/conversations.setTopic               channel.set_topic          write low    channel,topic
   *  /api/conversations.setPurpose             channel.set_purpose        write low    channel,purpose
 
-  *  /api/files.upload                         file.upload                write medium channels,filename
+  *  /api/files.upload                         file.upload                write medium channels,filename @opaque
   *  /api/files.getUploadURLExternal           file.upload                write medium filename,length @same
   *  /api/files.completeUploadExternal         file.upload                write medium channel_id,files @same
-  *  /upload/v1/{ticket+}                      file.upload                write medium @same
+  *  /upload/v1/{ticket+}                      file.upload                write medium @same @opaque
   *  /api/files.delete                         file.delete                write medium file +irreversible
   *  /api/files.list                           file.list                  read  low    channel
   *  /api/files.info                           file.get                   read  low    file

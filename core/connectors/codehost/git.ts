@@ -2,6 +2,6 @@
 export const GIT = `
   GET    /{owner}/{repo}/info/refs         git.push   write medium ??service=git-receive-pack @same
   GET    /{owner}/{repo}/info/refs         git.fetch  read  low    ??service=git-upload-pack
-  POST   /{owner}/{repo}/git-receive-pack  git.push   write medium
-  POST   /{owner}/{repo}/git-upload-pack   git.fetch  read  low
+  POST   /{owner}/{repo}/git-receive-pack  git.push   write medium @opaque
+  POST   /{owner}/{repo}/git-upload-pack   git.fetch  read  low @opaque
 `

@@ -19,7 +19,7 @@ export const LLM_A_AGENTS = `
   POST   /v1/agents/environments                                                    agent_environment.create           write   medium
   GET    /v1/agents/environments/{environment_id}                                   agent_environment.get              read    low
   GET    /v1/agents/environments/{environment_id}/files                             agent_environment.list_files       read    low
-  POST   /v1/agents/environments/{environment_id}/files                             agent_environment.add_file         write   medium
+  POST   /v1/agents/environments/{environment_id}/files                             agent_environment.add_file         write   medium @opaque
   GET    /v1/agents/environments/templates                                          environment_template.list          read    low
   POST   /v1/agents/environments/templates                                          environment_template.create        write   medium
   GET    /v1/agents/environments/templates/{template_id}                            environment_template.get           read    low
@@ -70,10 +70,10 @@ export const LLM_A_AGENTS = `
 
   POST   /v1/decisions                                                              decision.create                    compute low    model
   POST   /v1/content_provenance_checks                                              provenance_check.create            compute low
-  POST   /v1/audio/voices                                                           voice.create                       write   high   name
+  POST   /v1/audio/voices                                                           voice.create                       write   high   name @opaque
   DELETE /v1/audio/voices/{voice_id}                                                voice.delete                       write   high
   GET    /v1/audio/voice_consents                                                   voice_consent.list                 read    low
-  POST   /v1/audio/voice_consents                                                   voice_consent.create               write   high   name
+  POST   /v1/audio/voice_consents                                                   voice_consent.create               write   high   name @opaque
   GET    /v1/audio/voice_consents/{consent_id}                                      voice_consent.get                  read    low
   POST   /v1/audio/voice_consents/{consent_id}                                      voice_consent.update               write   high   name
   DELETE /v1/audio/voice_consents/{consent_id}                                      voice_consent.delete               write   high

@@ -11,7 +11,7 @@ export const LLM_A_OBJECTS = `
   GET    /v1/containers/{container_id}                                              container.get                         read    low
   DELETE /v1/containers/{container_id}                                              container.delete                      write   high
   GET    /v1/containers/{container_id}/files                                        container_file.list                   read    low
-  POST   /v1/containers/{container_id}/files                                        container_file.create                 write   medium file_id
+  POST   /v1/containers/{container_id}/files                                        container_file.create                 write   medium file_id @opaque
   GET    /v1/containers/{container_id}/files/{file_id}                              container_file.get                    read    low
   DELETE /v1/containers/{container_id}/files/{file_id}                              container_file.delete                 write   high
   GET    /v1/containers/{container_id}/files/{file_id}/content                      container_file.download               read    low
@@ -51,13 +51,13 @@ export const LLM_A_OBJECTS = `
   POST   /v1/realtime/sessions                                                      realtime_session.create               write   high
   POST   /v1/realtime/transcription_sessions                                        realtime_session.create_transcription write   high
   GET    /v1/skills                                                                 skill.list                            read    low
-  POST   /v1/skills                                                                 skill.create                          write   medium
+  POST   /v1/skills                                                                 skill.create                          write   medium @opaque
   GET    /v1/skills/{skill_id}                                                      skill.get                             read    low
   POST   /v1/skills/{skill_id}                                                      skill.update                          write   medium default_version
   DELETE /v1/skills/{skill_id}                                                      skill.delete                          write   high
   GET    /v1/skills/{skill_id}/content                                              skill.download                        read    low
   GET    /v1/skills/{skill_id}/versions                                             skill_version.list                    read    low
-  POST   /v1/skills/{skill_id}/versions                                             skill_version.create                  write   medium
+  POST   /v1/skills/{skill_id}/versions                                             skill_version.create                  write   medium @opaque
   GET    /v1/skills/{skill_id}/versions/{version}                                   skill_version.get                     read    low
   DELETE /v1/skills/{skill_id}/versions/{version}                                   skill_version.delete                  write   high
   GET    /v1/skills/{skill_id}/versions/{version}/content                           skill_version.download                read    low
@@ -78,8 +78,8 @@ export const LLM_A_OBJECTS = `
   POST   /v1/vector_stores/{vector_store_id}/files/{file_id}                        vector_store_file.update              write   low
   DELETE /v1/vector_stores/{vector_store_id}/files/{file_id}                        vector_store_file.remove              write   medium
   GET    /v1/vector_stores/{vector_store_id}/files/{file_id}/content                vector_store_file.download            read    low
-  POST   /v1/videos/characters                                                      video_character.create                write   medium
+  POST   /v1/videos/characters                                                      video_character.create                write   medium @opaque
   GET    /v1/videos/characters/{character_id}                                       video_character.get                   read    low
-  POST   /v1/videos/edits                                                           video.edit                            compute medium
-  POST   /v1/videos/extensions                                                      video.extend                          compute medium
+  POST   /v1/videos/edits                                                           video.edit                            compute medium @opaque
+  POST   /v1/videos/extensions                                                      video.extend                          compute medium @opaque
 `

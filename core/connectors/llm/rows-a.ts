@@ -20,25 +20,25 @@ export const LLM_A_MODELS = `
   POST   /v1/embeddings                                embedding.create          compute low    model
   POST   /v1/moderations                               moderation.create         compute low    model
   POST   /v1/images/generations                        image.generate            compute medium model,n,size
-  POST   /v1/images/edits                              image.edit                compute medium
-  POST   /v1/images/variations                         image.create_variation    compute medium
-  POST   /v1/audio/transcriptions                      audio.transcribe          compute low
-  POST   /v1/audio/translations                        audio.translate           compute low
+  POST   /v1/images/edits                              image.edit                compute medium @opaque
+  POST   /v1/images/variations                         image.create_variation    compute medium @opaque
+  POST   /v1/audio/transcriptions                      audio.transcribe          compute low @opaque
+  POST   /v1/audio/translations                        audio.translate           compute low @opaque
   POST   /v1/audio/speech                              audio.speech              compute low    model,voice
-  POST   /v1/videos                                    video.create              compute medium model
+  POST   /v1/videos                                    video.create              compute medium model @opaque
   GET    /v1/videos                                    video.list                read    low
   GET    /v1/videos/{id}                               video.get                 read    low
   DELETE /v1/videos/{id}                               video.delete              write   medium
   GET    /v1/videos/{id}/content                       video.download            read    low
   POST   /v1/videos/{id}/remix                         video.remix               compute medium
 
-  POST   /v1/files                                     file.upload               write   medium
+  POST   /v1/files                                     file.upload               write   medium @opaque
   GET    /v1/files                                     file.list                 read    low
   GET    /v1/files/{id}                                file.get                  read    low
   GET    /v1/files/{id}/content                        file.download             read    low
   DELETE /v1/files/{id}                                file.delete               write   medium +irreversible
   POST   /v1/uploads                                   upload.create             write   medium purpose,filename
-  POST   /v1/uploads/{id}/parts                        upload.add_part           write   medium
+  POST   /v1/uploads/{id}/parts                        upload.add_part           write   medium @opaque
   POST   /v1/uploads/{id}/complete                     upload.complete           write   medium
   POST   /v1/uploads/{id}/cancel                       upload.cancel             write   low
   POST   /v1/fine_tuning/jobs                          finetune.create           write   high   model,training_file

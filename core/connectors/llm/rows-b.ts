@@ -13,17 +13,17 @@ export const LLM_B_MODELS = `
   POST   /v1/complete                                  completion.create         compute low    ?!stream model,stream
   GET    /v1/models                                    model.list                read    low
   GET    /v1/models/{id}                               model.get                 read    low
-  POST   /v1/files                                     file.upload               write   medium
+  POST   /v1/files                                     file.upload               write   medium @opaque
   GET    /v1/files                                     file.list                 read    low
   GET    /v1/files/{id}                                file.get                  read    low
   GET    /v1/files/{id}/content                        file.download             read    low
   DELETE /v1/files/{id}                                file.delete               write   medium +irreversible
   GET    /v1/skills                                    skill.list                read    low
-  POST   /v1/skills                                    skill.create              write   medium
+  POST   /v1/skills                                    skill.create              write   medium @opaque
   GET    /v1/skills/{id}                               skill.get                 read    low
   DELETE /v1/skills/{id}                               skill.delete              write   high   +irreversible
   GET    /v1/skills/{id}/versions                      skill_version.list        read    low
-  POST   /v1/skills/{id}/versions                      skill_version.create      write   medium
+  POST   /v1/skills/{id}/versions                      skill_version.create      write   medium @opaque
   GET    /v1/skills/{id}/versions/{version}            skill_version.get         read    low
   DELETE /v1/skills/{id}/versions/{version}            skill_version.delete      write   high   +irreversible
   GET    /v1/skills/{id}/versions/{version}/content    skill_version.download    read    low

@@ -12,6 +12,7 @@ import { inflate, objectId } from '../git-objects.ts'
 import { isSettledByBody, type Naming, nameByLine } from '../naming.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refuse.ts'
+import { staysUnread } from '../unread-body.ts'
 
 /**
  * Names what the request does. The body is read only where the verdict depends on it: when every class that it could
@@ -35,7 +36,7 @@ function name(
   request: CanonicalRequest,
   ports: PipelinePorts,
 ): StageResult | Promise<StageResult> {
-  if (exchange.bodyBytes !== undefined) return readAndClassify(exchange, bound, request)
+  if (wasRead(exchange)) return readAndClassify(exchange, bound, request)
   const naming = nameByLine(bound, request, exchange.body.isEmpty)
   if (isRefusal(naming)) {
     // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
@@ -49,6 +50,10 @@ function name(
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   return isSettledBy(naming, exchange, ports) ? 'continue' : readAndClassify(exchange, bound, request)
+}
+
+function wasRead(exchange: Exchange): boolean {
+  return exchange.bodyBytes !== undefined && !staysUnread(exchange)
 }
 
 /** False when the candidates get different verdicts, so that the body has to say which one it is. */

@@ -10,6 +10,7 @@ import { describeHold } from '../hold-card.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { primaryType } from '../primary-action.ts'
 import { refuse, refuseReading } from '../refuse.ts'
+import { judgeUnread, staysUnread } from '../unread-body.ts'
 import { runAll } from './renew.ts'
 
 /** Rules can change while a person thinks; after so many cards for one request it has to be sent again. */
@@ -37,6 +38,8 @@ type Holding = { readonly ports: PipelinePorts; readonly budget: BodyBudget; rea
 async function hold(exchange: Exchange, { ports, budget, stages }: Holding): Promise<StageResult> {
   const read = await readWhole(exchange, budget, stages.name)
   if (read === 'responded' || !isStillHeld(exchange)) return read
+  const unread = exchange.isOpenEnded === true ? null : judgeUnread(exchange)
+  if (unread !== null) return refuseReading(exchange, unread)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const result = await holdOnce(exchange, ports, stages.recheck)
     if (result !== 'again') return result
@@ -76,18 +79,24 @@ async function readWhole(
   name: readonly Stage[],
 ): Promise<StageResult> {
   if (exchange.body.isEmpty || exchange.bodyBytes !== undefined) return 'continue'
-  const hidden = judgeHiddenFacts(exchange)
+  const isOpaque = staysUnread(exchange)
+  const hidden = isOpaque ? null : (judgeHiddenFacts(exchange) ?? judgeUnread(exchange))
   if (hidden !== null) return refuseReading(exchange, hidden)
-  if (
-    isGrpc(exchange.raw.rawHeaders) &&
-    !(await exchange.body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
-  ) {
+  if (await goesOn(exchange)) {
     exchange.isOpenEnded = true
     return 'continue'
   }
   const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
   if (bytes === null) return refuseBody(exchange)
   exchange.bodyBytes = bytes
+  return isOpaque ? 'continue' : nameAnew(exchange, name)
+}
+
+async function goesOn({ raw, body }: Exchange): Promise<boolean> {
+  return isGrpc(raw.rawHeaders) && !(await body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
+}
+
+function nameAnew(exchange: Exchange, name: readonly Stage[]): StageResult | Promise<StageResult> {
   if (!hasReadableBody(exchange)) return 'continue'
   for (const stale of ['naming', 'actions', 'decision', 'named'] as const) exchange[stale] = undefined
   return runAll(name, exchange)

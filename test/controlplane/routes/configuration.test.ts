@@ -103,6 +103,24 @@ describe('agents', () => {
   })
 })
 
+describe('a connector whose bodies are opaque', () => {
+  test('says so in the list; one that does not say so has none', async () => {
+    const fields = { type: 'generic', token: 't', domains: ['files.example.test'] }
+    const listed = async () => {
+      const { body } = await admin('GET', '/api/dashboard/connectors')
+      const rows = at<{ domains: string[]; bodies: unknown }[]>(body, 'connectors')
+      return rows.find(({ domains }) => domains.includes('files.example.test'))?.bodies
+    }
+    expect((await admin('POST', '/api/dashboard/connectors', fields)).status).toBe(200)
+    expect(await listed()).toBeNull()
+    const opaque = { ...fields, bodies: 'opaque' }
+    expect((await admin('POST', '/api/dashboard/connectors', opaque)).status).toBe(200)
+    expect(await listed()).toBe('opaque')
+    const other = { ...fields, bodies: 'anything' }
+    expect((await admin('POST', '/api/dashboard/connectors', other)).status).toBe(400)
+  })
+})
+
 describe('an MCP connector', () => {
   const fields = { type: 'mcp', token: 't', domains: ['tools.endpoint.test'] }
   const listed = async () => {

@@ -171,7 +171,7 @@ describe('holds', () => {
 
   it('keeps 160 MiB of bodies for an agent, however many requests carry them, and none of another', async () => {
     const world = await start({
-      connectors: [{ type: 'generic', domains: ['files.example.test'] }],
+      connectors: [{ type: 'generic', domains: ['files.example.test'], bodies: 'opaque' }],
       permissions: [['generic.*', 'require_approval']],
       agents: [{}, { id: 'agent_2', name: 'other' }],
     })

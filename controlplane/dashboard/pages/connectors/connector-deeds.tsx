@@ -46,6 +46,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
         ...(row.header === null ? {} : { header: row.header }),
         ...(row.base_url === null ? {} : { base_url: row.base_url }),
         ...(row.endpoint === null ? {} : { endpoint: row.endpoint }),
+        ...(row.bodies === null ? {} : { bodies: row.bodies }),
         ...(gateway === undefined ? {} : { gateway }),
       },
     })

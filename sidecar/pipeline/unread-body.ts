@@ -1,0 +1,108 @@
+import { opaqueBy } from '../../core/connectors/classify.ts'
+import { formatOf, parseBody } from '../../core/request/body.ts'
+import { type BodyInfo, isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
+import { isGrpc } from '../../core/request/grpc.ts'
+import { storableText } from '../../core/storable.ts'
+import type { UnreadBody } from '../../core/wire/internal.ts'
+import { sha256Hex } from './binding.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Who declares that the bodies of this request are opaque; null when nobody does. */
+function opaqueDeclaration({ connector, request }: Exchange): 'Connector' | 'row' | null {
+  return connector === undefined || request === undefined ? null : opaqueBy(connector, request)
+}
+
+/** True for a body that is declared opaque and labelled so: its request is named by its line alone. */
+export function staysUnread(exchange: Exchange): boolean {
+  const { request } = exchange
+  return request !== undefined && labelProblem(request.body) !== null && opaqueDeclaration(exchange) !== null
+}
+
+/**
+ * Why a request must not be held: nobody could be shown its body. Null when it can be read, and where the row, the
+ * Connector or its type says what is done with bodies that cannot. Before the body was read only its label is judged.
+ */
+export function judgeUnread(exchange: Exchange): Refusal | null {
+  const { request, body, bodyBytes } = exchange
+  if (request === undefined || body.isEmpty || mayStayUnread(exchange)) return null
+  return bodyBytes === undefined
+    ? judgeLabel(exchange, request.body)
+    : judgeBytes(exchange, bodyBytes, request.body)
+}
+
+function mayStayUnread(exchange: Exchange): boolean {
+  return exchange.connector?.connector.quotesUnreadBody === true || opaqueDeclaration(exchange) !== null
+}
+
+function judgeBytes({ raw }: Exchange, bytes: Buffer, info: BodyInfo): Refusal | null {
+  if (isGrpc(raw.rawHeaders) && isFramed(bytes)) return null
+  const view = parseBody(bytes, info, [])
+  if (isRefusal(view)) return view.code === 'unsupported_body' ? unread(info) : view
+  return view.kind === 'opaque' || view.kind === 'invalid' ? unread(info) : null
+}
+
+/** A body without a declared length may turn out to be empty, and one of gRPC to be framed: both are read first. */
+function judgeLabel({ raw }: Exchange, info: BodyInfo): Refusal | null {
+  if (info.length === undefined || info.length === 0 || isGrpc(raw.rawHeaders)) return null
+  return labelProblem(info) === null ? null : unread(info)
+}
+
+function unread(info: BodyInfo): Refusal {
+  const what = labelProblem(info) ?? `is labelled ${info.mediaType} and is something else`
+  const detail = `The request needs an approver, who cannot read its body: it ${what}. Send application/json or application/x-www-form-urlencoded in UTF-8, without Content-Encoding. Where bodies are files, set "bodies: opaque" on the Connector or on one of its actions.`
+  return refusal('unsupported_body', detail)
+}
+
+function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null {
+  if (encoding !== undefined) return `is ${shortened(encoding)}-encoded`
+  if (mediaType === undefined || mediaType === '') return 'has no Content-Type'
+  if (formatOf(mediaType) === 'opaque') return `is ${shortened(mediaType)}`
+  return charset === undefined || UTF8.has(charset) ? null : `has the charset ${shortened(charset)}`
+}
+
+const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
+
+/** gRPC over HTTP/2: messages with a flag and their length before each. Anything else only bears its label. */
+function isFramed(bytes: Buffer): boolean {
+  let at = 0
+  while (at + 5 <= bytes.length && (bytes[at] ?? 2) <= 1) at += 5 + bytes.readUInt32BE(at + 1)
+  return at === bytes.length
+}
+
+/** For the approval card; null when the body is on it, or there is none. */
+export function describeUnread(exchange: Exchange): UnreadBody | null {
+  const { request, bodyBytes, connector } = exchange
+  if (request === undefined || bodyBytes === undefined || bodyBytes.length === 0) return null
+  const view = parseBody(bodyBytes, request.body, [])
+  if (!isRefusal(view) && view.kind !== 'opaque' && view.kind !== 'invalid') return null
+  const { mediaType, encoding } = request.body
+  const type = mediaType === undefined ? 'no media type' : `media type ${shortened(mediaType)}`
+  const encoded = encoding === undefined ? '' : `, ${shortened(encoding)}-encoded`
+  const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${sha256Hex(bodyBytes)}`
+  const quotes = connector?.connector.quotesUnreadBody === true
+  return {
+    description: `The body was not read: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
+    excerpt: quotes ? excerptOf(bodyBytes) : null,
+  }
+}
+
+const QUOTED = 'The card quotes how it begins; exactly this body is sent, or none.'
+
+function whyHeld(exchange: Exchange): string {
+  const by = opaqueDeclaration(exchange)
+  const why = by === null ? 'It is binary gRPC.' : `The ${by} declares that its bodies are opaque.`
+  return `${why} Nothing in it is shown or checked; exactly this body is sent, or none.`
+}
+
+const EXCERPT_BYTES = 1_024
+
+/** A character that the limit cuts in two is left out; bytes that are no text become the replacement character. */
+function excerptOf(bytes: Buffer): string {
+  const isCut = bytes.length > EXCERPT_BYTES
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return storableText(decoder.decode(bytes.subarray(0, EXCERPT_BYTES), { stream: isCut }))
+}
+
+function shortened(label: string): string {
+  return label.length <= 100 ? label : `${label.slice(0, 100)}…`
+}
