@@ -151,7 +151,10 @@ function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, ca
     const action = actionFromSpec({ type, resource }, knownByName(type, knownAction, [bound]))
     return { kind: 'actions', actions: [action] }
   }
-  const isOpen = named.kind === 'candidates' ? candidates.length > 0 : named.announces !== undefined
+  const isOpen =
+    named.kind === 'candidates'
+      ? named.settledBy === 'server' || candidates.length > 0
+      : named.announces !== undefined
   return isOpen ? named : { kind: 'actions', actions: [same] }
 }
 

@@ -67,6 +67,16 @@ describe('traffic', () => {
     expect(at<unknown[]>(body, 'traffic')).toHaveLength(count)
   })
 
+  test('lists what a request may have been, where nothing told which of them it was', async () => {
+    const candidates = ['codehost.unmapped.post', 'codehost.pr.close', 'codehost.pr.update']
+    const known = { ...record(0), id: 'rec_open', time: new Date().toISOString(), candidates }
+    await insertTraffic(db, (await getOrg(db)).id, [known])
+    const { body } = await user('GET', '/api/dashboard/traffic?limit=1')
+    expect(at<unknown[]>(body, 'traffic')).toMatchObject([{ id: 'rec_open', candidates }])
+    const one = await user('GET', '/api/dashboard/traffic/rec_open')
+    expect(at(one.body, 'record')).toMatchObject({ id: 'rec_open', candidates })
+  })
+
   test.each([
     ['limit=0', 'limit'],
     ['limit=501', 'limit'],

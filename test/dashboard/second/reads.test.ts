@@ -140,6 +140,38 @@ describe('the replay of recent traffic', () => {
   })
 })
 
+describe('the replay of a request that may have been several things', () => {
+  test('decides all of them, also where the record is from before they were listed', async () => {
+    const permission = { gateway_name: 'default/local', connector_type: 'codehost', decision: 'allow' }
+    for (const action_pattern of ['codehost.unmapped.post', 'codehost.issue.close', 'codehost.issue.update'])
+      await here.admin('POST', '/api/dashboard/permissions', { ...permission, action_pattern })
+    const time = new Date(Date.now() - 30_000).toISOString()
+    const both = ['codehost.issue.close', 'codehost.issue.update']
+    await insertTraffic(db, (await getOrg(db)).id, [
+      merge({
+        ...{ id: 'rec_4', seq: 4, time, method: 'POST', path: '/repos/acme/site/pulls/7' },
+        action_type: 'codehost.unmapped.post',
+      }),
+      merge({
+        ...{ id: 'rec_5', seq: 5, time, method: 'PATCH', path: '/repos/acme/site/issues/7' },
+        ...{ action_type: 'codehost.issue.close', candidates: both },
+      }),
+      merge({
+        ...{ id: 'rec_6', seq: 6, time, method: 'PATCH', path: '/repos/acme/site/issues/7' },
+        action_type: 'codehost.issue.close',
+      }),
+    ])
+    const replayed = async (type: string) => {
+      const policyYaml = RULE.replace('codehost.pr.merge', type)
+      const reply = await here.admin('POST', '/api/dashboard/policies/replay', { policyYaml })
+      return (reply.body as unknown as ReplayReply).changes.map(({ record_id }) => record_id).sort()
+    }
+    expect(await replayed('codehost.pr.close')).toEqual(['rec_4'])
+    expect(await replayed('codehost.issue.update')).toEqual(['rec_5'])
+    expect(await replayed('codehost.issue.close')).toEqual(['rec_5', 'rec_6'])
+  })
+})
+
 describe('effective permissions', () => {
   const ask = async (query: string) =>
     (await viewer('GET', `/api/dashboard/effective-permissions?${query}`)).body as unknown as EffectiveReply
