@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
+import { requiredText } from '../../core/decision/required-groups.ts'
 import { ApprovalCard } from '../../core/wire/internal.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
@@ -8,14 +9,18 @@ import { printable, table } from './table.ts'
 
 const PATH = '/api/dashboard/proxy-approvals'
 const Cards = z.object({ approvals: z.array(ApprovalCard) })
-const Answered = z.looseObject({ id: z.string(), status: z.string() })
+const Answered = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  answered_groups: z.array(z.string()).optional(),
+})
 
 export const approvals: Command = {
   name: 'approvals',
   summary: 'Shows the requests that wait for a person, and answers them.',
   usage: ['approvals ls [--all]', 'approvals watch', 'approvals approve|deny ID [--note TEXT]'],
   details:
-    'A request is answered once; it goes on (or is refused) within milliseconds. Unanswered ones expire.',
+    'Each person answers a request once; it goes on (or is refused) within milliseconds once every required group has answered. Unanswered ones expire.',
   words: 2,
   options: {
     all: { type: 'boolean', help: 'answered and expired ones too' },
@@ -41,9 +46,7 @@ async function run(invocation: Invocation): Promise<number> {
     throw usageError(approvals, `Which one? chaperone approvals ${verb} ID (see: chaperone approvals ls).`)
   const note = text(invocation, 'note')
   const answer = Answered.parse(await respond(api, id, verb === 'approve', note))
-  invocation.terminal.print(
-    flag(invocation, 'json') ? JSON.stringify(answer) : `${answer.id} is ${answer.status}.`,
-  )
+  invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(answer) : answerLine(answer))
   return EXIT.ok
 }
 
@@ -76,7 +79,7 @@ function row(card: ApprovalCard): unknown[] {
 
 /** The complete picture that a person answers on; text from agents cannot move the cursor. */
 export function cardLines(card: ApprovalCard): string[] {
-  const groups = card.required_approver_groups
+  const approvers = requiredText(card.required_groups)
   return [
     `${card.id}  ${card.agent} wants ${card.action_type}${card.target === null ? '' : ` on ${card.target}`}`,
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
@@ -85,7 +88,8 @@ export function cardLines(card: ApprovalCard): string[] {
     ...bodyLines(card),
     `  risk        ${card.risk_score}${card.risk_factors.length > 0 ? ` (${card.risk_factors.join(', ')})` : ''}`,
     ...(card.matched_rule === null ? [] : [`  rule        ${card.matched_rule}`]),
-    ...(groups.length === 0 ? [] : [`  approvers   ${groups.join(', ')}`]),
+    ...(approvers === '' ? [] : [`  approvers   ${approvers}`]),
+    ...answerLines(card),
     ...(card.requested_by_agent_text === null
       ? []
       : [`  the agent says (unchecked): "${card.requested_by_agent_text}"`]),
@@ -99,6 +103,25 @@ function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
   return [
     `  body        ${description}`,
     ...(excerpt === null ? [] : [`  begins with ${JSON.stringify(excerpt)}`]),
+  ]
+}
+
+function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): string {
+  if (status !== 'pending') return `${id} is ${status}.`
+  const answered = answered_groups?.join(', ') || 'your answer'
+  return `${id} is still pending: ${answered} counted, other groups have to answer as well.`
+}
+
+/** Who has answered, and what is missing. */
+function answerLines({ answers, required_groups }: ApprovalCard): string[] {
+  if (answers.length === 0) return []
+  const missing = required_groups.filter(({ answered_by }) => answered_by === null)
+  const answered = answers.map(
+    ({ by, approved, at }) => `${approved ? 'approved' : 'denied'} by ${by} at ${at}`,
+  )
+  return [
+    ...answered.map((text) => `  answered    ${text}`),
+    ...(missing.length === 0 ? [] : [`  missing     ${requiredText(missing)}`]),
   ]
 }
 

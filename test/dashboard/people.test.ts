@@ -168,14 +168,14 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
   })
 
   /** A policy that names approvers of merges; resolves once the gateway decides by it. */
-  async function wantGroup(group: string): Promise<void> {
+  async function wantGroup(group: string, name = 'groups'): Promise<void> {
     const rule = {
       name: 'grouped',
       conditions: ['action.type == "codehost.pr.merge"'],
       decision: 'require_approval',
       approver_groups: [group],
     }
-    const policy = { name: 'groups', policyYaml: JSON.stringify({ rules: [rule] }), priority: 900 }
+    const policy = { name, policyYaml: JSON.stringify({ rules: [rule] }), priority: 900 }
     expect((await stage.laptop.api('POST', '/api/dashboard/policies', policy)).status).toBe(200)
     const question = 'method=PUT&url=https://api.github.com/repos/acme/site/pulls/7/merge&agent=dev'
     await eventually('the gateway decides by the new policy', async () => {
@@ -206,5 +206,28 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await cards(grace.page).getByRole('button', { name: 'Approve' }).click()
     expect((await held).status).toBe(200)
     await Promise.all([otto.context.close(), grace.context.close()])
+  })
+
+  test('a card of two policies shows who has answered and who is missing, and stays until both have', async () => {
+    const groups = { 'ida@example.com': 'release-managers', 'finn@example.com': 'finance' }
+    for (const [email, group] of Object.entries(groups)) {
+      const user_id = await stage.invite(email, 'member')
+      const body = { action: 'set_groups', user_id, groups: [group] }
+      await stage.laptop.api('POST', '/api/dashboard/users', body)
+    }
+    await wantGroup('finance', 'money')
+    const [ida, finn] = await Promise.all([
+      stage.signedIn('ida@example.com', '#/approvals'),
+      stage.signedIn('finn@example.com', '#/approvals'),
+    ])
+    const held = stage.merge('{"commit_title":"two policies"}')
+    await cards(ida.page).getByRole('button', { name: 'Approve' }).click()
+    await cards(ida.page).getByText('You have approved this. It still needs finance.').waitFor()
+    await cards(finn.page).getByText('approved by ida@example.com').waitFor()
+    await cards(finn.page).getByText('finance, required by').waitFor()
+    await cards(finn.page).getByRole('button', { name: 'Approve' }).click()
+    expect((await held).status).toBe(200)
+    await cards(ida.page).waitFor({ state: 'detached' })
+    await Promise.all([ida.context.close(), finn.context.close()])
   })
 })

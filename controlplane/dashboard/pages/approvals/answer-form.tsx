@@ -11,10 +11,15 @@ import { useSession } from '../../session/session.tsx'
 import { AlwaysAllow } from './always-allow.tsx'
 import { whyNotMine } from './may-answer.ts'
 
-type Props = { readonly card: ApprovalCard; readonly onAnswered: () => void }
+type Props = {
+  readonly card: ApprovalCard
+  readonly onAnswered: () => void
+  /** The answer counts, and other groups have to answer as well: the card stays. */
+  readonly onPartly: () => void
+}
 
 /** One answer, given once; its reason goes to the agent and into the audit trail. */
-export function AnswerForm({ card, onAnswered }: Props) {
+export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   const { user, may } = useSession()
   const groups = card.required_approver_groups
   const users = useResource('GET /api/dashboard/users', may('admin') && groups.length > 0 ? {} : null)
@@ -22,10 +27,11 @@ export function AnswerForm({ card, onAnswered }: Props) {
   const answer = useDeed(async (approved: boolean) => {
     const text = note.trim()
     const body = { id: card.id, approved, ...(text === '' ? {} : { note: text }) }
-    await call('POST /api/dashboard/proxy-approvals', { body })
-    onAnswered()
+    const { status } = await call('POST /api/dashboard/proxy-approvals', { body })
+    if (status === 'pending') onPartly()
+    else onAnswered()
   })
-  const obstacle = whyNotMine(user, groups, users.data?.users ?? null)
+  const obstacle = whyNotMine(user, card, users.data?.users ?? null)
   if (obstacle !== null) {
     return (
       <Text size="sm" c="dimmed" role="note">

@@ -46,6 +46,7 @@ export function Inbox({ pending, wanted, onAnswered }: Props) {
             forget(card.id)
             onAnswered()
           }}
+          onPartly={onAnswered}
           onDismiss={() => forget(card.id)}
         />
       ))}

@@ -1,20 +1,34 @@
+import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import type { Me, UserList } from '../../api/shapes.ts'
 import { mayAct } from '../../session/roles.ts'
+import { missingText } from './approver-sets.tsx'
 
 /**
- * Why this person may not answer, or null. The same rule as the server's: one of the groups must be theirs; a group
- * that nobody is in leaves it to admins. `users` null: not known, the server will say.
+ * Why this person may not answer, or null. The same rule as the server's: each person answers once, for any set that
+ * names one of their groups; a set whose groups have no members is left to admins. `users` null: not known, the server
+ * decides.
  */
 export function whyNotMine(
   user: Me['user'],
-  groups: readonly string[],
+  card: Pick<ApprovalCard, 'required_groups' | 'answers'>,
   users: UserList['users'] | null,
 ): string | null {
-  if (groups.length === 0 || groups.some((group) => user.groups.includes(group))) return null
-  const isStaffed = users?.some(
-    (other) => other.status === 'active' && other.groups.some((group) => groups.includes(group)),
-  )
-  if (mayAct(user.role, 'admin') && isStaffed !== true) return null
+  if (card.answers.some(({ by }) => by === user.email)) {
+    return `You have approved this. It still needs ${missingText(card)}.`
+  }
+  const isMine = ({ groups }: ApprovalCard['required_groups'][number]) =>
+    groups.length === 0 ||
+    groups.some((group) => user.groups.includes(group)) ||
+    (mayAct(user.role, 'admin') && !isStaffed(groups, users))
+  if (card.required_groups.length === 0 || card.required_groups.some(isMine)) return null
   const own = user.groups.length === 0 ? 'you are in no group' : `you are in ${user.groups.join(', ')}`
-  return `Only somebody of ${groups.join(' or ')} may answer this; ${own}.`
+  return `Only somebody of ${missingText(card)} may answer this; ${own}.`
+}
+
+function isStaffed(groups: readonly string[], users: UserList['users'] | null): boolean {
+  return (
+    users?.some(
+      (other) => other.status === 'active' && other.groups.some((group) => groups.includes(group)),
+    ) === true
+  )
 }

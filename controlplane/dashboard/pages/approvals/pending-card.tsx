@@ -18,11 +18,12 @@ import { UnreadBody } from './unread-body.tsx'
 type Props = {
   readonly card: ApprovalCard
   readonly onAnswered: () => void
+  readonly onPartly: () => void
   readonly onDismiss: () => void
 }
 
 /** One decision: what will really happen on top, everything it will happen with, then the answer. */
-export function PendingCard({ card, onAnswered, onDismiss }: Props) {
+export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
   const isOver = usePast(card.expires_at)
   return (
     <Paper
@@ -57,7 +58,7 @@ export function PendingCard({ card, onAnswered, onDismiss }: Props) {
         {isOver ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
         ) : (
-          <AnswerForm card={card} onAnswered={onAnswered} />
+          <AnswerForm card={card} onAnswered={onAnswered} onPartly={onPartly} />
         )}
       </Stack>
     </Paper>

@@ -2,18 +2,18 @@ import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import { FactList } from '../../parts/fact-list.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { ApproverSets } from './approver-sets.tsx'
 import { policyBehind } from './permission-proposal.ts'
 
 /** Where it would go, who asks, and the rule that wants a person. */
 export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
-  const groups = card.required_approver_groups
   return (
     <FactList
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
         ['Asked by', <AskedBy key="rule" card={card} />],
-        ['Approver groups', groups.join(', ')],
+        ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
         ['Asked at', <TimeText key="at" at={card.created_at} />],
         [
           'Body',

@@ -10,6 +10,7 @@ import { Loaded } from '../../parts/loading.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
+import { ApproverSets } from '../approvals/approver-sets.tsx'
 import { EventBadge } from './event-words.tsx'
 import type { Names } from './use-names.ts'
 
@@ -90,7 +91,7 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
         facts={[
           ['Agent', <UntrustedText key="agent" text={card.agent} />],
           ['Rule', card.matched_rule === null ? null : <UntrustedText key="rule" text={card.matched_rule} />],
-          ['Groups', card.required_approver_groups.join(', ')],
+          ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
           ['Answered by', answeredBy(card)],
           ['Note', card.note === null ? null : <UntrustedText key="note" text={card.note} />],
         ]}
