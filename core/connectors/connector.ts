@@ -82,6 +82,8 @@ export type Row = {
   readonly when?: Discriminator
   /** Body or query fields copied into the action's parameters, beside the template's own. */
   readonly parameters?: readonly string[]
+  /** Those of `parameters` that may be sent several times by one name. */
+  readonly lists?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
   /** The body is a file, alone or in a multipart form: no parameter is looked for in it. */
   readonly bodyIsContent?: boolean

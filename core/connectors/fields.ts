@@ -1,15 +1,15 @@
 import type { Parameters } from '../action/action.ts'
-import type { BodyView } from './connector.ts'
-
-type Pairs = ReadonlyArray<readonly [string, string]>
+import { type Refusal, refusal } from '../request/canonical.ts'
+import { looseName, type Pairs, repeatedName } from '../request/repeated-names.ts'
+import type { BodyView, Row } from './connector.ts'
 
 /** Fields that are whole numbers even where a form or query can only spell them. */
 const NUMBERS = new Set(['amount', 'unit_amount', 'amount_to_capture', 'application_fee_amount', 'quantity'])
 
 /**
  * The declared body and query fields of a row as parameters. A form field of the declared name or with brackets after
- * it (`items[0][price]`) counts. One that is given twice, be it once in the query and once in the body, becomes a list,
- * so that nothing is hidden: servers take the first or the last.
+ * it (`items[0][price]`) counts. A list that is given twice, be it once in the query and once in the body, is the list of
+ * all its values; other fields are there once (see judgeRepeated).
  */
 export function pickFields(
   names: readonly string[] | undefined,
@@ -26,6 +26,29 @@ export function pickFields(
     fromBody[name] = Object.hasOwn(fromBody, name) ? [value, fromBody[name]].flat() : value
   }
   return withMembers(fromBody)
+}
+
+/** Refuses a field of the row that is there more than once, in query and body together, unless the row says that it is a list. */
+export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined): Refusal | null {
+  const lists = row.lists ?? []
+  const names = row.parameters?.filter((name) => !lists.includes(name)) ?? []
+  if (names.length === 0) return null
+  const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
+  const fromBody: Pairs = body?.kind === 'form' ? body.fields : members.map((name) => [name, ''])
+  // Spellings of JSON members are judged by the strict parser.
+  const pairs =
+    query.some(([name]) => isOneOf(names, name)) || body?.kind === 'form' ? [...query, ...fromBody] : []
+  const repeated = repeatedName(names, pairs)
+  if (repeated === null) return null
+  return refusal(
+    'ambiguous_request',
+    `"${repeated}" is there more than once, and servers take the first or the last: send it once, in query or body, with ";" as %3B`,
+  )
+}
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  const loose = looseName(name)
+  return names.some((one) => loose.startsWith(looseName(one)))
 }
 
 /** A field that is given plainly and with brackets too is a list of both: servers take one or the other. */

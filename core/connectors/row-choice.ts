@@ -1,4 +1,5 @@
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
+import { repeatedName } from '../request/repeated-names.ts'
 import type { BodyView, Discriminator } from './connector.ts'
 import { isRecord } from './fields.ts'
 import type { CompiledRow } from './row-trie.ts'
@@ -49,17 +50,13 @@ function isQueryKey(when: Discriminator): when is QueryKey {
 }
 
 function chooseByQuery(rows: readonly CompiledRow[], request: CanonicalRequest): Choice {
-  const repeated = rows.flatMap(({ row }) => row.when?.key ?? []).find((key) => timesIn(request, key) > 1)
-  if (repeated !== undefined)
+  const keys = rows.flatMap(({ row }) => (row.when === undefined ? [] : [row.when.key]))
+  const repeated = repeatedName(keys, request.query)
+  if (repeated !== null)
     return refusal('ambiguous_request', `the query names "${repeated}" more than once; send it once`)
   return rows.filter(
     ({ row }) => row.when !== undefined && isQueryKey(row.when) && hasPair(request, row.when),
   )
-}
-
-/** Servers take the first or the last of two. */
-function timesIn({ query }: CanonicalRequest, key: string): number {
-  return query.filter(([name]) => name === key).length
 }
 
 function hasPair({ query }: CanonicalRequest, when: QueryKey): boolean {

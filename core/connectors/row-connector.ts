@@ -1,7 +1,7 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { BodyView, Classification, ConnectorConfig, Row } from './connector.ts'
-import { pickFields } from './fields.ts'
+import { judgeRepeated, pickFields } from './fields.ts'
 import { namedAction, oneAction, settledByServer, unmappedAction } from './named-action.ts'
 import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
@@ -44,6 +44,8 @@ export function parseByRows(
   if (match === null || rows.length === 0) return nameUnmapped(naming, request, body, config)
   const unread = judgeFields(naming, rows, body)
   if (unread !== null) return unread
+  const repeated = rows.map(({ row }) => judgeRepeated(row, request.query, body)).find((one) => one !== null)
+  if (repeated !== undefined) return repeated
   const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
 }

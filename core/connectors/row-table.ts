@@ -8,7 +8,7 @@ import type { Discriminator, Row } from './connector.ts'
  *
  * ACTION without the connector's name. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
  * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a comma
- * list of body or query fields that become parameters. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
+ * list of body or query fields that become parameters; `name[]` may be sent several times. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
  * of whatever type, and the fields stand in the query. `@opaque`: the body may be a file, alone or in a multipart form. `@same`: an older or alternative address of a deed that a row
  * without this mark names, or the same deed on what another kind of owner has. `#` begins a comment.
  * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
@@ -41,20 +41,26 @@ function readRow(connector: string, match: RegExpExecArray): Row | null {
 
 function readExtras(
   rest: readonly string[],
-): Pick<Row, 'when' | 'parameters' | 'hints' | 'bodyIsContent' | 'bodies' | 'isAlternative'> {
+): Pick<Row, 'when' | 'parameters' | 'lists' | 'hints' | 'bodyIsContent' | 'bodies' | 'isAlternative'> {
   const when = rest.find((column) => column.startsWith('?'))
   const hints = rest
     .filter((column) => column.startsWith('+'))
     .map((column) => [column.slice(1), true] as const)
-  const fields = rest.find((column) => !/^[?+@]/.test(column))
+  const fields = rest.find((column) => !/^[?+@]/.test(column))?.split(',')
+  const lists = fields?.filter((field) => field.endsWith('[]')).map(withoutBrackets) ?? []
   return {
     ...(when === undefined ? {} : { when: readWhen(when) }),
-    ...(fields === undefined ? {} : { parameters: fields.split(',') }),
+    ...(fields === undefined ? {} : { parameters: fields.map(withoutBrackets) }),
+    ...(lists.length === 0 ? {} : { lists }),
     ...(hints.length === 0 ? {} : { hints: Object.fromEntries(hints) }),
     ...(rest.includes('@content') ? { bodyIsContent: true, bodies: 'opaque' } : {}),
     ...(rest.includes('@opaque') ? { bodies: 'opaque' } : {}),
     ...(rest.includes('@same') ? { isAlternative: true } : {}),
   }
+}
+
+function withoutBrackets(field: string): string {
+  return field.replace(/\[\]$/, '')
 }
 
 function readWhen(column: string): Discriminator {

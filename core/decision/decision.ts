@@ -19,7 +19,8 @@ export type RequestFacts = {
   readonly method: string
   readonly host: string
   readonly path: string
-  readonly query: Readonly<Record<string, string>>
+  /** A parameter that was sent several times is a list. */
+  readonly query: Readonly<Record<string, string | readonly string[]>>
 }
 
 /** Everything one decision may look at. `nowMs` is epoch milliseconds. */

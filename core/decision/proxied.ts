@@ -1,6 +1,7 @@
 import type { Action } from '../action/action.ts'
 import type { BoundConnector } from '../connectors/registry.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
+import { queryFacts } from '../request/repeated-names.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
 import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
@@ -65,5 +66,5 @@ function agentFacts({ id, name, environment, runtime, status }: AgentFacts): Age
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
 
 function requestFacts({ method, host, rawPath, query }: CanonicalRequest): RequestFacts {
-  return { method, host, path: rawPath, query: query.length === 0 ? NO_QUERY : Object.fromEntries(query) }
+  return { method, host, path: rawPath, query: query.length === 0 ? NO_QUERY : queryFacts(query) }
 }

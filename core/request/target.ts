@@ -119,10 +119,10 @@ function addPair(part: string, pairs: Array<readonly [string, string]>): Refusal
   return null
 }
 
-/** What stands behind a `;`, which older servers take for `&`, is there as well: nobody knows who reads it. */
+/** What stands before and behind a `;`, which older servers take for `&`, is there as well: nobody knows who reads it. */
 function addPieces(part: string, pairs: Array<readonly [string, string]>): Refusal | null {
   if (!part.includes(';')) return null
-  for (const piece of part.split(';').slice(1)) {
+  for (const piece of part.split(';')) {
     const wrong = piece.includes('=') ? addPair(piece.replace(/^[+ ]+/, ''), pairs) : null
     if (wrong !== null) return wrong
   }

@@ -1,0 +1,76 @@
+import { fold } from '../action/pattern.ts'
+
+export type Pairs = ReadonlyArray<readonly [name: string, value: string]>
+
+/** What servers that ignore case or surrounding blanks take for the same parameter. */
+export function looseName(name: string): string {
+  return fold(name.trim())
+}
+
+/** `items` of `items[0][price]` and `items[]`; the name itself where it has no brackets. */
+export function plainName(name: string): string {
+  const bracket = name.indexOf('[')
+  return bracket <= 0 ? name : name.slice(0, bracket)
+}
+
+/** The pairs of one parameter, in whatever spelling. `isList`: a name has brackets, which make a list or an object. */
+type Group = { readonly names: Set<string>; readonly values: string[]; isList: boolean }
+
+/**
+ * Query parameters as facts. One that is there several times, in whatever spelling, is the list of its values in order;
+ * so is the plain name of `items[]` and `items[0]`. Servers take the first value, the last, or all of them.
+ */
+export function queryFacts(query: Pairs): Readonly<Record<string, string | readonly string[]>> {
+  const groups = new Map<string, Group>()
+  for (const [name, value] of query) {
+    const plain = plainName(name)
+    add(groups, plain, { value, isList: plain !== name })
+    if (plain !== name) add(groups, name, { value, isList: false })
+  }
+  return Object.fromEntries([...groups.values()].flatMap(factsOf))
+}
+
+function add(
+  groups: Map<string, Group>,
+  name: string,
+  { value, isList }: { value: string; isList: boolean },
+) {
+  const key = looseName(name)
+  const group = groups.get(key) ?? { names: new Set(), values: [], isList: false }
+  groups.set(key, group)
+  group.names.add(name)
+  group.values.push(value)
+  group.isList ||= isList
+}
+
+function factsOf({ names, values, isList }: Group): [string, string | readonly string[]][] {
+  const [first = ''] = values
+  const value = isList || values.length > 1 ? values : first
+  return [...names].map((name) => [name, value])
+}
+
+/**
+ * The first of these parameters that is there more than once; null when none is. `items[]` may be repeated: its name says
+ * that it is a list. `items` beside `items[0]` is a repetition.
+ */
+export function repeatedName(names: readonly string[], pairs: Pairs): string | null {
+  if (pairs.length < 2) return null
+  const wanted = new Map(names.map((name) => [looseName(name), name]))
+  const seen = new Map<string, Set<string>>()
+  for (const [name] of pairs) {
+    const own = looseName(name)
+    const plain = looseName(plainName(own))
+    const found = wanted.get(plain)
+    if (found === undefined) continue
+    const before = seen.get(plain) ?? new Set()
+    seen.set(plain, before)
+    if (isRepeated(own, plain, before)) return found
+    before.add(own)
+  }
+  return null
+}
+
+function isRepeated(own: string, plain: string, before: ReadonlySet<string>): boolean {
+  if (own === plain) return before.size > 0
+  return before.has(plain) || (before.has(own) && !own.endsWith('[]'))
+}
