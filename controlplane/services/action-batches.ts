@@ -126,7 +126,7 @@ function deniedFor(spec: ActionSpec, reason: string): Evaluated {
       riskHints: spec.risk_hints ?? {},
     },
     gateway: null,
-    bound: null,
+    connectors: [],
     environment: undefined,
     decision: {
       verdict: 'deny',

@@ -1,6 +1,9 @@
 import type { Action } from '../../core/action/action.ts'
 import { type ActionSpec, actionFromSpec, type KnownAction } from '../../core/action/spec.ts'
+import type { ExecuteSpec } from '../../core/connectors/connector.ts'
+import { connectorsOfAction } from '../../core/connectors/execute-request.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
+import { combineConnectors } from '../../core/decision/combine.ts'
 import { type DecisionRules, decide, underKillSwitch } from '../../core/decision/decide.ts'
 import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/decision.ts'
 import { shownEnvironment } from '../../core/decision/environment.ts'
@@ -23,8 +26,8 @@ export type Evaluated = {
   readonly action: Action
   readonly decision: Decision
   readonly gateway: GatewayRules | null
-  /** The gateway's connector that the action belongs to. */
-  readonly bound: BoundConnector | null
+  /** The gateway's connectors that the request would go to; several where the spec does not say which. */
+  readonly connectors: readonly BoundConnector[]
   /** Where it lands, as conditions see it (`resource.environment`). */
   readonly environment: string | undefined
 }
@@ -42,16 +45,27 @@ export function evaluateAction(
   const { rules, agent, spec } = given
   const place = placeOf(deps, rules, agent, spec)
   const options = given.trace === undefined ? {} : { trace: given.trace }
-  const input = inputOf(place, agent, { spec, nowMs: deps.clock.nowMs() })
-  const decision = decide(rulesFor(rules, place), input, options)
+  const nowMs = deps.clock.nowMs()
+  const inputs = boundsOf(place).map((bound) => inputOf({ ...place, bound }, agent, { spec, nowMs }))
+  const inForce = rulesFor(rules, place)
+  const decision = combineConnectors(
+    place.connectors.map(({ entry }) => entry.name),
+    inputs.map((input) => decide(inForce, input, options)),
+  )
   const entry = stopOf(deps.kills(), agent, place)
-  const environment = shownEnvironment(input)
+  const [input] = inputs
+  const environment = input && shownEnvironment(input)
   return { ...place, environment, decision: entry === null ? decision : underKillSwitch(decision, entry) }
 }
 
 export type Place = Omit<Evaluated, 'decision' | 'environment'>
 
-/** What the spec speaks of, and which connector of the agent's gateway that is. */
+/** Null stands for an action without a connector: the policies decide it alone. */
+function boundsOf({ connectors }: Place): ReadonlyArray<BoundConnector | null> {
+  return connectors.length === 0 ? [null] : connectors
+}
+
+/** What the spec speaks of, and which connectors of the agent's gateway its request would go to. */
 export function placeOf(
   { knownAction }: Pick<EvaluationDeps, 'knownAction'>,
   rules: ActionRules,
@@ -61,7 +75,18 @@ export function placeOf(
   const gateway = rules.gatewayOf(agent)
   const all = [...(gateway?.connectors.values() ?? [])].flat()
   const action = actionFromSpec(spec, knownByName(spec.type, knownAction, all))
-  return { action, gateway, bound: gateway?.connectors.get(action.connector)?.[0] ?? null }
+  const records = gateway?.connectors.get(action.connector)
+  if (gateway === null || records === undefined) return { action, gateway, connectors: [] }
+  return {
+    action,
+    gateway,
+    connectors: connectorsOfAction(records, executeSpec(action), gateway.snapshot.hosts),
+  }
+}
+
+/** The action as connectors make a request of it. */
+export function executeSpec({ type, connector, parameters, resource }: Action): ExecuteSpec {
+  return { type, parameters, resource: { ...resource, provider: connector } }
 }
 
 /** The stop that hits this agent doing this, or null. */
@@ -82,9 +107,9 @@ export function stopOf(
 }
 
 /** Permissions join in when the agent's gateway has the connector, else the policies decide alone. No level: v1 advises. */
-function rulesFor(rules: ActionRules, { gateway, bound }: Place): DecisionRules {
+function rulesFor(rules: ActionRules, { gateway, connectors }: Place): DecisionRules {
   return {
-    permissions: bound === null ? null : (gateway?.snapshot.permissions ?? null),
+    permissions: connectors.length === 0 ? null : (gateway?.snapshot.permissions ?? null),
     policies: gateway?.snapshot.policies ?? rules.policies,
     level: null,
     defaultVerdict: gateway?.snapshot.gateway.defaultVerdict ?? 'deny',
@@ -92,7 +117,7 @@ function rulesFor(rules: ActionRules, { gateway, bound }: Place): DecisionRules 
 }
 
 function inputOf(
-  { action, gateway, bound }: Place,
+  { action, gateway, bound }: Place & { readonly bound: BoundConnector | null },
   agent: AgentRow,
   { spec, nowMs }: { readonly spec: ActionSpec; readonly nowMs: number },
 ): DecisionInput {

@@ -1,4 +1,3 @@
-import type { ActionSpec } from '../../core/action/spec.ts'
 import { type ActionRequest, requestOfAction } from '../../core/connectors/execute-request.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
@@ -6,7 +5,7 @@ import { validationError } from '../http/input.ts'
 import type { ActionRow } from '../store/actions.ts'
 import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
-import { type EvaluationDeps, type Place, placeOf } from './action-evaluation.ts'
+import { type EvaluationDeps, executeSpec, type Place, placeOf } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'
 import { fileProblem } from './file-actions.ts'
 
@@ -38,7 +37,7 @@ export async function executionPlace(deps: ExecutionPlaceDeps, row: ActionRow): 
   if (agent === undefined) throw new ChaperoneError('unauthorized', { detail: 'This agent is gone' })
   const gatewayId = agent.gatewayId ?? (await gatewayOfUrl(deps))
   const place = placeOf(deps, rules, { ...agent, gatewayId }, row.spec)
-  return { place, agent: agent.name, request: requestIn(place, row.spec) }
+  return { place, agent: agent.name, request: requestIn(place) }
 }
 
 async function gatewayOfUrl({ db, gatewayUrl }: ExecutionPlaceDeps): Promise<string | null> {
@@ -57,8 +56,8 @@ function gatewayAt(text: string, gateways: readonly GatewayRow[]): GatewayRow | 
   )
 }
 
-function requestIn({ action, gateway }: Place, { type }: ActionSpec): ActionRequest | null {
-  const { connector, resource, parameters } = action
+function requestIn({ action, gateway }: Place): ActionRequest | null {
+  const { connector, resource } = action
   if (connector === 'codehost' && resource.target === undefined) {
     throw validationError([
       'action_spec.resource.target: is required to execute, as <owner>/<repo> (or organization and repository)',
@@ -66,8 +65,7 @@ function requestIn({ action, gateway }: Place, { type }: ActionSpec): ActionRequ
   }
   const records = gateway?.connectors.get(connector)
   if (gateway === null || records === undefined) return null
-  const spec = { type, parameters, resource: { ...resource, provider: connector } }
-  const request = requestOfAction(records, spec, gateway.snapshot.hosts)
+  const request = requestOfAction(records, executeSpec(action), gateway.snapshot.hosts)
   if (isRefusal(request)) throw validationError([request.detail])
   return request
 }

@@ -101,11 +101,12 @@ async function wasHeld({ db }: ExecutionDeps, row: ActionRow): Promise<boolean> 
   return now !== undefined && now.approvalId !== null && now.approvalId !== row.approvalId
 }
 
-/** As it stands now: a person may have answered already. */
+/** As it stands now: a person may have answered already. Throws 410 once the approval has expired, swept or not. */
 async function heldExecution({ db }: ExecutionDeps, { id }: ActionRow): Promise<Execution> {
   const now = await getAction(db, id)
   const approval = now?.approvalId == null ? undefined : await getApproval(db, now.approvalId)
   if (now === undefined || approval === undefined) throw new Error('a held action has an approval')
+  if (now.status === 'pending_approval' && approval.isOverdue) throw tokenError('expired')
   return { kind: 'held', status: now.status, decision: now.decision, approval: approvalView(approval) }
 }
 

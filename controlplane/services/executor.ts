@@ -47,12 +47,12 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 type Chosen = { readonly id: string; readonly name: string }
 
 /** The agent's gateway, if it can do this action. */
-function capableGateway({ gateway, bound, action }: Place): Chosen {
+function capableGateway({ gateway, connectors, action }: Place): Chosen {
   const known = gateway?.snapshot.gateway
   if (known === undefined) {
     throw unavailable('The agent belongs to no gateway: give it one, then execute again with the same token')
   }
-  if (bound !== null) return known
+  if (connectors.length > 0) return known
   throw unavailable(
     `The agent's gateway ${known.name} has no connector ${action.connector}: add one, then execute again with the same token`,
   )

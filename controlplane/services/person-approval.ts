@@ -5,14 +5,14 @@ import type { Query } from '../store/query.ts'
 import { type Evaluated, type EvaluationDeps, evaluateAction } from './action-evaluation.ts'
 import type { ActionRulesSource } from './action-rules.ts'
 
-/** What the approval of a submission is for besides its action: the rules and the connector that it was decided for. */
+/** What the approval of a submission is for besides its action: the rules and the connectors that it was decided for. */
 export function actionBinding({
   decision,
   gateway,
-  bound,
-}: Pick<Evaluated, 'decision' | 'gateway' | 'bound'>): string {
+  connectors,
+}: Pick<Evaluated, 'decision' | 'gateway' | 'connectors'>): string {
   const rules = [[...decision.policies].sort(), decision.permission, decision.requiredGroups]
-  const place = [gateway?.snapshot.gateway.id, bound?.entry.id]
+  const place = [gateway?.snapshot.gateway.id, connectors.map(({ entry }) => entry.id)]
   return createHash('sha256')
     .update(JSON.stringify(['action-1', rules, place]))
     .digest('hex')

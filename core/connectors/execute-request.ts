@@ -34,17 +34,39 @@ export function requestOfAction(
   if (isRefusal(request)) return request
   if (isVague(records, spec, request))
     return missing(first.connector.name === 'mcp' ? 'parameters.url' : 'resource.target')
-  const scheme = baseOf(first.config)?.scheme ?? 'https'
-  const canonical = canonicalise({
-    method: request.method,
-    target: request.target,
-    rawHeaders: ['Host', request.host, ...request.headers],
-    httpVersion: '1.1',
-    scheme,
-    sources: {},
-  })
+  const { scheme, canonical } = readBack(first, request)
   if (isRefusal(canonical)) return wrong('parameters', canonical.detail)
   return judge(spec, { request, scheme, canonical }, hosts) ?? { request, scheme, canonical }
+}
+
+/**
+ * The connectors that the request of an action would go to, of all `records` of its type. The address that the spec
+ * states names one of them. Without one, or where no request can be made of the spec, all of them fit.
+ */
+export function connectorsOfAction(
+  records: readonly BoundConnector[],
+  spec: ExecuteSpec,
+  hosts: HostIndex,
+): readonly BoundConnector[] {
+  if (records.length < 2) return records
+  return [...new Set(records.map((record) => ownerOf(record, spec, hosts)))]
+}
+
+/** The connector at the host of the request that this one would make; itself where that is none of its type. */
+function ownerOf(record: BoundConnector, spec: ExecuteSpec, hosts: HostIndex): BoundConnector {
+  const request = record.connector.toRequest?.(spec, record.config)
+  if (request === undefined || isRefusal(request)) return record
+  const { canonical } = readBack(record, request)
+  const owner = isRefusal(canonical) ? null : findConnector(hosts, canonical.host, canonical.port)
+  return owner?.connector.name === record.connector.name ? owner : record
+}
+
+/** A request as a gateway will read it. */
+function readBack({ config }: BoundConnector, { method, target, host, headers }: ExecuteRequest) {
+  const scheme = baseOf(config)?.scheme ?? 'https'
+  const rawHeaders = ['Host', host, ...headers]
+  const canonical = canonicalise({ method, target, rawHeaders, httpVersion: '1.1', scheme, sources: {} })
+  return { scheme, canonical }
 }
 
 /** Servers of one's own are told apart by their address alone: where there are several, it must be said. */

@@ -80,6 +80,20 @@ export function combineReadings(environments: readonly string[], decisions: read
   }
 }
 
+/**
+ * The strictest decision about one action that may go to several connectors; `names[i]` is that of `decisions[i]`. The
+ * reason names the one that decides.
+ */
+export function combineConnectors(names: readonly string[], decisions: readonly Decision[]): Decision {
+  const [first] = decisions
+  if (first === undefined || decisions.length === 1) return first ?? NOTHING
+  const decisive = decisions.reduce(stricter)
+  const name = names[decisions.indexOf(decisive)]
+  const agreeing = decisions.filter(({ verdict }) => verdict === decisive.verdict)
+  const reason = `${decisive.reason} Connector "${name}" is the strictest of ${names.length} that the request may go to.`
+  return { ...together(decisive, agreeing), reason }
+}
+
 function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 'riskFactors'> {
   const { riskScore, riskFactors } = decisions.reduce((a, b) => (b.riskScore > a.riskScore ? b : a))
   return { riskScore, riskFactors }
