@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { boundHeaders, shownHeaders } from '../../core/connectors/bound-headers.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ActionRow } from '../store/actions.ts'
 import type { OrderRelay } from '../sync/order-relay.ts'
@@ -88,9 +89,11 @@ async function byUrl(
   const { request, scheme, canonical } = made
   const body = request.body === undefined ? null : createHash('sha256').update(request.body).digest('hex')
   const { method, host, rawTarget: path } = canonical
+  const type = at.place.action.connector
+  const headers = [...shownHeaders(type, boundHeaders(type, request.headers))]
   return {
     gatewayId: null,
-    pass: passOf({ agent, method, host, path, body_sha256: body }),
+    pass: passOf({ agent, method, host, path, headers, body_sha256: body }),
     run: () => gateway.send({ agent, agentKey, scheme, request }),
   }
 }
