@@ -48,7 +48,7 @@ class CandidateScan implements BodyWatch {
     // Most bodies arrive in one piece and name no such key: a native search says so without a scan.
     const isWhole = this.#seen === 0 && chunk.length === this.#length
     this.#seen += chunk.length
-    if (isWhole && !this.#patterns.word.test(chunk.toString('latin1'))) return
+    if (isWhole && !isFound(this.#patterns.word, chunk.toString('latin1'))) return
     if (scanned > 0) {
       this.#scan ??= createKeyScan(this.#naming.keys)
       this.#scan.push(chunk.subarray(0, scanned))
@@ -71,7 +71,7 @@ class CandidateScan implements BodyWatch {
   #search(chunk: Buffer): boolean {
     const text = this.#tail + chunk.toString('latin1')
     this.#tail = text.slice(-LONGEST_NAME)
-    return this.#patterns.key.test(text)
+    return isFound(this.#patterns.key, text)
   }
 
   #settled(): Action | null {
@@ -88,26 +88,30 @@ class CandidateScan implements BodyWatch {
 const LONGEST_NAME = 64
 
 /** Letters as escapes, the two that fold to ASCII from elsewhere (long s, Kelvin sign), other encodings. */
-const DISGUISES = '\\\\u(?:00[2-7]|017f|212a)|\\xc5\\xbf|\\xe2\\x84\\xaa|\\0'
+const DISGUISES: readonly RegExp[] = [/\\u(?:00[2-7]|017f|212a)/i, /\xc5\xbf/, /\xe2\x84\xaa/, /\0/]
 
+/** For Latin-1 text of UTF-8. One pattern each: V8 searches for them several times faster than for alternatives. */
 type Patterns = {
   /** Nothing in a body without a match can be taken for one of the keys, by a lenient parser neither. */
-  readonly word: RegExp
+  readonly word: readonly RegExp[]
   /** The same for keys in quotes: text has the words of keys too. */
-  readonly key: RegExp
+  readonly key: readonly RegExp[]
 }
 
 const made = new WeakMap<readonly string[], Patterns>()
 
-/** For Latin-1 text of UTF-8. The same few lists of keys come with every request. */
+/** The same few lists of keys come with every request. */
 function patternsOf(keys: readonly string[]): Patterns {
   const known = made.get(keys)
   if (known !== undefined) return known
-  const names = `(?:${keys.join('|')})`
   const patterns = {
-    word: new RegExp(`${names}|${DISGUISES}`, 'i'),
-    key: new RegExp(`["']${names}["']|${DISGUISES}`, 'i'),
+    word: [...keys.map((key) => new RegExp(key, 'i')), ...DISGUISES],
+    key: [...keys.map((key) => new RegExp(`["']${key}["']`, 'i')), ...DISGUISES],
   }
   made.set(keys, patterns)
   return patterns
+}
+
+function isFound(patterns: readonly RegExp[], text: string): boolean {
+  return patterns.some((pattern) => pattern.test(text))
 }

@@ -27,7 +27,7 @@ function request(method: string, target: string, headers: readonly string[] = []
   return read
 }
 
-/** Counts how often it is asked; names a request after the header `x-verb` where there is one. */
+/** Counts how often it is asked; names a request after the header `x-kind` where there is one. */
 function counting(looksAtHeaders: boolean): { readonly connector: Connector; readonly asked: string[] } {
   const asked: string[] = []
   const connector: Connector = {
@@ -78,7 +78,7 @@ describe('the name of a request line', () => {
   it('is never remembered for a connector that looks at more than the line', () => {
     const { connector } = counting(true)
     const bound = bindConnector(connectorAt(1), connector)
-    const named = (verb: string) => typeOf(nameByLine(bound, request('GET', '/a', ['X-Verb', verb]), true))
+    const named = (verb: string) => typeOf(nameByLine(bound, request('GET', '/a', ['X-Kind', verb]), true))
     expect(named('read')).toBe('counting.thing.read')
     expect(named('drop')).toBe('counting.thing.drop')
     expect(named('read')).toBe('counting.thing.read')
