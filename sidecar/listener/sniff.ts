@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { readClientHello } from './client-hello.ts'
+import { readClientHello } from '../tls/client-hello.ts'
 import type { Lifeline } from './lifeline.ts'
 
 /** What speaks on a fresh byte stream, and the bytes that were read to find out. */

@@ -5,6 +5,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { abortReason } from './abort-reason.ts'
 import type { Dialer } from './dial.ts'
 import { outboundHeaders } from './headers.ts'
+import type { HelloRule } from './hello-gate.ts'
 import type { UpstreamConnection, WireRequest } from './http1/connection.ts'
 import { createPool } from './http1/pool.ts'
 import { createCalls } from './http2/calls.ts'
@@ -21,8 +22,11 @@ export type Upstream = {
    * the abort reason when nothing was answered; a failure after the head cuts the answer and resolves.
    */
   forward(exchange: Exchange, outbound: Outbound): Promise<undefined>
-  /** A CONNECT that is not decrypted: resolves, checks, dials, answers 200, and joins the two ends. */
-  tunnel(exchange: Exchange, target: UpstreamTarget): Promise<undefined>
+  /**
+   * A CONNECT that is not decrypted: resolves, checks, dials, answers 200, and joins the two ends once the client's first
+   * bytes are what `hello` wants.
+   */
+  tunnel(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined>
   close(): Promise<void>
 }
 

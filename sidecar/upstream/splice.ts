@@ -9,20 +9,32 @@ export type SpliceOptions = {
   readonly upstream: Duplex
   readonly signal: ExchangeSignal
   readonly idle: IdleWatch
+  /** Judges the client's first bytes, all that came so far, before any of them goes upstream. */
+  readonly gate?: ClientGate | undefined
   /** Filled while bytes pass, so that the record has them however the tunnel ends. */
   readonly counts: SpliceCounts
 }
 
-/** How a tunnel ended: both sides closed, the exchange was aborted, or nothing moved for the idle limit. */
-export type SpliceEnd = 'closed' | 'aborted' | 'idle'
+export type ClientGate = {
+  /** True where the client has to speak first: then the time to do so runs from the start. */
+  readonly isClientFirst: boolean
+  /** Milliseconds from the first byte, or the start, until the verdict. */
+  readonly timeoutMs: number
+  readonly judge: (bytes: Buffer) => 'more' | 'pass' | 'refuse'
+}
+
+/** How a tunnel ended: both sides closed, the exchange was aborted, nothing moved for the idle limit, or the gate refused. */
+export type SpliceEnd = 'closed' | 'aborted' | 'idle' | 'refused'
 
 /** Joins two raw streams with back-pressure and half-close until both are closed. Never rejects. */
-export function splice({ client, upstream, signal, idle, counts }: SpliceOptions): Promise<SpliceEnd> {
+export function splice(options: SpliceOptions): Promise<SpliceEnd> {
+  const { client, upstream, signal, idle, counts } = options
   return new Promise((resolve) => {
     let how: SpliceEnd = 'closed'
     let open = 2
     const cut = (why: SpliceEnd) => {
-      how = why
+      // Destroying the client aborts the exchange: the first cause counts.
+      if (how === 'closed') how = why
       client.destroy()
       upstream.destroy()
     }
@@ -36,9 +48,24 @@ export function splice({ client, upstream, signal, idle, counts }: SpliceOptions
       signal.removeEventListener('abort', onAbort)
       resolve(how)
     }
-    relay(client, upstream, (bytes) => {
+    const countUp = (bytes: number): void => {
       counts.up += bytes
       watched.quiet = 0
+    }
+    admit(client, options.gate, {
+      refuse: () => cut('refused'),
+      leave: () => {
+        upstream.end()
+        if (client.destroyed) upstream.destroy()
+        else client.once('close', () => upstream.destroy())
+      },
+      pass: (held) => {
+        if (held !== null) {
+          countUp(held.length)
+          upstream.write(held)
+        }
+        relay(client, upstream, countUp)
+      },
     })
     relay(upstream, client, (bytes) => {
       counts.down += bytes
@@ -49,6 +76,46 @@ export function splice({ client, upstream, signal, idle, counts }: SpliceOptions
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort, { once: true })
   })
+}
+
+type Admission = {
+  readonly pass: (held: Buffer | null) => void
+  readonly refuse: () => void
+  /** The client ended its side without a byte. */
+  readonly leave: () => void
+}
+
+/** Holds the client's bytes back until the gate has judged them. */
+function admit(client: Duplex, gate: ClientGate | undefined, { pass, refuse, leave }: Admission): void {
+  if (gate === undefined) {
+    pass(null)
+    return
+  }
+  let held: Buffer = Buffer.alloc(0)
+  let timer: NodeJS.Timeout | null = null
+  const arm = (): void => {
+    timer ??= setTimeout(() => finish(refuse), gate.timeoutMs)
+  }
+  const finish = (then: () => void): void => {
+    if (timer !== null) clearTimeout(timer)
+    client.off('data', onData).off('end', onEnd).off('close', onEnd)
+    client.pause()
+    then()
+  }
+  const onData = (chunk: Buffer): void => {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    const verdict = gate.judge(held)
+    if (verdict === 'more') arm()
+    else finish(verdict === 'pass' ? () => pass(held) : refuse)
+  }
+  const onEnd = (): void => finish(held.length > 0 ? refuse : leave)
+  client
+    .on('data', onData)
+    .on('end', onEnd)
+    .on('close', onEnd)
+    .on('error', () => client.destroy())
+  if (gate.isClientFirst) arm()
+  client.resume()
 }
 
 function relay(from: Duplex, to: Duplex, count: (bytes: number) => void): void {

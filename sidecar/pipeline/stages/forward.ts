@@ -1,5 +1,7 @@
+import { isOpaque } from '../../../core/capture/host-names.ts'
 import { mayBePrivate } from '../../../core/decision/egress.ts'
 import type { CanonicalRequest } from '../../../core/request/canonical.ts'
+import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
@@ -16,10 +18,23 @@ export function createForward({ clock }: Pick<PipelinePorts, 'clock'>, upstream:
       const { request } = exchange
       if (request === undefined) throw new Error('forwarded before it was read')
       const target = whereTo(exchange, request)
-      if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target)
+      if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
       return upstream.forward(exchange, outboundOf(exchange, target, clock.nowMs()))
     },
   }
+}
+
+const HTTPS_PORT = 443
+
+/**
+ * On port 443, and to a connector whose TLS passes through, a tunnel is TLS to the host that was decided upon. On other
+ * ports a protocol may be any; `egress.tcp` and the level `monitor` leave it all to the two ends.
+ */
+function helloRule({ connector, snapshot }: Exchange, { host, port }: CanonicalRequest): HelloRule {
+  if (snapshot === undefined || snapshot.gateway.level === 'monitor') return 'any'
+  if (connector !== undefined) return 'required'
+  if (isOpaque(snapshot, host, port)) return 'any'
+  return port === HTTPS_PORT ? 'required' : 'matching'
 }
 
 function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): UpstreamTarget {

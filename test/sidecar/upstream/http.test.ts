@@ -475,7 +475,7 @@ describe('tunnels and upgrades', () => {
   it('joins a CONNECT to the checked address and counts its bytes', async () => {
     const at = await recorder()
     const exchange = testExchange({ method: 'CONNECT', target: `127.0.0.1:${at.port}`, kind: 'tunnel' })
-    const done = upstreamWith().tunnel(exchange, targetOf(at.port))
+    const done = upstreamWith().tunnel(exchange, targetOf(at.port), 'any')
     await vi.waitFor(() =>
       expect(exchange.reply.upgradeHead).toBe('HTTP/1.1 200 Connection Established\r\n\r\n'),
     )
@@ -493,7 +493,7 @@ describe('tunnels and upgrades', () => {
   it('refuses to tunnel to a private address', async () => {
     const at = await recorder()
     const exchange = testExchange({ method: 'CONNECT', kind: 'tunnel' })
-    const done = upstreamWith().tunnel(exchange, targetOf(at.port, { allowPrivateAddresses: false }))
+    const done = upstreamWith().tunnel(exchange, targetOf(at.port, { allowPrivateAddresses: false }), 'any')
     await expect(done).rejects.toMatchObject({ code: 'address_refused' })
     expect(exchange.reply.state).toBe('open')
     expect(at.connections).toBe(0)
@@ -502,7 +502,7 @@ describe('tunnels and upgrades', () => {
   it('cuts an open tunnel within a second when the exchange is aborted', async () => {
     const at = await recorder()
     const exchange = testExchange({ method: 'CONNECT', kind: 'tunnel' })
-    const done = upstreamWith().tunnel(exchange, targetOf(at.port))
+    const done = upstreamWith().tunnel(exchange, targetOf(at.port), 'any')
     await vi.waitFor(() => expect(at.openConnections).toBe(1))
     const start = performance.now()
     exchange.abort.abort()

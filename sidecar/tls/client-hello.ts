@@ -11,19 +11,21 @@ const CLIENT_HELLO = 1
 const SERVER_NAME = 0
 /** Post-quantum key shares make hellos of 2 KiB; nothing honest comes near this. */
 const MAX_HELLO_BYTES = 32 * 1024
+/** With the heads of its records, of which a client may make one for every byte. */
+const MAX_BYTES = 6 * MAX_HELLO_BYTES
 
 /**
  * The server name of the ClientHello at the start of `bytes`, also when it is spread over several records. Knowing
  * it before the handshake starts saves the library's own callback and a certificate that would not be used.
  */
 export function readClientHello(bytes: Buffer): ClientHello {
-  const message = handshakeMessage(bytes)
-  if (message === null) return INVALID
-  if (message.length < 4) return INCOMPLETE
+  const { message, isEnded } = handshakeMessage(bytes)
+  const unfinished = isEnded || bytes.length > MAX_BYTES ? INVALID : INCOMPLETE
+  if (message.length < 4) return unfinished
   if (message[0] !== CLIENT_HELLO) return INVALID
   const length = message.readUIntBE(1, 3)
   if (length > MAX_HELLO_BYTES) return INVALID
-  if (message.length < 4 + length) return INCOMPLETE
+  if (message.length < 4 + length) return unfinished
   try {
     return { kind: 'hello', serverName: serverNameOf(message.subarray(4, 4 + length)) }
   } catch (error) {
@@ -33,21 +35,30 @@ export function readClientHello(bytes: Buffer): ClientHello {
   }
 }
 
-/** The content of the handshake records so far, joined; null when other records are between them. */
-function handshakeMessage(bytes: Buffer): Buffer | null {
+type Handshake = {
+  readonly message: Buffer
+  /** Another record follows, so that the message does not go on. */
+  readonly isEnded: boolean
+}
+
+/** The content of the handshake records so far, joined. */
+function handshakeMessage(bytes: Buffer): Handshake {
   const parts: Buffer[] = []
   let at = 0
-  while (at + 5 <= bytes.length) {
-    if (bytes[at] !== HANDSHAKE_RECORD) return parts.length === 0 ? null : Buffer.concat(parts)
+  while (at < bytes.length && bytes[at] === HANDSHAKE_RECORD && at + 5 <= bytes.length) {
     const end = at + 5 + bytes.readUInt16BE(at + 3)
     parts.push(bytes.subarray(at + 5, end))
     at = end
   }
   const [only] = parts
-  return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
+  const message = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
+  return { message, isEnded: at < bytes.length && bytes[at] !== HANDSHAKE_RECORD }
 }
 
-/** Client version (2), random (32), session id, cipher suites, compression methods, extensions. */
+/**
+ * Client version (2), random (32), session id, cipher suites, compression methods, extensions. Throws RangeError where a
+ * length points behind the end, and for two server names: servers differ in which they take.
+ */
 function serverNameOf(hello: Buffer): string | null {
   let at = 34
   at += 1 + hello.readUInt8(at)
@@ -56,18 +67,23 @@ function serverNameOf(hello: Buffer): string | null {
   if (at === hello.length) return null
   const end = at + 2 + hello.readUInt16BE(at)
   at += 2
+  let found: string | null = null
   while (at < end) {
     const type = hello.readUInt16BE(at)
     const length = hello.readUInt16BE(at + 2)
-    if (type === SERVER_NAME) return firstHostName(hello.subarray(at + 4, at + 4 + length))
+    if (type === SERVER_NAME) {
+      if (found !== null) throw new RangeError('two server names')
+      found = onlyHostName(hello.subarray(at + 4, at + 4 + length))
+    }
     at += 4 + length
   }
-  return null
+  return found
 }
 
 /** A list with one entry: total length (2), type 0 (1), length (2), name. */
-function firstHostName(list: Buffer): string | null {
-  if (list.readUInt8(2) !== 0) return null
+function onlyHostName(list: Buffer): string {
   const length = list.readUInt16BE(3)
+  if (list.readUInt8(2) !== 0 || list.length !== 5 + length || list.readUInt16BE(0) !== 3 + length)
+    throw new RangeError('not one host name')
   return list.toString('latin1', 5, 5 + length)
 }

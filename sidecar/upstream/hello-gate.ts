@@ -1,0 +1,47 @@
+import { normaliseHost } from '../../core/request/authority.ts'
+import { readClientHello } from '../tls/client-hello.ts'
+
+/**
+ * What a tunnel must begin with. `required`: a TLS ClientHello that names the host (none for an address). `matching`: any
+ * protocol, but a ClientHello names the host or nothing. `any`: bytes that are not looked at.
+ */
+export type HelloRule = 'required' | 'matching' | 'any'
+
+export type GateVerdict =
+  | { readonly kind: 'more' | 'pass' }
+  | { readonly kind: 'refuse'; readonly problem: string }
+
+const MORE: GateVerdict = { kind: 'more' }
+const PASS: GateVerdict = { kind: 'pass' }
+const TLS_HANDSHAKE = 22
+
+/**
+ * Judges the first bytes that a client sends into a tunnel to `host`. A CDN serves every customer behind one address:
+ * the server name, and not the target of CONNECT, says whose server answers.
+ */
+export function judgeHello(bytes: Buffer, host: string, rule: HelloRule): GateVerdict {
+  if (rule === 'any' || (rule === 'matching' && bytes[0] !== TLS_HANDSHAKE)) return PASS
+  const hello = readClientHello(bytes)
+  if (hello.kind === 'incomplete' && bytes[0] === TLS_HANDSHAKE) return MORE
+  if (hello.kind !== 'hello') return refused(`no TLS ClientHello with one server name, ${host}`)
+  return judgeName(hello.serverName, host, rule)
+}
+
+function judgeName(name: string | null, host: string, rule: HelloRule): GateVerdict {
+  if (name === null) return mayBeNameless(host, rule) ? PASS : refused(`no server name; it must be ${host}`)
+  const isSame = normaliseHost(name) === host && !isAddress(host)
+  return isSame ? PASS : refused(`the server name ${JSON.stringify(name.slice(0, 100))}, not ${host}`)
+}
+
+/** An address is no server name (RFC 6066). */
+function mayBeNameless(host: string, rule: HelloRule): boolean {
+  return rule === 'matching' || isAddress(host)
+}
+
+function isAddress(host: string): boolean {
+  return host.includes(':') || /^[0-9]+(?:\.[0-9]+){3}$/.test(host)
+}
+
+function refused(found: string): GateVerdict {
+  return { kind: 'refuse', problem: `tunnel refused: the client sent ${found}` }
+}
