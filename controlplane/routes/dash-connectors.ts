@@ -124,6 +124,7 @@ function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.in
     auth_type: authOf(row.spec).type,
     header: authOf(row.spec).header ?? null,
     base_url: row.spec.baseUrl ?? null,
+    allow_private_addresses: row.spec.upstream.allowPrivateAddresses,
     endpoint: row.spec.endpoint ?? null,
     bodies: row.spec.bodies ?? null,
     warnings: connectorWarnings(row.spec),

@@ -73,6 +73,8 @@ export const ConnectorFields = {
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: PlainUrl.optional(),
+  /** The upstream may have a private or loopback address, as a self-hosted instance has. */
+  allow_private_addresses: z.boolean().optional(),
   /** For type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
   /** Requests are held although nobody can read their bodies, and the card says so. */

@@ -22,6 +22,16 @@ export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> 
   return spec.auth ?? { ...connectorOfType(spec.type).defaultAuth }
 }
 
+/**
+ * The hosts that it claims against other connectors. The base host behind configured domains is none of them: several
+ * connectors may stand for one instance under different names.
+ */
+function claimedDomains({ name, spec }: Owner): readonly string[] {
+  const isBehindDomains = (spec.domains?.length ?? 0) > 0
+  const { baseUrl: _baseUrl, ...withoutBase } = spec
+  return ownedDomains({ name, spec: isBehindDomains ? withoutBase : spec })
+}
+
 export type Overlap = { readonly connector: ConnectorRow; readonly domain: string }
 
 /** Other connectors of the same gateways that own a domain of this one: a request would belong to two. */
@@ -29,11 +39,11 @@ export function findOverlaps(
   candidate: Owner & Pick<ConnectorRow, 'id' | 'gatewayIds'>,
   others: readonly ConnectorRow[],
 ): readonly Overlap[] {
-  const domains = new Set(ownedDomains(candidate))
+  const domains = new Set(claimedDomains(candidate))
   return others.flatMap((connector) => {
     if (connector.id === candidate.id || !shareGateway(candidate.gatewayIds, connector.gatewayIds)) return []
     if (!sharePort(candidate.spec, connector.spec)) return []
-    return ownedDomains(connector)
+    return claimedDomains(connector)
       .filter((domain) => domains.has(domain))
       .map((domain) => ({ connector, domain }))
   })

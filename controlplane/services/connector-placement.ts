@@ -15,7 +15,10 @@ export type NewConnector = {
   readonly domains?: readonly string[] | undefined
   readonly auth_type?: 'bearer' | 'token' | 'basic' | 'header' | 'none' | undefined
   readonly header?: string | undefined
+  /** Of a self-hosted instance. Together with `domains` it is where requests to all of them go. */
   readonly base_url?: string | undefined
+  /** Left out for a connector that exists: as it was. */
+  readonly allow_private_addresses?: boolean | undefined
   readonly endpoint?: readonly string[] | undefined
   readonly bodies?: 'opaque' | undefined
 }
@@ -47,7 +50,10 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))
   // A new token for the same connector must not open the other paths of its hosts.
   const endpoint = wanted.endpoint ?? same?.spec.endpoint
-  const spec = endpoint === undefined ? wanted : { ...wanted, endpoint }
+  const allowPrivateAddresses =
+    input.allow_private_addresses ?? same?.spec.upstream.allowPrivateAddresses ?? false
+  const upstream = { ...wanted.upstream, allowPrivateAddresses }
+  const spec = { ...wanted, upstream, ...(endpoint === undefined ? {} : { endpoint }) }
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
   refuseOverlaps({ id, name, spec, gatewayIds: [gatewayId] }, others)
@@ -73,6 +79,7 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
     domains: input.domains,
     baseUrl: input.base_url,
     endpoint: input.endpoint,
+    upstream: upstreamOf(input),
     bodies: input.bodies,
     auth: authType === undefined ? undefined : { type: authType, ...header },
   })
@@ -89,9 +96,16 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   return result.data
 }
 
+/** Domains beside a base URL are other names of the same instance. */
+function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } {
+  const base = base_url === undefined ? null : URL.parse(base_url)
+  const hasOthers = domains.some((domain) => domain.toLowerCase() !== base?.hostname)
+  return base !== null && hasOthers ? { url: base.origin } : {}
+}
+
 /** The field as it is called in the request. */
 function fieldOf(path: readonly PropertyKey[]): string {
-  if (path[0] === 'baseUrl') return 'base_url'
+  if (path[0] === 'baseUrl' || path[0] === 'upstream') return 'base_url'
   if (path[0] === 'auth') return path[1] === 'header' ? 'header' : 'auth_type'
   return path.map(String).join('.')
 }

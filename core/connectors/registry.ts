@@ -93,10 +93,30 @@ export function indexConnectors(connectors: readonly BoundConnector[]): HostInde
       if (domain.startsWith('*.')) addOwner(wildcards, domain.slice(2), { bound, ports: bound.ports })
       else addOwner(exact, domain, { bound, ports: bound.ports })
     }
-    const base = baseOf(bound.config)
-    if (base !== null) addOwner(exact, base.host, { bound, ports: [...bound.ports, base.port] })
+    if (bound.config.domains.length === 0) addBase(exact, bound)
   }
+  for (const bound of unsharedBases(connectors)) addBase(exact, bound)
   return { exact, wildcards }
+}
+
+function addBase(exact: Map<string, HostOwner[]>, bound: BoundConnector): void {
+  const base = baseOf(bound.config)
+  if (base !== null) addOwner(exact, base.host, { bound, ports: [...bound.ports, base.port] })
+}
+
+/**
+ * Connectors that own the host of their base URL beside their domains: where several share it, a request to it could be
+ * for each of them and belongs to none.
+ */
+function unsharedBases(connectors: readonly BoundConnector[]): readonly BoundConnector[] {
+  const withBoth = connectors.filter(({ config }) => config.domains.length > 0 && baseOf(config) !== null)
+  const byBase = Map.groupBy(withBoth, ({ config }) => baseKey(config))
+  return withBoth.filter(({ config }) => byBase.get(baseKey(config))?.length === 1)
+}
+
+function baseKey(config: ConnectorConfig): string {
+  const base = baseOf(config)
+  return `${base?.host}:${base?.port}`
 }
 
 function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwner): void {

@@ -74,6 +74,8 @@ export const ConnectorAdd = z.strictObject({
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: z.url().optional(),
+  /** Extension: the upstream may have a private or loopback address, as a self-hosted instance has. */
+  allow_private_addresses: z.boolean().optional(),
   /** Extension, for type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
   /** Extension: requests are held although nobody can read their bodies, and the card says so. */

@@ -85,6 +85,7 @@ export type AdminOperations = {
       readonly auth_type?: string
       readonly header?: string
       readonly base_url?: string
+      readonly allow_private_addresses?: boolean
       readonly endpoint?: readonly string[]
       readonly bodies?: 'opaque'
       readonly gateway?: string

@@ -66,6 +66,7 @@ export type SetupConnector = {
   readonly header?: string
   readonly auth_type?: string
   readonly base_url?: string
+  readonly allow_private_addresses?: boolean
   readonly endpoint?: readonly string[]
   readonly accessRule: AccessRule
   readonly customPatterns?: ReadonlyArray<{ readonly pattern: string; readonly decision: RuleDecision }>

@@ -5,6 +5,7 @@ import type { Connector } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { PrivateAddresses } from '../../parts/private-addresses.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
 
 type Props = { readonly row: Connector; readonly onDone: () => void }
@@ -35,6 +36,7 @@ export function ConnectorDeeds({ row, onDone }: Props) {
 function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClose: () => void }) {
   const { row, isOpen, onClose, onDone } = props
   const [token, setToken] = useState('')
+  const [isPrivate, setPrivate] = useState(row.allow_private_addresses)
   const [gateway] = row.gateways
   const save = useDeed(async () => {
     await call('POST /api/dashboard/connectors', {
@@ -45,6 +47,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
         auth_type: row.auth_type,
         ...(row.header === null ? {} : { header: row.header }),
         ...(row.base_url === null ? {} : { base_url: row.base_url }),
+        allow_private_addresses: isPrivate,
         ...(row.endpoint === null ? {} : { endpoint: row.endpoint }),
         ...(row.bodies === null ? {} : { bodies: row.bodies }),
         ...(gateway === undefined ? {} : { gateway }),
@@ -73,6 +76,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
         required
         data-autofocus
       />
+      <PrivateAddresses isAllowed={isPrivate} onChange={setPrivate} />
     </FormDialog>
   )
 }

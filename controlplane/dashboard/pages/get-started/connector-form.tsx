@@ -13,6 +13,7 @@ import {
 import type { ConnectorKindsReply } from '../../../../core/wire/dashboard.ts'
 import type { AccessRule } from '../../api/shapes.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { PrivateAddresses } from '../../parts/private-addresses.tsx'
 import { CONNECTOR_WORDS, RULE_WORDS } from './connector-words.ts'
 import { type ConnectorDraft, needsDomains } from './draft.ts'
 import { PatternList } from './pattern-list.tsx'
@@ -82,6 +83,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
               onChange={(event) => onChange({ ...draft, header: event.currentTarget.value })}
             />
           ) : null}
+          <SelfHosted draft={draft} onChange={onChange} />
         </SimpleGrid>
         <Radio.Group
           label="What may be done"
@@ -103,5 +105,24 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
         ) : null}
       </Stack>
     </Fieldset>
+  )
+}
+
+/** Where the instance is, when it is not the provider's own. */
+function SelfHosted({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
+  return (
+    <>
+      <TextInput
+        label="Base URL"
+        description="Of a self-hosted instance. Empty: the hosts themselves."
+        placeholder="https://git.example.com"
+        value={draft.baseUrl}
+        onChange={(event) => onChange({ ...draft, baseUrl: event.currentTarget.value })}
+      />
+      <PrivateAddresses
+        isAllowed={draft.allowsPrivate}
+        onChange={(allowsPrivate) => onChange({ ...draft, allowsPrivate })}
+      />
+    </>
   )
 }

@@ -8,6 +8,9 @@ export type ConnectorDraft = {
   readonly domains: readonly string[]
   /** Of type mcp: the paths on which JSON-RPC is read; empty = every path. */
   readonly endpoint: readonly string[]
+  /** Address of a self-hosted instance; empty = the hosts themselves. */
+  readonly baseUrl: string
+  readonly allowsPrivate: boolean
   /** A header of its own for the credential; empty = the usual one. */
   readonly header: string
   readonly accessRule: AccessRule
@@ -37,7 +40,17 @@ export const needsDomains = (type: string): boolean => NEEDS_DOMAINS.has(type)
 
 export function newConnector(type: string, key: number): ConnectorDraft {
   const access = { accessRule: 'require_approval', patterns: [] } as const
-  return { key, type, token: '', domains: [], endpoint: [], header: '', ...access }
+  return {
+    key,
+    type,
+    token: '',
+    domains: [],
+    endpoint: [],
+    baseUrl: '',
+    allowsPrivate: false,
+    header: '',
+    ...access,
+  }
 }
 
 /** What is still missing in a connector, or null. */
@@ -71,13 +84,15 @@ export function requestOf({ gateway, agent, connectors }: Draft) {
 }
 
 function connectorOf(draft: ConnectorDraft): SetupConnector {
-  const { type, token, domains, endpoint, header, accessRule, patterns } = draft
+  const { type, token, domains, endpoint, baseUrl, allowsPrivate, header, accessRule, patterns } = draft
   return {
     type,
     token: token.trim(),
     accessRule,
     ...(domains.length === 0 ? {} : { domains }),
     ...(endpoint.length === 0 ? {} : { endpoint }),
+    ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),
+    ...(allowsPrivate ? { allow_private_addresses: true } : {}),
     ...(header.trim() === '' ? {} : { auth_type: 'header', header: header.trim() }),
     ...(accessRule === 'custom'
       ? { customPatterns: patterns.map(({ pattern, decision }) => ({ pattern, decision })) }
