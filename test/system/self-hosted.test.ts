@@ -77,6 +77,7 @@ const setup: Add = (connector) =>
     ],
   })
 
+let hosts = 0
 const WAYS = [
   ['/internal/connectors/add', internal],
   ['/api/dashboard/connectors', dashboard],
@@ -100,26 +101,27 @@ async function ask(host: string) {
 
 describe.each(WAYS)('%s', (_way, add) => {
   test('a self-hosted instance on a private address is reached only where that is allowed', async () => {
-    const domains = ['git.corp.example']
+    const host = `git-${++hosts}.corp.example`
+    const domains = [host]
     const connector = { type: 'codehost', token: 'self-hosted-token', base_url: baseUrl, domains }
     const refused = await add(connector)
     expect(refused.status, JSON.stringify(refused.body)).toBe(200)
     const seen = upstream.seen.length
-    expect(await ask('git.corp.example')).toMatchObject({
+    expect(await ask(host)).toMatchObject({
       status: 502,
       body: { error: 'upstream address refused' },
     })
     expect(upstream.seen).toHaveLength(seen)
     expect((await add({ ...connector, allow_private_addresses: true })).status).toBe(200)
     await eventually('a request that reaches it', async () =>
-      (await ask('git.corp.example')).status === 200 ? true : null,
+      (await ask(host)).status === 200 ? true : null,
     )
     expect(upstream.seen.at(-1)).toMatchObject({ method: 'GET', target: '/repos/acme/site' })
     expect(credential()).toBe('token self-hosted-token')
     // A new token does not take it back unasked.
     expect((await add({ ...connector, token: 'rotated' })).status).toBe(200)
     await eventually('the new token', async () => {
-      expect((await ask('git.corp.example')).status).toBe(200)
+      expect((await ask(host)).status).toBe(200)
       return credential() === 'token rotated' ? true : null
     })
     const { body } = await laptop.api('GET', '/api/dashboard/connectors')

@@ -89,9 +89,7 @@ describe('the command line', () => {
     expect(code).toBe(0)
     const listed = [...out.matchAll(/^ {2}([a-z-]+) {2,}\w/gm)].map(([, name]) => name)
     expect(listed.filter((name) => name !== 'chaperone')).toEqual(COMMANDS)
-    expect(out).toContain(
-      'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers',
-    )
+    expect(out).toContain('Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers')
   })
 
   // `kill on agent:dev` must not stop everything because a word too many is passed over.
