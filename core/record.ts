@@ -55,7 +55,7 @@ export const RecordSchema = z.object({
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
   /** What full enforcement would have done, when that differs from `decision`. */
   would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),
-  /** `approved`, `would deny`, `would hold`, `unknown` (crashed between intent and result), … */
+  /** `approved`, `executed` (an order by token), `would deny`, `would hold`, `unknown` (crashed between intent and result), … */
   note: z.string().nullable(),
   /** One of the closed reasons of spec 4.5 for a refusal, else a short sentence. */
   reason: z.string().nullable(),

@@ -58,6 +58,8 @@ export class FakeControlPlane implements AsyncDisposable {
   poison = new Set<string>()
   /** Answers a section with other bytes than announced. */
   corrupt: string | null = null
+  /** Opens approvals that nobody waits for at the gateway, as for executions. */
+  isDeferring = false
   /** Answers 404 to every section. */
   isForgetful = false
   /** Called before a section is answered: may take its time. */
@@ -259,7 +261,8 @@ export class FakeControlPlane implements AsyncDisposable {
     if (this.pendingHolds().length >= 20) return reply(response, 429, { error: 'too many', retry_after: 7 })
     const hold: Hold = { id: `apv_${randomUUID()}`, body, status: 'pending', isSpent: false }
     this.holds.set(hold.id, hold)
-    return reply(response, 200, { outcome: 'created', approval: this.#card(hold) })
+    const outcome = this.isDeferring ? 'deferred' : 'created'
+    return reply(response, 200, { outcome, approval: this.#card(hold) })
   }
 
   #spend(id: string, response: ServerResponse): unknown {

@@ -51,6 +51,17 @@ describe('a held request', () => {
     },
   )
 
+  test('of an execution is refused at once with its approval, and nothing waits or is spent', async () => {
+    await using world = await connected()
+    world.fake.isDeferring = true
+    const outcomes = await Promise.all([1, 2].map(() => world.control.holds.wait(hold(), never())))
+    const id = firstPending(world)
+    for (const outcome of outcomes) expect(outcome).toEqual({ kind: 'deferred', approvalId: id })
+    await until('end', () => world.control.holds.waiting === 0)
+    world.fake.respond(id, 'approved')
+    expect([world.fake.holdPosts, world.fake.spends]).toEqual([1, 0])
+  })
+
   test('identical concurrent requests are one card, and one release lets exactly one pass', async () => {
     await using world = await connected()
     const passed: string[] = []
