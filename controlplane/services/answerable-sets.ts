@@ -10,7 +10,8 @@ export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
 
 /**
  * The required sets that this person answers for, at least one where any is required. Throws `forbidden` for everybody
- * else, and for the internal API wherever groups are required: its token names no person.
+ * else and wherever groups are required for the internal API, whose token
+ * names no person. The command line's token names none either, so it is not one of several different people.
  */
 export async function answerableSets(q: Query, row: ApprovalRow, by: Answerer): Promise<AnswerableSets> {
   const { requiredGroups } = row
@@ -18,6 +19,7 @@ export async function answerableSets(q: Query, row: ApprovalRow, by: Answerer): 
     if (requiredGroups.some(({ groups, distinct }) => groups.length > 0 || distinct)) throw namesNoPerson(row)
     return { sets: [...requiredGroups.keys()], groups: [] }
   }
+  if (by.userId === null && requiredGroups.some(({ distinct }) => distinct)) throw namesNoPerson(row)
   const own = await Promise.all(requiredGroups.map((set) => ownGroups(q, { row, set, by })))
   const sets = own.flatMap((groups, set) => (groups === null ? [] : [set]))
   if (sets.length === 0 && requiredGroups.length > 0) throw outsider(row, by)
@@ -45,7 +47,7 @@ function outsider({ id, requiredGroups }: ApprovalRow, by: User): ChaperoneError
 
 function namesNoPerson({ id, requiredGroups }: ApprovalRow): ChaperoneError {
   return new ChaperoneError('forbidden', {
-    detail: `${id} needs an approver of ${requiredText(requiredGroups)}, and the token of the internal API names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
+    detail: `${id} needs an approver of ${requiredText(requiredGroups)}, and this token names no person. Answer in the dashboard, in the chat, or with an approver key of such a person.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },
   })
 }

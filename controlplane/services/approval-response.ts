@@ -4,7 +4,7 @@ import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
 import { systemActor } from '../events.ts'
 import type { Role } from '../http/route.ts'
-import { addAnswer, type EndedApproval, endApproval } from '../store/approval-answers.ts'
+import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
   type ApprovalKind,
   type ApprovalRow,
@@ -68,9 +68,10 @@ export type Response = {
  */
 export async function respond({ db, orgId, onEnded }: ApprovalsDeps, answer: Respond): Promise<Response> {
   return db.tx(async (q) => {
-    const row = await lockApproval(q, answer.id)
-    if (row === undefined || !isVisible(row, answer)) throw notFound(answer.id)
-    refuseEnded(row)
+    const locked = await lockApproval(q, answer.id)
+    if (locked === undefined || !isVisible(locked, answer)) throw notFound(answer.id)
+    refuseEnded(locked)
+    const row = await dropVoidAnswers(q, locked)
     refuseSecondAnswer(row, answer.by)
     const own = await answerableSets(q, row, answer.by)
     const answered = await addAnswer(q, row.id, { ...answerOf(answer), ...own })

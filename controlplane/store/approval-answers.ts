@@ -37,6 +37,25 @@ export async function addAnswer(
   return rows[0]
 }
 
+/**
+ * Takes out the answers of people who may not answer any more: suspended, a viewer now, or no longer in the group that
+ * they answered for. Their audit events stay.
+ */
+export async function dropVoidAnswers(q: Query, row: ApprovalRow): Promise<ApprovalRow> {
+  if (row.answers.length === 0) return row
+  const { rows } = await q.query<ApprovalRow>(
+    `update approvals set answers = (
+       select coalesce(jsonb_agg(answer order by place), '[]')
+       from jsonb_array_elements(answers) with ordinality as given(answer, place)
+         left join users u on u.id = answer->>'user_id'
+       where u.id is null or u.status = 'active' and u.role <> 'viewer'
+         and (u.role in ('owner', 'admin') or answer->'groups' <@ to_jsonb(u.groups)))
+     where id = $1 and status = 'pending' returning ${APPROVAL_COLUMNS}`,
+    [row.id],
+  )
+  return rows[0] ?? row
+}
+
 const NOW = `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const COLUMNS = `${APPROVAL_COLUMNS},
   extract(epoch from coalesce(responded_at, clock_timestamp()) - created_at)::float8 as "responseS"`

@@ -323,6 +323,33 @@ describe('an answer among several', () => {
     expect((await answer(stored.id, member('security'))).body).toMatchObject({ status: 'approved' })
   })
 
+  test.each([
+    ['suspended', "status = 'suspended'"],
+    ['a viewer now', "role = 'viewer'"],
+    ['out of the group', "groups = '{ops}'"],
+  ])('of somebody who is %s before the others answer counts no more', async (_name, change) => {
+    const held = await hold('security+finance')
+    const userId = newId('user')
+    await replica.db.query(
+      "insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $1, 'R', 'member', 'x', '{security}')",
+      [userId, replica.orgId],
+    )
+    await answer(held.id, person({ userId, groups: ['security'] }))
+    await replica.db.query(`update users set ${change} where id = $1`, [userId])
+    expect((await answer(held.id, member('finance'))).body).toMatchObject({
+      status: 'pending',
+      answered_groups: ['finance'],
+    })
+    expect(await spend(held)).toEqual({ spent: false, status: 'pending' })
+    expect((await answer(held.id, member('security'))).body).toMatchObject({ status: 'approved' })
+  })
+
+  test('of a token, which names no person, is not one of several different people', async () => {
+    const token = person({ role: 'owner', via: 'admin_token' })
+    expect((await answer((await hold('nobody!+')).id, token)).status).toBe(403)
+    expect((await answer((await hold('nobody+')).id, token)).body).toMatchObject({ status: 'approved' })
+  })
+
   test('too late is 410, and what was answered before releases nothing', async () => {
     const held = await hold('security+finance')
     await answer(held.id, member('security'))
