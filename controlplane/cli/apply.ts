@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import type { ManifestResource } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
+import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane, running } from './client.ts'
@@ -63,6 +64,7 @@ async function run(invocation: Invocation): Promise<number> {
   for (const problem of problems) terminal.warn(problem)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: 'Nothing was changed.' })
   const resources = checked.flatMap((each) => each.resources)
+  for (const warning of resources.flatMap(ruleWarnings)) terminal.warn(warning)
   if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
   const api = controlPlane(invocation)
   const { manifests, gateway_url } = running(invocation.folder)
@@ -81,6 +83,17 @@ async function run(invocation: Invocation): Promise<number> {
   const isInForce = gateway_url === null || (await untilApplied(api))
   if (!isInForce) terminal.warn('The gateway does not decide by it yet: chaperone status')
   return report(invocation, found)
+}
+
+/** Typos in rules, before anybody depends on them. The control plane says the same in the status of the object. */
+function ruleWarnings({ kind, metadata, spec }: ManifestResource): readonly string[] {
+  const warnings =
+    kind === 'Policy'
+      ? policyWarnings(spec)
+      : kind === 'Permission'
+        ? unknownActions(spec.rules.map(({ actionPattern }) => actionPattern))
+        : []
+  return warnings.map((warning) => `warning: ${kind} ${metadata.name}: ${warning}`)
 }
 
 type Present = {

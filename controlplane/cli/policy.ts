@@ -4,22 +4,30 @@ import { createCatalogue } from '../../core/connectors/catalogue.ts'
 import { PolicyDocument } from '../../core/crd/schemas.ts'
 import { readYamlDocuments } from '../../core/crd/yaml-documents.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { policyWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { usageError } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
 
-type Tested = { readonly policy: string; readonly tests: readonly PolicyTestResult[] }
+type Tested = {
+  readonly policy: string
+  readonly tests: readonly PolicyTestResult[]
+  readonly warnings: readonly string[]
+}
 
 export const policy: Command = {
   name: 'policy',
   summary: 'Runs the tests inside policies. Needs nothing running; good for CI.',
-  usage: ['policy test FILE|DIR...'],
-  details: 'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).',
+  usage: ['policy test FILE|DIR... [--strict]'],
+  details:
+    'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).\n' +
+    'Actions and hints that nobody knows are warnings. Exit code 1 when a test fails, or for a warning with --strict.',
   words: Number.POSITIVE_INFINITY,
-  options: {},
+  options: { strict: { type: 'boolean', help: 'warnings are errors' } },
   examples: [
     ['chaperone policy test policies/', 'every policy of a folder; exit code 1 when a test fails'],
+    ['chaperone policy test policies/ --strict', 'the same, where a warning fails too'],
     ['chaperone policy test 90-policy.yaml --json', 'results for scripts'],
   ],
   run,
@@ -32,10 +40,19 @@ async function run(invocation: Invocation): Promise<number> {
   if (flag(invocation, 'json')) print(JSON.stringify({ policies: tested }))
   else for (const line of tested.flatMap(resultLines)) print(line)
   if (tested.length === 0) throw new ChaperoneError('conflict', { detail: 'No policy in these files.' })
+  const isStrictlyRefused = reportWarnings(invocation, tested)
   const results = tested.flatMap(({ tests }) => tests)
   const failed = results.filter(({ passed }) => !passed).length
   if (!flag(invocation, 'json')) print(`${results.length - failed} passed, ${failed} failed`)
-  return failed === 0 ? EXIT.ok : EXIT.refused
+  return failed > 0 || isStrictlyRefused ? EXIT.refused : EXIT.ok
+}
+
+/** True when `--strict` makes a warning an error. */
+function reportWarnings(invocation: Invocation, tested: readonly Tested[]): boolean {
+  const isStrict = flag(invocation, 'strict')
+  const warnings = tested.flatMap(({ policy: name, warnings: own }) => own.map((text) => `${name}: ${text}`))
+  for (const text of warnings) invocation.terminal.warn(`${isStrict ? 'error' : 'warning'}: ${text}`)
+  return isStrict && warnings.length > 0
 }
 
 function filesOf({ positionals: [verb, ...names] }: Invocation): readonly string[] {
@@ -48,13 +65,18 @@ function filesOf({ positionals: [verb, ...names] }: Invocation): readonly string
 function testFile(file: ManifestFile): Tested[] {
   const { knownAction } = createCatalogue()
   const bare = PolicyDocument.safeParse(bareDocument(file))
-  if (bare.success) return [{ policy: basename(file.path), tests: runPolicyTests(bare.data, knownAction) }]
+  const tested = (policy: string, document: PolicyDocument): Tested => ({
+    policy,
+    tests: runPolicyTests(document, knownAction),
+    warnings: policyWarnings(document),
+  })
+  if (bare.success) return [tested(basename(file.path), bare.data)]
   const { resources, problems } = checkManifest(file)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })
   return resources.flatMap((resource) => {
     if (resource.kind !== 'Policy') return []
     const { enabled: _e, priority: _p, tags: _t, mode: _m, targetRefs: _r, ...document } = resource.spec
-    return [{ policy: resource.metadata.name, tests: runPolicyTests(document, knownAction) }]
+    return [tested(resource.metadata.name, document)]
   })
 }
 

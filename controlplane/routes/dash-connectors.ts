@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
+import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Config } from '../services/config.ts'
@@ -88,7 +89,7 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
         decision: RuleDecisionSchema,
         agent: Agent.default('*'),
       }),
-      response: Ok.extend({ id: z.string() }),
+      response: Ok.extend({ id: z.string(), warnings: z.array(z.string()).optional() }),
       handler: async ({ body, principal }) => {
         const { id } = await config.setPermission(actorOf(principal), {
           gateway: body.gateway_name,
@@ -97,7 +98,8 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
           decision: body.decision,
           agent: body.agent,
         })
-        return { ok: true, id }
+        const warnings = [...unknownActions([body.action_pattern])]
+        return { ok: true, id, ...(warnings.length === 0 ? {} : { warnings }) }
       },
     }),
     route({

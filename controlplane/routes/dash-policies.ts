@@ -4,7 +4,7 @@ import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
-import { PolicyDetails, policyDetails } from './policy-view.ts'
+import { createTextProblems, PolicyDetails, policyDetails } from './policy-view.ts'
 
 export type PolicyRoutesDeps = { readonly policies: Policies }
 
@@ -44,13 +44,16 @@ export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
 }
 
 function list({ policies }: PolicyRoutesDeps): Route {
+  const problemsOf = createTextProblems()
   return route({
     method: 'GET',
     path: '/api/dashboard/policies',
     auth: 'admin',
     summary: 'All policies with their texts and how their tests went',
     response: z.object({ policies: z.array(PolicyDetails) }),
-    handler: async () => ({ policies: (await policies.list()).map(policyDetails) }),
+    handler: async () => ({
+      policies: (await policies.list()).map((row) => policyDetails(row, problemsOf(row))),
+    }),
   })
 }
 

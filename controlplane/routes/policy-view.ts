@@ -1,4 +1,7 @@
 import * as z from 'zod'
+import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
 import { PoliciesReply } from '../../core/wire/v1.ts'
 import type { PolicyRow } from '../store/policies.ts'
 
@@ -17,6 +20,8 @@ export const PolicyDetails = PolicySummary.extend({
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
   updated_at: z.string(),
+  /** Why the text in force no longer compiles; absent when it does. Its broken conditions only tighten. */
+  problems: z.array(z.string()).optional(),
 })
 
 export function policySummary(row: PolicyRow): z.infer<typeof PolicySummary> {
@@ -32,7 +37,33 @@ export function policySummary(row: PolicyRow): z.infer<typeof PolicySummary> {
   }
 }
 
-export function policyDetails(row: PolicyRow): z.infer<typeof PolicyDetails> {
+/** What is wrong with the texts in force, judged once for each version. */
+export function createTextProblems(): (row: PolicyRow) => readonly string[] {
+  const known = new Map<string, readonly string[]>()
+  return ({ id, activeVersion, activeYaml }) => {
+    if (activeYaml === null) return []
+    const key = `${id}@${activeVersion}`
+    const problems = known.get(key) ?? problemsOf(activeYaml)
+    if (known.size > 2 * LIMITS.maxPolicies) known.clear()
+    known.set(key, problems)
+    return problems
+  }
+}
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parsePolicyYaml(text)
+    return []
+  } catch (error) {
+    if (error instanceof ChaperoneError) return [error.message]
+    throw error
+  }
+}
+
+export function policyDetails(
+  row: PolicyRow,
+  problems: readonly string[] = [],
+): z.infer<typeof PolicyDetails> {
   return {
     ...policySummary(row),
     mode: row.mode,
@@ -44,5 +75,6 @@ export function policyDetails(row: PolicyRow): z.infer<typeof PolicyDetails> {
     source: row.source,
     managed_by: row.managedBy,
     updated_at: row.updatedAt.toISOString(),
+    ...(problems.length === 0 ? {} : { problems: [...problems] }),
   }
 }

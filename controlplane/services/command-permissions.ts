@@ -1,3 +1,4 @@
+import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PermissionSet } from '../../core/wire/internal.ts'
 import { appendAudit } from '../store/audit.ts'
@@ -33,7 +34,7 @@ async function setPermission(
   return db.tx(async (q) => {
     const same = (await listPermissions(q, gatewayId)).filter((row) => isSame(row, input))
     for (const row of same) refuseManaged(row)
-    if (same[0]?.decision === input.decision) return { ok: true, id: same[0].id }
+    if (same[0]?.decision === input.decision) return savedView(same[0].id, input)
     const row = await upsertPermission(q, {
       orgId,
       gatewayId,
@@ -57,8 +58,13 @@ async function setPermission(
     }
     await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
     await bumpVersion(q)
-    return { ok: true, id: row.id }
+    return savedView(row.id, input)
   })
+}
+
+function savedView(id: string, { action_pattern: pattern }: PermissionSet): Record<string, unknown> {
+  const warnings = unknownActions([pattern])
+  return { ok: true, id, ...(warnings.length === 0 ? {} : { warnings }) }
 }
 
 /** `namespace/name`, or the name alone. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
 import { listGateways } from '../store/gateways.ts'
@@ -26,7 +27,9 @@ export const permissionApplier: Applier<'Permission'> = {
     if (reasons.length > 0) return refused({ reasons, problem: 'Invalid' })
     const rows = binding.gateways.flatMap((gateway) => rowsOf(context, object, gateway.id))
     const changed = await replace(context, object, rows)
-    return accepted({ changed, gateways: namesOf(binding.gateways), warnings: idleRules(object) })
+    const patterns = object.spec.rules.map(({ actionPattern }) => actionPattern)
+    const warnings = [...idleRules(object), ...unknownActions(patterns)]
+    return accepted({ changed, gateways: namesOf(binding.gateways), warnings })
   },
   remove: (context, key) => replace(context, key, []),
 }

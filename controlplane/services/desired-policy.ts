@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
+import type { PolicyDocument } from '../../core/crd/schemas.ts'
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import { appendAudit } from '../store/audit.ts'
@@ -15,6 +17,7 @@ import {
   type PolicyTestResult,
   updatePolicy,
 } from '../store/policies.ts'
+import { listGroups } from '../store/users.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -40,7 +43,10 @@ export const policyApplier: Applier<'Policy'> = {
     const failed = checked.tests.filter((test) => !test.passed)
     const gatewayIds = binding.gateways.map((gateway) => gateway.id)
     const wanted = { object, yaml, tests: checked.tests, gatewayIds }
-    const { warnings } = checked
+    const warnings = [
+      ...checked.warnings,
+      ...emptyGroupWarnings(checked.document, await listGroups(context.q)),
+    ]
     const tests = { passed: checked.tests.length - failed.length, total: checked.tests.length }
     if (failed.length > 0) {
       const changed = await storeFailing(context, row, wanted)
@@ -91,7 +97,11 @@ function policyText({ spec }: ManifestObject<'Policy'>): string {
 
 type Checked =
   | { readonly reasons: readonly string[] }
-  | { readonly tests: readonly PolicyTestResult[]; readonly warnings: readonly string[] }
+  | {
+      readonly document: PolicyDocument
+      readonly tests: readonly PolicyTestResult[]
+      readonly warnings: readonly string[]
+    }
 
 function check(yaml: string, knownAction: ApplyContext['knownAction']): Checked {
   try {
@@ -99,7 +109,7 @@ function check(yaml: string, knownAction: ApplyContext['knownAction']): Checked 
     const tests = runPolicyTests(document, knownAction).map(({ name, passed, expected, got }) =>
       passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
     )
-    return { tests, warnings }
+    return { document, tests, warnings }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
     // Lines of the text made above mean nothing to whoever wrote the manifest; the paths do.

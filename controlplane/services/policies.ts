@@ -1,5 +1,4 @@
 import type { KnownAction } from '../../core/action/spec.ts'
-import type { PolicyDocument } from '../../core/crd/schemas.ts'
 import { DEFAULT_POLICIES } from '../../core/decision/default-policies.ts'
 import {
   assertRepeatedFieldsAgree,
@@ -7,6 +6,7 @@ import {
   parsePolicyYaml,
 } from '../../core/decision/policy-document.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
@@ -218,18 +218,7 @@ function stated(fields: PolicyFields): PolicyChanges {
 }
 
 async function warningsOf(q: Query, { document, warnings }: ParsedPolicy): Promise<readonly string[]> {
-  const groups = await listGroups(q)
-  const empty = [...groupsOf(document)].filter((group) => !groups.has(group))
-  return [
-    ...warnings,
-    ...empty.map(
-      (group) => `Nobody is in the group "${group}": owners and admins may answer until somebody is.`,
-    ),
-  ]
-}
-
-function groupsOf(document: PolicyDocument): ReadonlySet<string> {
-  return new Set(document.rules.flatMap((rule) => rule.approver_groups))
+  return [...warnings, ...emptyGroupWarnings(document, await listGroups(q))]
 }
 
 async function existing(q: Query, id: string): Promise<PolicyRow> {

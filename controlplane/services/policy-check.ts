@@ -6,19 +6,25 @@ import {
   type RepeatedFields,
 } from '../../core/decision/policy-document.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../core/wire/governance.ts'
+import type { Db } from '../store/query.ts'
+import { listGroups } from '../store/users.ts'
 
 /** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
-export type PolicyCheck = (policyYaml: string, record: RepeatedFields) => PolicyCheckReply
+export type PolicyCheck = (policyYaml: string, record: RepeatedFields) => Promise<PolicyCheckReply>
 
 export function createPolicyCheck(deps: {
+  readonly db: Db
   readonly knownAction: (type: string) => KnownAction | null
 }): PolicyCheck {
-  return (policyYaml, record) => {
+  return async (policyYaml, record) => {
     const parsed = problemsOr(() => parsePolicyYaml(policyYaml))
     if ('problems' in parsed) return { ok: false, ...parsed, tests: [], warnings: [] }
-    return examine(parsed.value, record, deps.knownAction)
+    const reply = examine(parsed.value, record, deps.knownAction)
+    const empty = emptyGroupWarnings(parsed.value.document, await listGroups(deps.db))
+    return { ...reply, warnings: [...reply.warnings, ...empty] }
   }
 }
 

@@ -4,7 +4,7 @@ import { NAME_RULES, nameRulesOf } from '../connectors/registry.ts'
 import { ChaperoneError } from '../errors.ts'
 import { canonicalEdits } from './canonical-names.ts'
 import { createCelEnvironment } from './cel-environment.ts'
-import { ShapeError } from './cel-node.ts'
+import { type CelNode, ShapeError } from './cel-node.ts'
 import { boundShape } from './cel-shape.ts'
 import { applyEdits } from './condition-edits.ts'
 import { foldEnvironmentLiterals } from './environment-literals.ts'
@@ -46,6 +46,15 @@ export function compileCondition(
     }
   } catch (cause) {
     throw compileError(cause, text, place)
+  }
+}
+
+/** The parsed text, for what looks at it without evaluating it; null for what is no CEL. */
+export function parseCondition(text: string): CelNode | null {
+  try {
+    return CEL.parse(text).ast
+  } catch {
+    return null
   }
 }
 

@@ -1,8 +1,35 @@
+import { unknownActionWarning } from '../connectors/action-names.ts'
 import type { PolicyDocument, PolicyRule } from '../crd/schemas.ts'
+import { nearest } from '../nearest.ts'
+import { conditionWarnings } from './condition-warnings.ts'
 
 /** What is legal in a policy and probably not meant. Full sentences. */
 export function policyWarnings(document: PolicyDocument): readonly string[] {
-  return [...repeatedNames(document.rules), ...deadRules(document.rules), ...uselessGroups(document.rules)]
+  const { rules, scope } = document
+  return [
+    ...unknownActions(scope.actions),
+    ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
+    ...repeatedNames(rules),
+    ...deadRules(rules),
+    ...uselessGroups(rules),
+  ]
+}
+
+/** Patterns of actions that match no action that is known. Full sentences. */
+export function unknownActions(patterns: readonly string[]): readonly string[] {
+  return patterns.map((pattern) => unknownActionWarning(pattern)).filter((warning) => warning !== null)
+}
+
+/** Approver groups that nobody is in; `groups` are those that somebody is in. Full sentences. */
+export function emptyGroupWarnings(document: PolicyDocument, groups: ReadonlySet<string>): readonly string[] {
+  const named = new Set(document.rules.flatMap((rule) => rule.approver_groups))
+  return [...named]
+    .filter((group) => !groups.has(group))
+    .map((group) => {
+      const meant = nearest(group, [...groups])
+      const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
+      return `Nobody is in the group "${group}": owners and admins may answer until somebody is.${question}`
+    })
 }
 
 function repeatedNames(rules: readonly PolicyRule[]): string[] {

@@ -246,6 +246,21 @@ tests:
     })
   })
 
+  it('warns of names that nobody knows, and fails on them with --strict', async () => {
+    writeFileSync(
+      join(root, 'unknown.yaml'),
+      document('deny').replace('"codehost.*"', '"codehost.*", "codehost.pr.mrege"'),
+    )
+    const warning =
+      'unknown.yaml: No known action matches "codehost.pr.mrege". Did you mean codehost.pr.merge?'
+    const lenient = await cli(['policy', 'test', 'unknown.yaml'])
+    expect(lenient).toMatchObject({ code: 0, err: expect.stringContaining(`warning: ${warning}`) })
+    const strict = await cli(['policy', 'test', 'unknown.yaml', '--strict'])
+    expect(strict).toMatchObject({ code: 1, err: expect.stringContaining(`error: ${warning}`) })
+    writeFileSync(join(root, 'good.yaml'), document('deny'))
+    expect(await cli(['policy', 'test', 'good.yaml', '--strict'])).toMatchObject({ code: 0 })
+  })
+
   it('names file and line of a manifest with a mistake', async () => {
     writeFileSync(
       join(root, 'typo.yaml'),

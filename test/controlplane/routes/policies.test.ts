@@ -199,3 +199,33 @@ describe('policies', () => {
     expect(at(body, 'warnings', 0)).toContain('Nobody is in the group "release-managers"')
   })
 })
+
+describe('names that nobody knows', () => {
+  const typo = (field: string) => `scope: { actions: ["codehost.pr.mrege"] }
+rules:
+  - { name: r, conditions: ['${field} == "a"'], decision: require_approval, approver_groups: [nobody] }
+`
+
+  test('are errors in conditions, and warnings as actions and groups, wherever a policy is written', async () => {
+    const refused = await admin('POST', '/api/dashboard/policies', {
+      name: 'typo',
+      policyYaml: typo('action.tpye'),
+    })
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('did you mean type?')
+    const created = await admin('POST', '/api/dashboard/policies', {
+      name: 'typo',
+      policyYaml: typo('action.type'),
+    })
+    expect(created.status, created.text).toBe(200)
+    const warnings = at<string[]>(created.body, 'warnings').join()
+    expect(warnings).toContain('Did you mean codehost.pr.merge?')
+    expect(warnings).toContain('Nobody is in the group "nobody"')
+    const checked = await admin('POST', '/api/dashboard/policies/check', { policyYaml: typo('action.type') })
+    expect(at<string[]>(checked.body, 'warnings').join()).toBe(warnings)
+    const patch = { policy_id: at<string>(created.body, 'policy_id'), description: 'x' }
+    expect(
+      at<string[]>((await admin('PATCH', '/api/dashboard/policies', patch)).body, 'warnings').join(),
+    ).toBe(warnings)
+  })
+})

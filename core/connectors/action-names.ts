@@ -1,0 +1,54 @@
+import { fold, matchesPattern, parsePattern } from '../action/pattern.ts'
+import { nearest } from '../nearest.ts'
+import { createCatalogue } from './catalogue.ts'
+import { once } from './once.ts'
+
+/** Connector types whose actions are mostly declared by Connectors (`spec.actions`) or chosen by servers. */
+const OPEN: ReadonlySet<string> = new Set(['generic', 'webhook', 'mcp'])
+/** Actions of every connector type that stand in no catalogue. */
+const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
+
+const known = once(() => {
+  const { connectors, rows } = createCatalogue()
+  const names = connectors.flatMap((type) => [
+    ...rows(type).map((row) => row.type),
+    ...OF_EVERY_TYPE.map((name) => `${type}.${name}`),
+  ])
+  return { types: connectors, names: [...new Set(names)] }
+})
+
+/**
+ * A warning about a pattern that matches no action that the catalogue knows; null when there is nothing to say. Names of
+ * a type that is no connector's are an agent's own (`acme.deploy`): they are suspicious only where a type is near.
+ */
+export function unknownActionWarning(text: string): string | null {
+  const pattern = parsePattern(text)
+  const { types, names } = known()
+  if (names.some((name) => matchesPattern(pattern, name, 'tighten'))) return null
+  const stem = fold(pattern.prefix)
+  if (
+    types.some(
+      (type) =>
+        stem.startsWith(`${type}.unmapped.`) ||
+        stem.startsWith('mcp.tools.') ||
+        stem.startsWith('mcp.unmapped.'),
+    )
+  )
+    return null
+  const [type = ''] = stem.split('.')
+  if (!types.includes(type)) return unknownType(text, type, types)
+  const meant = nearest(
+    stem,
+    names.filter((name) => name.startsWith(`${type}.`)),
+  )
+  if (meant === undefined && OPEN.has(type)) return null
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}${pattern.isExact ? '' : '*'}?`
+  return `No known action matches "${text}".${hint}`
+}
+
+function unknownType(text: string, type: string, types: readonly string[]): string | null {
+  const meant = type.length < 4 ? undefined : nearest(type, types)
+  return meant === undefined
+    ? null
+    : `No known action matches "${text}". Did you mean ${meant}${text.slice(type.length)}?`
+}

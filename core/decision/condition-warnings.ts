@@ -1,0 +1,40 @@
+import { unknownActionWarning } from '../connectors/action-names.ts'
+import { nearest } from '../nearest.ts'
+import { type CelNode, childrenOf, pathOf } from './cel-node.ts'
+import { parseCondition } from './condition.ts'
+import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
+
+/** What a condition names that nobody knows: hints, and actions that `action.type` is compared with. Full sentences. */
+export function conditionWarnings(text: string): readonly string[] {
+  const root = parseCondition(text)
+  return root === null ? [] : [...unknownHints(root), ...comparedActions(root)]
+}
+
+function unknownHints(root: CelNode): readonly string[] {
+  return factsOf(root).flatMap(({ path: { root: fact, keys } }) => {
+    const [hint] = keys
+    if (fact !== 'hints' || typeof hint !== 'string' || KNOWN_HINTS.includes(hint)) return []
+    const meant = nearest(hint, KNOWN_HINTS)
+    const question = meant === undefined ? '' : ` Did you mean hints.${meant}?`
+    return [`hints.${hint} is no known hint; it has a value only where a caller states it.${question}`]
+  })
+}
+
+const EQUALITY = new Set(['==', '!=', 'in'])
+
+function comparedActions(node: CelNode): readonly string[] {
+  const children = childrenOf(node.args)
+  const isCompared = EQUALITY.has(node.op) && children.some(isActionType)
+  const own = isCompared ? children.flatMap(literalsOf).map((name) => unknownActionWarning(name)) : []
+  return [...own.filter((warning) => warning !== null), ...children.flatMap(comparedActions)]
+}
+
+function isActionType(node: CelNode): boolean {
+  const path = pathOf(node)
+  return path?.root === 'action' && path.keys.length === 1 && path.keys[0] === 'type'
+}
+
+function literalsOf(node: CelNode): readonly string[] {
+  if (node.op === 'value') return typeof node.args === 'string' ? [node.args] : []
+  return node.op === 'list' ? childrenOf(node.args).flatMap(literalsOf) : []
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_POLICIES } from '../../../core/decision/default-policies.ts'
+import { parsePolicyYaml } from '../../../core/decision/policy-document.ts'
+import { emptyGroupWarnings, unknownActions } from '../../../core/decision/policy-warnings.ts'
+
+function policyOf(condition: string, actions = ['codehost.*']): string {
+  return `scope: { actions: ${JSON.stringify(actions)} }
+rules:
+  - name: r
+    conditions: [${JSON.stringify(condition)}]
+    decision: require_approval
+    approver_groups: [releas-managers]
+`
+}
+
+function errorOf(condition: string): string {
+  try {
+    parsePolicyYaml(policyOf(condition))
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'compiled'
+}
+
+describe('a name in a condition that nobody knows', () => {
+  test.each([
+    ['actoin.type == "a"', 'Unknown variable: actoin; did you mean action?'],
+    ['action.tpye == "a"', 'action has no field "tpye"; did you mean type?'],
+    ['action["tpye"] == "a"', 'did you mean type?'],
+    ['has(resource.traget)', 'did you mean target?'],
+    ['resource.organization == "a"', 'resource has no field "organization"; it has provider'],
+    ['agent.nmae == "a"', 'did you mean name?'],
+    ['gateway.enviroment == "a"', 'did you mean environment?'],
+    ['connector.tpe == "a"', 'did you mean type?'],
+    ['request.methd == "a"', 'did you mean method?'],
+    ['risk.scor > 0.5', 'did you mean score?'],
+    ['action.type.startWith("a")', 'Unknown function: startWith(); did you mean startsWith()?'],
+    ['sizee(action.type) > 1', 'Unknown function: sizee()'],
+    ['canonical_name(action.type) == "a"', 'canonical_name() is not available in policies'],
+    ['["a"].exists(x, x == action.tpye)', 'did you mean type?'],
+  ])('%s does not compile, with the nearest name', (condition, wanted) => {
+    expect(errorOf(condition)).toContain(wanted.replace('startsWith()?', 'startsWith'))
+  })
+
+  test.each([
+    'parameters.anything == 1',
+    'context.anything == 1',
+    'request.query.anything == "1"',
+    'has(request.method)',
+    'context.list.exists(action, action.tpye == "x")',
+    'now > timestamp("2026-01-01T00:00:00Z")',
+    'type(parameters.x) == string',
+  ])('%s compiles: it is open, or known', (condition) => {
+    expect(errorOf(condition)).toBe('compiled')
+  })
+
+  test('hints and actions in conditions are warnings', () => {
+    const { warnings } = parsePolicyYaml(
+      policyOf(
+        'hints.ireversible || action.type == "codehost.pr.mrege" || action.type in ["codehost.pr.merge", "codehots.pr.get"]',
+      ),
+    )
+    expect(warnings.join('\n')).toContain('hints.ireversible is no known hint')
+    expect(warnings.join('\n')).toContain('Did you mean hints.irreversible?')
+    expect(warnings.join('\n')).toContain('"codehost.pr.mrege". Did you mean codehost.pr.merge?')
+    expect(warnings.join('\n')).toContain('"codehots.pr.get". Did you mean codehost.pr.get?')
+    expect(warnings).toHaveLength(3)
+  })
+})
+
+describe('a pattern that matches no known action', () => {
+  test.each([
+    ['codehost.pr.mrege', 'Did you mean codehost.pr.merge?'],
+    ['codehots.*', 'Did you mean codehost.*?'],
+    ['codehost.pul.*', 'No known action matches "codehost.pul.*".'],
+    ['paymnets.charge.create', 'Did you mean payments.charge.create?'],
+    ['mcp.rpc.stream_opn', 'Did you mean mcp.rpc.stream_open?'],
+    ['generic.psot', 'Did you mean generic.post?'],
+  ])('%s is a warning', (pattern, wanted) => {
+    expect(unknownActions([pattern]).join()).toContain(wanted)
+    expect(parsePolicyYaml(policyOf('true', [pattern])).warnings.join()).toContain(wanted)
+  })
+
+  test.each([
+    '*',
+    'code*',
+    'codehost.*',
+    'CODEHOST.PR.MERGE',
+    'codehost.pr.*',
+    'codehost.unmapped.post',
+    'codehost.unmapped.*',
+    'codehost.git.force_push',
+    'generic.tunnel.open',
+    'generic.orders.create_and_ship',
+    'mcp.tools.anything',
+    'mcp.tools.create_*',
+    'mcp.*',
+    'acme.deploy',
+    'acme.*',
+  ])('%s is not', (pattern) => {
+    expect(unknownActions([pattern])).toEqual([])
+  })
+
+  test('the policies of a new organisation have none', () => {
+    for (const { policyYaml } of DEFAULT_POLICIES) expect(parsePolicyYaml(policyYaml).warnings).toEqual([])
+  })
+})
+
+test('a group that nobody is in is a warning with the nearest one', () => {
+  const { document } = parsePolicyYaml(policyOf('true'))
+  expect(emptyGroupWarnings(document, new Set(['release-managers', 'ops'])).join()).toContain(
+    'Did you mean "release-managers"?',
+  )
+  expect(emptyGroupWarnings(document, new Set(['releas-managers']))).toEqual([])
+})
