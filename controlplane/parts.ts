@@ -6,7 +6,8 @@ import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords, type Passwords } from './crypto/password.ts'
 import { createGatewayParts } from './gateway-parts.ts'
-import { createNotify } from './notify/notify.ts'
+import { createBotIdentity } from './notify/bot-identity.ts'
+import { createChatClient, createNotify } from './notify/notify.ts'
 import { createPageParts } from './page-parts.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
@@ -59,7 +60,8 @@ export async function createParts(deps: PartsDeps) {
   const catalogue = createCatalogue()
   const { knownAction } = catalogue
   const { orgId, keys } = await prepareInstallation({ ...deps, knownAction })
-  const base = { db, orgId, log, keyring, clock, knownAction, passwords: createPasswords() }
+  const identifyBot = createBotIdentity(createChatClient(deps).api)
+  const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, passwords: createPasswords() }
   const settings = createSettings(base)
   const library = createSectionLibrary({
     ...base,
@@ -67,7 +69,7 @@ export async function createParts(deps: PartsDeps) {
       read: (q) => settings.read('codehost_pat', q),
       scope: organisationTokenScope(config),
     },
-    approvalsChannel: (q) => settings.read('chat_channel_id', q),
+    approvalsChat: settings.approvalsChat,
   })
   const hub = await createHub({ ...base, library })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())

@@ -3,14 +3,16 @@ import { parseCidr } from '../../core/request/address.ts'
 import type { ControlPlaneConfig } from '../config.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { Approvals } from '../services/approvals.ts'
+import { createBotCheck } from '../services/bot-check.ts'
 import { createNotifications, type Notifications } from '../services/notifications.ts'
 import type { Settings } from '../services/settings.ts'
 import type { Db } from '../store/query.ts'
+import { createBotIdentity } from './bot-identity.ts'
 import { createChat } from './chat.ts'
 import { type ChatAnswers, createChatAnswers } from './chat-answers.ts'
-import { CHAT_API_URL, createChatApi } from './chat-api.ts'
+import { CHAT_API_URL, type ChatApi, createChatApi } from './chat-api.ts'
 import { createOutbox } from './outbox.ts'
-import { createSender } from './send.ts'
+import { createSender, type Send } from './send.ts'
 import { createWebhookDelivery } from './webhook.ts'
 import { createWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
 
@@ -38,11 +40,10 @@ export type Notify = AsyncDisposable & {
 }
 
 export async function createNotify(deps: NotifyDeps): Promise<Notify> {
-  const { notifyAllowCidrs, publicUrl } = deps.config
-  const send = createSender({ allow: notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
+  const { send, api } = createChatClient(deps)
   const webhookSecret = createWebhookSecret(deps)
-  const api = createChatApi({ send, baseUrl: deps.chatApiUrl ?? CHAT_API_URL })
-  const chat = createChat({ ...deps, api, dashboardUrl: publicUrl })
+  const chat = createChat({ ...deps, api, dashboardUrl: deps.config.publicUrl })
+  const botCheck = createBotCheck({ ...deps, identifyBot: createBotIdentity(api) })
   const outbox = await createOutbox({
     ...deps,
     prepare: chat.prepare,
@@ -53,6 +54,21 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
     webhookSecret,
     chatAnswers: createChatAnswers({ ...deps, api }),
     wake: outbox.wake,
-    [Symbol.asyncDispose]: () => outbox[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      botCheck[Symbol.dispose]()
+      await outbox[Symbol.asyncDispose]()
+    },
   }
+}
+
+/** What sends to the outside, and the chat provider's web API through it. */
+export function createChatClient({
+  config,
+  chatApiUrl = CHAT_API_URL,
+}: {
+  readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>
+  readonly chatApiUrl?: string | undefined
+}): { readonly send: Send; readonly api: ChatApi } {
+  const send = createSender({ allow: config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
+  return { send, api: createChatApi({ send, baseUrl: chatApiUrl }) }
 }

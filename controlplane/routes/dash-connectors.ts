@@ -3,6 +3,7 @@ import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd
 import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
+import { APPROVALS_BOT_WARNING } from '../services/approvals-bot.ts'
 import type { Config } from '../services/config.ts'
 import { authOf, connectorWarnings, ownedDomains } from '../services/connector-domains.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
@@ -31,7 +32,8 @@ function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
       response: z.object({ connectors: z.array(Listed) }),
       handler: async () => {
         const [rows, gateways] = await Promise.all([config.connectors(), config.gateways()])
-        return { connectors: rows.map((row) => connectorView(row, gateways)) }
+        const withheld = await config.approvalsBotConnectors(rows)
+        return { connectors: rows.map((row) => connectorView(row, gateways, withheld)) }
       },
     }),
     route({
@@ -117,7 +119,11 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
   ]
 }
 
-function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.infer<typeof Listed> {
+function connectorView(
+  row: ConnectorRow,
+  gateways: readonly GatewayRow[],
+  withheld: ReadonlySet<string>,
+): z.infer<typeof Listed> {
   return {
     id: row.id,
     name: row.name,
@@ -129,7 +135,7 @@ function connectorView(row: ConnectorRow, gateways: readonly GatewayRow[]): z.in
     allow_private_addresses: row.spec.upstream.allowPrivateAddresses,
     endpoint: row.spec.endpoint ?? null,
     bodies: row.spec.bodies ?? null,
-    warnings: connectorWarnings(row.spec),
+    warnings: [...connectorWarnings(row.spec), ...(withheld.has(row.id) ? [APPROVALS_BOT_WARNING] : [])],
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
     source: row.source,

@@ -26,12 +26,13 @@ export function createConnectorCommands(deps: CommandDeps): Record<Names, Comman
 }
 
 async function add(
-  { db, keyring, orgId }: CommandDeps,
+  { db, keyring, orgId, identifyBot }: CommandDeps,
   { gatewayId, name: gateway }: CommandGateway,
   input: ConnectorAdd,
 ): Promise<Record<string, unknown>> {
   return db.tx(async (q) => {
-    const { row, isNew, domains } = await placeConnector(q, { keyring, orgId, gatewayId, input })
+    const placement = { keyring, orgId, identifyBot, gatewayId, input }
+    const { row, isNew, domains } = await placeConnector(q, placement)
     const change = isNew ? 'connector.added' : 'connector.updated'
     await changed(q, orgId, { change, gateway, connector: row.name, type: row.type, domains })
     return { ok: true, id: row.id, type: row.type, domains }

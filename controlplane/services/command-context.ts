@@ -3,12 +3,14 @@ import type { Keyring } from '../crypto/keyring.ts'
 import { parseInput } from '../http/input.ts'
 import type { Db } from '../store/query.ts'
 import type { Approvals } from './approvals.ts'
+import type { IdentifyBot } from './approvals-bot.ts'
 import type { KillSwitch } from './kill-switch.ts'
 
 export type CommandDeps = {
   readonly db: Db
   readonly keyring: Keyring
   readonly orgId: string
+  readonly identifyBot?: IdentifyBot | undefined
   readonly approvals: Approvals
   readonly killSwitch: KillSwitch
 }

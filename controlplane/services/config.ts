@@ -2,7 +2,6 @@ import type * as z from 'zod'
 import type { ConnectorType, EnforcementLevelSchema, GatewaySpec } from '../../core/crd/schemas.ts'
 import type { RuleDecision } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { Keyring } from '../crypto/keyring.ts'
 import { type Actor, recordEvent } from '../events.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../store/connectors.ts'
@@ -16,11 +15,13 @@ import {
   upsertPermission,
 } from '../store/permissions.ts'
 import type { Db, Query } from '../store/query.ts'
+import { type ApprovalsBotDeps, approvalsBotConnectors } from './approvals-bot.ts'
 import { type NewConnector, type Placed, placeConnector } from './connector-placement.ts'
 import { defaultGateway, requireGateway } from './gateway-names.ts'
 import { refuseManaged } from './managed.ts'
+import { readSetting } from './stored-setting.ts'
 
-export type ConfigDeps = { readonly db: Db; readonly orgId: string; readonly keyring: Keyring }
+export type ConfigDeps = { readonly db: Db } & ApprovalsBotDeps
 
 export type GatewayChange = {
   readonly name?: string | undefined
@@ -46,6 +47,8 @@ export type Config = {
   gatewayNamed(nameOrId: string): Promise<GatewayRow>
   changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
   connectors(): Promise<readonly ConnectorRow[]>
+  /** Ids of those whose credential is not used because it is the bot that shows approvals. */
+  approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
   /** Without a gateway it is for the local one. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
   removeConnector(by: Actor, id: string): Promise<void>
@@ -61,6 +64,11 @@ export function createConfig(deps: ConfigDeps): Config {
     gatewayNamed: (nameOrId) => requireGateway(db, nameOrId),
     changeGateway: (by, id, change) => db.tx((q) => changeGateway(q, { by, id, change })),
     connectors: () => listConnectors(db),
+    approvalsBotConnectors: async (rows) =>
+      approvalsBotConnectors(db, deps.keyring, {
+        rows,
+        botToken: await readSetting(db, deps, 'chat_bot_token'),
+      }),
     addConnector: (by, gateway, input) =>
       db.tx(async (q) => {
         const target = await gatewayFor(q, gateway)

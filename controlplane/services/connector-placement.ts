@@ -5,6 +5,7 @@ import type { Keyring } from '../crypto/keyring.ts'
 import { validationError } from '../http/input.ts'
 import { type ConnectorRow, listConnectors, upsertConnector } from '../store/connectors.ts'
 import type { Query } from '../store/query.ts'
+import { type IdentifyBot, refuseApprovalsBot } from './approvals-bot.ts'
 import { authOf, findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
 import { refuseManaged } from './managed.ts'
 
@@ -30,6 +31,7 @@ export type Placement = {
   readonly input: NewConnector
   /** Where the input stands in the request's body, for error messages; empty = it is the body. */
   readonly path?: string | undefined
+  readonly identifyBot?: IdentifyBot | undefined
 }
 
 export type Placed = {
@@ -45,6 +47,7 @@ export type Placed = {
 export async function placeConnector(q: Query, placement: Placement): Promise<Placed> {
   const { gatewayId, input, keyring, orgId } = placement
   const wanted = connectorSpec(input, placement.path ?? '')
+  await refuseApprovalsBot(q, placement, input)
   const others = await listConnectors(q)
   const domains = ownedDomains({ name: input.type, spec: wanted })
   const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
+import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { appendAudit } from '../store/audit.ts'
@@ -12,6 +13,7 @@ import {
   upsertConnector,
 } from '../store/connectors.ts'
 import { listGateways } from '../store/gateways.ts'
+import { refuseApprovalsBot } from './approvals-bot.ts'
 import {
   authOf,
   connectorWarnings,
@@ -52,7 +54,7 @@ export const connectorApplier: Applier<'Connector'> = {
       source: object.source,
       managedBy: object.managedBy,
     }
-    const invalid = problemsOf(candidate)
+    const invalid = [...problemsOf(candidate), ...(await botProblems(context, object))]
     if (invalid.length > 0) return refused({ reasons: invalid, problem: 'Invalid' })
     const overlaps = overlapsOf(candidate, await rivalsOf(context, object))
     if (overlaps.length > 0) return refused({ reasons: overlaps, problem: 'Conflict' })
@@ -83,6 +85,21 @@ async function bind({ q }: ApplyContext, { namespace, spec }: ManifestObject<'Co
     asking,
     spec.gateways.map((name) => ({ name })),
   )
+}
+
+/** The bot that shows approvals; a token that only the provider knows to be of the same bot is found by the check of bots. */
+async function botProblems(
+  context: ApplyContext,
+  { spec, credential }: ManifestObject<'Connector'>,
+): Promise<readonly string[]> {
+  if (credential === null) return []
+  try {
+    await refuseApprovalsBot(context.q, context, { type: spec.type, token: credential })
+    return []
+  } catch (error) {
+    if (error instanceof ChaperoneError && error.code === 'conflict') return [error.message]
+    throw error
+  }
 }
 
 /**

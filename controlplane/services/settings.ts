@@ -1,10 +1,11 @@
 import { CHANNEL_ID } from '../../core/decision/approvals-channel.ts'
-import type { Keyring } from '../crypto/keyring.ts'
 import { type Actor, recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSetting, getSetting, listSettings, putSetting } from '../store/settings.ts'
+import { type ApprovalsBotDeps, refuseConnectorsBot } from './approvals-bot.ts'
+import { readSetting, settingPlace } from './stored-setting.ts'
 
 /** Spec 2.9. */
 export const SETTING_KEYS = [
@@ -27,15 +28,21 @@ export type Settings = {
   update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
   /** In clear, for whoever uses it; null when not set. */
   read(key: SettingKey, q?: Query): Promise<string | null>
+  /** Where approvals are answered in the chat, and the token of the bot that shows them there. */
+  approvalsChat(q: Query): Promise<{ readonly channel: string | null; readonly botToken: string | null }>
 }
 
-type SettingsDeps = { readonly db: Db; readonly orgId: string; readonly keyring: Keyring }
+type SettingsDeps = { readonly db: Db } & ApprovalsBotDeps
 
-export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
+export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps): Settings {
   const store = async (q: Query, [key, value]: readonly [string, string]) => {
     if (value === '') return deleteSetting(q, orgId, key)
-    return putSetting(q, orgId, { key, value: CLEAR.has(key) ? value : keyring.seal(value, place(key)) })
+    return putSetting(q, orgId, {
+      key,
+      value: CLEAR.has(key) ? value : keyring.seal(value, settingPlace(key)),
+    })
   }
+  const read = (key: SettingKey, q: Query = db) => readSetting(q, { orgId, keyring }, key)
   return {
     async masked() {
       const stored = await listSettings(db, orgId)
@@ -48,6 +55,8 @@ export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
         value === undefined || value === MASK ? [] : [[key, value] as const],
       )
       if (changes.length === 0) return
+      const token = changes.find(([key]) => key === 'chat_bot_token')?.[1] ?? ''
+      if (token !== '') await refuseConnectorsBot(db, { orgId, keyring, identifyBot }, token)
       await db.tx(async (q) => {
         await refuseChannelName(q, orgId, values.chat_channel_id)
         for (const change of changes) await store(q, change)
@@ -57,11 +66,11 @@ export function createSettings({ db, orgId, keyring }: SettingsDeps): Settings {
         await bumpVersion(q)
       })
     },
-    async read(key, q = db) {
-      const value = await getSetting(q, orgId, key)
-      if (value === undefined) return null
-      return typeof value === 'string' ? value : keyring.open(value, place(key))
-    },
+    read,
+    approvalsChat: async (q) => ({
+      channel: await read('chat_channel_id', q),
+      botToken: await read('chat_bot_token', q),
+    }),
   }
 }
 
@@ -72,8 +81,4 @@ async function refuseChannelName(q: Query, orgId: string, channel: string | unde
   throw validationError([
     'settings.chat_channel_id: is not the id of a channel (C…); the chat shows it in the details of the channel',
   ])
-}
-
-function place(key: string): string {
-  return `setting ${key}`
 }

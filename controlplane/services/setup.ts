@@ -17,6 +17,7 @@ import { type GatewayRow, upsertGateway } from '../store/gateways.ts'
 import { upsertPermissions } from '../store/permissions.ts'
 import type { Db, Query } from '../store/query.ts'
 import { createAgent, type NewAgent } from './agents.ts'
+import type { IdentifyBot } from './approvals-bot.ts'
 import { noteConnector } from './config.ts'
 import { type NewConnector, placeConnector } from './connector-placement.ts'
 import { defaultGateway, findGateway, requireGateway } from './gateway-names.ts'
@@ -31,6 +32,7 @@ export type SetupDeps = {
   readonly db: Db
   readonly orgId: string
   readonly keyring: Keyring
+  readonly identifyBot?: IdentifyBot | undefined
   /** Every operation that the connector type knows by name. */
   readonly catalogueRows: (connectorType: string) => readonly CatalogueEntry[]
 }

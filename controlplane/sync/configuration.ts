@@ -2,6 +2,7 @@ import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
+import { approvalsBotConnectors } from '../services/approvals-bot.ts'
 import { authOf } from '../services/connector-domains.ts'
 import { type AgentRow, listAgents } from '../store/agents.ts'
 import { currentVersion } from '../store/config-version.ts'
@@ -34,15 +35,21 @@ export type ConfigurationDeps = {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
   }
-  /** The channel of the chat in which approvals are answered; null when none is set. */
-  readonly approvalsChannel: (q: Query) => Promise<string | null>
+  /** Where approvals are answered in the chat, and the token of the bot that shows them; null when not set. */
+  readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
 }
+
+export type ApprovalsChat = { readonly channel: string | null; readonly botToken: string | null }
 
 /** Reads it all in one snapshot of the database, so that rows and version belong together. */
 export async function loadConfiguration(deps: ConfigurationDeps): Promise<Configuration> {
   return deps.db.tx(async (q) => {
     await q.query('set transaction isolation level repeatable read, read only')
-    const connectors = await listConnectors(q)
+    const { channel, botToken } = await deps.approvalsChat(q)
+    const rows = await listConnectors(q)
+    const withheld = await approvalsBotConnectors(q, deps.keyring, { rows, botToken })
+    // Agents never act as the bot whose cards people answer.
+    const connectors = rows.map((row) => (withheld.has(row.id) ? { ...row, credential: null } : row))
     const gateways = await listGateways(q)
     const token = await deps.organisationToken.read(q)
     return {
@@ -50,7 +57,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       gateways: new Map(gateways.map((row) => [row.id, row])),
       agents: await listAgents(q),
       connectors: usableFirst(connectors.flatMap((row) => boundEntries(row, { deps, gateways, token }))),
-      policies: [...(await builtInPolicies(q, deps)), ...(await listPolicies(q)).flatMap(policyEntry)],
+      policies: [...builtInPolicies(channel), ...(await listPolicies(q)).flatMap(policyEntry)],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],
     }
@@ -111,11 +118,7 @@ function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): Readonly
 }
 
 /** Policies that are no rows: they are bound to every gateway, and nobody can change or disable them. */
-async function builtInPolicies(
-  q: Query,
-  { approvalsChannel }: ConfigurationDeps,
-): Promise<ReadonlyArray<Bound<PolicyEntry>>> {
-  const channel = await approvalsChannel(q)
+function builtInPolicies(channel: string | null): ReadonlyArray<Bound<PolicyEntry>> {
   return channel === null ? [] : [{ gatewayIds: [], entry: approvalsChannelPolicy(channel) }]
 }
 

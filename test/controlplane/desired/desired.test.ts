@@ -51,7 +51,7 @@ async function sections(of: Enrolled): Promise<ReadonlyMap<string, string>> {
     db: replica.db,
     keyring: world.keyring,
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
-    approvalsChannel: async () => null,
+    approvalsChat: async () => ({ channel: null, botToken: null }),
   })
   await library.reload()
   return library.of(of.id)?.texts ?? new Map()

@@ -51,6 +51,8 @@ export type FakeChat = AsyncDisposable & {
   /** Method and body of each call, in order; forms as objects. */
   calls(method: string): readonly Record<string, unknown>[]
   readonly people: Map<string, Member>
+  /** What `auth.test` says of a token. */
+  readonly bots: Map<string, Readonly<Record<string, string>>>
   /** Answers the next calls of a method with this instead. */
   override(method: string, answer: { status: number; body: object; headers?: Record<string, string> }): void
   recover(): void
@@ -58,6 +60,7 @@ export type FakeChat = AsyncDisposable & {
 
 export async function startChat(): Promise<FakeChat> {
   const people = new Map<string, Member>()
+  const bots = new Map<string, Readonly<Record<string, string>>>()
   const overrides = new Map<string, { status: number; body: object; headers?: Record<string, string> }>()
   const messages = new Map<string, StoredMessage>()
   let posted = 0
@@ -70,7 +73,9 @@ export async function startChat(): Promise<FakeChat> {
     messages.set(`${channel} ${ts}`, message)
     return message
   }
-  const reply = (method: string, body: Record<string, unknown>): object => {
+  const reply = (method: string, body: Record<string, unknown>, token: string): object => {
+    if (method === 'auth.test')
+      return bots.has(token) ? { ok: true, ...bots.get(token) } : { ok: false, error: 'invalid_auth' }
     if (method === 'chat.postMessage' || method === 'chat.update') {
       const { channel, ts, ...message } = store(body)
       return { ok: true, channel, ts, message: { type: 'message', ts, ...message } }
@@ -82,7 +87,10 @@ export async function startChat(): Promise<FakeChat> {
   const answer = (request: IncomingMessage, response: ServerResponse, seen: Seen) => {
     request.on('end', () => {
       const method = seen.target.slice(1)
-      const scripted = overrides.get(method) ?? { status: 200, body: reply(method, bodyOf(seen)) }
+      const scripted = overrides.get(method) ?? {
+        status: 200,
+        body: reply(method, bodyOf(seen), tokenOf(seen)),
+      }
       replyNow(response, scripted)
     })
     request.resume()
@@ -91,6 +99,7 @@ export async function startChat(): Promise<FakeChat> {
   return {
     recorder,
     people,
+    bots,
     messageWith: (text) => [...messages.values()].findLast((one) => JSON.stringify(one).includes(text)),
     write: store,
     calls: (method) => recorder.seen.filter((seen) => seen.target === `/${method}`).map(bodyOf),
@@ -277,6 +286,10 @@ export function told(chat: FakeChat, method: string, text: string): Promise<Reco
     const found = chat.calls(method).find((call) => JSON.stringify(call).includes(text))
     return found ?? null
   })
+}
+
+function tokenOf(seen: Seen): string {
+  return seen.header('authorization')?.slice('Bearer '.length) ?? ''
 }
 
 function bodyOf(seen: Seen): Record<string, unknown> {

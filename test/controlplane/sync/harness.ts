@@ -94,7 +94,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
     db,
     keyring: KEYRING,
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
-    approvalsChannel: async () => null,
+    approvalsChat: async () => ({ channel: null, botToken: null }),
   })
   const hub = await createHub({ db, library, log, clock })
   const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })

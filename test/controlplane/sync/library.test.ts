@@ -26,7 +26,7 @@ beforeAll(async () => {
     db,
     keyring: createKeyring(Buffer.alloc(32, 7)),
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
-    approvalsChannel: async () => null,
+    approvalsChat: async () => ({ channel: null, botToken: null }),
   })
 }, 60_000)
 afterAll(async () => {

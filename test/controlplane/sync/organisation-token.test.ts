@@ -21,7 +21,7 @@ async function secretAt(gateway: string, scope: OrganisationTokenScope): Promise
   const library = createSectionLibrary({
     ...{ db: replica.db, keyring: world.keyring },
     organisationToken: { read: async () => TOKEN, scope },
-    approvalsChannel: async () => null,
+    approvalsChat: async () => ({ channel: null, botToken: null }),
   })
   await library.reload()
   const text = library.of(gateways[gateway]?.id ?? '')?.texts.get('connectors') ?? '[]'

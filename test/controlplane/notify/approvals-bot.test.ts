@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import { at } from '../routes/start.ts'
+import { type ChatPlane, type FakeChat, startChat, startChatPlane, TEAM } from './chat-world.ts'
+
+const OWN = 'xoxb-canary-of-the-approvals'
+const CONNECTORS = '/api/dashboard/connectors'
+const SETTINGS = '/api/dashboard/settings'
+
+let postgres: TestPostgres
+let database: TestDatabase
+let chat: FakeChat
+let plane: ChatPlane
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  database = await postgres.createDatabase()
+  chat = await startChat()
+  const bot = { team_id: TEAM, bot_id: 'B0APPROVALS', user_id: 'U0APPROVALS' }
+  chat.bots.set(OWN, bot)
+  chat.bots.set('xoxb-rotated', bot)
+  chat.bots.set('xoxp-of-the-same-user', { team_id: TEAM, user_id: 'U0APPROVALS' })
+  chat.bots.set('xoxb-of-agents', { team_id: TEAM, bot_id: 'B0AGENTS', user_id: 'U0AGENTS' })
+  chat.bots.set('xoxb-elsewhere', { ...bot, team_id: 'T0OTHER' })
+  chat.bots.set('xoxb-late', bot)
+  plane = await startChatPlane(database, chat)
+  const settings = { chat_bot_token: OWN }
+  expect((await plane.owner('PUT', SETTINGS, { settings })).status).toBe(200)
+})
+afterAll(async () => {
+  await plane?.[Symbol.asyncDispose]()
+  await chat?.[Symbol.asyncDispose]()
+  await postgres?.stop()
+})
+
+const stored = async () => (await plane.db.query('select id from connectors')).rows.length
+const connector = (token: string, extra: object = {}) => ({ type: 'chat', token, ...extra })
+const agent = { name: 'one', runtime: 'x', environment: 'test' }
+
+describe('a Connector is not given the bot that shows approvals', () => {
+  test.each([
+    ['the token itself', OWN, {}],
+    ['the token with blanks around it', ` ${OWN}\n`, {}],
+    ['the token with its scheme', `Bearer ${OWN}`, {}],
+    ['the token on a connector of another type', OWN, { type: 'generic', domains: ['slack.com'] }],
+    ['another token of the same bot', 'xoxb-rotated', {}],
+    ['a token of the same user', 'xoxp-of-the-same-user', {}],
+  ])('by %s: not added, not set up, and the refusal says what to do', async (_name, token, extra) => {
+    const rule = { accessRule: 'allow_all' }
+    const answers = [
+      await plane.owner('POST', CONNECTORS, connector(token, extra)),
+      await plane.owner('POST', '/api/dashboard/setup', {
+        ...{ agent, connectors: [connector(token, { ...extra, ...rule })] },
+      }),
+      await plane.owner('POST', '/api/dashboard/gateway', {
+        ...{ gateway: { name: 'edge' }, connectors: [connector(token, { ...extra, ...rule })] },
+      }),
+    ]
+    for (const { status, body } of answers) {
+      expect([status, body['message']]).toEqual([409, expect.stringContaining('an app of its own')])
+    }
+    expect(await stored()).toBe(0)
+    expect(plane.log()).not.toContain(OWN)
+  })
+
+  test.each([
+    ['an app of its own', 'xoxb-of-agents'],
+    ['the same ids in another workspace', 'xoxb-elsewhere'],
+    ['a token that the provider refuses', 'xoxb-unknown'],
+  ])('but may have %s', async (_name, token) => {
+    const added = await plane.owner('POST', CONNECTORS, connector(token))
+    expect(added.status, added.text).toBe(200)
+    const { body } = await plane.owner('GET', CONNECTORS)
+    expect(at<unknown[]>(body, 'connectors', 0, 'warnings')).toEqual([])
+    await plane.owner('DELETE', `${CONNECTORS}?connector_id=${at(added.body, 'id')}`)
+  })
+
+  test('nor are approvals given the bot of a Connector', async () => {
+    const added = await plane.owner('POST', CONNECTORS, connector('xoxb-of-agents'))
+    chat.bots.set('xoxb-agents-rotated', { team_id: TEAM, bot_id: 'B0AGENTS', user_id: 'U0AGENTS' })
+    for (const chat_bot_token of ['xoxb-of-agents', ' xoxb-of-agents ', 'xoxb-agents-rotated']) {
+      const { status, body } = await plane.owner('PUT', SETTINGS, { settings: { chat_bot_token } })
+      expect([status, body['message']]).toEqual([409, expect.stringContaining('connector chat')])
+    }
+    await plane.owner('DELETE', `${CONNECTORS}?connector_id=${at(added.body, 'id')}`)
+    expect((await plane.owner('POST', CONNECTORS, connector(OWN))).status).toBe(409)
+  })
+})
+
+test('while the provider is away only equal tokens are refused; the rest is found later, and gets no credential', async () => {
+  chat.override('auth.test', { status: 503, body: {} })
+  expect((await plane.owner('POST', CONNECTORS, connector(OWN))).status).toBe(409)
+  const added = await plane.owner('POST', CONNECTORS, connector('xoxb-late'))
+  expect(added.status, added.text).toBe(200)
+  expect((await plane.owner('POST', '/api/dashboard/agents', agent)).status).toBe(200)
+  await plane.owner('POST', '/api/dashboard/permissions', {
+    ...{ gateway_name: 'default/local', connector_type: 'chat', action_pattern: 'chat.*', decision: 'allow' },
+  })
+  const explained = async () => {
+    const url = 'https://slack.com/api/chat.postMessage?channel=C0OTHER'
+    const { body } = await plane.owner(
+      'GET',
+      `/api/dashboard/explain?method=GET&url=${encodeURIComponent(url)}&agent=one`,
+    )
+    return String(body['text'])
+  }
+  await eventually('allowed', async () => ((await explained()).includes('ALLOW') ? true : null))
+  chat.recover()
+  // Each process looks when it starts, and every minute.
+  await using _second = await startChatPlane(database, chat)
+  await eventually('withheld', async () => ((await explained()).includes('has no credential') ? true : null))
+  const { body } = await plane.owner('GET', CONNECTORS)
+  expect(at<string[]>(body, 'connectors', 0, 'warnings')).toEqual([
+    expect.stringContaining('bot that shows approvals'),
+  ])
+  const { rows } = await plane.db.query('select b::text as row from chat_bots b')
+  expect(JSON.stringify(rows)).not.toContain('xoxb')
+})
