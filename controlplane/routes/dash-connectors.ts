@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
-import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import { APPROVALS_BOT_WARNING } from '../services/approvals-bot.ts'
 import type { Config } from '../services/config.ts'
 import { authOf, connectorWarnings, ownedDomains } from '../services/connector-domains.ts'
+import { declaredNames, permissionWarnings } from '../services/permission-warnings.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
@@ -75,8 +75,18 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
       statuses: [404],
       response: z.object({ permissions: z.array(Listed) }),
       handler: async ({ query }) => {
-        const [rows, gateways] = await Promise.all([config.permissions(query.gateway), config.gateways()])
-        return { permissions: rows.map((row) => permissionView(row, gateways)) }
+        const [rows, gateways, connectors] = await Promise.all([
+          config.permissions(query.gateway),
+          config.gateways(),
+          config.connectors(),
+        ])
+        const declared = connectors.flatMap(declaredNames)
+        return {
+          permissions: rows.map((row) => ({
+            ...permissionView(row, gateways),
+            warnings: permissionWarnings(row, declared),
+          })),
+        }
       },
     }),
     route({
@@ -93,15 +103,15 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
       }),
       response: Ok.extend({ id: z.string(), warnings: z.array(z.string()).optional() }),
       handler: async ({ body, principal }) => {
-        const { id } = await config.setPermission(actorOf(principal), {
+        const row = await config.setPermission(actorOf(principal), {
           gateway: body.gateway_name,
           connectorType: body.connector_type,
           actionPattern: body.action_pattern,
           decision: body.decision,
           agent: body.agent,
         })
-        const warnings = [...unknownActions([body.action_pattern])]
-        return { ok: true, id, ...(warnings.length === 0 ? {} : { warnings }) }
+        const warnings = permissionWarnings(row, (await config.connectors()).flatMap(declaredNames))
+        return { ok: true, id: row.id, ...(warnings.length === 0 ? {} : { warnings }) }
       },
     }),
     route({

@@ -1,11 +1,13 @@
-import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PermissionSet } from '../../core/wire/internal.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
+import { listConnectors } from '../store/connectors.ts'
 import { listPermissions, type PermissionRow, upsertPermission } from '../store/permissions.ts'
+import type { Query } from '../store/query.ts'
 import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
 import { refuseManaged } from './managed.ts'
+import { declaredNames, permissionWarnings } from './permission-warnings.ts'
 
 export function createPermissionCommands(
   deps: CommandDeps,
@@ -34,7 +36,8 @@ async function setPermission(
   return db.tx(async (q) => {
     const same = (await listPermissions(q, gatewayId)).filter((row) => isSame(row, input))
     for (const row of same) refuseManaged(row)
-    if (same[0]?.decision === input.decision) return savedView(same[0].id, input)
+    const warnings = await warningsOf(q, input)
+    if (same[0]?.decision === input.decision) return { ok: true, id: same[0].id, ...warnings }
     const row = await upsertPermission(q, {
       orgId,
       gatewayId,
@@ -58,13 +61,19 @@ async function setPermission(
     }
     await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
     await bumpVersion(q)
-    return savedView(row.id, input)
+    return { ok: true, id: row.id, ...warnings }
   })
 }
 
-function savedView(id: string, { action_pattern: pattern }: PermissionSet): Record<string, unknown> {
-  const warnings = unknownActions([pattern])
-  return { ok: true, id, ...(warnings.length === 0 ? {} : { warnings }) }
+async function warningsOf(q: Query, input: PermissionSet): Promise<{ warnings?: readonly string[] }> {
+  const declared = (await listConnectors(q)).flatMap(declaredNames)
+  const rule = {
+    connectorType: input.connector_type,
+    actionPattern: input.action_pattern,
+    decision: input.decision,
+  }
+  const warnings = permissionWarnings(rule, declared)
+  return warnings.length === 0 ? {} : { warnings }
 }
 
 /** `namespace/name`, or the name alone. */

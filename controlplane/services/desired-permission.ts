@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
+import { listConnectors } from '../store/connectors.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
 import { listGateways } from '../store/gateways.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../store/permissions.ts'
@@ -14,6 +15,7 @@ import {
   refused,
 } from './desired-context.ts'
 import { bindByName } from './gateway-binding.ts'
+import { declaredNames, idlePermission } from './permission-warnings.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
@@ -27,9 +29,8 @@ export const permissionApplier: Applier<'Permission'> = {
     if (reasons.length > 0) return refused({ reasons, problem: 'Invalid' })
     const rows = binding.gateways.flatMap((gateway) => rowsOf(context, object, gateway.id))
     const changed = await replace(context, object, rows)
-    const patterns = object.spec.rules.map(({ actionPattern }) => actionPattern)
-    const warnings = [...idleRules(object), ...unknownActions(patterns)]
-    return accepted({ changed, gateways: namesOf(binding.gateways), warnings })
+    const declared = (await listConnectors(context.q)).flatMap(declaredNames)
+    return accepted({ changed, gateways: namesOf(binding.gateways), warnings: idleRules(object, declared) })
   },
   remove: (context, key) => replace(context, key, []),
 }
@@ -88,16 +89,16 @@ function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[
   })
 }
 
-/** A pattern of another connector can never match: most likely a slip of the pen. */
-function idleRules({ spec }: ManifestObject<'Permission'>): readonly string[] {
-  return spec.rules.flatMap(({ connectorType, actionPattern }, index) => {
-    const stem = actionPattern.replace(/\*$/, '')
-    const prefix = `${connectorType}.`
-    if (stem.startsWith(prefix) || prefix.startsWith(stem)) return []
-    return [
-      `spec.rules[${index}]: ${actionPattern} names no action of connector type ${connectorType} and never matches`,
-    ]
+/** Patterns that can never match: most likely spelling mistakes. */
+function idleRules({ spec }: ManifestObject<'Permission'>, declared: readonly string[]): readonly string[] {
+  const patterns = spec.rules.map(({ actionPattern }) => actionPattern)
+  const idle = spec.rules.flatMap((rule, index) => {
+    const isForeign = idlePermission({ ...rule, decision: 'deny' }) !== null
+    const isUnknown = unknownActions([rule.actionPattern]).length > 0
+    const why = isForeign || !isUnknown ? idlePermission(rule, declared) : null
+    return why === null ? [] : [`spec.rules[${index}]: ${why}`]
   })
+  return [...idle, ...unknownActions(patterns.filter((pattern) => !declared.includes(pattern)))]
 }
 
 function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {

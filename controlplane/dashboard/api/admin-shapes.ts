@@ -38,6 +38,7 @@ export type Permission = Managed & {
   readonly agent: string
   readonly connector_type: string
   readonly action_pattern: string
+  readonly warnings?: readonly string[]
   readonly decision: RuleDecision
   readonly reason: string | null
   readonly created_at: string

@@ -75,7 +75,7 @@ function Rows({ rows, onRemoved }: RowsProps) {
       rows={rows}
       keyOf={({ id }) => id}
       columns={[
-        { head: 'Pattern', cell: ({ action_pattern }) => <Code className="note">{action_pattern}</Code> },
+        { head: 'Pattern', cell: (row) => <Pattern row={row} /> },
         { head: 'Decision', isWhole: true, cell: ({ decision }) => <DecisionBadge decision={decision} /> },
         { head: 'For', isWhole: true, cell: ({ agent }) => <For agent={agent} /> },
         { head: 'Gateway', isWhole: true, cell: ({ gateway_name }) => gateway_name },
@@ -111,5 +111,19 @@ function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemov
       <Code>{row.action_pattern}</Code> of {row.gateway_name} then falls under what is less specific, and is
       denied when nothing is.
     </ConfirmButton>
+  )
+}
+
+/** With what is wrong with it. */
+function Pattern({ row }: { readonly row: Permission }) {
+  return (
+    <>
+      <Code className="note">{row.action_pattern}</Code>
+      {(row.warnings ?? []).map((warning) => (
+        <Text key={warning} size="xs" c="dimmed">
+          Warning: {warning}
+        </Text>
+      ))}
+    </>
   )
 }

@@ -1,0 +1,76 @@
+import { matchesPattern, parsePattern } from '../../core/action/pattern.ts'
+import { createCatalogue } from '../../core/connectors/catalogue.ts'
+import { once } from '../../core/connectors/once.ts'
+import { unknownActions } from '../../core/decision/policy-warnings.ts'
+import type { RuleDecision } from '../../core/decision/vocabulary.ts'
+import { nearest } from '../../core/nearest.ts'
+import type { ConnectorRow } from '../store/connectors.ts'
+
+export type PatternRule = {
+  readonly connectorType: string
+  readonly actionPattern: string
+  readonly decision: RuleDecision
+}
+
+/** Beginnings of the names that an MCP server chooses. */
+const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 'mcp.rpc.'] }
+/** Their names follow the method, and the rows that a Connector declares. */
+const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*'])
+
+/**
+ * Why a permission can never match, as a sentence; null when it can. What allows compares names exactly, so a pattern
+ * that allows nothing looks like a permission and is none. `declared`: action names of the rows of Connectors.
+ */
+export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
+  const { connectorType, actionPattern, decision } = rule
+  const stem = actionPattern.replace(/\*$/, '')
+  const prefix = `${connectorType}.`
+  if (connectorType !== '*' && !stem.startsWith(prefix) && !prefix.startsWith(stem)) {
+    return `${actionPattern} names no action of connector type ${connectorType} and never matches`
+  }
+  if (decision !== 'allow' || BY_CONFIGURATION.has(connectorType)) return null
+  if (OPEN[connectorType]?.some((open) => stem.startsWith(open) || open.startsWith(stem))) return null
+  const names = [...namesOf(connectorType), ...declared]
+  const pattern = parsePattern(actionPattern)
+  if (isUnmappedPattern(actionPattern, prefix)) return null
+  if (names.some((name) => matchesPattern(pattern, name, 'allow'))) return null
+  const meant = nearest(actionPattern, pattern.isExact ? names : wildcardsOf(names))
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+  return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing${hint}`
+}
+
+/** The only patterns that allow what no row describes, beside `<connector>.*`. */
+function isUnmappedPattern(pattern: string, prefix: string): boolean {
+  const unmapped = `${prefix}unmapped.`
+  return pattern.startsWith(unmapped) && /^(\*|[a-z]+)$/.test(pattern.slice(unmapped.length))
+}
+
+const catalogue = once(() => createCatalogue())
+
+function namesOf(type: string): readonly string[] {
+  const channels = ['tunnel.open', 'websocket.open', 'unmapped.get'].map((name) => `${type}.${name}`)
+  return [
+    ...catalogue()
+      .rows(type)
+      .map((row) => row.type),
+    ...channels,
+  ]
+}
+
+/** `codehost.pr.*` for every group of names. */
+function wildcardsOf(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => `${name.slice(0, name.lastIndexOf('.') + 1)}*`))]
+}
+
+/** What is wrong with the pattern of a permission that can be stored all the same; empty when nothing is. */
+export function permissionWarnings(rule: PatternRule, declared: readonly string[] = []): readonly string[] {
+  const unknown = declared.includes(rule.actionPattern) ? [] : unknownActions([rule.actionPattern])
+  if (unknown.length > 0) return unknown
+  const idle = idlePermission(rule, declared)
+  return idle === null ? [] : [`${idle}.`]
+}
+
+/** Action names of the rows that a Connector declares. */
+export function declaredNames({ spec }: Pick<ConnectorRow, 'spec'>): readonly string[] {
+  return spec.actions.map(({ action }) => action)
+}

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { idlePermission } from '../../../controlplane/services/permission-warnings.ts'
+import { startTestInstallation, type TestInstallation } from './installation.ts'
+import { at } from './start.ts'
+
+let here: TestInstallation
+beforeAll(async () => {
+  here = await startTestInstallation()
+})
+afterAll(() => here?.[Symbol.asyncDispose]())
+
+const rule = (connectorType: string, actionPattern: string, decision: 'allow' | 'deny' = 'allow') => ({
+  connectorType,
+  actionPattern,
+  decision,
+})
+
+test.each([
+  ['codehost', 'codehost.pr.marge', 'codehost.pr.merge'],
+  ['codehost', 'codehost.PR.merge', 'codehost.pr.merge'],
+  ['codehost', 'codehost.pull.*', null],
+  ['codehost', 'codehost.isue.*', 'codehost.issue.*'],
+  ['codehost', 'codehost.unmap*', null],
+  ['codehost', 'codehost.unmapped.po*', null],
+  ['codehost', 'codehost.unmapped.POST', null],
+  ['codehost', 'payments.charge.*', null],
+  ['payments', 'payments.charge.refunded', 'payments.charge.refund'],
+  ['mcp', 'mcp.tool.read_*', null],
+  ['mcp', 'mcp.toolsread', null],
+  ['chat', 'chat.message.posts', 'chat.message.post'],
+])('%s: %s allows nothing', (type, pattern, meant) => {
+  const warning = idlePermission(rule(type, pattern))
+  expect(warning).toContain(pattern)
+  if (meant !== null) expect(warning).toContain(`did you mean ${meant}?`)
+})
+
+test.each([
+  ['codehost', 'codehost.*'],
+  ['codehost', '*'],
+  ['codehost', 'codehost.pr.merge'],
+  ['codehost', 'codehost.pr.*'],
+  ['codehost', 'codehost.pr.m*'],
+  ['codehost', 'codehost.git.push'],
+  ['codehost', 'codehost.unmapped.*'],
+  ['codehost', 'codehost.unmapped.post'],
+  ['llm_a', 'llm_a.websocket.open'],
+  ['mcp', 'mcp.tools.create_*'],
+  ['mcp', 'mcp.*'],
+  ['mcp', 'mcp.rpc.*'],
+  ['mcp', 'mcp.tools.Anything'],
+  ['mcp', 'mcp.unmapped.get'],
+  ['generic', 'generic.get'],
+  ['generic', 'generic.orders.refund'],
+  ['webhook', 'webhook.*'],
+] as const)('%s: %s can match', (type, pattern) => {
+  expect(idlePermission(rule(type, pattern))).toBeNull()
+})
+
+test('what tightens compares without case, and may name what no row describes', () => {
+  expect(idlePermission(rule('codehost', 'codehost.PR.merge', 'deny'))).toBeNull()
+  expect(idlePermission(rule('codehost', 'codehost.own.thing'), ['codehost.own.thing'])).toBeNull()
+})
+
+test('the API answers the warning, and the list shows it', async () => {
+  const path = '/api/dashboard/permissions'
+  const body = {
+    gateway_name: 'local',
+    connector_type: 'codehost',
+    action_pattern: 'codehost.pr.marge',
+    decision: 'allow',
+  }
+  const made = await here.admin('POST', path, body)
+  expect(made.status, made.text).toBe(200)
+  expect(String(made.body['warnings'])).toContain('codehost.pr.merge')
+  const fine = await here.admin('POST', path, { ...body, action_pattern: 'codehost.pr.merge' })
+  expect(fine.body).not.toHaveProperty('warnings')
+  const { body: listed } = await here.admin('GET', path)
+  const rows = at<{ action_pattern: string; warnings: string[] }[]>(listed, 'permissions')
+  expect(rows.find((row) => row.action_pattern === 'codehost.pr.marge')?.warnings).toHaveLength(1)
+  expect(rows.find((row) => row.action_pattern === 'codehost.pr.merge')?.warnings).toEqual([])
+})
