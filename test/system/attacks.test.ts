@@ -382,18 +382,25 @@ describe('a held request', () => {
     expect(await pending(request.target)).toEqual([])
   })
 
-  test('the card shows the path as it will be sent, and every field that is given twice', async () => {
-    const request: AgentRequest = {
-      method: 'POST',
-      host: 'api.github.com',
-      target: '/repos/o/r/releases?tag_name=v1',
-      headers: [JSON_TYPE],
-      body: '{"tag_name":"v2"}',
-    }
+  const release = (target: string): AgentRequest => ({
+    ...{ method: 'POST', host: 'api.github.com', target },
+    ...{ headers: [JSON_TYPE], body: '{"tag_name":"v2"}' },
+  })
+
+  test('the card shows the path as it will be sent, with what is given twice in it', async () => {
+    const request = release('/repos/o/r/releases?note=a&note=b')
     const shown = await leaveHold(request)
     expect(shown['path']).toBe(request.target)
-    expect(JSON.stringify(shown['parameters'])).toContain('["v1","v2"]')
+    expect(JSON.stringify(shown['parameters'])).toContain('"v2"')
     await respond(shown['id'], false)
+  })
+
+  test('a field that the operation declares once is refused where it is given twice', async () => {
+    const request = release('/repos/o/r/releases?tag_name=v1')
+    expect(await sent(request)).toMatchObject({ status: 400, seen: [] })
+    expect(await pending(request.target)).toEqual([])
+    const [record] = await newestRecords(laptop, 1)
+    expect(record).toMatchObject({ decision: 'DENY', reason: 'ambiguous', status: 400 })
   })
 })
 

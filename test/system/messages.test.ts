@@ -260,7 +260,8 @@ describe('the command line', () => {
   })
 
   const policyFile = () => join(laptop.manifests, 'policy.yaml')
-  const jsonUses: ReadonlyArray<readonly [args: () => string[], field: string]> = [
+  /** The exit code is 0 where none is given. */
+  const jsonUses: ReadonlyArray<readonly [args: () => string[], field: string, exitCode?: number]> = [
     [() => ['status'], 'health'],
     [() => ['agent', 'create', 'scripted'], 'api_key'],
     [() => ['agent', 'rotate', 'scripted'], 'api_key'],
@@ -276,7 +277,7 @@ describe('the command line', () => {
     [() => ['get', 'agents'], 'agents'],
     [() => ['get', 'manifests'], 'objects'],
     [() => ['approvals', 'ls'], 'approvals'],
-    [() => ['kill', 'on', '--scope', 'agent:nobody'], 'acknowledged'],
+    [() => ['kill', 'on', '--scope', 'agent:nobody'], 'warning', 4],
     [() => ['kill', 'status'], 'effective'],
     [() => ['kill', 'off', '--scope', 'agent:nobody'], 'acknowledged'],
     [() => ['explain', 'GET', 'https://api.github.com/user'], 'decision'],
@@ -290,9 +291,9 @@ describe('the command line', () => {
     await eventually('a record', async () =>
       (await cli(['traffic', '--limit', '1'])).stdout === '' ? null : true,
     )
-    for (const [args, field] of jsonUses) {
+    for (const [args, field, exitCode = 0] of jsonUses) {
       const { code, stdout } = await cli([...args(), '--json'])
-      expect([args(), code, stdout.split('\n').length]).toEqual([args(), 0, 2])
+      expect([args(), code, stdout.split('\n').length]).toEqual([args(), exitCode, 2])
       expect(JSON.parse(stdout), args().join(' ')).toHaveProperty(field)
     }
   }, 90_000)
@@ -304,6 +305,13 @@ describe('the command line', () => {
     expect(explained.stderr).toContain('There is no agent nobdy')
     expect(explained.stdout).toContain('codehost.')
     expect((await cli(['explain', 'GET', 'https://api.github.com/user'])).stderr).toBe('')
+  })
+
+  test('exits with 4 and a warning for a kill switch scope that nothing bears, and sets it all the same', async () => {
+    const on = await cli(['kill', 'on', '--scope', 'agent:nobdy'])
+    expect(on).toMatchObject({ code: 4, stderr: expect.stringContaining('Nothing is called agent:nobdy') })
+    expect(on.stdout).toMatch(/^0 of 0 stopped[\s\S]*agent:nobdy/)
+    expect(await cli(['kill', 'off', '--scope', 'agent:nobdy'])).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('tells what stays stopped after a stop was lifted', async () => {
