@@ -1,7 +1,6 @@
 import { opaqueBy } from '../../core/connectors/classify.ts'
 import { formatOf, parseBody } from '../../core/request/body.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
-import { isGrpc } from '../../core/request/grpc.ts'
 import { storableText } from '../../core/storable.ts'
 import type { UnreadBody } from '../../core/wire/internal.ts'
 import { sha256Hex } from './binding.ts'
@@ -19,38 +18,37 @@ export function staysUnread(exchange: Exchange): boolean {
 }
 
 /**
- * Why a request must not be held: nobody could be shown its body. Null when it can be read, and where the row, the
- * Connector or its type says what is done with bodies that cannot. Before the body was read only its label is judged.
+ * Why a request must not be held: no approver can be shown its body. Null for a body that can be read, and where the
+ * row, the Connector or its type declares what is done with bodies that cannot. Before the body is read only its label
+ * is judged. A body without an end can be neither shown nor quoted: it needs the declaration.
  */
 export function judgeUnread(exchange: Exchange): Refusal | null {
-  const { request, body, bodyBytes } = exchange
-  if (request === undefined || body.isEmpty || mayStayUnread(exchange)) return null
-  return bodyBytes === undefined
-    ? judgeLabel(exchange, request.body)
-    : judgeBytes(exchange, bodyBytes, request.body)
+  const { request, body, bodyBytes, isOpenEnded } = exchange
+  if (request === undefined || body.isEmpty || opaqueDeclaration(exchange) !== null) return null
+  if (isOpenEnded === true) return unread('has no end yet: the client goes on sending')
+  if (exchange.connector?.connector.quotesUnreadBody === true) return null
+  return bodyBytes === undefined ? judgeLabel(request.body) : judgeBytes(bodyBytes, request.body)
 }
 
-function mayStayUnread(exchange: Exchange): boolean {
-  return exchange.connector?.connector.quotesUnreadBody === true || opaqueDeclaration(exchange) !== null
-}
-
-function judgeBytes({ raw }: Exchange, bytes: Buffer, info: BodyInfo): Refusal | null {
-  if (isGrpc(raw.rawHeaders) && isFramed(bytes)) return null
+function judgeBytes(bytes: Buffer, info: BodyInfo): Refusal | null {
   const view = parseBody(bytes, info, [])
-  if (isRefusal(view)) return view.code === 'unsupported_body' ? unread(info) : view
-  return view.kind === 'opaque' || view.kind === 'invalid' ? unread(info) : null
+  if (isRefusal(view)) return view.code === 'unsupported_body' ? unread(problemOf(info)) : view
+  return view.kind === 'opaque' || view.kind === 'invalid' ? unread(problemOf(info)) : null
 }
 
-/** A body without a declared length may turn out to be empty, and one of gRPC to be framed: both are read first. */
-function judgeLabel({ raw }: Exchange, info: BodyInfo): Refusal | null {
-  if (info.length === undefined || info.length === 0 || isGrpc(raw.rawHeaders)) return null
-  return labelProblem(info) === null ? null : unread(info)
+/** A body without a declared length may turn out to be empty, so it is read first. */
+function judgeLabel(info: BodyInfo): Refusal | null {
+  if (info.length === undefined || info.length === 0 || labelProblem(info) === null) return null
+  return unread(problemOf(info))
 }
 
-function unread(info: BodyInfo): Refusal {
-  const what = labelProblem(info) ?? `is labelled ${info.mediaType} and is something else`
-  const detail = `The request needs an approver, who cannot read its body: it ${what}. Send application/json or application/x-www-form-urlencoded in UTF-8, without Content-Encoding. Where bodies are files, set "bodies: opaque" on the Connector or on one of its actions.`
+function unread(problem: string): Refusal {
+  const detail = `The request needs an approver, who cannot read its body: it ${problem}. Send application/json or application/x-www-form-urlencoded in UTF-8, without Content-Encoding. Where bodies are files or gRPC messages, set "bodies: opaque" on the Connector or on one of its actions.`
   return refusal('unsupported_body', detail)
+}
+
+function problemOf(info: BodyInfo): string {
+  return labelProblem(info) ?? `is labelled ${info.mediaType} and is something else`
 }
 
 function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null {
@@ -61,13 +59,6 @@ function labelProblem({ mediaType, charset, encoding }: BodyInfo): string | null
 }
 
 const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
-
-/** gRPC over HTTP/2: messages with a flag and their length before each. Anything else only bears its label. */
-function isFramed(bytes: Buffer): boolean {
-  let at = 0
-  while (at + 5 <= bytes.length && (bytes[at] ?? 2) <= 1) at += 5 + bytes.readUInt32BE(at + 1)
-  return at === bytes.length
-}
 
 /** For the approval card; null when the body is on it, or there is none. */
 export function describeUnread(exchange: Exchange): UnreadBody | null {
@@ -89,9 +80,8 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
 const QUOTED = 'The card quotes how it begins; exactly this body is sent, or none.'
 
 function whyHeld(exchange: Exchange): string {
-  const by = opaqueDeclaration(exchange)
-  const why = by === null ? 'It is binary gRPC.' : `The ${by} declares that its bodies are opaque.`
-  return `${why} Nothing in it is shown or checked; exactly this body is sent, or none.`
+  const by = opaqueDeclaration(exchange) ?? 'Connector'
+  return `The ${by} declares that its bodies are opaque. Nothing in it is shown or checked; exactly this body is sent, or none.`
 }
 
 const EXCERPT_BYTES = 1_024

@@ -38,9 +38,9 @@ type Holding = { readonly ports: PipelinePorts; readonly budget: BodyBudget; rea
 async function hold(exchange: Exchange, { ports, budget, stages }: Holding): Promise<StageResult> {
   const read = await readWhole(exchange, budget, stages.name)
   if (read === 'responded' || !isStillHeld(exchange)) return read
-  const unread = exchange.isOpenEnded === true ? null : judgeUnread(exchange)
-  if (unread !== null) return refuseReading(exchange, unread)
   for (let round = 0; round < MAX_ROUNDS; round++) {
+    const unread = judgeUnread(exchange)
+    if (unread !== null) return refuseReading(exchange, unread)
     const result = await holdOnce(exchange, ports, stages.recheck)
     if (result !== 'again') return result
   }
@@ -69,9 +69,9 @@ function isStillHeld(exchange: Exchange): boolean {
 }
 
 /**
- * A held body is read whole: the approval is for exactly these bytes, and their fields are shown and decided upon. A gRPC
- * client may wait for answers before it goes on, so its call is held by its name, as the upgrade to a WebSocket is, and
- * the person is told so. What it sent meanwhile waits.
+ * Reads a held body whole: the approval is for exactly these bytes, and their fields are shown and decided upon. A gRPC
+ * client may wait for answers before it goes on. Where its bodies are declared opaque, such a call is held by its name,
+ * as the upgrade to a WebSocket is, and the card says so; its messages stay in the buffer meanwhile.
  */
 async function readWhole(
   exchange: Exchange,

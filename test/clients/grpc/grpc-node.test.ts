@@ -137,7 +137,11 @@ describe('a call that is not allowed', () => {
     const before = callsOf('Publish')
     const running = unary(world.client, 'Publish', 'to all')
     const hold = await eventually('the hold', () => world.gateway.fake.pendingHolds()[0] ?? null)
-    expect(hold.body).toMatchObject({ action_type: 'generic.notes.publish', path: '/notes.v1.Notes/Publish' })
+    expect(hold.body).toMatchObject({
+      action_type: 'generic.notes.publish',
+      path: '/notes.v1.Notes/Publish',
+      unread_body: { description: expect.stringMatching(/not read: 11 bytes.*application\/grpc.*SHA-256/) },
+    })
     expect(callsOf('Publish')).toBe(before)
     world.gateway.fake.respond(hold.id, 'approved')
     const { error, value } = await running
@@ -201,6 +205,40 @@ describe('a call that is not allowed', () => {
       details: expect.stringContaining('because'),
     })
     expect(callsOf('Talk')).toBe(before)
+  })
+
+  test.each<readonly [string, string, (name: string) => Promise<StatusObject>]>([
+    [
+      'a unary call',
+      'Send',
+      async (name) => {
+        const { error } = await unary(world.client, name, 'x')
+        if (error === null) throw new Error('the call passed')
+        return error
+      },
+    ],
+    [
+      'a call that goes on',
+      'Dictate',
+      (name) => {
+        const call = duplex(world.client, name)
+        call.write(Buffer.from('one'))
+        return statusOf(call)
+      },
+    ],
+    ['a call that has sent nothing yet', 'Dictate', (name) => statusOf(duplex(world.client, name))],
+  ])('is not held where its bodies are not declared opaque: %s', async (_what, name, call) => {
+    const recorded = world.gateway.fake.records.filter((row) => row.path?.endsWith(`/${name}`)).length
+    const ended = await call(name)
+    expect(ended).toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      details: expect.stringMatching(/cannot read its body.*gRPC messages, set "bodies: opaque"/),
+    })
+    expect(callsOf(name)).toBe(0)
+    expect(world.gateway.fake.pendingHolds()).toEqual([])
+    const rows = await rowsOf(name, ({ length }) => length > recorded)
+    expect(rows).toHaveLength(recorded + 1)
+    expect(rows.at(-1)).toMatchObject({ decision: 'DENY', reason: 'ambiguous', status: 415 })
   })
 
   test('ends at its own deadline while a person thinks, and reaches nobody', async () => {

@@ -31,12 +31,14 @@ const METHODS: Readonly<Record<string, Kinds>> = {
   Find: [false, false],
   Delete: [false, false],
   Publish: [false, false],
+  Send: [false, false],
   Sleep: [false, false],
   List: [false, true],
   Watch: [false, true],
   Add: [true, false],
   Chat: [true, true],
   Talk: [true, true],
+  Dictate: [true, true],
 }
 
 const same = (bytes: Buffer): Buffer => bytes
@@ -119,7 +121,7 @@ function handlers(note: (call: Call) => NoteCall) {
     call.on('end', () => call.end())
   }
   return {
-    ...{ Echo: echo, Delete: echo, Publish: echo },
+    ...{ Echo: echo, Delete: echo, Publish: echo, Send: echo },
     Find(call: ServerUnaryCall<Buffer, Buffer>, done: Done) {
       note(call)
       done({ code: status.NOT_FOUND, details: 'no note “7” here: 100%' })
@@ -138,6 +140,6 @@ function handlers(note: (call: Call) => NoteCall) {
       const seen = note(call)
       call.on('end', () => done(null, Buffer.from(`${seen.messages.length} added`)))
     },
-    ...{ Chat: chat, Talk: chat },
+    ...{ Chat: chat, Talk: chat, Dictate: chat },
   }
 }

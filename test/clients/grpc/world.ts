@@ -22,10 +22,13 @@ import { createTestCa } from '../../support/test-ca.ts'
 import { type NotesServer, pathOf, startNotes } from './notes.ts'
 
 /** `POST /notes.v1.Notes/Delete` has a name of its own, like any operation that a Connector declares. */
-const ACTIONS = ['Delete', 'Publish', 'Talk'].map((name) => ({
+const action = (name: string) => ({
   ...{ method: 'POST', path: pathOf(name), action: `generic.notes.${name.toLowerCase()}` },
   ...{ effect: 'write', risk: 'medium' },
-}))
+})
+/** Calls that are held: gRPC messages cannot be shown, so the operation declares that its bodies are opaque. */
+const held = (name: string) => ({ ...action(name), bodies: 'opaque' })
+const ACTIONS = [action('Delete'), held('Publish'), held('Talk'), action('Send'), action('Dictate')]
 
 export const SECRET = 'upstream-secret'
 
@@ -49,6 +52,8 @@ export async function startGrpcWorld(url?: string): Promise<GrpcWorld> {
       permission('generic.notes.delete', 'deny'),
       permission('generic.notes.publish', 'require_approval'),
       permission('generic.notes.talk', 'require_approval'),
+      permission('generic.notes.send', 'require_approval'),
+      permission('generic.notes.dictate', 'require_approval'),
     ],
     prepare: (fake) =>
       fake.configure({

@@ -24,7 +24,23 @@ function transfer(
 }
 
 const PART = 'Content-Disposition: form-data; name="order"\r\nContent-Type: application/json\r\n\r\n'
+const GRPC = 'application/grpc'
 const GRPC_JSON = 'application/grpc+json'
+
+/** A gRPC message: a flag, the length, the bytes. */
+function framed(text: string, flag = 0): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt8(flag)
+  head.writeUInt32BE(Buffer.byteLength(text), 1)
+  return Buffer.concat([head, Buffer.from(text)])
+}
+
+/** A client that waits for answers before it goes on: its body does not end. */
+function openEnded(...messages: Buffer[]): Readable {
+  const source = new Readable({ read: () => undefined })
+  for (const message of messages) source.push(message)
+  return source
+}
 
 /** Bodies that no approver could be shown. */
 const UNREADABLE: ReadonlyArray<readonly [string, TestExchangeInput]> = [
@@ -76,6 +92,17 @@ const UNREADABLE: ReadonlyArray<readonly [string, TestExchangeInput]> = [
   ['a list of types', transfer('application/json, text/plain', JSON_TEXT)],
   ['JSON called gRPC', transfer('application/grpc', JSON_TEXT)],
   ['JSON behind a gRPC frame that is too short', transfer(GRPC_JSON, `\0\0\0\0\u0001${JSON_TEXT}`)],
+  ['a gRPC message', transfer(GRPC, framed(JSON_TEXT))],
+  ['a gRPC message of a declared encoding', transfer('application/grpc+proto', framed(JSON_TEXT))],
+  ['a gRPC message with parameters on its type', transfer(`${GRPC}; a=b`, framed(JSON_TEXT))],
+  ['a gRPC message of JSON', transfer(GRPC_JSON, framed(JSON_TEXT))],
+  ['a compressed gRPC message', transfer(GRPC, framed(JSON_TEXT, 1), 'grpc-encoding', 'gzip')],
+  ['two gRPC messages', transfer(GRPC, Buffer.concat([framed('a'), framed(JSON_TEXT)]))],
+  ['an empty gRPC message', transfer(GRPC, framed(''))],
+  ['a gRPC call whose client goes on sending', transfer(GRPC, openEnded(framed(JSON_TEXT)))],
+  ['a gRPC call of JSON whose client goes on sending', transfer(GRPC_JSON, openEnded(framed(JSON_TEXT)))],
+  ['a gRPC call whose client has sent nothing yet', transfer(GRPC, openEnded())],
+  ['a gRPC message of gRPC-Web', transfer('application/grpc-web+proto', framed(JSON_TEXT))],
   ['a stream of text', transfer('text/plain', Readable.from([Buffer.from(JSON_TEXT)]))],
 ]
 
@@ -94,6 +121,18 @@ describe('a body that nobody can read', () => {
     const { reply } = await world.send(transfer('text/plain', JSON_TEXT))
     expect(reply.status).toBe(415)
     expect(reply.json()['detail']).toMatch(/text\/plain.*application\/json.*bodies: opaque/s)
+  })
+
+  it.each<readonly [string, TestExchangeInput, RegExp]>([
+    ['a unary call', transfer(GRPC, framed('x')), /it is application\/grpc\. /],
+    ['a call that goes on', transfer(GRPC, openEnded(framed('x'))), /it has no end yet.*gRPC/s],
+  ])('of gRPC is refused with what to change: %s', async (_what, input, what) => {
+    const world = await start(HELD)
+    const { reply } = await world.send(input)
+    expect(reply.status).toBe(415)
+    expect(reply.json()['detail']).toMatch(what)
+    expect(reply.json()['detail']).toMatch(/gRPC.*bodies: opaque/s)
+    expectRefused(world)
   })
 
   it.each(['PUT', 'PATCH', 'DELETE', 'POST'])('is not held with %s, and not read first', async (method) => {
@@ -165,6 +204,40 @@ describe('a Connector with opaque bodies', () => {
     expect(hold?.unread_body?.excerpt).toBeNull()
     expect(hold?.body_sha256).toBe(sha256(bytes))
     expect((await world.upstream.received(1))[0]?.body).toEqual(Buffer.from(bytes))
+  })
+
+  it.each<readonly [string, TestExchangeInput, Buffer]>([
+    ['a message', transfer(GRPC, framed(JSON_TEXT)), framed(JSON_TEXT)],
+    ['a message of JSON', transfer(GRPC_JSON, framed(JSON_TEXT)), framed(JSON_TEXT)],
+    ['no message at all', transfer(GRPC, JSON_TEXT), Buffer.from(JSON_TEXT)],
+  ])('has a gRPC call held: %s', async (_what, input, bytes) => {
+    const world = await start(OPAQUE)
+    await world.send(input)
+    expect(world.holds[0]?.unread_body?.description).toContain('The Connector declares')
+    expect(world.holds[0]?.unread_body?.description).toContain(`SHA-256 ${sha256(bytes)}`)
+    expectRefused(world)
+  })
+
+  it.each([GRPC, GRPC_JSON])('has a call of %s held whose client goes on sending', async (type) => {
+    const world = await start(OPAQUE)
+    await world.send(transfer(type, openEnded(framed('one'))))
+    expect(world.holds[0]?.parameters).toMatchObject({ request_stream: expect.stringContaining('open') })
+    expectRefused(world)
+  })
+
+  it.each<readonly [string, TestExchangeInput]>([
+    ['a body', transfer('application/octet-stream', 'x')],
+    ['a gRPC call whose client goes on sending', transfer(GRPC, openEnded(framed('one')))],
+  ])('that no longer declares them has no second card made for %s', async (_what, input) => {
+    const world = await start(OPAQUE)
+    const rules = [{ name: 'new', conditions: [], decision: 'require_approval' }]
+    world.state.onHold = async () => {
+      world.apply({ ...HELD, policies: [{ document: { rules } }] })
+      return { kind: 'approved', approvalId: 'apv_9', by: null }
+    }
+    expect((await world.send(input)).reply.status).toBe(415)
+    expect(world.holds).toHaveLength(1)
+    expectRefused(world)
   })
 
   it('still has what can be read shown', async () => {
@@ -288,6 +361,13 @@ describe('on an MCP connector', () => {
       `pay mallory ${'x'.repeat(1_012)}`,
     )
     expect(world.holds[0]?.unread_body?.description).toContain('5012 bytes')
+  })
+
+  it('a gRPC call whose client goes on sending is not held: nothing could be quoted', async () => {
+    const world = await start({ ...MCP, connectors: [{ ...GENERIC, type: 'mcp', endpoint: ['/mcp'] }] })
+    const { reply } = await world.send({ ...transfer(GRPC, openEnded(framed('x'))), method: 'PUT' })
+    expect(reply.status).toBe(415)
+    expectRefused(world)
   })
 
   it.each<readonly [string, string, string | Buffer, string]>([
