@@ -477,13 +477,19 @@ describe('settings and secrets', () => {
   })
 
   test('what was and was not delivered is listed for admins', async () => {
-    const { body } = await plane.owner('GET', '/api/dashboard/notifications?state=delivered&limit=2')
-    expect(body['notifications']).toHaveLength(2)
-    expect((body['notifications'] as object[])[0]).toMatchObject({
-      receiver: 'chat',
-      state: 'delivered',
-      attempts: 1,
-    })
+    const ids = [(await plane.hold()).id, (await plane.hold()).id]
+    const path = '/api/dashboard/notifications?state=delivered'
+    for (const id of ids) {
+      await eventually(`the delivery for ${id}`, async () => {
+        const { body } = await plane.owner('GET', `${path}&action_request_id=${id}`)
+        return body['total'] === 1 ? true : null
+      })
+    }
+    const { body } = await plane.owner('GET', `${path}&limit=2`)
+    const delivered = { receiver: 'chat', state: 'delivered', attempts: 1 }
+    expect(body['notifications']).toMatchObject(
+      ids.toReversed().map((subject_id) => ({ ...delivered, subject_id })),
+    )
     const unknown = await plane.owner('POST', '/api/dashboard/notifications', {
       event_id: 'ntf_x',
       action: 'retry',
