@@ -70,7 +70,13 @@ describe('the export', () => {
     for (const secret of [key, key.slice(0, 15), 'ghp_canary_export'])
       expect(answer.text).not.toContain(secret)
     expect(await eventsSince(before)).toEqual([
-      { event_type: 'config.exported', details: { format: 'json', agents: 1, policies: 3 } },
+      {
+        event_type: 'config.exported',
+        details: {
+          ...{ format: 'json', agents: 1, policies: 3 },
+          actor: { kind: 'system', name: 'admin-token' },
+        },
+      },
     ])
   })
 
