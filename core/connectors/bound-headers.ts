@@ -57,10 +57,10 @@ export const IGNORED_BY_TYPE: Readonly<Record<string, readonly HeaderGroup[]>> =
 
 /** Fields of which a part is ignored: the rest of the value is bound and shown. */
 export const PARTLY_IGNORED: readonly HeaderGroup[] = [
-  { reason: 'members whose key begins with `sentry-`', names: ['baggage'] },
+  { reason: 'members whose key begins with `sentry-`, in a value without quotes', names: ['baggage'] },
   {
     reason:
-      'a key that an SDK made by itself: `stripe-<language>-retry-<uuid>`, `stainless-<language>-retry-<uuid>`',
+      'a key that an SDK made by itself, where the field is there once: `stripe-<language>-retry-<random UUID>`, `stainless-<language>-retry-<random UUID>`',
     names: ['idempotency-key'],
   },
   {
@@ -94,8 +94,9 @@ export const UNINTERESTING_BY_TYPE: Readonly<Record<string, readonly string[]>> 
 const PLAIN_TYPE =
   /^(?:application\/json|application\/x-www-form-urlencoded|multipart\/form-data)(?: *; *charset="?utf-8"?)?$/i
 
+/** Random UUIDs (version 4) of the languages in which there are SDKs: no part of it can name anything. */
 const AUTOMATIC_KEY =
-  /^(?:stripe|stainless)-[a-z]+-retry-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+  /^(?:stripe|stainless)-(?:node|python|java|kotlin|go|ruby|php|dotnet|csharp)-retry-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 export type BoundHeader = { readonly name: string; readonly value: string }
 
@@ -109,10 +110,11 @@ export function boundHeaders(connectorType: string, raw: RawHeaders): readonly B
   const bound: BoundHeader[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase()
-    const value = ignored.has(name) ? null : boundValue(name, trimBlanks(raw[at + 1] ?? ''))
-    if (value !== null) bound.push({ name, value })
+    if (!ignored.has(name)) bound.push({ name, value: trimBlanks(raw[at + 1] ?? '') })
   }
-  return bound.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return bound
+    .flatMap((field) => boundPart(field, bound))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
 /** Those that the approval card shows. Values that may be credentials are replaced by their length. */
@@ -143,16 +145,18 @@ function isUninteresting(connectorType: string, name: string, value: string): bo
   return UNINTERESTING.has(name) || UNINTERESTING_BY_TYPE[connectorType]?.includes(name) === true
 }
 
-/** Null: nothing of the field is bound. */
-function boundValue(name: string, value: string): string | null {
-  if (name === 'idempotency-key') return AUTOMATIC_KEY.test(value) ? null : value
-  return name === 'baggage' ? withoutSentry(value) : value
+/** The part of the field that is bound. Servers join repeated fields to one value, so those are bound whole. */
+function boundPart(field: BoundHeader, all: readonly BoundHeader[]): readonly BoundHeader[] {
+  const { name, value } = field
+  if (name === 'baggage') return withoutSentry(value).map((kept) => ({ name, value: kept }))
+  if (name !== 'idempotency-key' || !AUTOMATIC_KEY.test(value)) return [field]
+  return all.filter((other) => other.name === name).length > 1 ? [field] : []
 }
 
-function withoutSentry(baggage: string): string | null {
-  const members = baggage.split(',')
-  const kept = members.filter((member) => !/^[ \t]*sentry-/.test(member))
-  return kept.length === 0 ? null : kept.join(',')
+function withoutSentry(baggage: string): readonly string[] {
+  if (baggage.includes('"')) return [baggage]
+  const kept = baggage.split(',').filter((member) => !/^[ \t]*sentry-/.test(member))
+  return kept.length === 0 ? [] : [kept.join(',')]
 }
 
 /** Only what HTTP allows around a value: `trim` would also take blanks that servers keep. */

@@ -1,3 +1,4 @@
+import type { Action, Resource } from '../action/action.ts'
 import { parseBody } from '../request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../request/canonical.ts'
 import { canonicalise } from '../request/canonicalise.ts'
@@ -5,7 +6,8 @@ import { classify, decidingKeys } from './classify.ts'
 import type { ExecuteRequest, ExecuteSpec } from './connector.ts'
 import { baseOf } from './domains.ts'
 import { missing, wrong } from './endpoint.ts'
-import { type BoundConnector, findConnector, type HostIndex } from './registry.ts'
+import { canonicalResource } from './names.ts'
+import { type BoundConnector, findConnector, type HostIndex, nameRulesOf } from './registry.ts'
 
 /** A request that an action stands for, and who will carry it. */
 export type ActionRequest = {
@@ -90,6 +92,27 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
   if (isRefusal(named)) return wrong('parameters', named.detail)
   if (named.kind === 'candidates') return wrong('parameters', 'do not say which action this is')
   const other = named.actions.find((action) => action.type !== spec.type)
+  if (other !== undefined)
+    return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)
+  return judgeTarget(spec, named.actions, type)
+}
+
+/**
+ * The request must be for the target that the spec states: rules and the approver judge by it. Servers of one's own have
+ * addresses as targets, which were compared when the request was made.
+ */
+function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string): Refusal | null {
+  const stated = canonicalTarget(type, spec.resource)
+  if (stated === undefined || OWN_SERVERS.has(type)) return null
+  const made = actions.map(({ resource }) => canonicalTarget(type, resource))
+  const other = made.find((target) => target !== undefined && target !== stated)
   if (other === undefined) return null
-  return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)
+  return wrong(
+    'resource.target',
+    `is not ${other}, which the request is for: submit it with that target, or correct the parameters`,
+  )
+}
+
+function canonicalTarget(type: string, resource: Resource): string | undefined {
+  return canonicalResource(nameRulesOf(type), resource).target
 }

@@ -38,11 +38,15 @@ export const EQUALITY: ReadonlySet<string> = new Set(['==', '!=', 'in'])
 export const COMPARISON: ReadonlySet<string> = new Set([...EQUALITY, '<', '<=', '>', '>='])
 
 export function meetingOf(root: CelNode, scope: NameScope): Meeting {
-  const meeting: Meeting = { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
+  const meeting = emptyMeeting()
   if (!COMPARISON.has(root.op)) collect(root, false, { scope, meeting })
   else
     for (const operand of operandsOf(root, scope)) collect(operand, EQUALITY.has(root.op), { scope, meeting })
   return meeting
+}
+
+function emptyMeeting(): Meeting {
+  return { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
 }
 
 /** The keys of a fact are no names: `"owner" in parameters`. */
@@ -76,14 +80,26 @@ function collect(node: CelNode, isCompared: boolean, into: Into): void {
   else if (LOGIC.has(node.op) || COMPARISON.has(node.op)) scope.visit(node, scope)
   else if (comprehensionOf(node) !== null) collectComprehension(node, into)
   else if (node.op === '?:') collectChoice(node, isCompared, into)
-  else if (!NO_NAMES.has(calledName(node) ?? '')) collectParts(node, isCompared, into)
+  else if (NO_NAMES.has(calledName(node) ?? '')) visitInside(childrenOf(node.args), scope)
+  else collectParts(node, isCompared, into)
+}
+
+/** Visits the comparisons inside of expressions whose own value meets nothing here. */
+function visitInside(nodes: readonly CelNode[], scope: NameScope): void {
+  for (const node of nodes) collect(node, false, { scope, meeting: emptyMeeting() })
 }
 
 /** Functions whose result depends on no spelling. */
 const NO_NAMES = new Set(['has', 'size', 'type'])
 
+const UTF8 = new TextDecoder()
+
+/** Bytes are judged by their text, and stay as they are: only text is made canonical. */
 function collectLiteral(node: CelNode, isCompared: boolean, { literals }: Meeting): void {
-  if (typeof node.args === 'string') literals.push({ node, isCompared })
+  const { args } = node
+  if (typeof args === 'string') literals.push({ node, isCompared })
+  if (args instanceof Uint8Array)
+    literals.push({ node: { ...node, args: UTF8.decode(args) }, isCompared: false })
 }
 
 function collectChoice(node: CelNode, isCompared: boolean, into: Into): void {
@@ -93,7 +109,8 @@ function collectChoice(node: CelNode, isCompared: boolean, into: Into): void {
 }
 
 function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
-  const children = partsOf(node)
+  const [children, index] = partsOf(node)
+  visitInside(index, into.scope)
   const isList = node.op === 'list'
   if (node.op === 'map') into.meeting.hasMap = true
   else if (!isList) into.meeting.operations.push(node)
@@ -102,9 +119,10 @@ function collectParts(node: CelNode, isCompared: boolean, into: Into): void {
 }
 
 /** An index decides which value it is, and is no part of it, but where it meets the keys of a map in the condition. */
-function partsOf({ op, args }: CelNode): CelNode[] {
+function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelNode[]] {
   const children = childrenOf(args)
-  return op === '[]' && children[0]?.op !== 'map' ? children.slice(0, 1) : children
+  const isIndexed = op === '[]' && children[0]?.op !== 'map'
+  return isIndexed ? [children.slice(0, 1), children.slice(1)] : [children, []]
 }
 
 /** The variable holds what the range holds; a map is gone through by its keys, which are no names. */
@@ -113,9 +131,7 @@ function collectComprehension(node: CelNode, { scope, meeting }: Into): void {
   if (found === null) return
   const { range, variable, body } = found
   const isMap = range.op === 'id' && !scope.variables.has(String(range.args))
-  const inner: Meeting = isMap
-    ? { facts: [], literals: [], patterns: [], operations: [], hasMap: false }
-    : meetingOf(range, scope)
+  const inner = isMap ? emptyMeeting() : meetingOf(range, scope)
   const variables = new Map([...scope.variables, [variable, kindOf(inner)] as const])
   const below = { ...scope, variables }
   const value = calledName(node) === 'map' ? body.at(-1) : undefined

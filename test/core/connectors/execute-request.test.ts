@@ -176,6 +176,30 @@ describe('a row', () => {
     }
   })
 
+  test.each<readonly [Type, string, string, Record<string, unknown>]>([
+    ['codehost', 'codehost.pr.merge', 'acme', { owner: 'evil', repo: 'prod', number: 7 }],
+    ['codehost', 'codehost.pr.merge', 'acme/site/x', { number: 7 }],
+    ['codehost', 'codehost.pr.merge', 'acme/site/', { number: 7 }],
+    ['codehost', 'codehost.issue.create', 'acme', { owner: 'evil', repo: 'prod', title: 'x' }],
+    ['chat', 'chat.message.post', 'C1', { channel: 'C2', text: 'x' }],
+  ])(
+    'of %s is refused where its target is not that of the request: %s %s',
+    (type, name, target, parameters) => {
+      const resource = { provider: type, target }
+      expect(refused(type, { type: name, resource, parameters })).toMatch(
+        /^validation action_spec\.resource\.target: is not /,
+      )
+    },
+  )
+
+  test('is for the target that it states, in whatever spelling the provider takes for the same', () => {
+    const resource = { provider: 'codehost', target: 'ACME/Site.git' }
+    const merge = { type: 'codehost.pr.merge', resource, parameters: { number: 7 } }
+    expect(request('codehost', merge).target).toBe('/repos/ACME/Site.git/pulls/7/merge')
+    const post = { type: 'chat.message.post', parameters: { channel: 'C1', text: 'x' } }
+    expect(request('chat', { ...post, resource: { provider: 'chat', target: 'C1' } }).method).toBe('POST')
+  })
+
   test('names all that is missing at once, and what cannot stand in a path', () => {
     const spec = { type: 'codehost.pr.merge', parameters: { number: '1/../2' } }
     expect(refused('codehost', spec)).toBe(
