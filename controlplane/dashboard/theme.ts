@@ -12,7 +12,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
 })
 
-/** Grey text that is still read at night and in the sun: at least 4.5 to 1 on every surface. */
+/** Text that is still read at night and in the sun: at least 4.5 to 1 on every surface. */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
@@ -22,6 +22,8 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
     '--surface': '#f6f7f9',
     '--mantine-color-anchor': colors.indigo[8],
     '--mantine-color-error': '#b42318',
+    // Titles of outlined warnings.
+    '--mantine-color-orange-outline': '#9a4a00',
   },
   dark: {
     '--mantine-color-dimmed': '#a9afb8',
