@@ -4,10 +4,12 @@ import type { Metrics } from './metrics.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { EventPort } from './pipeline/ports.ts'
 import { Roster } from './roster.ts'
+import type { UnlistedPorts } from './unlisted-ports.ts'
 
 export type EventsDeps = {
   readonly metrics: Metrics
   readonly recent: Recent
+  readonly unlistedPorts: Pick<UnlistedPorts, 'note'>
   readonly log: {
     info(fields: object, message: string): void
     debug(fields: object, message: string): void
@@ -21,7 +23,7 @@ export type Events = EventPort & {
 }
 
 /** One call per business event: it counts, keeps and logs, so that the three never disagree. */
-export function createEvents({ metrics, recent, log }: EventsDeps): Events {
+export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps): Events {
   const active = new Roster<Exchange>()
   return {
     accepted(exchange) {
@@ -33,6 +35,8 @@ export function createEvents({ metrics, recent, log }: EventsDeps): Events {
       const { denyReason, isEchoMasked } = exchange.outcome
       metrics.finished(record, denyReason, isEchoMasked)
       recent.add(json)
+      if (exchange.connector === undefined && exchange.decision?.would === 'deny')
+        unlistedPorts.note(exchange)
       // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
       if (record.decision !== 'ALLOW' || record.note !== null) log.info(lineOf(record), 'request')
       else if (log.isLevelEnabled('debug')) log.debug(lineOf(record), 'request')

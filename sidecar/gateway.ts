@@ -38,6 +38,7 @@ import { openPod, type Pod, podCalls, signRequest } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
 import { createPodAuthority, type PodAuthority } from './tls/pod-authority.ts'
+import { createUnlistedPorts } from './unlisted-ports.ts'
 import { createDialer } from './upstream/dial.ts'
 import { createUpstream } from './upstream/http.ts'
 
@@ -98,7 +99,8 @@ function createCore(config: GatewayConfig, given: Made) {
   const live = createLive()
   const metrics = createMetrics()
   const recent = createRecent()
-  const events = createEvents({ metrics, recent, log })
+  const unlistedPorts = createUnlistedPorts()
+  const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({ file: join(config.dataDir, 'kill.json'), live, clock, log })
   const address: Address = { url: '', conditions: () => [] }
   const journal = new Journal({
@@ -109,7 +111,7 @@ function createCore(config: GatewayConfig, given: Made) {
     onBatchReady: () => uploader.wake(),
   })
   const view = createView({
-    ...{ clock, kill, journal, events, metrics, controlPlaneUrl: config.controlPlaneUrl },
+    ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
     control: () => control,
   })
   const rate = createRate({ monotonicMs: clock.monotonicMs, lend: createLend(() => control.client) })

@@ -9,6 +9,16 @@ import { registeredAgents } from './local-agents.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
+/** Gateways with the full sentences that their processes report of themselves. */
+const Gateways = z.looseObject({
+  gateways: z.array(
+    z.looseObject({
+      name: z.string(),
+      live: z.looseObject({ warnings: z.array(z.string()).default([]) }).nullish(),
+    }),
+  ),
+})
+
 const Journal = z.looseObject({ journal: z.looseObject({ state: z.string() }).optional() })
 
 export const status: Command = {
@@ -34,6 +44,8 @@ type Report = {
   readonly kill_switches: readonly { scope: string; reason: string }[]
   readonly pending_approvals: number
   readonly manifest_problems: readonly string[]
+  /** `namespace/name: ` and a sentence. */
+  readonly gateway_warnings: readonly string[]
 }
 
 async function run(invocation: Invocation): Promise<number> {
@@ -49,13 +61,14 @@ async function run(invocation: Invocation): Promise<number> {
 async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !invocation.env['CHAPERONE_URL']
   const gateway = hasGateway ? localGateway(invocation.folder) : null
-  const [health, gatewayStatus, agents, kill, pending, problems] = await Promise.all([
+  const [health, gatewayStatus, agents, kill, pending, problems, warnings] = await Promise.all([
     api.send('GET', '/api/health'),
     gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
     gateway === null ? [] : registeredAgents(gateway),
     api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
     pendingApprovals(api),
     manifestProblems(api),
+    gatewayWarnings(api),
   ])
   return {
     base_url: api.url,
@@ -67,7 +80,13 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
     kill_switches: kill.effective,
     pending_approvals: pending.length,
     manifest_problems: problems,
+    gateway_warnings: warnings,
   }
+}
+
+async function gatewayWarnings(api: ApiClient): Promise<readonly string[]> {
+  const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
+  return gateways.flatMap(({ name, live }) => live?.warnings.map((warning) => `${name}: ${warning}`) ?? [])
 }
 
 function gatewayText(gateway: Readonly<Record<string, unknown>>): string {
@@ -93,5 +112,6 @@ function lines(report: Report): string[] {
           'manifests      the last good state is in force; mend:',
           ...report.manifest_problems.map((line) => `  ${line}`),
         ]),
+    ...report.gateway_warnings.map((line) => `warning        ${line}`),
   ]
 }

@@ -81,7 +81,7 @@ async function versionsOf({ db, orgId, kills, liveOf }: ChangesDeps): Promise<Ve
     const state = liveOf(id)
     return state === null
       ? null
-      : [state.processes, state.applied_version, state.desired_version, state.agents]
+      : [state.processes, state.applied_version, state.desired_version, state.agents, state.warnings]
   })
   return { ...marks, kill: JSON.stringify(kills()), gateways: JSON.stringify(live) }
 }

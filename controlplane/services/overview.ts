@@ -58,5 +58,6 @@ function gatewayState(row: GatewayRow, { kills, liveOf, nowMs }: OverviewDeps): 
     stopped: kills()
       .filter((entry) => stopsGateway(entry, row.name))
       .map((entry) => entry.scope),
+    warnings: [...(live?.warnings ?? [])],
   }
 }

@@ -21,6 +21,7 @@ export type ProcessFacts = {
   /** Why it refused its configuration; null or missing = it did not. */
   readonly rejected?: string | null
   readonly conditions?: readonly string[]
+  readonly warnings?: readonly string[]
 }
 
 export type ProcessReport = {

@@ -28,6 +28,7 @@ export function processesOf({ roster, census, library, kills }: ProcessSources):
     has_kill_state: process.killState === killStateOf(entriesFor(kills, process.name)),
     rejected: process.rejected,
     conditions: [...process.conditions],
+    warnings: [...process.warnings],
   })
   const others = census.elsewhere().map(({ processId, gatewayId, facts, killState }) => ({
     ...{ processId, gatewayId, killState },
@@ -36,13 +37,22 @@ export function processesOf({ roster, census, library, kills }: ProcessSources):
     appliedVersion: facts.applied_version,
     rejected: facts.rejected ?? null,
     conditions: facts.conditions ?? [],
+    warnings: facts.warnings ?? [],
   }))
   return [...roster.peers.values(), ...others].map(view)
 }
 
 type Known = Pick<
   Peer,
-  'gatewayId' | 'name' | 'processId' | 'agent' | 'appliedVersion' | 'killState' | 'rejected' | 'conditions'
+  | 'gatewayId'
+  | 'name'
+  | 'processId'
+  | 'agent'
+  | 'appliedVersion'
+  | 'killState'
+  | 'rejected'
+  | 'conditions'
+  | 'warnings'
 >
 
 /**

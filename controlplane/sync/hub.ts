@@ -180,9 +180,9 @@ function sightingsOf(
 }
 
 function sightingOf({ facts, lastSeenMs }: ElsewhereProcess): Sighting {
-  const { name, applied_version, sent_version, agents, uptime_seconds } = facts
+  const { name, applied_version, sent_version, agents, uptime_seconds, warnings = [] } = facts
   return {
-    ...{ name, agents, lastSeenMs },
+    ...{ name, agents, lastSeenMs, warnings },
     appliedVersion: applied_version,
     sentVersion: sent_version,
     uptimeSeconds: Math.floor(uptime_seconds),

@@ -5,7 +5,7 @@ import type { Peer } from './peer.ts'
 /** One running process, connected to whichever replica. */
 export type Sighting = Pick<
   Peer,
-  'name' | 'appliedVersion' | 'sentVersion' | 'lastSeenMs' | 'agents' | 'uptimeSeconds'
+  'name' | 'appliedVersion' | 'sentVersion' | 'lastSeenMs' | 'agents' | 'uptimeSeconds' | 'warnings'
 >
 
 /** What is known of a gateway's running processes. `applied_version` is that of the one furthest behind. */
@@ -19,6 +19,8 @@ export type GatewayLive = {
   readonly kill_switch: boolean
   /** Of the process that runs longest. */
   readonly uptime_seconds: number
+  /** Full sentences that any process reports of itself, each once. */
+  readonly warnings: readonly string[]
 }
 
 export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]): GatewayLive | null {
@@ -33,6 +35,7 @@ export function liveOf(peers: readonly Sighting[], kills: readonly KillEntry[]):
     agents: peers.reduce((sum, peer) => sum + peer.agents, 0),
     kill_switch: kills.some((entry) => stopsGateway(entry, first.name)),
     uptime_seconds: Math.max(...peers.map((peer) => peer.uptimeSeconds)),
+    warnings: [...new Set(peers.flatMap((peer) => peer.warnings))],
   }
 }
 

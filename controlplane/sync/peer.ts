@@ -36,6 +36,8 @@ export type Peer = {
   rejected: string | null
   /** Error conditions that it reports of itself. */
   conditions: readonly string[]
+  /** Full sentences that it reports of itself. */
+  warnings: readonly string[]
   send(message: DownMessage): void
   end(): void
   /** Without a last word: nobody reads it. */
@@ -72,6 +74,7 @@ export function createPeer(init: PeerInit): Peer {
     sentSharing: '[]',
     rejected: null,
     conditions: [],
+    warnings: [],
     send(message) {
       if (sink.destroyed) return
       sink.write(`${JSON.stringify(message)}\n`)

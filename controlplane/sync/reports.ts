@@ -47,4 +47,5 @@ function applyStatus(peer: Peer, body: StatusBody): void {
   peer.uptimeSeconds = body.uptime_seconds
   peer.appliedVersion = body.applied_version ?? peer.appliedVersion
   peer.conditions = body.conditions ?? []
+  peer.warnings = body.warnings ?? []
 }

@@ -39,9 +39,17 @@ export function createTold(): Told {
 
 /** Not the uptime itself: it runs on by itself once it is known. */
 function textOf(peer: Peer): string {
-  const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected, conditions } = peer
+  const { name, agents, appliedVersion, sentVersion, killState, uptimeSeconds, rejected } = peer
   const counts = [agents, appliedVersion, sentVersion]
-  return JSON.stringify([name, counts, killState, uptimeSeconds > 0, rejected, conditions])
+  return JSON.stringify([
+    name,
+    counts,
+    killState,
+    uptimeSeconds > 0,
+    rejected,
+    peer.conditions,
+    peer.warnings,
+  ])
 }
 
 function reportOf(peer: Peer, nowMs: number): ProcessReport {
@@ -58,6 +66,7 @@ function reportOf(peer: Peer, nowMs: number): ProcessReport {
       uptime_seconds: peer.uptimeSeconds,
       rejected: peer.rejected,
       conditions: peer.conditions,
+      warnings: peer.warnings,
     },
     kill_state: peer.killState,
   }

@@ -27,6 +27,12 @@ export function isListedHost({ gateway }: Snapshot, host: string): boolean {
   return gateway.egress.allowedHosts.some((entry) => matchesHost(readAllowed(entry).host, host))
 }
 
+/** The entry of `egress.allowedHosts` that lists the host for another port, where the host is refused on this one. */
+export function entryForOtherPort(snapshot: Snapshot, host: string, port: number): string | undefined {
+  if (decideUnowned(snapshot, host, port).would !== 'deny') return undefined
+  return snapshot.gateway.egress.allowedHosts.find((entry) => matchesHost(readAllowed(entry).host, host))
+}
+
 function remedyFor(entries: readonly string[], host: string, port: number): string {
   const entry = port === HTTPS_PORT ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
   const [other] = entries

@@ -28,6 +28,8 @@ export const GatewayState = z.object({
   agents: z.int(),
   /** Scopes that stop at least a part of it. */
   stopped: z.array(z.string()),
+  /** Full sentences that its processes report of themselves. */
+  warnings: z.array(z.string()),
 })
 
 export const OverviewReply = z.object({

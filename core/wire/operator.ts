@@ -70,6 +70,8 @@ export const GatewayProcess = z.object({
   rejected: z.string().nullable(),
   /** Error conditions that it reports of itself, in the words of a Gateway's status. */
   conditions: z.array(z.string()).default([]),
+  /** Full sentences that it reports of itself. */
+  warnings: z.array(z.string()).default([]),
 })
 
 export const OperatorState = z.object({

@@ -264,6 +264,8 @@ export const StatusBody = z.object({
     .array(z.enum(['BypassDetected']))
     .max(8)
     .optional(),
+  /** Full sentences: what is in force and probably not meant, as this process saw it in traffic. */
+  warnings: z.array(z.string().max(2_000)).max(64).optional(),
 })
 
 /** `request`: PKCS#10 for a P-256 key, PEM. */

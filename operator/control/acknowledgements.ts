@@ -102,6 +102,7 @@ function mergeProcess(a: GatewayProcess, b: GatewayProcess): GatewayProcess {
     has_kill_state: a.has_kill_state || b.has_kill_state,
     rejected: a.rejected ?? b.rejected,
     conditions: [...new Set([...a.conditions, ...b.conditions])].sort(),
+    warnings: [...new Set([...a.warnings, ...b.warnings])].sort(),
   }
 }
 

@@ -26,6 +26,7 @@ export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts):
       ...(stop === null || killed === null ? [] : [killVerdict(stop, name, killed)]),
       ...bypassVerdicts(gateway, facts, processes),
       ...podVerdicts(facts),
+      ...warningVerdicts(processes),
     ],
   }
 }
@@ -108,4 +109,9 @@ function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
   if (pods === null || pods.ready === pods.injected) return []
   const text = `the sidecars of ${pods.injected - pods.ready} of ${pods.injected} governed pods are not ready`
   return [verdict('Degraded', 'True', ['PodsNotReady', text])]
+}
+
+function warningVerdicts(processes: readonly GatewayProcess[]): readonly Verdict[] {
+  const warnings = [...new Set(processes.flatMap((process) => process.warnings))].sort()
+  return warnings.length === 0 ? [] : [verdict('Degraded', 'True', ['Warnings', warnings.join(' ')])]
 }

@@ -5,6 +5,7 @@ import type { KillState } from '../control/kill-state.ts'
 import type { Events } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Gauges, Metrics } from '../metrics.ts'
+import type { UnlistedPorts } from '../unlisted-ports.ts'
 import { VERSION } from '../version.ts'
 import type { Health } from './routes-state.ts'
 
@@ -27,6 +28,7 @@ export type ViewDeps = {
   readonly journal: Journal
   readonly events: Events
   readonly metrics: Metrics
+  readonly unlistedPorts: Pick<UnlistedPorts, 'warnings'>
 }
 
 export function createView(deps: ViewDeps): View {
@@ -77,6 +79,7 @@ export function createView(deps: ViewDeps): View {
       agents: agents().length,
       uptime_seconds: uptime(),
       journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes },
+      warnings: [...deps.unlistedPorts.warnings(snapshot())],
     }),
   }
 }

@@ -15,6 +15,7 @@ const GATEWAY: GatewayState = {
   processes: 1,
   agents: 1,
   stopped: [],
+  warnings: [],
   source: 'api',
   managed_by: null,
 }

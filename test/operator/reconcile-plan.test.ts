@@ -23,6 +23,7 @@ const connector = (spec: object) => ({ metadata, spec: ConnectorSpec.parse(spec)
 const process = (changes: Partial<GatewayProcess> = {}): GatewayProcess => ({
   ...{ gateway: 'team/prod', process_id: 'p1', covered_version: 10, has_kill_state: true, rejected: null },
   conditions: [],
+  warnings: [],
   ...changes,
 })
 const state = (processes: GatewayProcess[], kills: OperatorState['kills'] = []) =>
@@ -134,6 +135,13 @@ describe('the status of an object', () => {
     const changing = facts({ pods: { injected: 3, ready: 3, cooperative: 0, changingUser: 2 } })
     const named = planStatus('Gateway', gateway(), changing)
     expect(said(named)).toContain('BypassPossible=True/PodsChangeUser')
+    const warnings = ['Agents asked for example.com:22.']
+    const asking = facts({ state: state([process({ warnings }), process({ process_id: 'p2', warnings })]) })
+    expect(planStatus('Gateway', gateway(), asking).conditions).toContainEqual(
+      expect.objectContaining({ type: 'Degraded', status: 'True', reason: 'Warnings', message: warnings[0] }),
+    )
+    const elsewhere = facts({ state: state([process({ gateway: 'team/other', warnings })]) })
+    expect(said(planStatus('Gateway', gateway(), elsewhere))).not.toContain('Degraded=True/Warnings')
     const bare = planStatus('Gateway', gateway(), facts({ bypassing: ['team/odd'] }))
     expect(said(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
   })

@@ -35,7 +35,11 @@ const Gateways = z.object({
     z.looseObject({
       name: z.string(),
       live: z
-        .looseObject({ applied_version: z.number().nullish(), desired_version: z.number().nullish() })
+        .looseObject({
+          applied_version: z.number().nullish(),
+          desired_version: z.number().nullish(),
+          warnings: z.array(z.string()).default([]),
+        })
         .nullish(),
     }),
   ),
@@ -77,6 +81,7 @@ async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Ch
   const isBehind = applied === null || (typeof desired === 'number' && applied < desired)
   return [
     stateCheck(status.status),
+    ...(live?.warnings.map(egressCheck) ?? []),
     ...journalChecks(status.journal?.state ?? 'ok', invocation.folder.gateway),
     isBehind
       ? warning(
@@ -92,6 +97,10 @@ function stateCheck(state: string): Check {
   if (state === 'ok') return ok('gateway', 'ok')
   if (state === 'degraded') return warning('gateway', 'degraded', 'chaperone logs gateway')
   return problem('gateway', state.replace('_', ' '), 'chaperone logs gateway')
+}
+
+function egressCheck(found: string): Check {
+  return warning('egress', found, 'spec.egress.allowedHosts in the manifest of the Gateway')
 }
 
 function journalChecks(state: string, folder: string): Check[] {

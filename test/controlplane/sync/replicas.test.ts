@@ -290,10 +290,12 @@ describe('what a process says to the replica that does not hold its stream', () 
   test('is its live state at both, and what the operator reads of it', async () => {
     await connect(one, { processId: 'proc_split' })
     await bothSee(1)
-    expect((await say(two, 'status', { ...status, conditions: ['BypassDetected'] })).status).toBe(200)
+    expect(
+      (await say(two, 'status', { ...status, conditions: ['BypassDetected'], warnings: ['a', 'b'] })).status,
+    ).toBe(200)
     for (const replica of [one, two]) {
       const live = await liveAt(replica, ({ agents }) => agents === 4)
-      expect(live).toMatchObject({ processes: 1, applied_version: 9 })
+      expect(live).toMatchObject({ processes: 1, applied_version: 9, warnings: ['a', 'b'] })
       expect(live.uptime_seconds).toBeGreaterThanOrEqual(70)
     }
     const rejected = { version: 10, error: 'connectors: unknown type' }

@@ -1,11 +1,13 @@
 import { Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { GatewayState } from '../../../../core/wire/dashboard.ts'
 import { FactList } from '../../parts/fact-list.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { LEVEL_WORDS } from '../../parts/level-words.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { AgoText } from '../../parts/time-text.tsx'
 import { ToneBadge } from '../../parts/tone-badge.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { rulesOf, stateOf } from './gateway-state.ts'
 
 /** What each gateway really does now, whatever was configured. */
@@ -59,6 +61,14 @@ function GatewayCard({ gateway }: { readonly gateway: GatewayState }) {
             ['Managed by', gateway.managed_by],
           ]}
         />
+        {gateway.warnings.map((warning) => (
+          <Group key={warning} gap="xs" align="flex-start" wrap="nowrap">
+            <Icon name="warning" />
+            <Text size="sm" className="min-0">
+              <UntrustedText text={warning} />
+            </Text>
+          </Group>
+        ))}
       </Stack>
     </Paper>
   )

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestAgent, testAgent } from '../support/agent.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { openSocket } from '../support/tunnel.ts'
+
+let laptop: Laptop
+let agent: TestAgent
+
+const gateway = (...hosts: string[]) =>
+  `apiVersion: chaperone.dev/v1alpha1\nkind: Gateway\nmetadata: { name: local }\nspec: { egress: { allowedHosts: ${JSON.stringify(hosts)} } }\n`
+
+beforeAll(async () => {
+  laptop = await startLaptop({
+    manifests: { 'gateway.yaml': gateway('listed.example', '*.wild.example:9443') },
+  })
+  agent = testAgent(laptop)
+}, 60_000)
+afterAll(async () => await laptop?.stop(), 30_000)
+
+async function connectTo(target: string): Promise<string> {
+  const { port, proxyAuthorization } = agent.target
+  const socket = await openSocket(port)
+  const authorization =
+    proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${proxyAuthorization}\r\n`
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`)
+  const answer = await new Promise<string>((resolve, reject) =>
+    socket.once('data', (chunk) => resolve(String(chunk))).once('error', reject),
+  )
+  socket.destroy()
+  return answer
+}
+
+type View = { readonly name: string; readonly live: { readonly warnings: readonly string[] } | null }
+
+const warningsWhen = (what: string, fits: (warnings: readonly string[]) => boolean) =>
+  eventually(
+    what,
+    async () => {
+      const { body } = await laptop.api('GET', '/api/dashboard/gateway')
+      const live = (body['gateways'] as View[]).find(({ name }) => name === 'default/local')?.live
+      return live != null && fits(live.warnings) ? live.warnings : null
+    },
+    20_000,
+  )
+
+const LISTED =
+  'Agents asked for listed.example:8443. egress.allowedHosts lists listed.example, which covers port 443 only: add listed.example:8443 if they need it.'
+const WILD =
+  'Agents asked for *.wild.example:443. egress.allowedHosts lists *.wild.example:9443, which covers port 9443 only: add *.wild.example:443 if they need it.'
+
+test('the gateway names entries of allowedHosts that agents used with another port, until they are listed', async () => {
+  expect(await warningsWhen('the gateway runs', () => true)).toEqual([])
+  for (const target of [
+    'listed.example:8443',
+    'a.wild.example:443',
+    'listed.example:8443',
+    'other.example:22',
+  ])
+    expect(await connectTo(target)).toMatch(/^HTTP\/1.1 403/)
+  expect(await warningsWhen('both warnings', (warnings) => warnings.length > 1)).toEqual([WILD, LISTED])
+
+  const overview = await laptop.api('GET', '/api/dashboard/overview')
+  expect(overview.body['gateways']).toEqual([expect.objectContaining({ warnings: [WILD, LISTED] })])
+
+  const status = await laptop.cli(['status'])
+  expect(status.stdout).toContain(`default/local: ${LISTED}`)
+  expect(status.stdout).toContain(`default/local: ${WILD}`)
+  expect(status.code).toBe(0)
+  expect(JSON.parse((await laptop.cli(['status', '--json'])).stdout)).toMatchObject({
+    gateway_warnings: [`default/local: ${WILD}`, `default/local: ${LISTED}`],
+  })
+  const doctor = await laptop.cli(['doctor'])
+  expect(doctor.stdout).toContain('Agents asked for listed.example:8443.')
+
+  laptop.writeManifest('gateway.yaml', gateway('listed.example', 'listed.example:8443', '*.wild.example'))
+  await warningsWhen('no warning', (warnings) => warnings.length === 0)
+  expect((await laptop.cli(['status'])).stdout).not.toContain('Agents asked')
+}, 60_000)
