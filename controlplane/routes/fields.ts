@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { endpointPath } from '../../core/crd/fields.ts'
 import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 
@@ -76,7 +77,7 @@ export const ConnectorFields = {
   /** The upstream may have a private or loopback address, as a self-hosted instance has. */
   allow_private_addresses: z.boolean().optional(),
   /** For type mcp: the only paths on which JSON-RPC is read. */
-  endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
+  endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /** Requests are held although nobody can read their bodies, and the card says so. */
   bodies: z.enum(['opaque']).optional(),
 }

@@ -86,14 +86,16 @@ export function samples(schema: Schema): readonly unknown[] {
   }
 }
 
-/** Fields that are refused beside the sample's other values: only connectors of type mcp have an endpoint. */
-const CONDITIONAL: ReadonlySet<string> = new Set(['endpoint'])
+/** What the other fields of a sample have to be for a field to be accepted: only connectors of type mcp have an endpoint. */
+const REQUIRES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = { endpoint: { type: 'mcp' } }
 
 function objects(schema: Schema): readonly unknown[] {
-  const entries = Object.entries(schema.properties ?? {})
-    .filter(([name]) => !CONDITIONAL.has(name))
-    .map(([name, own]) => [name, samples(own)] as const)
-  const first = Object.fromEntries(entries.map(([name, values]) => [name, values[0]]))
+  const entries = Object.entries(schema.properties ?? {}).map(([name, own]) => [name, samples(own)] as const)
+  const required = entries.map(([name]) => REQUIRES[name] ?? {})
+  const first = Object.assign(
+    Object.fromEntries(entries.map(([name, values]) => [name, values[0]])),
+    ...required,
+  )
   const others = entries.flatMap(([name, values]) =>
     values.slice(1).map((value) => ({ ...first, [name]: value })),
   )
@@ -104,6 +106,7 @@ function text({ format, pattern, minLength }: Schema): string {
   if (format === 'email') return 'somebody@example.com'
   if (format === 'uri') return 'http://127.0.0.1:1'
   if (format === 'date-time') return '2026-01-01T00:00:00Z'
+  if (pattern?.startsWith('^\\/') === true) return '/sample'
   if (pattern?.includes('^1(') === true) return '1.0'
   return 'sample'.padEnd(minLength ?? 0, 'x')
 }
