@@ -42,14 +42,14 @@ export function StopResult(props: {
           variant="outline"
           icon={<Icon name="warning" />}
           title="Not all have answered"
-          className="note note-warning"
+          className="note"
         >
           A gateway that is away refuses high-risk actions 30 s after it lost the control plane and all writes
           after 2 minutes; it stops the moment it is back.
         </Alert>
       )}
       {props.reply.warning === undefined ? null : (
-        <Alert color="orange" variant="outline" title="Not stored yet" className="note note-warning">
+        <Alert color="orange" variant="outline" title="Not stored yet" className="note">
           {props.reply.warning}
         </Alert>
       )}

@@ -70,7 +70,7 @@ function PolicyWarning({ rule }: { readonly rule: string | null }) {
       variant="outline"
       icon={<Icon name="warning" />}
       title="A policy asked"
-      className="note note-warning"
+      className="note"
     >
       The rule "{rule}" wants a person, and the stricter of permission and policy wins: this permission alone
       will not let it through. Change the policy's scope or conditions as well.

@@ -29,7 +29,7 @@ export function CheckResult({ check: { reply, error } }: { readonly check: Check
           variant="outline"
           icon={<Icon name="warning" />}
           title="Is this meant?"
-          className="note note-warning"
+          className="note"
         >
           <UntrustedText text={warning} />
         </Alert>
