@@ -5,7 +5,7 @@ import { unstorableIn } from '../../core/storable.ts'
 import type { Approvals } from '../services/approvals.ts'
 import { newEventId } from '../services/notifications.ts'
 import type { Settings } from '../services/settings.ts'
-import { appendAudit } from '../store/audit.ts'
+import { appendAudit, systemActor } from '../store/audit.ts'
 import { admitCallback, type CardRow, CHAT_LANE, findCard, spendNonce } from '../store/chat-messages.ts'
 import { insertMessage } from '../store/notifications.ts'
 import type { Db, Query } from '../store/query.ts'
@@ -158,7 +158,7 @@ async function noteRefused({ db, orgId }: ChatAnswersDeps, { click, card, error 
     if (channel !== null) await tell(q, { orgId, channel, chatUser, approvalId, text: error.message })
     if (error.code !== 'forbidden') return
     await appendAudit(q, {
-      ...{ orgId, eventType: 'approval.refused', agentId: card?.agentId ?? null },
+      ...{ orgId, actor: systemActor('chat'), eventType: 'approval.refused', agentId: card?.agentId ?? null },
       actionRequestId: card?.actId ?? null,
       details: {
         ...{ via: 'chat', why: error.message, approval_id: approvalId, chat_user: chatUser },

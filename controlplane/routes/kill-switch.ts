@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/sync.ts'
-import { personIdOf } from '../events.ts'
+import { actorOf } from '../events.ts'
 import { hasRole } from '../http/auth.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
@@ -44,8 +44,7 @@ export function createKillSwitchRoutes({
         return killSwitch.set({
           ...body,
           source: user.via === 'admin_token' ? 'cli' : 'dashboard',
-          by: user.email,
-          userId: personIdOf(user),
+          by: actorOf(user),
           // A person with this role answers for lifting what another source has latched; the audit names them all.
           override: !body.active,
         })

@@ -128,15 +128,12 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     statuses: [403],
     handler: async ({ principal, body }) => {
       if (principal.kind === 'agent') requireCapability(principal, 'org:kill_switch')
-      const { userId, agentId, label } = actorOf(principal)
       const done = await service.set({
         active: body.active,
         reason: body.reason,
         scope: body.scope,
         source: 'api',
-        by: label,
-        userId: userId ?? null,
-        agentId: agentId ?? null,
+        by: actorOf(principal),
       })
       return {
         kill_switch: done.effective.some(({ scope }) => scope === 'all' || scope === done.scope),

@@ -25,7 +25,7 @@ export function createCancel({
       await appendAudit(q, {
         orgId: row.orgId,
         eventType: 'action.cancelled',
-        agentId: row.agentId,
+        actor: { kind: 'agent', agentId: row.agentId, label: row.agent },
         actionRequestId: row.id,
         details: { action_type: row.spec.type, previous_status: from },
       })

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../crypto/tokens.ts'
-import { type Actor, recordEvent } from '../events.ts'
+import { recordEvent } from '../events.ts'
 import {
   type AgentRow,
   type AgentStatus,
@@ -11,6 +11,7 @@ import {
   lockAgent,
   updateAgent,
 } from '../store/agents.ts'
+import type { Actor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import type { Db, Query } from '../store/query.ts'
 import { defaultGateway } from './gateway-names.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type ApprovalRow, countPending, expireOverdue } from '../store/approvals.ts'
-import { appendAuditAll } from '../store/audit.ts'
+import { appendAuditAll, systemActor } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
@@ -14,6 +14,7 @@ export async function appendExpired(
   if (rows.length === 0) return
   const events = rows.map((row) => ({
     orgId: row.orgId,
+    actor: systemActor('installation'),
     eventType: 'approval.expired' as const,
     agentId: row.agentId,
     actionRequestId: row.actId,

@@ -2,7 +2,7 @@ import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
-import { systemActor } from '../events.ts'
+import { gatewayActor } from '../events.ts'
 import type { Role } from '../http/route.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
@@ -12,7 +12,7 @@ import {
   lockApproval,
   type StoredAnswer,
 } from '../store/approvals.ts'
-import { appendAudit } from '../store/audit.ts'
+import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import { outdateCard } from '../store/chat-messages.ts'
 import type { Query } from '../store/query.ts'
 import { answerableSets } from './answerable-sets.ts'
@@ -120,7 +120,7 @@ function answeredEvent(row: EndedApproval, answer: Respond) {
   return {
     eventType: 'approval.responded' as const,
     agentId: row.agentId,
-    userId: answer.by.kind === 'user' ? answer.by.userId : null,
+    actor: actorOf(answer.by),
     actionRequestId: row.actId,
     details: {
       approved: answer.approved,
@@ -130,15 +130,16 @@ function answeredEvent(row: EndedApproval, answer: Respond) {
       approval_id: row.id,
       via: answer.via,
       ...(answer.by.kind === 'operator' && { responded_by_claimed: true, gateway: answer.by.gateway }),
-      ...(isSystem(answer.by) && { actor: systemActor(nameOf(answer.by)) }),
       approval_status: row.status,
       answered_groups: approvalProgress(row).answeredGroups,
     },
   }
 }
 
-function isSystem(by: Answerer): boolean {
-  return by.kind === 'user' && by.userId === null
+/** The name that a caller of the internal API claims is no actor: its token is that of the gateway. */
+function actorOf(by: Answerer): Actor {
+  if (by.kind === 'operator') return gatewayActor(by.gateway)
+  return by.userId === null ? systemActor(by.email) : { kind: 'user', userId: by.userId, label: by.email }
 }
 
 function nameOf(by: Answerer): string {

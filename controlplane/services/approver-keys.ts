@@ -1,8 +1,9 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import { issueUserKey, sha256 } from '../crypto/tokens.ts'
-import { type Actor, actorOf, recordEvent } from '../events.ts'
+import { actorOf, recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
+import type { Actor } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
 import { useSession } from '../store/sessions.ts'
 import {

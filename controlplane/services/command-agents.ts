@@ -2,6 +2,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { AgentDeregister, AgentRegister } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
 import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
+import { gatewayActor } from '../events.ts'
 import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../store/agents.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
@@ -69,7 +70,10 @@ async function create(
     source: 'api',
     managedBy: null,
   })
-  await appendAudit(q, { orgId, eventType: 'agent.registered', agentId: row.id, details: { name, gateway } })
+  await appendAudit(q, {
+    ...{ orgId, actor: gatewayActor(gateway), eventType: 'agent.registered', agentId: row.id },
+    details: { name, gateway },
+  })
   await bumpVersion(q)
   return row
 }

@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { ConnectorAdd, ConnectorRemove } from '../../core/wire/internal.ts'
+import { gatewayActor } from '../events.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../store/connectors.ts'
@@ -59,8 +60,10 @@ async function remove(
   })
 }
 
-async function changed(q: Query, orgId: string, details: Record<string, unknown>): Promise<void> {
-  await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+type Changed = { readonly gateway: string } & Readonly<Record<string, unknown>>
+
+async function changed(q: Query, orgId: string, details: Changed): Promise<void> {
+  await appendAudit(q, { orgId, actor: gatewayActor(details.gateway), eventType: 'gateway.updated', details })
   await bumpVersion(q)
 }
 

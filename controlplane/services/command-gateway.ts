@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { EnforcementSet, KillSwitchSet } from '../../core/wire/internal.ts'
+import { gatewayActor } from '../events.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { getGateway, upsertGateway } from '../store/gateways.ts'
@@ -12,7 +13,7 @@ export function createGatewayCommands(
   return {
     'kill-switch': async ({ name }, input) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
-      return deps.killSwitch.set({ active, reason, scope, source: `gateway:${name}`, by: `gateway:${name}` })
+      return deps.killSwitch.set({ active, reason, scope, source: `gateway:${name}`, by: gatewayActor(name) })
     },
     enforcement: (gateway, input) => setEnforcement(deps, gateway, parsed(EnforcementSet, input)),
   }
@@ -31,7 +32,7 @@ async function setEnforcement(
     refuseManaged(row)
     await upsertGateway(q, { ...row, spec: { ...row.spec, enforcementLevel: level } })
     const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }
-    await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+    await appendAudit(q, { orgId, actor: gatewayActor(name), eventType: 'gateway.updated', details })
     await bumpVersion(q)
     return { ok: true, level, previous }
   })

@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { PermissionSet } from '../../core/wire/internal.ts'
+import { gatewayActor } from '../events.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { listConnectors } from '../store/connectors.ts'
@@ -59,7 +60,7 @@ async function setPermission(
       agent,
       decision,
     }
-    await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+    await appendAudit(q, { orgId, actor: gatewayActor(gateway.name), eventType: 'gateway.updated', details })
     await bumpVersion(q)
     return { ok: true, id: row.id, ...warnings }
   })

@@ -5,8 +5,9 @@ import type { SlidingWindow } from '../../core/state/sliding-window.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { SubmitReply } from '../../core/wire/v1.ts'
 import { newId } from '../crypto/ids.ts'
-import { type Actor, recordEvent } from '../events.ts'
+import { recordEvent } from '../events.ts'
 import { findAgentByName, insertAgent } from '../store/agents.ts'
+import type { Actor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { findManagedAgent } from '../store/demo-agent.ts'
 import type { Db } from '../store/query.ts'
@@ -65,7 +66,7 @@ export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult
 
 export function createDemo({ db, orgId, actions, uses }: DemoDeps): Demo {
   return async (by, chosen) => {
-    const use = uses.hit(by.userId ?? by.label)
+    const use = uses.hit(by.label)
     if (!use.ok) throw tooMany(use.retryAfterS)
     const { label, spec } = SCENARIOS[chosen ?? (randomInt(3) as 0 | 1 | 2)]
     const agentId = await demoAgent(db, orgId, by)

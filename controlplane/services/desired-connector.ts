@@ -27,6 +27,7 @@ import {
   type ApplyContext,
   accepted,
   fullNameOf,
+  MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
   refused,
@@ -71,7 +72,7 @@ export const connectorApplier: Applier<'Connector'> = {
     if (row === undefined) return false
     await deleteConnector(q, row.id)
     const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
-    await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+    await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
     return true
   },
 }
@@ -156,5 +157,5 @@ async function write(
     domains: ownedDomains(candidate),
     managed_by: candidate.managedBy,
   }
-  await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+  await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
 }

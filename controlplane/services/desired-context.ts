@@ -2,9 +2,13 @@ import type { KnownAction } from '../../core/action/spec.ts'
 import type { ManifestResource, ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredProblem, DesiredReply } from '../../core/wire/operator.ts'
 import type { Keyring } from '../crypto/keyring.ts'
+import { systemActor } from '../store/audit.ts'
 import type { ManifestSource, ObjectKey } from '../store/desired.ts'
 import type { Query } from '../store/query.ts'
 import type { KillSwitch } from './kill-switch.ts'
+
+/** Manifests are applied by the operator, from a folder and in a cluster alike; `managed_by` names the place. */
+export const MANIFESTS_ACTOR = systemActor('operator')
 
 /** What applying one object may use; `q` is the transaction of the whole hand-over. */
 export type ApplyContext = {

@@ -10,6 +10,7 @@ import {
   type ApplyContext,
   accepted,
   fullNameOf,
+  MANIFESTS_ACTOR,
   type ManifestObject,
   refused,
 } from './desired-context.ts'
@@ -41,7 +42,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
     else await upsertGateway(q, { ...row, spec: GatewaySpec.parse({}), source: 'api', managedBy: null })
     const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
-    await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+    await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
     return true
   },
 }
@@ -76,6 +77,7 @@ async function write(
   }
   await appendAudit(q, {
     orgId,
+    actor: MANIFESTS_ACTOR,
     eventType: row === undefined ? 'gateway.created' : 'gateway.updated',
     details,
   })

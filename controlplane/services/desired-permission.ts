@@ -10,6 +10,7 @@ import {
   type ApplyContext,
   accepted,
   fullNameOf,
+  MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
   refused,
@@ -50,7 +51,7 @@ async function replace(
     permission: fullNameOf(key),
     rules: rows.length,
   }
-  await appendAudit(q, { orgId, eventType: 'gateway.updated', details })
+  await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
   return true
 }
 

@@ -23,6 +23,7 @@ import {
   type ApplyContext,
   accepted,
   fullNameOf,
+  MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
   refused,
@@ -210,5 +211,10 @@ async function audit(
   eventType: 'policy.created' | 'policy.updated' | 'policy.deleted' | 'policy.enabled' | 'policy.disabled',
   { id, name, version, managedBy }: PolicyRow,
 ): Promise<void> {
-  await appendAudit(q, { orgId, eventType, details: { policy_id: id, name, version, managed_by: managedBy } })
+  await appendAudit(q, {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType,
+    details: { policy_id: id, name, version, managed_by: managedBy },
+  })
 }

@@ -4,7 +4,7 @@ import type { HoldReply } from '../../core/wire/sync.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
 import { getAction, holdAction } from '../store/actions.ts'
 import { type ApprovalRow, getApproval, insertApproval, insertApprovedHold } from '../store/approvals.ts'
-import { appendAudit } from '../store/audit.ts'
+import { agentActor, appendAudit } from '../store/audit.ts'
 import { closeExecution, findExecution, markReleased, type RunningExecution } from '../store/executions.ts'
 import { parkNonce } from '../store/nonces.ts'
 import type { Query } from '../store/query.ts'
@@ -85,7 +85,7 @@ async function defer(q: Query, input: HoldInput, { execution, binding }: Deferra
   await parkNonce(q, actId)
   await closeExecution(q, execution.orderId)
   await appendAudit(q, {
-    ...{ orgId, agentId: approval.agentId, actionRequestId: actId },
+    ...{ orgId, actor: agentActor(approval.agentId, `gateway:${owner.gatewayName}`), actionRequestId: actId },
     eventType: 'action.pending_approval',
     details: pendingDetails(approval, body),
   })

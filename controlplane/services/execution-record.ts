@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../core/errors.ts'
 import type { ResultBody } from '../../core/wire/sync.ts'
 import { moveAction } from '../store/actions.ts'
-import { appendAudit } from '../store/audit.ts'
+import { agentActor, appendAudit } from '../store/audit.ts'
 import { closeExecution } from '../store/executions.ts'
 import type { Query } from '../store/query.ts'
 
@@ -55,7 +55,7 @@ export async function recordExecution(
   await appendAudit(q, {
     orgId: action.orgId,
     eventType: isDone ? 'action.executed' : 'action.execution_failed',
-    agentId: action.agentId,
+    actor: agentActor(action.agentId, 'installation'),
     actionRequestId: action.id,
     details: isDone ? details : { ...details, error },
   })

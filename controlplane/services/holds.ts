@@ -14,7 +14,7 @@ import {
   insertApproval,
   lockAgentApprovals,
 } from '../store/approvals.ts'
-import { appendAuditAll } from '../store/audit.ts'
+import { agentActor, appendAuditAll } from '../store/audit.ts'
 import { listKillSwitches } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import { findActionOwners, findAgentIds } from '../store/records.ts'
@@ -88,7 +88,7 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
     requiredGroups: requiredOf(body),
     timeoutS: limits.timeoutSeconds,
   })
-  await appendAuditAll(q, holdEvents(row, body, orgId))
+  await appendAuditAll(q, holdEvents(row, body, { orgId, owner }))
   return row
 }
 
@@ -100,8 +100,9 @@ async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promi
 }
 
 /** The chain of one action begins with what was asked, then says that it waits. */
-function holdEvents(row: ApprovalRow, body: HoldBody, orgId: string) {
-  const common = { orgId, agentId: row.agentId, actionRequestId: body.act_id }
+function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<HoldInput, 'orgId' | 'owner'>) {
+  const actor = agentActor(row.agentId, `gateway:${owner.gatewayName}`)
+  const common = { orgId, actor, actionRequestId: body.act_id }
   const riskScore = percent(body.risk_score)
   const requested = {
     action_type: body.action_type,

@@ -4,6 +4,7 @@ import type { Keyring } from '../crypto/keyring.ts'
 import { loadSigningKeys, type SigningKeys } from '../crypto/signing-keys.ts'
 import { sha256, syncKeyOf } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
+import { systemActor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { findGatewayByName, upsertGateway } from '../store/gateways.ts'
 import { ensureOrg } from '../store/orgs.ts'
@@ -47,6 +48,6 @@ async function enrolLocalGateway(q: Query, orgId: string, token: string): Promis
   await upsertGateway(q, { ...base, tokenSha256: hash, syncKey: syncKeyOf(token) })
   const type = existing === undefined ? 'gateway.created' : 'gateway.updated'
   const details = { gateway: LOCAL_GATEWAY, change: 'enrolled' }
-  await recordEvent(q, { orgId, actor: { isSystem: true, label: 'installation' }, type, details })
+  await recordEvent(q, { orgId, actor: systemActor('installation'), type, details })
   await bumpVersion(q)
 }

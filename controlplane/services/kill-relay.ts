@@ -1,4 +1,5 @@
 import type { KillRelayBody, KillRelayReply } from '../../core/wire/operator.ts'
+import { systemActor } from '../store/audit.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './kill-switch.ts'
 
 /** Stops that the operator saw in the cluster, told to this replica: in force here before anything is stored. */
@@ -21,7 +22,8 @@ export function createKillRelay({ killSwitch }: KillRelayDeps): KillRelay {
     return known !== undefined && revision < known.revision && performance.now() - known.at < BELIEVED_MS
   }
   return {
-    async apply({ source, scopes, reason, by, revision }) {
+    async apply({ source, scopes, reason, by: name, revision }) {
+      const by = systemActor(name)
       const wanted = new Set(scopes.map((scope) => scopeOf(source, scope)))
       const applied = !isOlder(source, revision)
       if (!applied) return { applied, effective: [...killSwitch.effective()], acknowledged: NOTHING }

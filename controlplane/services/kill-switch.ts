@@ -3,8 +3,7 @@ import { type UnknownScope, unknownScope } from '../../core/decision/kill-scope-
 import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
-import { systemActor } from '../events.ts'
-import { appendAudit } from '../store/audit.ts'
+import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import { listKillNames } from '../store/kill-names.ts'
 import {
   type KillInput,
@@ -35,10 +34,7 @@ export type KillChange = {
   readonly reason?: string | undefined
   /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`: each latches for itself. */
   readonly source: string
-  /** Shown and audited: an e-mail address, an agent's or a gateway's name. */
-  readonly by: string
-  readonly userId?: string | null
-  readonly agentId?: string | null
+  readonly by: Actor
   /** Lifts the scope whatever source latched it; the audit row names them. */
   readonly override?: boolean
 }
@@ -142,10 +138,10 @@ async function store(deps: KillSwitchDeps, change: Scoped, entry: KillEntry): Pr
     scope: entry.scope,
     source: entry.source,
     reason: entry.reason,
-    activatedBy: change.by,
+    activatedBy: change.by.label,
   }
   await db.tx(async (q) => {
-    if (await latchKillSwitch(q, row)) await auditActivated(q, row, change)
+    if (await latchKillSwitch(q, row)) await auditActivated(q, row, change.by)
     await deps.cancelStopped(q, { ...entry, by: change.by })
   })
   hub.kill.settle(entry)
@@ -172,22 +168,15 @@ async function lift(deps: KillSwitchDeps, change: Scoped): Promise<Done> {
     for (const entry of unstored(deps, change)) await deps.cancelStopped(q, { ...entry, by: change.by })
     const sources = await release(q, orgId, change)
     if (sources.length === 0) return
-    const { scope, reason, by, override, userId, agentId } = change
+    const { scope, reason, by, override } = change
     const details = {
       scope,
-      deactivated_by: by,
+      deactivated_by: by.label,
       reason: reason ?? null,
       sources,
       override: override ?? false,
-      ...actorDetails(change),
     }
-    await appendAudit(q, {
-      orgId,
-      eventType: 'kill_switch.deactivated',
-      userId: userId ?? null,
-      agentId: agentId ?? null,
-      details,
-    })
+    await appendAudit(q, { orgId, actor: by, eventType: 'kill_switch.deactivated', details })
   })
   hub.kill.retract(change.scope, change.override === true ? null : change.source)
   await hub.kill.refresh()
@@ -210,13 +199,14 @@ async function replaceSource(
   q: Query,
   wanted: KillSource,
 ): Promise<boolean> {
-  const { source, reason, by } = wanted
+  const { source, reason } = wanted
+  const by = systemActor(wanted.by)
   let isChanged = false
   for (const scope of wanted.scopes) {
-    const row = { orgId, scope, source, reason, activatedBy: by }
+    const row = { orgId, scope, source, reason, activatedBy: by.label }
     if (await latchKillSwitch(q, row)) {
       isChanged = true
-      await auditActivated(q, row, { by })
+      await auditActivated(q, row, by)
     }
     await cancelStopped(q, { scope, source, reason, by })
   }
@@ -225,37 +215,22 @@ async function replaceSource(
     await releaseKillSwitch(q, { orgId, scope, source })
     const details = {
       scope,
-      deactivated_by: by,
+      deactivated_by: by.label,
       reason: null,
       sources: [source],
       override: false,
-      ...actorDetails({ by }),
     }
-    await appendAudit(q, { orgId, eventType: 'kill_switch.deactivated', details })
+    await appendAudit(q, { orgId, actor: by, eventType: 'kill_switch.deactivated', details })
   }
   return isChanged || surplus.length > 0
 }
 
-async function auditActivated(
-  q: Query,
-  row: KillInput,
-  who: Pick<KillChange, 'by' | 'userId' | 'agentId'>,
-): Promise<void> {
+async function auditActivated(q: Query, row: KillInput, by: Actor): Promise<void> {
+  const { scope, reason, source } = row
   await appendAudit(q, {
-    orgId: row.orgId,
-    eventType: 'kill_switch.activated',
-    userId: who.userId ?? null,
-    agentId: who.agentId ?? null,
-    details: {
-      ...{ scope: row.scope, activated_by: who.by, reason: row.reason, source: row.source },
-      ...actorDetails(who),
-    },
+    ...{ orgId: row.orgId, actor: by, eventType: 'kill_switch.activated' },
+    details: { scope, activated_by: by.label, reason, source },
   })
-}
-
-/** What neither a user nor an agent did, a machine did. */
-function actorDetails({ by, userId, agentId }: Pick<KillChange, 'by' | 'userId' | 'agentId'>) {
-  return userId == null && agentId == null ? { actor: systemActor(by) } : {}
 }
 
 /** The scope as stored; absent means `all`. Throws `validation` for what is none. */

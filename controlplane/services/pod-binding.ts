@@ -3,6 +3,7 @@ import { workloadByPodName } from '../../core/inject/agent-name.ts'
 import { newId } from '../crypto/ids.ts'
 import { recordEvent } from '../events.ts'
 import { type AgentRow, insertAgent, listAgentsNamed, updateAgent } from '../store/agents.ts'
+import { systemActor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { isAgentServed } from '../store/gateway-processes.ts'
 import { findGatewayByName, type GatewayRow, getGateway } from '../store/gateways.ts'
@@ -149,7 +150,7 @@ function placeOf({ namespace, serviceAccount, name, uid }: ReviewedPod) {
 }
 
 function actorOf({ namespace, serviceAccount }: ReviewedPod) {
-  return { label: `serviceaccount:${namespace}/${serviceAccount}` }
+  return systemActor(`serviceaccount:${namespace}/${serviceAccount}`)
 }
 
 function namespaceOf(name: string): string {

@@ -10,8 +10,9 @@ import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
-import { type Actor, recordEvent } from '../events.ts'
+import { recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
+import { type Actor, systemActor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import {
   countPolicies,
@@ -88,7 +89,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
 /** The policies that a new organisation begins with; ordinary rows from then on. */
 export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
-  const by = { label: 'installation' }
+  const by = systemActor('installation')
   for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
     await createPolicy(q, deps, by, { name, description, priority, tags, policyYaml })
   }

@@ -3,7 +3,7 @@ import { percent } from '../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import type { RecordsBody } from '../../core/wire/sync.ts'
 import { touchAgents } from '../store/agents.ts'
-import { type AuditEvent, appendAuditAll } from '../store/audit.ts'
+import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
 import {
   findActionOwners,
@@ -77,7 +77,7 @@ async function appendEvents(q: Query, orgId: string, records: readonly TrafficRe
   const events = eventful.flatMap((record) => {
     const chain = {
       orgId,
-      agentId: record.agent === null ? null : (agents.get(record.agent) ?? null),
+      actor: agentActor(agents.get(record.agent ?? ''), `gateway:${record.gateway}`),
       actionRequestId: actions.get(record.approval_id ?? '')?.act ?? record.act_id,
     }
     return eventsOf(record).map((event) => ({ ...chain, ...event }))

@@ -5,6 +5,7 @@ import type { Keyring } from '../crypto/keyring.ts'
 import type { Passwords } from '../crypto/password.ts'
 import { sha256 } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
+import type { Actor } from '../store/audit.ts'
 import { takeInvitation } from '../store/invitations.ts'
 import type { Db, Query } from '../store/query.ts'
 import { hasUsers, insertUser, lockRegistrations, type Role, type UserRow } from '../store/users.ts'
@@ -57,7 +58,7 @@ export function createRegistration(deps: RegistrationDeps): Registration {
             detail: 'This e-mail address has an account already: sign in instead',
           })
         }
-        const actor = { userId: user.id, label: email }
+        const actor: Actor = { kind: 'user', userId: user.id, label: email }
         await recordEvent(q, { orgId: deps.orgId, actor, type: 'user.registered', details: { email, role } })
         return user
       })

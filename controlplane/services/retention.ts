@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
-import { type Actor, recordEvent } from '../events.ts'
+import { recordEvent } from '../events.ts'
+import { type Actor, systemActor } from '../store/audit.ts'
 import {
   type DeleteBatch,
   deleteExpiredNonces,
@@ -74,7 +75,7 @@ export function createRetention(deps: RetentionDeps): Retention {
   const run = (by: Actor) => inTurn(() => locked(deps, by))
   return {
     run,
-    runWhenDue: async () => ((await isCleanupDue(deps.db)) ? run({ label: 'daily cleanup' }) : null),
+    runWhenDue: async () => ((await isCleanupDue(deps.db)) ? run(systemActor('daily cleanup')) : null),
   }
 }
 

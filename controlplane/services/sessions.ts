@@ -3,6 +3,7 @@ import type { Passwords } from '../crypto/password.ts'
 import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
+import { type Actor, systemActor } from '../store/audit.ts'
 import type { Db } from '../store/query.ts'
 import { deleteSession, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
@@ -40,7 +41,8 @@ export function createSessions({
       const user = await findUserByEmail(db, email)
       const isRight = await passwords.verify(password, user?.passwordHash)
       if (!isRight || user?.status !== 'active') {
-        const actor = { userId: user?.id, label: email }
+        const actor: Actor =
+          user === undefined ? systemActor('sign-in') : { kind: 'user', userId: user.id, label: email }
         await recordEvent(db, { orgId, actor, type: 'user.login_failed', details: { email } })
         throw new ChaperoneError('unauthorized', { detail: 'E-mail address or password is wrong' })
       }
@@ -50,7 +52,7 @@ export function createSessions({
         await forgetSignIns(q, { email, address })
         await recordEvent(q, {
           orgId,
-          actor: { userId: user.id, label: email },
+          actor: { kind: 'user', userId: user.id, label: email },
           type: 'user.login',
           details: { email: user.email },
         })
@@ -58,7 +60,7 @@ export function createSessions({
       return { sessionId, maxAgeS: SESSION_MAX_AGE_S, user }
     },
     async logout(sessionId, user) {
-      const actor = { userId: user.userId, label: user.email }
+      const actor: Actor = { kind: 'user', userId: user.userId, label: user.email }
       await db.tx(async (q) => {
         if (sessionId !== undefined) await deleteSession(q, sha256(sessionId))
         await recordEvent(q, { orgId, actor, type: 'user.logout', details: { email: user.email } })

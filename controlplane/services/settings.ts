@@ -1,6 +1,7 @@
 import { CHANNEL_ID } from '../../core/decision/approvals-channel.ts'
-import { type Actor, recordEvent } from '../events.ts'
+import { recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
+import type { Actor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSetting, getSetting, listSettings, putSetting } from '../store/settings.ts'

@@ -2,7 +2,7 @@ import { killReason, matchKill } from '../../core/decision/kill-switch.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { KillEntry } from '../../core/wire/sync.ts'
 import { type ActionRow, listActions, moveActions } from '../store/actions.ts'
-import { appendAuditAll } from '../store/audit.ts'
+import { type Actor, appendAuditAll } from '../store/audit.ts'
 import { listConnectorNames } from '../store/connectors.ts'
 import { cancelNonces } from '../store/nonces.ts'
 import type { Query } from '../store/query.ts'
@@ -11,7 +11,7 @@ import { entriesFor } from '../sync/kill-board.ts'
 import type { ActionStops } from './action-stops.ts'
 import type { Notify } from './action-submission.ts'
 
-export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: string }
+export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
 
 /** Cancels every approval in the scope of a stop that could still be answered or used, in the transaction of the stop. */
 export type CancelStopped = (q: Query, stop: Stop) => Promise<void>
@@ -90,13 +90,14 @@ async function cancel(q: Query, deps: CancelStoppedDeps, given: Cancelled): Prom
   await cancelApprovals(
     q,
     cancelled.map(({ id }) => id),
-    { by: stop.by, via: VIA, note },
+    { by: stop.by.label, via: VIA, note },
   )
   await moveActions(q, actionsOf(cancelled), 'cancelled')
   await appendAuditAll(
     q,
     cancelled.map(({ id, agentId, actId, status, card }) => ({
       orgId: deps.orgId,
+      actor: stop.by,
       eventType: 'action.cancelled' as const,
       agentId: actions.get(actId ?? '')?.agentId ?? agentId,
       actionRequestId: actId,
@@ -106,7 +107,7 @@ async function cancel(q: Query, deps: CancelStoppedDeps, given: Cancelled): Prom
         approval_id: id,
         reason: note,
         scope: stop.scope,
-        cancelled_by: stop.by,
+        cancelled_by: stop.by.label,
       },
     })),
   )

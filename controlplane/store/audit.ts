@@ -13,11 +13,28 @@ export type AuditEventType =
   | 'settings.updated'
   | 'audit.purged'
 
+/** Who caused an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
+export type Actor = { readonly label: string } & (
+  | { readonly kind: 'user'; readonly userId: string }
+  | { readonly kind: 'agent'; readonly agentId: string }
+  | { readonly kind: 'system' }
+)
+
+export function systemActor(label: string): Actor {
+  return { kind: 'system', label }
+}
+
+/** An agent that the installation has no record of is named by the machine that reported it. */
+export function agentActor(agentId: string | null | undefined, reporter: string): Actor {
+  return agentId == null ? systemActor(reporter) : { kind: 'agent', agentId, label: agentId }
+}
+
 export type AuditEvent = {
   readonly orgId: string
   readonly eventType: AuditEventType
-  readonly agentId?: string | null
-  readonly userId?: string | null
+  readonly actor: Actor
+  /** The agent that the event is about, when it is not the actor. */
+  readonly agentId?: string | null | undefined
   readonly actionRequestId?: string | null
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -31,12 +48,23 @@ export async function appendAudit(q: Query, event: AuditEvent): Promise<number> 
 
 /** The same for many, in one statement and in this order. */
 export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): Promise<readonly number[]> {
+  const list = events.map(storedEvent)
   const { rows } = await q.query<{ id: number }>(
     `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details)
      select e->>'eventType', e->>'orgId', e->>'agentId', e->>'userId', e->>'actionRequestId', e->'details'
      from jsonb_array_elements($1::jsonb) with ordinality as list(e, position) order by position
      returning id`,
-    [JSON.stringify(events)],
+    [JSON.stringify(list)],
   )
   return rows.map((row) => row.id)
+}
+
+/** A machine has no column of its own: it is `actor` in the details. */
+function storedEvent({ actor, agentId, details, ...event }: AuditEvent) {
+  return {
+    ...event,
+    userId: actor.kind === 'user' ? actor.userId : null,
+    agentId: agentId ?? (actor.kind === 'agent' ? actor.agentId : null),
+    details: actor.kind === 'system' ? { ...details, actor: { kind: 'system', name: actor.label } } : details,
+  }
 }

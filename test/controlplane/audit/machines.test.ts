@@ -1,5 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ENROL_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  ENROL_TOKEN,
+  OPERATOR_TOKEN,
+  startTestInstallation,
+  type TestInstallation,
+} from '../routes/installation.ts'
 import { at, type Call, caller, register } from '../routes/start.ts'
 
 let here: TestInstallation
@@ -129,3 +134,89 @@ test.each(['{"active":', '{"active":true', 'nonsense', '[1,]', '{"a":1}{', "{'a'
     }
   },
 )
+
+describe('changes by machines that are no token of a user', () => {
+  type Machine = readonly [
+    name: string,
+    token: string,
+    calls: ReadonlyArray<readonly [string, string, object?]>,
+  ]
+  const resource = (kind: string, spec: object) => ({
+    ...{ uid: `uid-${kind}`, generation: 1, source: 'file', managed_by: '10-machines.yaml' },
+    resource: {
+      apiVersion: 'chaperone.dev/v1alpha1',
+      ...{ kind, metadata: { name: `by-${kind.toLowerCase()}`, namespace: 'default' }, spec },
+    },
+  })
+  const put = (kind: string, spec: object) =>
+    ['PUT', `/api/operator/desired/${kind}/default/by-${kind.toLowerCase()}`, resource(kind, spec)] as const
+  const remove = (kind: string) =>
+    ['DELETE', `/api/operator/desired/${kind}/default/by-${kind.toLowerCase()}`] as const
+  const command = (name: string, body: object) =>
+    ['POST', '/api/gateway/commands', { command: name, input: body }] as const
+  const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }]
+  const policy = { scope: { actions: ['x.y'] }, rules: [{ name: 'a', decision: 'deny' }] }
+  const MACHINES: readonly Machine[] = [
+    [
+      'operator',
+      OPERATOR_TOKEN,
+      [
+        put('Gateway', { enforcementLevel: 'full_enforce' }),
+        put('Connector', {
+          type: 'generic',
+          domains: ['tickets.example.com'],
+          gateways: ['by-gateway'],
+        }),
+        put('Permission', { gateway: 'by-gateway', agents: ['*'], rules }),
+        put('Policy', policy),
+        ...['Policy', 'Permission', 'Connector', 'Gateway'].map(remove),
+      ],
+    ],
+    [
+      'gateway:default/local',
+      ENROL_TOKEN,
+      [
+        command('agents.register', { name: 'by-gateway' }),
+        command('connectors.add', { type: 'payments', token: 't' }),
+        command('permissions.set', {
+          ...{
+            gateway_name: 'local',
+            connector_type: 'payments',
+            action_pattern: 'payments.*',
+            decision: 'allow',
+          },
+        }),
+        command('enforcement', { level: 'monitor' }),
+        command('kill-switch', { active: true, reason: 'drill', scope: 'agent:by-gateway' }),
+        command('kill-switch', { active: false, scope: 'agent:by-gateway' }),
+      ],
+    ],
+  ]
+
+  test.each(MACHINES)('every event of %s names it', async (name, token, calls) => {
+    const machine = caller(here.plane.url, { authorization: `Bearer ${token}`, 'x-process-id': 'proc_1' })
+    for (const [method, path, body] of calls) {
+      const before = (await rows()).length
+      const answer = await machine(method, path, body)
+      expect(answer.status, `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`).toBe(200)
+      const added = (await rows()).slice(before)
+      expect(added.length, `${method} ${path}: ${answer.text}`).toBeGreaterThan(0)
+      for (const row of added)
+        expect(row, path).toMatchObject({ user_id: null, details: { actor: { kind: 'system', name } } })
+    }
+  })
+
+  test('so do those of the installation itself, and of sign-ins with unknown addresses', async () => {
+    await here.plane.call('POST', '/api/auth/login', {
+      email: 'nobody@example.com',
+      password: 'wrong-password',
+    })
+    const named = await here.sql(
+      'select event_type from audit_events where agent_id is null and user_id is null and not details ? $1',
+      ['actor'],
+    )
+    expect(named).toEqual([])
+    const created = (await rows()).filter(({ event_type }) => event_type === 'policy.created')
+    expect(created[0]?.details['actor']).toEqual({ kind: 'system', name: 'installation' })
+  })
+})

@@ -74,7 +74,12 @@ describe('the cleanup', () => {
     expect(await count('audit_events', `details->>'age' = 'old'`)).toBe(0)
     const purges = await here.sql(`select details from audit_events where event_type = 'audit.purged'`)
     expect(purges).toEqual([
-      { details: { events: 1, retention_days: 365, by: 'maintenance', before: expect.any(String) } },
+      {
+        details: {
+          ...{ events: 1, retention_days: 365, by: 'maintenance', before: expect.any(String) },
+          actor: { kind: 'system', name: 'maintenance' },
+        },
+      },
     ])
     expect(at((await cleanup()).body, 'cleaned')).toEqual({
       expired_nonces: 0,

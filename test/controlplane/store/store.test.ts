@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { findAgentByName, insertAgent, updateAgent } from '../../../controlplane/store/agents.ts'
-import { appendAudit } from '../../../controlplane/store/audit.ts'
+import { appendAudit, systemActor } from '../../../controlplane/store/audit.ts'
 import { bumpVersion, currentVersion } from '../../../controlplane/store/config-version.ts'
 import { openDb } from '../../../controlplane/store/db.ts'
 import { upsertGateway } from '../../../controlplane/store/gateways.ts'
@@ -24,6 +24,7 @@ import type { TrafficRecord } from '../../../core/record.ts'
 import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
 
 const log = pino({ level: 'silent' })
+const actor = systemActor('test')
 let server: TestPostgres
 let database: TestDatabase
 let db: Db
@@ -84,19 +85,19 @@ describe('the audit log', () => {
   test.each(["update audit_events set details = '{}'", 'delete from audit_events', 'truncate audit_events'])(
     'refuses "%s" from the role that owns it',
     async (statement) => {
-      await appendAudit(db, { orgId, eventType: 'user.login', details: {} })
+      await appendAudit(db, { orgId, actor, eventType: 'user.login', details: {} })
       await expect(db.query(statement)).rejects.toThrow(/permission denied/)
     },
   )
 
   test('numbers events in the order in which they were appended', async () => {
-    const first = await appendAudit(db, { orgId, eventType: 'user.login', details: {} })
-    const second = await appendAudit(db, { orgId, eventType: 'user.logout', details: {} })
+    const first = await appendAudit(db, { orgId, actor, eventType: 'user.login', details: {} })
+    const second = await appendAudit(db, { orgId, actor, eventType: 'user.logout', details: {} })
     expect(second).toBeGreaterThan(first)
   })
 
   test('is purged by its function only, which leaves no right behind', async () => {
-    await appendAudit(db, { orgId, eventType: 'user.login', details: {} })
+    await appendAudit(db, { orgId, actor, eventType: 'user.login', details: {} })
     const before = await count('audit_events')
     const { rows } = await db.query<{ purged: number }>(
       "select purge_audit_events($1, now() + interval '1 s') as purged",
