@@ -2,7 +2,7 @@ import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
-import { approvalsBotConnectors } from '../services/approvals-bot.ts'
+import { APPROVALS_BOT_WARNING, approvalsBotConnectors } from '../services/approvals-bot.ts'
 import { authOf } from '../services/connector-domains.ts'
 import { type AgentRow, listAgents } from '../store/agents.ts'
 import { currentVersion } from '../store/config-version.ts'
@@ -48,15 +48,13 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     const { channel, botToken } = await deps.approvalsChat(q)
     const rows = await listConnectors(q)
     const withheld = await approvalsBotConnectors(q, deps.keyring, { rows, botToken })
-    // Agents never act as the bot whose cards people answer.
-    const connectors = rows.map((row) => (withheld.has(row.id) ? { ...row, credential: null } : row))
     const gateways = await listGateways(q)
     const token = await deps.organisationToken.read(q)
     return {
       version: await currentVersion(q),
       gateways: new Map(gateways.map((row) => [row.id, row])),
       agents: await listAgents(q),
-      connectors: usableFirst(connectors.flatMap((row) => boundEntries(row, { deps, gateways, token }))),
+      connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),
       policies: [...builtInPolicies(channel), ...(await listPolicies(q)).flatMap(policyEntry)],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],
@@ -69,12 +67,21 @@ type Loaded = {
   readonly gateways: readonly GatewayRow[]
   /** The organisation's token; null when none is set. */
   readonly token: string | null
+  /** Ids of connectors whose credential is the approvals' bot: agents never act as the bot whose cards people answer. */
+  readonly withheld: ReadonlySet<string>
 }
 
 /** One entry; two where only some of its gateways may use the organisation's token. */
-function boundEntries(row: ConnectorRow, { deps, gateways, token }: Loaded): Bound<ConnectorEntry>[] {
-  const own = row.credential === null ? null : deps.keyring.open(row.credential, row.id)
-  const entry = connectorEntry(row, own)
+function boundEntries(
+  row: ConnectorRow,
+  { deps, gateways, token, withheld }: Loaded,
+): Bound<ConnectorEntry>[] {
+  const isWithheld = withheld.has(row.id)
+  const own = row.credential === null || isWithheld ? null : deps.keyring.open(row.credential, row.id)
+  const entry = {
+    ...connectorEntry(row, own),
+    ...(isWithheld ? { withheld: APPROVALS_BOT_WARNING } : {}),
+  }
   if (own !== null || token === null) return [{ gatewayIds: row.gatewayIds, entry }]
   const users = organisationTokenGateways(row, gateways, deps.organisationToken.scope)
   if (users.length === 0) return [{ gatewayIds: row.gatewayIds, entry }]

@@ -50,7 +50,10 @@ export function withCredential(
 ): Decision {
   const isReady = entry.secret !== null || entry.auth.type === 'none' || gateway.level === 'monitor'
   if (isReady || decision.verdict === 'deny') return decision
-  const reason = `Connector "${entry.name}" has no credential. Add one (credential.secretRef of the Connector, or its token), or set its auth to none.`
+  const cause =
+    entry.withheld ??
+    'Add one (credential.secretRef of the Connector, or its token), or set its auth to none.'
+  const reason = `Connector "${entry.name}" has no credential${entry.withheld === undefined ? '' : ' to send'}. ${cause}`
   return { ...decision, verdict: 'deny', would: 'deny', reason, source: 'connector', requiredGroups: [] }
 }
 

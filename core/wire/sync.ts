@@ -71,6 +71,8 @@ export const ConnectorEntry = z.object({
   auth: AuthSpec,
   /** The stored credential in clear: sent over the authenticated stream's own fetch, kept in memory only. */
   secret: z.string().nullable(),
+  /** Why a stored credential is not sent: full sentences. Left out: it is sent, or there is none. */
+  withheld: z.string().optional(),
   upstream: z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),

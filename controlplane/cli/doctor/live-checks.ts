@@ -27,6 +27,7 @@ const Connectors = z.object({
       has_token: z.boolean().optional(),
       auth_type: z.string().optional(),
       managed_by: z.string().nullish(),
+      warnings: z.array(z.string()).default([]),
     }),
   ),
 })
@@ -133,6 +134,15 @@ async function connectorChecks(api: ApiClient): Promise<Check[]> {
         `connector ${name ?? type}`,
         'has no credential: what is allowed for it is refused',
         `in ${file ?? 'its manifest'}: a Secret with stringData, named in credential.secretRef`,
+      ),
+    ),
+    ...connectors.flatMap(({ name, type, managed_by: file, warnings }) =>
+      warnings.map((text) =>
+        warning(
+          `connector ${name ?? type}`,
+          text,
+          `change the connector${file == null ? '' : ` in ${file}`}`,
+        ),
       ),
     ),
   ]

@@ -110,6 +110,9 @@ test('while the provider is away only equal tokens are refused; the rest is foun
   // Each process looks when it starts, and every minute.
   await using _second = await startChatPlane(database, chat)
   await eventually('withheld', async () => ((await explained()).includes('has no credential') ? true : null))
+  expect(await explained()).toContain(
+    'Connector "chat" has no credential to send. The token belongs to the bot that shows approvals in the chat',
+  )
   const { body } = await plane.owner('GET', CONNECTORS)
   expect(at<string[]>(body, 'connectors', 0, 'warnings')).toEqual([
     expect.stringContaining('bot that shows approvals'),
