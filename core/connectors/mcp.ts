@@ -65,8 +65,9 @@ type Post = {
 
 function namePost({ body, ...post }: Post & { readonly body: BodyView | undefined }): Classification {
   const { request, config } = post
+  const isJson = request.body.mediaType === 'application/json'
   // On the endpoint every body is meant as a message; elsewhere its type has to say so.
-  const isMessage = post.kind === 'endpoint' || request.body.mediaType === 'application/json'
+  const isMessage = post.kind === 'endpoint' || isJson
   switch (body?.kind) {
     case undefined:
       return refusal('malformed_request', 'an MCP POST is named by its body, which is not here')
@@ -81,7 +82,7 @@ function namePost({ body, ...post }: Post & { readonly body: BodyView | undefine
     case 'absent':
       return judgeHeaders(request.rawHeaders, []) ?? oneAction(noMessage(post, isMessage))
     case 'json':
-      return isMessage ? nameMessages(request, body.value, config) : nameBeside(post, body.value)
+      return isJson ? nameMessages(request, body.value, config) : nameBeside(post, body.value)
   }
 }
 

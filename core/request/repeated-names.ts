@@ -13,6 +13,11 @@ export function plainName(name: string): string {
   return bracket <= 0 ? name : name.slice(0, bracket)
 }
 
+/** True when one of the pairs is this parameter, in whatever spelling: `state`, `State`, `state[]`. */
+export function isNamed(name: string, pairs: Pairs): boolean {
+  return pairs.some(([own]) => looseName(plainName(looseName(own))) === looseName(name))
+}
+
 /** The pairs of one parameter, in whatever spelling. `isList`: a name has brackets, which make a list or an object. */
 type Group = { readonly names: Set<string>; readonly values: string[]; isList: boolean }
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { canonicalResource } from '../../../core/connectors/names.ts'
+import { nameRulesOf } from '../../../core/connectors/registry.ts'
 import { boundOf, type GoldenCase, nameRequest, rawOf, readCorpus, USUAL_HOST } from './golden.ts'
 
 /** What a case says, in the shape of its expectation. */
@@ -11,7 +13,8 @@ function observe(golden: GoldenCase): Record<string, unknown> {
   if (named.actions.length !== 1 || first === undefined)
     return { actions: named.actions.map((action) => action.type) }
   const { risk, effect, parameters } = first
-  return { action: first.type, risk, effect, parameters, target: first.resource.target }
+  const canonical = canonicalResource(nameRulesOf(first.connector), first.resource).target
+  return { action: first.type, risk, effect, parameters, target: first.resource.target, canonical }
 }
 
 describe('the golden corpus: every request has the one right name, or is refused for the one right reason', () => {

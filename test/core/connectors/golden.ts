@@ -9,6 +9,7 @@ import {
   isRefusal,
   type RawRequest,
   type Refusal,
+  refusal,
 } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { headerValue } from '../../../core/request/headers.ts'
@@ -38,6 +39,8 @@ export type GoldenCase = {
     readonly risk?: string
     readonly effect?: string
     readonly target?: string
+    /** The target in the provider's one spelling, as conditions see it. */
+    readonly canonical?: string
     readonly parameters?: Readonly<Record<string, unknown>>
   }
 }
@@ -103,6 +106,7 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
   if (body === undefined) return classify(bound, request)
   const reader = body === '' ? null : bound.connector.readsHead?.(request, bound.config)
   if (reader) {
+    if (request.body.encoding !== undefined) return refusal('unsupported_body', 'the head cannot be read')
     const bytes = Buffer.from(body, 'latin1')
     return classify(bound, request, { kind: 'head', bytes, inflate, objectId })
   }

@@ -25,7 +25,7 @@ export type Operation = {
 
 type Scope = {
   readonly fragments: Fragments
-  /** Those that the operation declares, as sent, with its own defaults for what was not. */
+  /** As sent, declared or not, with the operation's own defaults for what was not. */
   readonly variables: Variables
   /** How much more of the document may be looked at: a small one can lead through itself without end. */
   readonly steps: { left: number }
@@ -53,7 +53,12 @@ export function readOperation(asked: Asked): Operation | Refusal {
   if (isRefusal(fields)) return fields
   if (operation.operation === 'subscription')
     return refusal('malformed_request', 'subscriptions are not served here')
-  return { ...scope, kind: operation.operation, fields }
+  return {
+    ...scope,
+    variables: withUndeclared(variables, asked.variables),
+    kind: operation.operation,
+    fields,
+  }
 }
 
 /**
@@ -123,7 +128,7 @@ function fragmentsOf(document: DocumentNode): Fragments | Refusal {
   return fragments
 }
 
-/** What was sent without being declared is nothing to a server. Without a prototype, because a name may be any. */
+/** Without a prototype, because a name may be any. */
 function declaredVariables(operation: OperationDefinitionNode, sent: Variables): Variables | Refusal {
   const all: Record<string, unknown> = Object.create(null)
   for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
@@ -133,6 +138,11 @@ function declaredVariables(operation: OperationDefinitionNode, sent: Variables):
     all[name] = isSent ? sent[name] : defaultValue === undefined ? undefined : readValue(defaultValue, {})
   }
   return all
+}
+
+/** A server that does not validate takes what was sent without being declared. Only conditions never count on it. */
+function withUndeclared(declared: Variables, sent: Variables): Variables {
+  return Object.assign(Object.create(null), sent, declared)
 }
 
 function saidTwice(what: string): Refusal {

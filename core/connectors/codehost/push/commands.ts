@@ -44,7 +44,7 @@ export function readPushHead(bytes: Uint8Array): PushHead {
 
 function readCommand(line: string): PushCommand | null {
   const [all, before = '', after = '', ref = ''] = COMMAND.exec(line) ?? []
-  return all === undefined ? null : { ref, before, after }
+  return all === undefined || before.length !== after.length ? null : { ref, before, after }
 }
 
 export function isNothing(id: string): boolean {
