@@ -81,6 +81,8 @@ function listedNames(): readonly Rule[] {
 
 const FORBIDDEN_IN_H2 = /^(connection|keep-alive|proxy-connection|transfer-encoding|upgrade)$/i
 
+/** What no authority holds; `Host` is checked for it below us. */
+const NO_AUTHORITY = /[^a-z0-9._~!$&'()*+,;=:[\]%-]/i
 const UNREADABLE = /[^\x21-\x7e]/
 /** A head that asks for a web socket has a key, or no server answers 101. */
 const WEB_SOCKET = [
@@ -94,6 +96,7 @@ function inexpressible(way: string, { request }: GoldenCase): string | null {
   if (way === 'absolute' && UNREADABLE.test(request.target)) return 'nobody can tell whose such a head is'
   if (!way.endsWith('h2')) return null
   if (request.headers.some(([name]) => FORBIDDEN_IN_H2.test(name))) return 'HTTP/2 has no such header'
+  if (NO_AUTHORITY.test(request.host ?? '')) return 'the library ends the stream at such a host'
   return UNREADABLE.test(request.target) ? 'the library ends the stream at such a path' : null
 }
 
