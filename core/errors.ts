@@ -39,6 +39,8 @@ export type ErrorCode = keyof typeof ERRORS
 /** Options of a ChaperoneError: `detail` says what to change, `retryAfterS` whole seconds, `extra` joins the reply body. */
 export type ErrorOptions = {
   readonly detail?: string
+  /** The single messages that `detail` joins; a message may contain the separator. */
+  readonly problems?: readonly string[]
   readonly error?: string
   readonly retryAfterS?: number
   readonly extra?: Readonly<Record<string, unknown>>

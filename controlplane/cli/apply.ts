@@ -20,6 +20,7 @@ const Seen = z.looseObject({
       name: z.string(),
       accepted: z.boolean(),
       reasons: z.array(z.string()).default([]),
+      warnings: z.array(z.string()).default([]),
       managed_by: z.string().nullish(),
       judged_at: z.string(),
     }),
@@ -29,7 +30,12 @@ const Seen = z.looseObject({
     .default([]),
 })
 type Seen = z.infer<typeof Seen>
-type Verdict = { readonly object: string; readonly accepted: boolean; readonly reasons: readonly string[] }
+type Verdict = {
+  readonly object: string
+  readonly accepted: boolean
+  readonly reasons: readonly string[]
+  readonly warnings: readonly string[]
+}
 
 export const apply: Command = {
   name: 'apply',
@@ -64,7 +70,6 @@ async function run(invocation: Invocation): Promise<number> {
   for (const problem of problems) terminal.warn(problem)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: 'Nothing was changed.' })
   const resources = checked.flatMap((each) => each.resources)
-  for (const warning of resources.flatMap(ruleWarnings)) terminal.warn(warning)
   if (flag(invocation, 'dry-run')) return report(invocation, resources.map(valid))
   const api = controlPlane(invocation)
   const { manifests, gateway_url } = running(invocation.folder)
@@ -85,15 +90,10 @@ async function run(invocation: Invocation): Promise<number> {
   return report(invocation, found)
 }
 
-/** Typos in rules, before anybody depends on them. The control plane says the same in the status of the object. */
-function ruleWarnings({ kind, metadata, spec }: ManifestResource): readonly string[] {
-  const warnings =
-    kind === 'Policy'
-      ? policyWarnings(spec)
-      : kind === 'Permission'
-        ? unknownActions(spec.rules.map(({ actionPattern }) => actionPattern))
-        : []
-  return warnings.map((warning) => `warning: ${kind} ${metadata.name}: ${warning}`)
+/** Warnings that need no control plane: those of a dry run. */
+function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
+  if (kind === 'Policy') return policyWarnings(spec)
+  return kind === 'Permission' ? unknownActions(spec.rules.map(({ actionPattern }) => actionPattern)) : []
 }
 
 type Present = {
@@ -134,7 +134,12 @@ function isJudged({ kind }: ManifestResource): boolean {
 }
 
 function valid(resource: ManifestResource): Verdict {
-  return { object: objectName(resource), accepted: true, reasons: ['valid'] }
+  return {
+    object: objectName(resource),
+    accepted: true,
+    reasons: ['valid'],
+    warnings: ruleWarnings(resource),
+  }
 }
 
 /** What the folder holds before anything is put there, as far as it can be read: the watcher tells of the rest. */
@@ -201,10 +206,10 @@ function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
 function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
   const told = problemsOf(before, files)
   const problems = problemsOf(seen, files).filter((problem) => !told.includes(problem))
-  if (problems.length > 0) return { object, accepted: false, reasons: problems }
+  if (problems.length > 0) return { object, accepted: false, reasons: problems, warnings: [] }
   const row = rowOf(seen, object)
   if (row === undefined || (renewed.includes(object) && !isNewer(object, seen, before))) return null
-  return { object, accepted: row.accepted, reasons: row.reasons }
+  return { object, accepted: row.accepted, reasons: row.reasons, warnings: row.warnings }
 }
 
 function problemsOf({ problems }: Seen, files: readonly string[]): readonly string[] {
@@ -225,7 +230,7 @@ function isNewer(object: string, seen: Seen, before: Seen): boolean {
 function late(resource: ManifestResource | undefined, seen: Seen, { files }: Wanted): Verdict {
   const object = resource === undefined ? '?' : objectName(resource)
   const reasons = ['no verdict after 15 s: chaperone logs manifests', ...problemsOf(seen, files)]
-  return { object, accepted: false, reasons }
+  return { object, accepted: false, reasons, warnings: [] }
 }
 
 function objectName({ kind, metadata }: ManifestResource): string {
@@ -235,6 +240,8 @@ function objectName({ kind, metadata }: ManifestResource): string {
 function report(invocation: Invocation, results: readonly Verdict[]): number {
   const lines = flag(invocation, 'json') ? [JSON.stringify({ objects: results })] : results.map(resultLine)
   for (const line of lines) invocation.terminal.print(line)
+  for (const { object, warnings } of results)
+    for (const text of warnings) invocation.terminal.warn(`warning: ${object}: ${text}`)
   return results.every(({ accepted }) => accepted) ? EXIT.ok : EXIT.refused
 }
 

@@ -20,7 +20,7 @@ export const approvals: Command = {
   summary: 'Shows the requests that wait for a person, and answers them.',
   usage: ['approvals ls [--all]', 'approvals watch', 'approvals approve|deny ID [--note TEXT]'],
   details:
-    'Each person answers a request once; it goes on (or is refused) within milliseconds once every required group has answered. Unanswered ones expire.',
+    'A person answers a request once. The request is sent once every required group has approved (MISSING names the others),\nand refused at the first denial. Unanswered ones expire. watch shows complete cards, with headers and body.',
   words: 2,
   options: {
     all: { type: 'boolean', help: 'answered and expired ones too' },
@@ -66,7 +66,7 @@ async function printList(invocation: Invocation, api: ApiClient): Promise<number
   else if (found.length === 0) print('Nothing waits for a person.')
   else
     for (const line of table(
-      ['ID', 'STATUS', 'AGENT', 'ACTION', 'TARGET', 'RISK', 'EXPIRES'],
+      ['ID', 'STATUS', 'AGENT', 'ACTION', 'TARGET', 'RISK', 'EXPIRES', 'MISSING'],
       found.map(row),
     ))
       print(line)
@@ -74,7 +74,13 @@ async function printList(invocation: Invocation, api: ApiClient): Promise<number
 }
 
 function row(card: ApprovalCard): unknown[] {
-  return [card.id, card.status, card.agent, card.action_type, card.target, card.risk_score, card.expires_at]
+  const { id, status, agent, action_type, target, risk_score, expires_at } = card
+  const missing = status === 'pending' ? requiredText(missingSets(card)) : ''
+  return [id, status, agent, action_type, target, risk_score, expires_at, missing || null]
+}
+
+function missingSets({ required_groups }: ApprovalCard): ApprovalCard['required_groups'] {
+  return required_groups.filter(({ answered_by }) => answered_by === null)
 }
 
 /** The complete picture that a person answers on; text from agents cannot move the cursor. */
@@ -113,9 +119,10 @@ function answerLine({ id, status, answered_groups }: z.infer<typeof Answered>): 
 }
 
 /** Who has answered, and what is missing. */
-function answerLines({ answers, required_groups }: ApprovalCard): string[] {
+function answerLines(card: ApprovalCard): string[] {
+  const { answers } = card
   if (answers.length === 0) return []
-  const missing = required_groups.filter(({ answered_by }) => answered_by === null)
+  const missing = missingSets(card)
   const answered = answers.map(
     ({ by, approved, at }) => `${approved ? 'approved' : 'denied'} by ${by} at ${at}`,
   )

@@ -163,11 +163,24 @@ const Judged = z.looseObject({
   managed_by: z.string().nullish(),
   accepted: z.boolean().optional(),
   reasons: z.array(z.string()).default([]),
+  warnings: z.array(z.string()).default([]),
 })
 
-/** Files that cannot be read, by line; then objects that were refused, such as a policy whose own test fails. */
-export async function manifestProblems(api: ApiClient): Promise<string[]> {
-  return problemLines(await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests'))
+/**
+ * Problems: files that cannot be read, by line; then objects that were refused, such as a policy whose own test fails.
+ * Warnings: those of objects in force.
+ */
+export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
+  const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')
+  return { problems: problemLines(answer), warnings: warningLines(answer) }
+}
+
+/** Of accepted objects: what is legal and probably not meant. */
+function warningLines(answer: Record<string, unknown>): string[] {
+  const objects = z.array(Judged).parse(answer['objects'] ?? [])
+  return objects.flatMap(({ kind, namespace, name, managed_by: file, warnings }) =>
+    warnings.map((text) => `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${text}`),
+  )
 }
 
 function problemLines(answer: Record<string, unknown>): string[] {
@@ -186,5 +199,6 @@ function refusalLine({ kind, namespace, name, managed_by: file, reasons }: z.inf
 function manifestVerdict(answer: Record<string, unknown>, invocation: Invocation): number {
   const problems = problemLines(answer)
   for (const line of problems) invocation.terminal.warn(line)
+  for (const line of warningLines(answer)) invocation.terminal.warn(`warning: ${line}`)
   return problems.length > 0 ? EXIT.refused : EXIT.ok
 }

@@ -36,7 +36,7 @@ export function overview(
     '                                                 ask what would happen, and why',
     '',
     'Exit codes: 0 done, 1 refused or a failed check, 2 wrong usage, 3 nothing answers,',
-    '4 a kill switch scope that nothing bears.',
+    '4 a kill switch scope that names no agent, connector or gateway.',
     'chaperone COMMAND --help explains one command with examples.',
     ...(command === 'chaperone'
       ? []

@@ -22,12 +22,12 @@ export const policy: Command = {
   usage: ['policy test FILE|DIR... [--strict]'],
   details:
     'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).\n' +
-    'Actions and hints that nobody knows are warnings. Exit code 1 when a test fails, or for a warning with --strict.',
+    'Unknown actions and hints are warnings. Exit code 1: a test fails, a policy does not compile, or a warning with --strict.',
   words: Number.POSITIVE_INFINITY,
   options: { strict: { type: 'boolean', help: 'warnings are errors' } },
   examples: [
     ['chaperone policy test policies/', 'every policy of a folder; exit code 1 when a test fails'],
-    ['chaperone policy test policies/ --strict', 'the same, where a warning fails too'],
+    ['chaperone policy test policies/ --strict', 'the same; a warning is an error'],
     ['chaperone policy test 90-policy.yaml --json', 'results for scripts'],
   ],
   run,
@@ -67,9 +67,17 @@ function testFile(file: ManifestFile): Tested[] {
   const bare = PolicyDocument.safeParse(bareDocument(file))
   const tested = (policy: string, document: PolicyDocument): Tested => ({
     policy,
-    tests: runPolicyTests(document, knownAction),
+    tests: testsOf(document),
     warnings: policyWarnings(document),
   })
+  const testsOf = (document: PolicyDocument) => {
+    try {
+      return runPolicyTests(document, knownAction)
+    } catch (error) {
+      if (!(error instanceof ChaperoneError) || error.code !== 'validation') throw error
+      throw new ChaperoneError('conflict', { detail: `${basename(file.path)}: ${error.message}` })
+    }
+  }
   if (bare.success) return [tested(basename(file.path), bare.data)]
   const { resources, problems } = checkManifest(file)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })

@@ -4,7 +4,7 @@ import { type ApiClient, controlPlane, localGateway } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { readRunFile } from './data-folder.ts'
 import { lockHolder } from './folder-lock.ts'
-import { manifestProblems } from './get.ts'
+import { manifestFindings } from './get.ts'
 import { registeredAgents } from './local-agents.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
@@ -44,6 +44,7 @@ type Report = {
   readonly kill_switches: readonly { scope: string; reason: string }[]
   readonly pending_approvals: number
   readonly manifest_problems: readonly string[]
+  readonly manifest_warnings: readonly string[]
   /** `namespace/name: ` and a sentence. */
   readonly gateway_warnings: readonly string[]
 }
@@ -61,13 +62,13 @@ async function run(invocation: Invocation): Promise<number> {
 async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !invocation.env['CHAPERONE_URL']
   const gateway = hasGateway ? localGateway(invocation.folder) : null
-  const [health, gatewayStatus, agents, kill, pending, problems, warnings] = await Promise.all([
+  const [health, gatewayStatus, agents, kill, pending, manifests, warnings] = await Promise.all([
     api.send('GET', '/api/health'),
     gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
     gateway === null ? [] : registeredAgents(gateway),
     api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
     pendingApprovals(api),
-    manifestProblems(api),
+    manifestFindings(api),
     gatewayWarnings(api),
   ])
   return {
@@ -79,7 +80,8 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
     agents,
     kill_switches: kill.effective,
     pending_approvals: pending.length,
-    manifest_problems: problems,
+    manifest_problems: manifests.problems,
+    manifest_warnings: manifests.warnings,
     gateway_warnings: warnings,
   }
 }
@@ -106,12 +108,16 @@ function lines(report: Report): string[] {
     `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxy_url}`).join(', ') || 'none registered'}`,
     `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
     `approvals      ${report.pending_approvals === 0 ? 'nothing waits' : `${report.pending_approvals} wait: chaperone approvals ls`}`,
-    ...(report.manifest_problems.length === 0
-      ? ['manifests      in force']
-      : [
-          'manifests      the last good state is in force; mend:',
-          ...report.manifest_problems.map((line) => `  ${line}`),
-        ]),
+    ...manifestLines(report),
     ...report.gateway_warnings.map((line) => `warning        ${line}`),
+  ]
+}
+
+function manifestLines({ manifest_problems: problems, manifest_warnings: warnings }: Report): string[] {
+  if (problems.length > 0)
+    return ['manifests      the last good state is in force; mend:', ...problems.map((line) => `  ${line}`)]
+  if (warnings.length === 0) return ['manifests      in force']
+  return [
+    `manifests      in force, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}: chaperone get manifests`,
   ]
 }

@@ -114,7 +114,11 @@ function check(yaml: string, knownAction: ApplyContext['knownAction']): Checked 
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
     // Lines of the text made above mean nothing to whoever wrote the manifest; the paths do.
-    return { reasons: error.message.split('; ').map((message) => message.replace(/^line \d+: /, 'spec.')) }
+    return {
+      reasons: (error.options.problems ?? [error.message]).map((message) =>
+        message.replace(/^line \d+: /, 'spec.'),
+      ),
+    }
   }
 }
 

@@ -26,7 +26,7 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
   const stem = actionPattern.replace(/\*$/, '')
   const prefix = `${connectorType}.`
   if (connectorType !== '*' && !stem.startsWith(prefix) && !prefix.startsWith(stem)) {
-    return `${actionPattern} names no action of connector type ${connectorType} and never matches`
+    return `${actionPattern} names no action of connector type ${connectorType} and never matches.`
   }
   if (decision !== 'allow' || BY_CONFIGURATION.has(connectorType)) return null
   if (OPEN[connectorType]?.some((open) => stem.startsWith(open) || open.startsWith(stem))) return null
@@ -35,8 +35,8 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
   if (isUnmappedPattern(actionPattern, prefix)) return null
   if (names.some((name) => matchesPattern(pattern, name, 'allow'))) return null
   const meant = nearest(actionPattern, pattern.isExact ? names : wildcardsOf(names))
-  const hint = meant === undefined ? '' : `; did you mean ${meant}?`
-  return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing${hint}`
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing.${hint}`
 }
 
 /** The only patterns that allow what no row describes, beside `<connector>.*`. */
@@ -67,7 +67,7 @@ export function permissionWarnings(rule: PatternRule, declared: readonly string[
   const unknown = declared.includes(rule.actionPattern) ? [] : unknownActions([rule.actionPattern])
   if (unknown.length > 0) return unknown
   const idle = idlePermission(rule, declared)
-  return idle === null ? [] : [`${idle}.`]
+  return idle === null ? [] : [idle]
 }
 
 /** Action names of the rows that a Connector declares. */

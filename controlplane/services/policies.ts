@@ -204,7 +204,9 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
 
 /** The messages speak of places in the text: say which field the text is in. */
 function namingField(error: ChaperoneError): ChaperoneError {
-  return validationError(error.message.split('; ').map((message) => `policyYaml: ${message}`))
+  return validationError(
+    (error.options.problems ?? [error.message]).map((message) => `policyYaml: ${message}`),
+  )
 }
 
 function newText(row: PolicyRow, text: string, { tests, passed }: Checked): PolicyChanges {

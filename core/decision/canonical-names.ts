@@ -100,7 +100,7 @@ function notCanonical({ facts }: Meeting, { node, write, reading }: Refused): Sh
   const name = facts.find(({ kind }) => kind !== null && kind !== 'parameter')?.node ?? node
   const fact = reading.text.slice(name.start, name.end)
   return new ShapeError(
-    `${fact} is canonical on ${reading.connector}, where names are compared without case, so ${JSON.stringify(node.args)} never matches: write ${write}; resource.raw_target has the spelling as sent`,
+    `${fact} is canonical on ${reading.connector}, where names are compared without case, so ${JSON.stringify(node.args)} never matches: write ${write}, or use resource.raw_target, which has the spelling as sent`,
     node.start,
   )
 }

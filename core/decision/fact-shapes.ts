@@ -33,7 +33,7 @@ export function assertKnownFacts(root: CelNode): void {
     const fields = FIELDS.get(fact)
     if (fields === undefined || typeof field !== 'string' || fields.includes(field)) return
     throw new ShapeError(
-      `${fact} has no field "${field}"${meant(field, fields)}; it has ${fields.join(', ')}`,
+      `${fact} has no field "${field}"${meant(field, fields) || ` (fields: ${fields.join(', ')})`}`,
       node.start,
     )
   })
@@ -77,5 +77,5 @@ export function unknownName(message: string, functions: readonly string[]): stri
 
 function meant(word: string, known: readonly string[]): string {
   const near = nearest(word, known)
-  return near === undefined ? '' : `; did you mean ${near}?`
+  return near === undefined ? '' : ` (did you mean ${near}?)`
 }

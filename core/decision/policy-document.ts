@@ -226,7 +226,6 @@ function yamlMessage(error: { pos: [number, number]; message: string }, lines: L
 function invalid(messages: readonly string[]): ChaperoneError {
   const left = messages.length - MAX_MESSAGES
   const more = left > 0 ? [`and ${left} more`] : []
-  return new ChaperoneError('validation', {
-    detail: [...messages.slice(0, MAX_MESSAGES), ...more].join('; '),
-  })
+  const problems = [...messages.slice(0, MAX_MESSAGES), ...more]
+  return new ChaperoneError('validation', { detail: problems.join('; '), problems })
 }

@@ -28,7 +28,7 @@ export function emptyGroupWarnings(document: PolicyDocument, groups: ReadonlySet
     .map((group) => {
       const meant = nearest(group, [...groups])
       const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
-      return `Nobody is in the group "${group}": owners and admins may answer until somebody is.${question}`
+      return `The group "${group}" has no members: owners and admins may answer until it has.${question}`
     })
 }
 

@@ -72,16 +72,17 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
   const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${sha256Hex(bodyBytes)}`
   const quotes = connector?.connector.quotesUnreadBody === true
   return {
-    description: `The body was not read: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
+    description: `The body is not shown: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
     excerpt: quotes ? excerptOf(bodyBytes) : null,
   }
 }
 
-const QUOTED = 'The card quotes how it begins; exactly this body is sent, or none.'
+const DECLARED_BY = { Connector: 'The Connector', row: 'The definition of the action' } as const
+const QUOTED = 'The card quotes its beginning. Exactly this body is sent, or none.'
 
 function whyHeld(exchange: Exchange): string {
   const by = opaqueDeclaration(exchange) ?? 'Connector'
-  return `The ${by} declares that its bodies are opaque. Nothing in it is shown or checked; exactly this body is sent, or none.`
+  return `${DECLARED_BY[by]} declares it opaque. Exactly this body is sent, or none.`
 }
 
 const EXCERPT_BYTES = 1_024

@@ -55,7 +55,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     const card = cards(owner.page).filter({ hasText: 'the first' })
     await card.waitFor()
     const text = await card.innerText()
-    for (const part of ['Medium risk 0.50', 'medium risk +0.5', 'Asked by', 'permission codehost.pr.merge'])
+    for (const part of ['Medium risk 0.50', 'medium risk +0.5', 'Held by', 'permission codehost.pr.merge'])
       expect(text).toContain(part)
     expect(text).toMatch(/\d min \d+ s left/)
     expect(text).toContain('Exactly this body is sent, or none.')

@@ -201,7 +201,7 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     ])
     await wantGroup('release-managers')
     const held = stage.merge('{"commit_title":"grouped"}')
-    await cards(otto.page).getByText('Only somebody of release-managers may answer this').waitFor()
+    await cards(otto.page).getByText('This needs an approver of release-managers').waitFor()
     expect(await cards(otto.page).getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await cards(grace.page).getByRole('button', { name: 'Approve' }).click()
     expect((await held).status).toBe(200)

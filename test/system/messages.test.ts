@@ -309,7 +309,10 @@ describe('the command line', () => {
 
   test('exits with 4 and a warning for a kill switch scope that nothing bears, and sets it all the same', async () => {
     const on = await cli(['kill', 'on', '--scope', 'agent:nobdy'])
-    expect(on).toMatchObject({ code: 4, stderr: expect.stringContaining('Nothing is called agent:nobdy') })
+    expect(on).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('No agent, connector or gateway is called agent:nobdy'),
+    })
     expect(on.stdout).toMatch(/^0 of 0 stopped[\s\S]*agent:nobdy/)
     expect(await cli(['kill', 'off', '--scope', 'agent:nobdy'])).toMatchObject({ code: 0, stderr: '' })
   })

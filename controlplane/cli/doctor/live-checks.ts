@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type ApiClient, controlPlane, localGateway } from '../client.ts'
 import type { Invocation } from '../command.ts'
 import { readRunFile } from '../data-folder.ts'
-import { manifestProblems } from '../get.ts'
+import { manifestFindings } from '../get.ts'
 import { type Check, guarded, ok, problem, warning } from './check.ts'
 
 const Health = z.looseObject({
@@ -115,11 +115,15 @@ function journalChecks(state: string, folder: string): Check[] {
 }
 
 async function manifestChecks(api: ApiClient): Promise<Check[]> {
-  const problems = await manifestProblems(api)
-  if (problems.length === 0) return [ok('manifests', 'in force')]
-  return problems.map((line) =>
-    problem('manifests', line, 'correct that line; the last good state holds until then'),
-  )
+  const { problems, warnings } = await manifestFindings(api)
+  const inForce = problems.length === 0 ? [ok('manifests', 'in force')] : []
+  return [
+    ...inForce,
+    ...problems.map((line) =>
+      problem('manifests', line, 'correct that line; the last good state holds until then'),
+    ),
+    ...warnings.map((line) => warning('manifests', line, 'correct the manifest if this is not meant')),
+  ]
 }
 
 async function connectorChecks(api: ApiClient): Promise<Check[]> {

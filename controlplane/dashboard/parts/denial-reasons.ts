@@ -6,6 +6,6 @@ export const DENIAL_REASONS: Readonly<Record<string, string>> = {
   unknown_host: 'No connector owns this host.',
   approval_denied: 'A person said no.',
   approval_expired: 'Nobody answered in time.',
-  ambiguous: 'The request could be read in two ways, so it was not read at all.',
+  ambiguous: 'The request could not be read, or could be read in two ways.',
   not_ready: 'The gateway had no configuration in force.',
 }

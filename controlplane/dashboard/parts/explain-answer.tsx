@@ -17,7 +17,7 @@ export function ExplainAnswer({ reply }: { readonly reply: ExplainReply }) {
         <ActionName type={action?.type ?? null} />
       </Group>
       <Text component="div">
-        Decided by {DECIDED_BY[decision.source]}: <UntrustedText text={decision.reason} />
+        Decided by {DECIDED_BY[decision.source]}: <UntrustedText text={decision.reason} canGrow />
       </Text>
       {action === null ? null : <RiskBadge score={decision.riskScore} factors={decision.riskFactors} />}
       <CopyText label="explanation" text={reply.text} />

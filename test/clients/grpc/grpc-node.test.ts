@@ -140,7 +140,7 @@ describe('a call that is not allowed', () => {
     expect(hold.body).toMatchObject({
       action_type: 'generic.notes.publish',
       path: '/notes.v1.Notes/Publish',
-      unread_body: { description: expect.stringMatching(/not read: 11 bytes.*application\/grpc.*SHA-256/) },
+      unread_body: { description: expect.stringMatching(/not shown: 11 bytes.*application\/grpc.*SHA-256/) },
     })
     expect(callsOf('Publish')).toBe(before)
     world.gateway.fake.respond(hold.id, 'approved')

@@ -25,10 +25,10 @@ describe('the card of the command line', () => {
     )
   })
 
-  test('states that the body was not read, and quotes its beginning on one line', () => {
-    const unread_body = { description: 'The body was not read.', excerpt: 'pay\n  risk        0\u202e' }
+  test('states that the body is not shown, and quotes its beginning on one line', () => {
+    const unread_body = { description: 'The body is not shown.', excerpt: 'pay\n  risk        0\u202e' }
     const shown = lines({ unread_body })
-    expect(shown).toContain('  body        The body was not read.')
+    expect(shown).toContain('  body        The body is not shown.')
     expect(shown).toContain('  begins with "pay\\n  risk        0\\u202e"')
   })
 

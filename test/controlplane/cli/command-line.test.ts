@@ -261,6 +261,14 @@ tests:
     expect(await cli(['policy', 'test', 'good.yaml', '--strict'])).toMatchObject({ code: 0 })
   })
 
+  it('names the file of a condition that does not compile', async () => {
+    writeFileSync(join(root, 'tpye.yaml'), document('deny').replace('action.type', 'action.tpye'))
+    const { code, err } = await cli(['policy', 'test', 'tpye.yaml'])
+    expect(code).toBe(1)
+    expect(err).toContain('tpye.yaml: rule "no-deletes", condition 1')
+    expect(err).toContain('(did you mean type?)')
+  })
+
   it('names file and line of a manifest with a mistake', async () => {
     writeFileSync(
       join(root, 'typo.yaml'),

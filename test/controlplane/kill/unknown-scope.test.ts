@@ -36,7 +36,7 @@ describe('a scope that nothing bears', () => {
       const on = await here.admin('POST', DASHBOARD, { active: true, scope, reason: 'drill' })
       expect(on.status).toBe(200)
       expect(on.body).toMatchObject({ acknowledged: { acked: 0, total: 0 }, scope })
-      expect(on.body['warning']).toMatch(new RegExp(`^Nothing is called ${scope}`))
+      expect(on.body['warning']).toMatch(new RegExp(`^No agent, connector or gateway is called ${scope}`))
       expect(at<string[]>(on.body, 'nearest').slice(0, nearest.length)).toEqual(nearest.slice(0, 3))
       expect(await stopped()).toEqual([scope])
       const off = await here.admin('POST', DASHBOARD, { active: false, scope })

@@ -31,7 +31,7 @@ test.each([
 ])('%s: %s allows nothing', (type, pattern, meant) => {
   const warning = idlePermission(rule(type, pattern))
   expect(warning).toContain(pattern)
-  if (meant !== null) expect(warning).toContain(`did you mean ${meant}?`)
+  if (meant !== null) expect(warning).toContain(`Did you mean ${meant}?`)
 })
 
 test.each([

@@ -24,22 +24,22 @@ function errorOf(condition: string): string {
 
 describe('a name in a condition that nobody knows', () => {
   test.each([
-    ['actoin.type == "a"', 'Unknown variable: actoin; did you mean action?'],
-    ['action.tpye == "a"', 'action has no field "tpye"; did you mean type?'],
+    ['actoin.type == "a"', 'Unknown variable: actoin (did you mean action?)'],
+    ['action.tpye == "a"', 'action has no field "tpye" (did you mean type?)'],
     ['action["tpye"] == "a"', 'did you mean type?'],
     ['has(resource.traget)', 'did you mean target?'],
-    ['resource.organization == "a"', 'resource has no field "organization"; it has provider'],
+    ['resource.organization == "a"', 'resource has no field "organization" (fields: provider'],
     ['agent.nmae == "a"', 'did you mean name?'],
     ['gateway.enviroment == "a"', 'did you mean environment?'],
     ['connector.tpe == "a"', 'did you mean type?'],
     ['request.methd == "a"', 'did you mean method?'],
     ['risk.scor > 0.5', 'did you mean score?'],
-    ['action.type.startWith("a")', 'Unknown function: startWith(); did you mean startsWith()?'],
+    ['action.type.startWith("a")', 'Unknown function: startWith() (did you mean startsWith?)'],
     ['sizee(action.type) > 1', 'Unknown function: sizee()'],
     ['canonical_name(action.type) == "a"', 'canonical_name() is not available in policies'],
     ['["a"].exists(x, x == action.tpye)', 'did you mean type?'],
   ])('%s does not compile, with the nearest name', (condition, wanted) => {
-    expect(errorOf(condition)).toContain(wanted.replace('startsWith()?', 'startsWith'))
+    expect(errorOf(condition)).toContain(wanted)
   })
 
   test.each([
@@ -60,7 +60,7 @@ describe('a name in a condition that nobody knows', () => {
         'hints.ireversible || action.type == "codehost.pr.mrege" || action.type in ["codehost.pr.merge", "codehots.pr.get"]',
       ),
     )
-    expect(warnings.join('\n')).toContain('hints.ireversible is no known hint')
+    expect(warnings.join('\n')).toContain('No hint is called hints.ireversible')
     expect(warnings.join('\n')).toContain('Did you mean hints.irreversible?')
     expect(warnings.join('\n')).toContain('"codehost.pr.mrege". Did you mean codehost.pr.merge?')
     expect(warnings.join('\n')).toContain('"codehots.pr.get". Did you mean codehost.pr.get?')

@@ -296,7 +296,7 @@ describe('a catalogue row whose bodies are files', () => {
       body,
     })
     expect(exchange.reply.status).toBe(403)
-    expect(world.holds[0]?.unread_body?.description).toMatch(/not read.*bytes.*SHA-256/s)
+    expect(world.holds[0]?.unread_body?.description).toMatch(/not shown.*bytes.*SHA-256/s)
     expectRefused(world)
   })
 

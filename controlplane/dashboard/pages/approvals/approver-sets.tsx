@@ -19,7 +19,7 @@ export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard
           </Text>
         </div>
       ))}
-      {isDistinct(card) ? <div>A different person has to answer for each.</div> : null}
+      {isDistinct(card) ? <div>A different person has to answer for each line.</div> : null}
     </Stack>
   )
 }

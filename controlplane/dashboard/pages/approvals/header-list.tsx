@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core'
 import type { HeaderField } from '../../../../core/wire/internal.ts'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 
@@ -18,6 +19,9 @@ export function HeaderList({ headers }: { readonly headers: readonly HeaderField
           </div>
         ))}
       </dl>
+      <Text size="xs" c="dimmed" mt={8}>
+        Header fields of the request. Exactly these are sent, or nothing.
+      </Text>
     </section>
   )
 }

@@ -21,8 +21,8 @@ export function whyNotMine(
     groups.some((group) => user.groups.includes(group)) ||
     (mayAct(user.role, 'admin') && !isStaffed(groups, users))
   if (card.required_groups.length === 0 || card.required_groups.some(isMine)) return null
-  const own = user.groups.length === 0 ? 'you are in no group' : `you are in ${user.groups.join(', ')}`
-  return `Only somebody of ${missingText(card)} may answer this; ${own}.`
+  const own = user.groups.length === 0 ? 'You are in no group' : `You are in ${user.groups.join(', ')}`
+  return `This needs an approver of ${missingText(card)}. ${own}.`
 }
 
 function isStaffed(groups: readonly string[], users: UserList['users'] | null): boolean {

@@ -15,8 +15,8 @@ export function ParameterList(props: {
     return (
       <Text size="sm" c="dimmed">
         {hasBody
-          ? 'The action names no parameters, and its body is in no form that has fields. Exactly this body is sent, or none.'
-          : 'It has no parameters.'}
+          ? 'The action has no parameters, and its body has no fields. Exactly this body is sent, or none.'
+          : 'The action has no parameters.'}
       </Text>
     )
   }
@@ -36,7 +36,7 @@ export function ParameterList(props: {
       </dl>
       {hasBody ? (
         <Text size="xs" c="dimmed" mt={8}>
-          What the action names, and what else the body holds (other_fields; long values by their beginnings).
+          Parameters of the action and the other fields of the body (other_fields; long values are cut).
           Exactly this body is sent, or none.
         </Text>
       ) : null}

@@ -52,7 +52,10 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
       <Stack gap="sm" p="md">
         <RequestFacts card={card} />
         <HeaderList headers={card.headers} />
-        <ParameterList parameters={card.parameters} hasBody={card.body_sha256 !== null} />
+        <ParameterList
+          parameters={card.parameters}
+          hasBody={card.body_sha256 !== null && card.unread_body === null}
+        />
         {card.unread_body === null ? null : <UnreadBody body={card.unread_body} />}
         {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
         {isOver ? (

@@ -5,16 +5,16 @@ import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { ApproverSets } from './approver-sets.tsx'
 import { policyBehind } from './permission-proposal.ts'
 
-/** Where it would go, who asks, and the rule that wants a person. */
+/** Destination, agent, and the rule that requires an approver. */
 export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
   return (
     <FactList
       facts={[
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
-        ['Asked by', <AskedBy key="rule" card={card} />],
+        ['Held by', <HeldBy key="rule" card={card} />],
         ['Approvers', card.required_groups.length === 0 ? null : <ApproverSets key="sets" card={card} />],
-        ['Asked at', <TimeText key="at" at={card.created_at} />],
+        ['Held at', <TimeText key="at" at={card.created_at} />],
         [
           'Body',
           card.body_sha256 === null ? null : (
@@ -29,7 +29,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
 }
 
 /** A policy's rule or a permission's pattern: where to look when the question should not have come. */
-function AskedBy({ card }: { readonly card: ApprovalCard }) {
+function HeldBy({ card }: { readonly card: ApprovalCard }) {
   if (card.matched_rule === null) return 'a default'
   return (
     <>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Anchor, Box, Button, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { Connector } from '../../api/admin-shapes.ts'
 import { useResource } from '../../live/use-resource.ts'
@@ -117,16 +117,16 @@ function Access({ row: { name, type } }: { readonly row: Connector }) {
 function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connector }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (
-    <>
+    <Box miw={180}>
       <span className="mono">
         <UntrustedText text={[domains.join(', '), endpoint?.join(', ') ?? ''].filter(Boolean).join(' ')} />
       </span>
       {warnings.map((warning) => (
         <Text key={warning} size="sm" c="dimmed">
-          {warning}
+          Warning: {warning}
         </Text>
       ))}
-    </>
+    </Box>
   )
 }
 
