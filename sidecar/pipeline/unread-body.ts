@@ -72,7 +72,7 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
   const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${sha256Hex(bodyBytes)}`
   const quotes = connector?.connector.quotesUnreadBody === true
   return {
-    description: `The body is not shown: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
+    description: `The body is not shown${quotes ? ' in full' : ''}: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,
     excerpt: quotes ? excerptOf(bodyBytes) : null,
   }
 }

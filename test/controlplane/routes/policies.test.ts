@@ -213,6 +213,11 @@ rules:
     })
     expect(refused.status).toBe(400)
     expect(refused.text).toContain('did you mean type?')
+    const semicolon = await admin('POST', '/api/dashboard/policies', {
+      name: 'typo',
+      policyYaml: typo('"a; b" == action.tpye && "c"'),
+    })
+    expect(semicolon.text.match(/policyYaml: /g)).toHaveLength(2)
     const created = await admin('POST', '/api/dashboard/policies', {
       name: 'typo',
       policyYaml: typo('action.type'),

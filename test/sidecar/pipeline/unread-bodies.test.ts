@@ -197,7 +197,7 @@ describe('a Connector with opaque bodies', () => {
     expect((await world.send(input)).reply.status).toBe(200)
     const [hold] = world.holds
     const said = hold?.unread_body?.description ?? ''
-    expect(said).toContain('not read')
+    expect(said).toContain('not shown')
     expect(said).toContain(`${bytes.length} bytes`)
     expect(said).toContain(`SHA-256 ${sha256(bytes)}`)
     expect(said).toContain('Connector')
@@ -261,7 +261,7 @@ describe('a Connector with opaque bodies', () => {
     })
     await world.send({ ...transfer('image/png', 'x'), method: 'PUT', target: '/files/a' })
     expect(world.holds[0]).toMatchObject({ action_type: 'generic.file.put' })
-    expect(world.holds[0]?.unread_body?.description).toContain('row')
+    expect(world.holds[0]?.unread_body?.description).toContain('definition of the action')
     expect((await world.send(transfer('image/png', 'x'))).reply.status).toBe(415)
     expect(world.holds).toHaveLength(1)
   })

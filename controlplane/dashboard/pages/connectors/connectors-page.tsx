@@ -117,7 +117,7 @@ function Access({ row: { name, type } }: { readonly row: Connector }) {
 function Hosts({ row: { domains, endpoint, warnings } }: { readonly row: Connector }) {
   if (domains.length === 0) return <span className="dim">none</span>
   return (
-    <Box miw={180}>
+    <Box miw={150}>
       <span className="mono">
         <UntrustedText text={[domains.join(', '), endpoint?.join(', ') ?? ''].filter(Boolean).join(' ')} />
       </span>
