@@ -44,7 +44,7 @@ describe('while the database is away', () => {
     expect(status).toBe(503)
     expect(body).toMatchObject({
       status: 'degraded',
-      checks: { database: { status: 'error', error: expect.stringMatching(/^(Unavailable|Timeout)$/) } },
+      checks: { database: { status: 'error', error: expect.stringMatching(/^(unavailable|Timeout)$/) } },
     })
     // Messages of the driver name hosts and roles.
     expect(JSON.stringify(body)).not.toContain(new URL(database.url).username)
