@@ -51,7 +51,9 @@ function scopeOf(source: string, scope: string): string {
     : checked
 }
 
+/** A scope that nothing bears has nobody to acknowledge it: its `0 of 0` says nothing of the other scopes. */
 function slowest(replies: readonly KillReply[]): KillRelayReply['acknowledged'] {
-  const sorted = replies.map((reply) => reply.acknowledged).sort((a, b) => a.acked - b.acked || b.ms - a.ms)
+  const known = replies.filter((reply) => reply.nearest === undefined)
+  const sorted = known.map((reply) => reply.acknowledged).sort((a, b) => a.acked - b.acked || b.ms - a.ms)
   return sorted[0] ?? NOTHING
 }
