@@ -322,6 +322,8 @@ const DASHBOARD: readonly Case[] = [
         'last_seen_at',
         'processes',
         'uptime_seconds',
+        // An extension: what the gateway says is probably not meant.
+        'warnings',
       ])
     },
   },
