@@ -41,6 +41,9 @@ beforeAll(async () => {
     agentPod(POD, GATEWAY),
   )
   await running(POD)
+  // The Gateway may be in force before the last of them has been handed to the control plane.
+  const connectors = CANARIES.map(({ name }) => `connectors.chaperone.dev/${name}`)
+  await kube(['wait', '-n', AGENTS, '--for=condition=Ready', '--timeout=90s', ...connectors])
   await inForce(GATEWAY)
 }, 300_000)
 afterAll(async () => {
