@@ -1,7 +1,10 @@
 import type { Parameters, Resource } from '../action/action.ts'
 
-/** How a provider compares a name: `name` without case, `repository` also without a trailing `.git`. */
-export type NameKind = 'name' | 'repository'
+/**
+ * How a provider compares a name: `name` without case, `repository` also without a trailing `.git`, `branch` without
+ * case in the owner before the last colon (`owner:branch`, `owner:base...owner:head`), and as sent behind it.
+ */
+export type NameKind = 'name' | 'repository' | 'branch'
 
 /**
  * A provider's rules of equality: the facts that are names which the provider compares without case. Every other fact is
@@ -15,8 +18,14 @@ export type NameRules = {
 
 /** The one spelling of all that the provider takes for the same name. Idempotent. */
 export function canonicalName(kind: NameKind, text: string): string {
+  if (kind === 'branch') return text.split('...').map(withoutCaseOfOwner).join('...')
   const folded = text.toLowerCase()
   return kind === 'repository' ? folded.replace(/(?<=[^/])(?:\.git)+$/, '') : folded
+}
+
+function withoutCaseOfOwner(branch: string): string {
+  const colon = branch.lastIndexOf(':') + 1
+  return branch.slice(0, colon).toLowerCase() + branch.slice(colon)
 }
 
 export function canonicalResource(rules: NameRules | null, resource: Resource): Resource {

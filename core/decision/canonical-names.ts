@@ -53,11 +53,22 @@ type Judged = { readonly kind: NameKind; readonly reading: NameReading }
 
 function literalEdits(meeting: Meeting, { kind, reading }: Judged): readonly Edit[] {
   return meeting.literals.flatMap(({ node, isCompared }) => {
-    const canonical = canonicalName(kind, String(node.args))
-    if (canonical === node.args) return []
-    if (isCompared && meeting.operations.length === 0) return [replaceLiteral(node, canonical)]
+    const isWhole = isCompared && meeting.operations.length === 0
+    const text = String(node.args)
+    const canonical = isWhole ? canonicalName(kind, text) : canonicalPart(kind, text, meeting)
+    if (canonical === text) return []
+    if (isWhole) return [replaceLiteral(node, canonical)]
     throw notCanonical(meeting, { node, write: JSON.stringify(canonical), reading })
   })
+}
+
+/** The canonical spelling of a literal that is compared with a part of a name. */
+function canonicalPart(kind: NameKind, text: string, { operations }: Meeting): string {
+  const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
+  if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
+  // Without a colon behind it a part may be the owner's, unless it is the end.
+  if (kind === 'branch' && !isEnd && !text.includes(':')) return text.toLowerCase()
+  return canonicalName(kind, text)
 }
 
 /** Names and other values cannot be told apart here, so nothing can be made canonical. */

@@ -26,6 +26,7 @@ export const LINEAR_MATCHES = 'matches_linear'
 export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
   name: 'canonical_name',
   repository: 'canonical_repository',
+  branch: 'canonical_branch',
 }
 export const ONE_VALUE = 'one_value'
 export const COMPILER_FUNCTIONS: ReadonlySet<string> = new Set([
@@ -59,16 +60,24 @@ export function createCelEnvironment(): Environment {
 }
 
 function registerCompilerFunctions(cel: Environment): void {
-  for (const kind of ['name', 'repository'] as const) {
+  for (const [kind, name] of Object.entries(CANONICAL_FUNCTION) as [NameKind, string][]) {
     const canonical = (value: unknown): unknown => canonicalValue(kind, value)
-    cel.registerFunction(`${CANONICAL_FUNCTION[kind]}(dyn): dyn`, canonical, { async: false })
+    cel.registerFunction(`${name}(dyn): dyn`, canonical, { async: false })
   }
   cel.registerFunction(`${ONE_VALUE}(dyn): dyn`, oneValue, { async: false })
 }
 
 function canonicalValue(kind: NameKind, value: unknown): unknown {
   if (typeof value === 'string') return canonicalName(kind, value)
-  return Array.isArray(value) ? value.map((item) => canonicalValue(kind, item)) : value
+  if (Array.isArray(value)) return value.map((item) => canonicalValue(kind, item))
+  return value instanceof Map ? withCanonicalKeys(kind, value) : value
+}
+
+/** `resource.target in context.owners`: the keys are names there. */
+function withCanonicalKeys(kind: NameKind, map: ReadonlyMap<unknown, unknown>): unknown {
+  return new Map(
+    [...map].map(([key, item]) => [typeof key === 'string' ? canonicalName(kind, key) : key, item]),
+  )
 }
 
 function oneValue(value: unknown): unknown {

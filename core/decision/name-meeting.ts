@@ -66,8 +66,10 @@ function operandsOf({ op, args }: CelNode, { variables }: NameScope): readonly C
 export function kindOf({ facts, hasMap }: Meeting): HeldKind {
   const kinds = facts.map(({ kind }) => kind)
   const kind =
-    (['mixed', 'repository', 'name', 'parameter'] as const).find((one) => kinds.includes(one)) ?? null
-  return kind !== null && hasMap ? 'mixed' : kind
+    (['mixed', 'repository', 'name', 'branch', 'parameter'] as const).find((one) => kinds.includes(one)) ??
+    null
+  const isOfTwoRules = kinds.includes('branch') && kind !== 'branch'
+  return kind !== null && (hasMap || isOfTwoRules) ? 'mixed' : kind
 }
 
 type Into = { readonly scope: NameScope; readonly meeting: Meeting }

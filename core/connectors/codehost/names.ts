@@ -4,14 +4,17 @@ import type { NameKind, NameRules } from '../names.ts'
 const NAMES = `
   owner org organization organizations organization_slugs enterprise enterprise_team repo_owner template_owner new_owner
   username usernames selected_usernames user users login logins assignee assignees reviewers target_user
-  team_slug team_reviewers teams selected_teams
+  team_slug team_reviewers teams selected_teams actor author creator mentioned
   userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
 `
 /** Parameters that name a repository, with its owner or without. */
 const REPOSITORIES = `
-  repo repo_name repository repositories repository_names template_repo full_name
+  repo repo_name head_repo repository repositories repository_names template_repo full_name
   repositoryName repositoryNames repositoryNameWithOwner nameWithOwner
 `
+
+/** Parameters that name a branch, with the owner of its repository or without. */
+const BRANCHES = 'head basehead'
 
 /**
  * The code host compares owners, organisations, users and repositories without case. Branches, tags and paths are
@@ -20,7 +23,11 @@ const REPOSITORIES = `
 export const CODEHOST_NAMES: NameRules = {
   target: 'repository',
   account: 'name',
-  parameters: new Map([...kinds(NAMES, 'name'), ...kinds(REPOSITORIES, 'repository')]),
+  parameters: new Map([
+    ...kinds(NAMES, 'name'),
+    ...kinds(REPOSITORIES, 'repository'),
+    ...kinds(BRANCHES, 'branch'),
+  ]),
 }
 
 function kinds(words: string, kind: NameKind): ReadonlyArray<readonly [string, NameKind]> {

@@ -201,3 +201,73 @@ describe('names that the code host compares without case', () => {
       ).toContain('canonical')
   })
 })
+
+/** The one spelling of all that names the same branch: the owner before the colon is a name, the branch is not. */
+describe('branches of another owner', () => {
+  const from = (head: unknown): Partial<Action> => at('acme/site', { head })
+
+  test.each([
+    'parameters.head == "Acme:Main"',
+    'parameters.head == "acme:Main"',
+    'parameters.head in ["x:Main", "ACME:Main"]',
+    'parameters.head.startsWith("acme:")',
+    'parameters.head.contains("acme:M")',
+    'parameters.head.endsWith(":Main")',
+    'parameters.head.endsWith("Main")',
+    'parameters.head.matches("(?i)^acme:main$")',
+    'parameters.head == context.head',
+  ])('%s denies every spelling of the owner', (condition) => {
+    const context = { head: 'aCME:Main' }
+    for (const head of ['acme:Main', 'ACME:Main', 'Acme:Main'])
+      expect([head, verdict(condition, from(head), { context })]).toEqual([head, 'deny'])
+    expect(verdict(condition, from('other:release'), { context })).toBe('allow')
+  })
+
+  test('a branch is compared as sent', () => {
+    expect(verdict('parameters.head == "Feature"', from('Feature'))).toBe('deny')
+    expect(verdict('parameters.head == "Feature"', from('feature'))).toBe('allow')
+    expect(verdict('parameters.head == "acme:Main"', from('acme:main'))).toBe('allow')
+    expect(
+      verdict(
+        'parameters.basehead == "Acme:Main...Other:Fix"',
+        at('acme/site', { basehead: 'ACME:Main...OTHER:Fix' }),
+      ),
+    ).toBe('deny')
+    expect(
+      verdict(
+        'parameters.basehead == "acme:main...other:fix"',
+        at('acme/site', { basehead: 'ACME:Main...OTHER:Fix' }),
+      ),
+    ).toBe('allow')
+  })
+
+  test.each([
+    'parameters.head.startsWith("Acme:")',
+    'parameters.head.startsWith("Acme")',
+    'parameters.head.contains("Acme")',
+    'parameters.head.matches("^Acme")',
+    'parameters.head in [resource.target, "Acme:Main"]',
+    'parameters.head == parameters.owner + ":" + "Main"',
+  ])('%s does not compile', (condition) => {
+    expect(compileErrorOf(condition)).not.toBe('compiled')
+  })
+})
+
+describe('names that meet values whose spelling nobody can see beforehand', () => {
+  test('the keys of a map in the context are names where a target is looked for among them', () => {
+    const context = { owners: { 'Acme/PROD': 'ops' } }
+    expect(verdict('resource.target in context.owners', at('acme/prod'), { context })).toBe('deny')
+    expect(verdict('resource.target in context.owners', at('acme/site'), { context })).toBe('allow')
+  })
+
+  test.each(['resource.target.endsWith(".git")', 'resource.target.endsWith("prod.git")'])(
+    '%s does not compile: no canonical repository ends so',
+    (condition) => {
+      expect(compileErrorOf(condition)).toContain('never matches')
+    },
+  )
+
+  test('contains(".git") compiles: "acme/.github" has it', () => {
+    expect(verdict('resource.target.contains(".git")', at('acme/.github'))).toBe('deny')
+  })
+})
