@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/clear-text.ts'
 import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
@@ -143,15 +144,25 @@ function connectorView(
     header: authOf(row.spec).header ?? null,
     base_url: row.spec.baseUrl ?? null,
     allow_private_addresses: row.spec.upstream.allowPrivateAddresses,
+    allow_plaintext_credential: row.spec.upstream.allowPlaintextCredential ?? false,
     endpoint: row.spec.endpoint ?? null,
     bodies: row.spec.bodies ?? null,
-    warnings: [...connectorWarnings(row.spec), ...(withheld.has(row.id) ? [APPROVALS_BOT_WARNING] : [])],
+    warnings: warningsOf(row, withheld),
     has_token: row.credential !== null,
     gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
     source: row.source,
     managed_by: row.managedBy,
     created_at: row.createdAt,
   }
+}
+
+function warningsOf(row: ConnectorRow, withheld: ReadonlySet<string>): readonly string[] {
+  const isExposed = row.credential !== null && exposesCredential({ ...row.spec, auth: authOf(row.spec) })
+  return [
+    ...connectorWarnings(row.spec),
+    ...(withheld.has(row.id) ? [APPROVALS_BOT_WARNING] : []),
+    ...(isExposed ? [PLAINTEXT_CREDENTIAL] : []),
+  ]
 }
 
 function permissionView(row: PermissionRow, gateways: readonly GatewayRow[]): z.infer<typeof Listed> {

@@ -76,6 +76,8 @@ export const ConnectorFields = {
   base_url: PlainUrl.optional(),
   /** The upstream may have a private or loopback address, as a self-hosted instance has. */
   allow_private_addresses: z.boolean().optional(),
+  /** The credential may be sent to an upstream whose address is plain http. */
+  allow_plaintext_credential: z.boolean().optional(),
   /** For type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /** Requests are held although nobody can read their bodies, and the card says so. */

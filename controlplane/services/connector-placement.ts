@@ -1,3 +1,4 @@
+import { exposesCredential } from '../../core/connectors/clear-text.ts'
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
@@ -20,6 +21,7 @@ export type NewConnector = {
   readonly base_url?: string | undefined
   /** Left out for a connector that exists: as it was. */
   readonly allow_private_addresses?: boolean | undefined
+  readonly allow_plaintext_credential?: boolean | undefined
   readonly endpoint?: readonly string[] | undefined
   readonly bodies?: 'opaque' | undefined
 }
@@ -53,9 +55,8 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))
   // A new token for the same connector must not open the other paths of its hosts.
   const endpoint = wanted.endpoint ?? same?.spec.endpoint
-  const allowPrivateAddresses =
-    input.allow_private_addresses ?? same?.spec.upstream.allowPrivateAddresses ?? false
-  const upstream = { ...wanted.upstream, allowPrivateAddresses }
+  const upstream = { ...wanted.upstream, ...permissionsOf(input, same?.spec.upstream) }
+  refusePlaintext({ ...wanted, upstream }, placement.path ?? '')
   const spec = { ...wanted, upstream, ...(endpoint === undefined ? {} : { endpoint }) }
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
@@ -74,6 +75,25 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   return { row, isNew: same === undefined, domains }
 }
 
+/** What the upstream may be; what is left out is as it was. */
+function permissionsOf(
+  input: NewConnector,
+  stored: ConnectorSpec['upstream'] | undefined,
+): Pick<ConnectorSpec['upstream'], 'allowPrivateAddresses' | 'allowPlaintextCredential'> {
+  return {
+    allowPrivateAddresses: input.allow_private_addresses ?? stored?.allowPrivateAddresses ?? false,
+    allowPlaintextCredential: input.allow_plaintext_credential ?? stored?.allowPlaintextCredential ?? false,
+  }
+}
+
+function refusePlaintext(spec: ConnectorSpec, path: string): void {
+  if (exposesCredential({ upstream: spec.upstream, auth: authOf(spec) }))
+    throw validationError([`${fieldAt(path, 'base_url')}: ${PLAINTEXT_BASE_URL}`])
+}
+
+const PLAINTEXT_BASE_URL =
+  'is plain http, so the credential would cross the network in clear text; use https, or set allow_plaintext_credential: true'
+
 function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   const authType = input.auth_type ?? (input.header === undefined ? undefined : 'header')
   const header = input.header === undefined ? {} : { header: input.header }
@@ -86,7 +106,7 @@ function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
     bodies: input.bodies,
     auth: authType === undefined ? undefined : { type: authType, ...header },
   })
-  const at = (field: string) => (path === '' ? field : `${path}.${field}`)
+  const at = (field: string) => fieldAt(path, field)
   if (!result.success) {
     throw validationError(result.error.issues.map((issue) => `${at(fieldOf(issue.path))}: ${issue.message}`))
   }
@@ -104,6 +124,10 @@ function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } 
   const base = base_url === undefined ? null : URL.parse(base_url)
   const hasOthers = domains.some((domain) => domain.toLowerCase() !== base?.hostname)
   return base !== null && hasOthers ? { url: base.origin } : {}
+}
+
+function fieldAt(path: string, field: string): string {
+  return path === '' ? field : `${path}.${field}`
 }
 
 /** The field as it is called in the request. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/clear-text.ts'
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
@@ -114,7 +115,12 @@ async function rivalsOf({ q }: ApplyContext, { credential, spec }: ManifestObjec
 }
 
 function problemsOf({ spec }: Candidate): readonly string[] {
-  return [missingDomains(spec), wrongAuth(spec.auth)].filter((text) => text !== null)
+  return [missingDomains(spec), wrongAuth(spec.auth), plaintextProblem(spec)].filter((text) => text !== null)
+}
+
+function plaintextProblem(spec: Candidate['spec']): string | null {
+  const isExposed = spec.credential !== undefined && exposesCredential({ ...spec, auth: authOf(spec) })
+  return isExposed ? PLAINTEXT_CREDENTIAL : null
 }
 
 function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {

@@ -1,3 +1,4 @@
+import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
 import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts'
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
@@ -79,7 +80,7 @@ function boundEntries(
   const isWithheld = withheld.has(row.id)
   const own = row.credential === null || isWithheld ? null : deps.keyring.open(row.credential, row.id)
   const entry = {
-    ...connectorEntry(row, own),
+    ...withoutExposedCredential(connectorEntry(row, own)),
     ...(isWithheld ? { withheld: APPROVALS_BOT_WARNING } : {}),
   }
   if (own !== null || token === null) return [{ gatewayIds: row.gatewayIds, entry }]
@@ -144,5 +145,6 @@ function upstreamOf({ upstream }: ConnectorRow['spec']): ConnectorEntry['upstrea
     ...(upstream.url === undefined ? {} : { url: upstream.url }),
     ...(upstream.caBundle === undefined ? {} : { caBundle: upstream.caBundle }),
     allowPrivateAddresses: upstream.allowPrivateAddresses,
+    ...(upstream.allowPlaintextCredential ? { allowPlaintextCredential: true } : {}),
   }
 }

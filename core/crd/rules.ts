@@ -53,7 +53,11 @@ type ConnectorShape = {
   readonly baseUrl?: string | undefined
   readonly endpoint?: readonly string[] | undefined
   readonly auth?: { readonly type: string; readonly header?: string | undefined } | undefined
-  readonly upstream: { readonly url?: string | undefined; readonly allowPrivateAddresses: boolean }
+  readonly upstream: {
+    readonly url?: string | undefined
+    readonly allowPrivateAddresses: boolean
+    readonly allowPlaintextCredential: boolean
+  }
   readonly credential?: unknown
   readonly tls: { readonly mode: string }
   readonly actions: ReadonlyArray<{ readonly action: string }>
@@ -87,6 +91,19 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       path: ['upstream', 'url'],
       message: 'plain http is for private addresses only; use https, or set allowPrivateAddresses: true',
       holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
+    },
+    {
+      // Whatever is not https is refused: API servers read odd spellings of a scheme as text, clients as http.
+      cel: "!has(self.credential) || !has(self.upstream.url) || self.upstream.url.lowerAscii().startsWith('https:') || self.upstream.allowPlaintextCredential || (has(self.auth) && self.auth.type == 'none')",
+      path: ['upstream', 'url'],
+      message:
+        'is plain http, so the credential would cross the network in clear text; use https, or set allowPlaintextCredential: true',
+      holds: ({ credential, upstream: { url, allowPlaintextCredential }, auth }) =>
+        credential === undefined ||
+        url === undefined ||
+        url.toLowerCase().startsWith('https:') ||
+        allowPlaintextCredential ||
+        auth?.type === 'none',
     },
     {
       cel: "self.tls.mode != 'passthrough' || !has(self.credential)",

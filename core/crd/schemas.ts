@@ -134,6 +134,8 @@ export const ConnectorSpec = z.strictObject({
       url: httpUrl.optional(),
       caBundle: z.string().max(200_000).optional(),
       allowPrivateAddresses: z.boolean().default(false),
+      /** The credential may be sent to a `url` that is plain http. */
+      allowPlaintextCredential: z.boolean().default(false),
     })
     .prefault({}),
   tls: z.strictObject({ mode: z.enum(['intercept', 'passthrough']).default('intercept') }).prefault({}),

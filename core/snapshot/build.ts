@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { withoutExposedCredential } from '../connectors/clear-text.ts'
 import { buildHostIndex } from '../connectors/registry.ts'
 import { createPermissionIndexBuilder, type PermissionIndex } from '../decision/permissions.ts'
 import { compileStoredPolicy } from '../decision/policy-document.ts'
@@ -92,7 +93,7 @@ function agentsOf(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntr
 }
 
 function hostsOf(entries: z.infer<typeof SECTION_SCHEMAS.connectors>): Snapshot['hosts'] {
-  return located('connectors', () => buildHostIndex(entries))
+  return located('connectors', () => buildHostIndex(entries.map(withoutExposedCredential)))
 }
 
 function policiesOf(entries: z.infer<typeof SECTION_SCHEMAS.policies>): Snapshot['policies'] {

@@ -76,6 +76,8 @@ export const ConnectorAdd = z.strictObject({
   base_url: z.url().optional(),
   /** Extension: the upstream may have a private or loopback address, as a self-hosted instance has. */
   allow_private_addresses: z.boolean().optional(),
+  /** Extension: the credential may be sent to an upstream whose address is plain http. */
+  allow_plaintext_credential: z.boolean().optional(),
   /** Extension, for type mcp: the only paths on which JSON-RPC is read. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
   /** Extension: requests are held although nobody can read their bodies, and the card says so. */

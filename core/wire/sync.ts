@@ -77,6 +77,8 @@ export const ConnectorEntry = z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),
     allowPrivateAddresses: z.boolean(),
+    /** Left out: no credential leaves in clear text. */
+    allowPlaintextCredential: z.boolean().optional(),
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { leavesInClear } from '../../core/connectors/clear-text.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/sync.ts'
 
@@ -80,7 +81,7 @@ export function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest
 
 /** The URL's name is what is dialled; its certificate may also be the original host's (an IP address in the URL, say). */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
-  const isTls = !(base.protocol === 'http:' && allowPrivate)
+  const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })
   const host = base.hostname.replace(/^\[|\]$/g, '')
   const standard = isTls ? HTTPS_PORT : HTTP_PORT
   return {

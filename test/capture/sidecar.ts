@@ -183,7 +183,7 @@ export function connector(upstream: Record<string, unknown>, more: Record<string
   return {
     ...{ id: 'conn_1', name: 'example', type: 'generic', domains: [HOST], ports: [443] },
     ...{ auth: { type: 'bearer' }, secret: SECRET, tlsMode: 'intercept', errorShape: 'service' },
-    upstream: { allowPrivateAddresses: true, ...upstream },
+    upstream: { allowPrivateAddresses: true, allowPlaintextCredential: true, ...upstream },
     ...{ actions: [], source: 'kubernetes', managed_by: null },
     ...more,
   }

@@ -169,7 +169,7 @@ beforeAll(async () => {
     resource(
       'Connector',
       'hostile',
-      `  type: generic\n  domains: [${HOST}]\n  credential: { secretRef: { name: s, key: token } }\n  upstream: { url: 'http://127.0.0.1:${port}', allowPrivateAddresses: true }`,
+      `  type: generic\n  domains: [${HOST}]\n  credential: { secretRef: { name: s, key: token } }\n  upstream: { url: 'http://127.0.0.1:${port}', allowPrivateAddresses: true, allowPlaintextCredential: true }`,
     ),
     resource(
       'Permission',

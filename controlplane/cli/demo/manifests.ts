@@ -20,7 +20,7 @@ spec:
   type: codehost
   credential: { secretRef: { name: codehost, key: token } }
   # Requests for api.github.com really go to the stand-in on this machine.
-  upstream: { url: "${standInUrl}", allowPrivateAddresses: true }
+  upstream: { url: "${standInUrl}", allowPrivateAddresses: true, allowPlaintextCredential: true }
 ---
 apiVersion: chaperone.dev/v1alpha1
 kind: Permission

@@ -86,6 +86,7 @@ export type AdminOperations = {
       readonly header?: string
       readonly base_url?: string
       readonly allow_private_addresses?: boolean
+      readonly allow_plaintext_credential?: boolean
       readonly endpoint?: readonly string[]
       readonly bodies?: 'opaque'
       readonly gateway?: string

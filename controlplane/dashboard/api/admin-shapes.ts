@@ -53,6 +53,7 @@ export type Connector = Managed & {
   readonly header: string | null
   readonly base_url: string | null
   readonly allow_private_addresses: boolean
+  readonly allow_plaintext_credential: boolean
   /** For type mcp: the only paths on which JSON-RPC is read; null = every path. */
   readonly endpoint: readonly string[] | null
   /** `opaque`: requests are held although nobody can read their bodies. */

@@ -67,6 +67,7 @@ export type SetupConnector = {
   readonly auth_type?: string
   readonly base_url?: string
   readonly allow_private_addresses?: boolean
+  readonly allow_plaintext_credential?: boolean
   readonly endpoint?: readonly string[]
   readonly accessRule: AccessRule
   readonly customPatterns?: ReadonlyArray<{ readonly pattern: string; readonly decision: RuleDecision }>

@@ -106,7 +106,7 @@ export function genericConnector(url: string) {
   return {
     ...{ id: 'conn_1', name: 'example', type: 'generic', domains: [UPSTREAM_HOST], ports: [443, 80] },
     ...{ auth: { type: 'bearer' }, secret: 'upstream-secret', tlsMode: 'intercept', errorShape: 'service' },
-    upstream: { url, allowPrivateAddresses: true },
+    upstream: { url, allowPrivateAddresses: true, allowPlaintextCredential: true },
     ...{ actions: [], source: 'api', managed_by: null },
   }
 }

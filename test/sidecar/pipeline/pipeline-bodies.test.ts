@@ -464,7 +464,13 @@ describe('upgrades', () => {
     await once(server, 'listening')
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    return { upstream: { url: `http://127.0.0.1:${port}`, allowPrivateAddresses: true } }
+    return {
+      upstream: {
+        url: `http://127.0.0.1:${port}`,
+        allowPrivateAddresses: true,
+        allowPlaintextCredential: true,
+      },
+    }
   }
 
   it('show nothing of an answer that does not switch: it answers another question', async () => {

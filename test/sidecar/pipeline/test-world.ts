@@ -150,7 +150,11 @@ export function connectorAt(port: number, over: Partial<ConnectorEntry> = {}): C
     ports: [443],
     auth: { type: 'token' },
     secret: SECRET,
-    upstream: { url: `http://127.0.0.1:${port}`, allowPrivateAddresses: true },
+    upstream: {
+      url: `http://127.0.0.1:${port}`,
+      allowPrivateAddresses: true,
+      allowPlaintextCredential: true,
+    },
     tlsMode: 'intercept',
     errorShape: 'service',
     actions: [],

@@ -23,7 +23,11 @@ async function switched(lines: readonly string[], asked: readonly string[] = ['S
   })
   open.push(upstream)
   const at = connectorAt(upstream.port, {
-    upstream: { url: `http://127.0.0.1:${upstream.port}`, allowPrivateAddresses: true },
+    upstream: {
+      url: `http://127.0.0.1:${upstream.port}`,
+      allowPrivateAddresses: true,
+      allowPlaintextCredential: true,
+    },
   })
   const world = await start({ connectors: [at], permissions: [['codehost.websocket.open', 'allow']] })
   const exchange = testExchange({ kind: 'upgrade', target: '/socket', headers: [...HANDSHAKE, ...asked] })

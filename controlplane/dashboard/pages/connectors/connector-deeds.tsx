@@ -5,6 +5,8 @@ import type { Connector } from '../../api/admin-shapes.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { isPlaintext } from '../../parts/is-plaintext.ts'
+import { PlaintextCredential } from '../../parts/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../parts/private-addresses.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
 
@@ -37,6 +39,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
   const { row, isOpen, onClose, onDone } = props
   const [token, setToken] = useState('')
   const [isPrivate, setPrivate] = useState(row.allow_private_addresses)
+  const [isPlaintextAllowed, setPlaintext] = useState(row.allow_plaintext_credential)
   const [gateway] = row.gateways
   const save = useDeed(async () => {
     await call('POST /api/dashboard/connectors', {
@@ -48,6 +51,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
         ...(row.header === null ? {} : { header: row.header }),
         ...(row.base_url === null ? {} : { base_url: row.base_url }),
         allow_private_addresses: isPrivate,
+        allow_plaintext_credential: isPlaintextAllowed,
         ...(row.endpoint === null ? {} : { endpoint: row.endpoint }),
         ...(row.bodies === null ? {} : { bodies: row.bodies }),
         ...(gateway === undefined ? {} : { gateway }),
@@ -77,6 +81,9 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
         data-autofocus
       />
       <PrivateAddresses isAllowed={isPrivate} onChange={setPrivate} />
+      {isPlaintext(row.base_url ?? '') ? (
+        <PlaintextCredential isAllowed={isPlaintextAllowed} onChange={setPlaintext} />
+      ) : null}
     </FormDialog>
   )
 }

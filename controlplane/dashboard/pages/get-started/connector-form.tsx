@@ -13,6 +13,8 @@ import {
 import type { ConnectorKindsReply } from '../../../../core/wire/dashboard.ts'
 import type { AccessRule } from '../../api/shapes.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { isPlaintext } from '../../parts/is-plaintext.ts'
+import { PlaintextCredential } from '../../parts/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../parts/private-addresses.tsx'
 import { CONNECTOR_WORDS, RULE_WORDS } from './connector-words.ts'
 import { type ConnectorDraft, needsDomains } from './draft.ts'
@@ -123,6 +125,12 @@ function SelfHosted({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
         isAllowed={draft.allowsPrivate}
         onChange={(allowsPrivate) => onChange({ ...draft, allowsPrivate })}
       />
+      {isPlaintext(draft.baseUrl) ? (
+        <PlaintextCredential
+          isAllowed={draft.allowsPlaintext}
+          onChange={(allowsPlaintext) => onChange({ ...draft, allowsPlaintext })}
+        />
+      ) : null}
     </>
   )
 }

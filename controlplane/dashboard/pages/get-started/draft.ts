@@ -1,4 +1,5 @@
 import type { AccessRule, Level, RuleDecision, SetupConnector } from '../../api/shapes.ts'
+import { isPlaintext } from '../../parts/is-plaintext.ts'
 
 export type PatternDraft = { readonly key: number; readonly pattern: string; readonly decision: RuleDecision }
 export type ConnectorDraft = {
@@ -11,6 +12,7 @@ export type ConnectorDraft = {
   /** Address of a self-hosted instance; empty = the hosts themselves. */
   readonly baseUrl: string
   readonly allowsPrivate: boolean
+  readonly allowsPlaintext: boolean
   /** A header of its own for the credential; empty = the usual one. */
   readonly header: string
   readonly accessRule: AccessRule
@@ -48,6 +50,7 @@ export function newConnector(type: string, key: number): ConnectorDraft {
     endpoint: [],
     baseUrl: '',
     allowsPrivate: false,
+    allowsPlaintext: false,
     header: '',
     ...access,
   }
@@ -84,7 +87,7 @@ export function requestOf({ gateway, agent, connectors }: Draft) {
 }
 
 function connectorOf(draft: ConnectorDraft): SetupConnector {
-  const { type, token, domains, endpoint, baseUrl, allowsPrivate, header, accessRule, patterns } = draft
+  const { type, token, domains, endpoint, baseUrl, header, accessRule, patterns } = draft
   return {
     type,
     token: token.trim(),
@@ -92,7 +95,8 @@ function connectorOf(draft: ConnectorDraft): SetupConnector {
     ...(domains.length === 0 ? {} : { domains }),
     ...(endpoint.length === 0 ? {} : { endpoint }),
     ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),
-    ...(allowsPrivate ? { allow_private_addresses: true } : {}),
+    ...(draft.allowsPrivate ? { allow_private_addresses: true } : {}),
+    ...(draft.allowsPlaintext && isPlaintext(baseUrl) ? { allow_plaintext_credential: true } : {}),
     ...(header.trim() === '' ? {} : { auth_type: 'header', header: header.trim() }),
     ...(accessRule === 'custom'
       ? { customPatterns: patterns.map(({ pattern, decision }) => ({ pattern, decision })) }
