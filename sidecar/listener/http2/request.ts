@@ -25,8 +25,15 @@ type Seen = {
   acceptsTrailers: boolean
 }
 
-/** Reads the header list of one stream. The HTTP/2 library has checked names, values and the pseudo fields' form. */
-export function readHttp2Head(raw: readonly string[], scheme: 'http' | 'https'): Http2Head {
+/**
+ * Reads the header list of one stream. The HTTP/2 library has checked the pseudo fields' form and dropped field lines
+ * with a forbidden name or value; `sentFields` is how many lines were sent, or null when that is unknown.
+ */
+export function readHttp2Head(
+  raw: readonly string[],
+  scheme: 'http' | 'https',
+  sentFields: number | null,
+): Http2Head {
   const seen: Seen = {
     pseudo: {},
     rawHeaders: [],
@@ -40,7 +47,10 @@ export function readHttp2Head(raw: readonly string[], scheme: 'http' | 'https'):
   const method = pseudo[':method'] ?? ''
   const target = pseudo[':path'] ?? ''
   const detail =
-    fields.problem ?? pseudoProblem(method, target, pseudo[':scheme'], scheme) ?? hostsProblem(fields)
+    droppedProblem(raw.length / 2, sentFields) ??
+    fields.problem ??
+    pseudoProblem(method, target, pseudo[':scheme'], scheme) ??
+    hostsProblem(fields)
   return {
     method,
     target,
@@ -69,6 +79,12 @@ function addCookie(rawHeaders: string[], at: number, value: string): number {
   if (at === -1) return rawHeaders.push('cookie', value) - 1
   rawHeaders[at] = `${rawHeaders[at]}; ${value}`
   return at
+}
+
+/** RFC 9113 section 8.2.1. */
+function droppedProblem(fields: number, sentFields: number | null): string | null {
+  if (fields === sentFields) return null
+  return 'the request has a header field with a name or value that HTTP/2 forbids: empty or not in lower case, with a control character, or a value that begins or ends with a blank'
 }
 
 function pseudoProblem(

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RequestSources } from '../../../core/request/canonical.ts'
 import { isGrpc } from '../../../core/request/grpc.ts'
+import { Http2FieldCounter } from '../../../core/request/http2-fields.ts'
 import type { Exchange, Reply } from '../../pipeline/exchange.ts'
 import { killedBy } from '../../pipeline/kill.ts'
 import { BodyIntake, EMPTY_BODY } from '../body-intake.ts'
@@ -18,6 +19,7 @@ import { LINGER_MS, type Lifeline } from '../lifeline.ts'
 import { newExchange } from '../new-exchange.ts'
 import { Http2Reply } from './reply.ts'
 import { type Http2Head, readHttp2Head } from './request.ts'
+import { TappedSocket } from './tapped-socket.ts'
 import { createUnbornWatch } from './unborn.ts'
 
 const WINDOW_BYTES = 256 * 1024
@@ -44,7 +46,8 @@ const OPTIONS = {
 
 /** Serves one HTTP/2 connection, on TLS or with prior knowledge: every stream is an exchange. */
 export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, lifeline: Lifeline): void {
-  const session = performServerHandshake(socket, OPTIONS)
+  const sent = new Http2FieldCounter()
+  const session = performServerHandshake(new TappedSocket(socket, (chunk) => sent.read(chunk)), OPTIONS)
   const { idleTimeoutMs } = deps.limits
   const state = { open: 0 }
 
@@ -78,7 +81,8 @@ export function serveHttp2(deps: FrontDeps, inside: Inside, socket: Socket, life
       state.open--
       if (state.open === 0) armIdle()
     })
-    serveStream(deps, inside, { session, stream, raw, hasBody: (flags & END_STREAM) === 0 })
+    const hasBody = (flags & END_STREAM) === 0
+    serveStream(deps, inside, { session, stream, raw, sentFields: sent.take(stream.id ?? 0), hasBody })
   })
   armIdle()
 }
@@ -87,12 +91,13 @@ type Opened = {
   readonly session: ServerHttp2Session
   readonly stream: ServerHttp2Stream
   readonly raw: readonly string[]
+  readonly sentFields: number | null
   readonly hasBody: boolean
 }
 
-function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, hasBody }: Opened): void {
+function serveStream(deps: FrontDeps, inside: Inside, { stream, raw, sentFields, hasBody }: Opened): void {
   stream.on('error', (error) => deps.log.debug({ err: error }, 'http2 stream failed'))
-  const head = readHttp2Head(raw, inside.scheme)
+  const head = readHttp2Head(raw, inside.scheme, sentFields)
   const abort = new AbortController()
   const intake = hasBody && head.problem === null ? receiveBody(stream, head) : null
   const isCall = isGrpc(head.rawHeaders)

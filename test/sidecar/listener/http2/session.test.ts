@@ -274,11 +274,12 @@ describe('HTTP/2 inside a tunnel', () => {
 
   it('never ends a body in good order that was cut, whatever the client said of trailers', async () => {
     for (const te of [[], [['te', 'trailers']]] as const) {
+      let cut: () => void = () => undefined
       await using t = await startFront({
         handle: async ({ reply }) => {
           const stream = reply.stream(200, [], true)
           stream.write(Buffer.from('abc'))
-          setImmediate(() => stream.destroy())
+          cut = () => stream.destroy()
         },
       })
       const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
@@ -291,6 +292,7 @@ describe('HTTP/2 inside a tunnel', () => {
       ] as const
       const session = await speakHttp2(secure, [headersFrame(1, pairs)], ({ streams }) => {
         const stream = streams.get(1)
+        if (stream?.body === 'abc') cut()
         return stream?.reset !== null && stream?.reset !== undefined
       })
       expect(session.streams.get(1)).toMatchObject({
@@ -431,5 +433,60 @@ describe('HTTP/2 inside a tunnel', () => {
     release()
     expect(await answer).toMatchObject({ body: 'done' })
     await closed
+  })
+})
+
+describe('fields that HTTP/2 forbids', () => {
+  const GOOD = [
+    [':method', 'GET'],
+    [':path', '/'],
+    [':scheme', 'https'],
+    [':authority', 'a.example'],
+  ] as const
+
+  it('good requests of a client that compresses are served, whatever their fields', async () => {
+    await using t = await startFront()
+    const session = await open(t)
+    for (let i = 0; i < 200; i++) {
+      const fields: Record<string, string | string[]> = { ':path': `/${i}`, 'x-empty': '', 'x-same': 'same' }
+      for (let n = 0; n < i % 23; n++) fields[`x-${n}`] = 'value '.repeat((i * n) % 40).trim()
+      if (i % 3 === 0) fields.cookie = ['a=1', 'b=2']
+      const stream = session.request(fields)
+      expect((await read(stream)).status).toBe(200)
+    }
+    session.close()
+  })
+
+  it.each([
+    ['CR in a value', 'x-a', 'b\rc'],
+    ['LF in a value', 'x-a', 'b\nx-c: d'],
+    ['NUL in a value', 'x-a', 'b\0'],
+    ['a blank before a value', 'x-a', ' b'],
+    ['a tab behind a value', 'x-a', 'b\t'],
+    ['CR in a name', 'x-a\r', 'b'],
+    ['LF in a name', 'x-a\nx-b', 'c'],
+    ['NUL in a name', 'x-\0a', 'b'],
+    ['a blank in a name', 'x a', 'b'],
+    ['a name that is a blank', ' ', 'b'],
+    ['a name that begins with a blank', ' x-a', 'b'],
+    ['a name with a tab', 'x-a\t', 'b'],
+    ['an empty name', '', 'b'],
+    ['an empty name and value', '', ''],
+    ['a colon in a name', 'x:a', 'b'],
+    ['a name beyond ASCII', 'x-\xe9', 'b'],
+    ['a second authorization with LF', 'authorization', 'Bearer a\nb'],
+    ['a content-type with NUL', 'content-type', 'application/json\0'],
+  ])('%s: the request is refused and no other field of it is used', async (_name, name, value) => {
+    await using t = await startFront()
+    const socket = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+    const frames = [headersFrame(1, [...GOOD, [name, value]]), headersFrame(3, [...GOOD, ['x-a', '']])]
+    const session = await speakHttp2(socket, frames, ({ streams }) => streams.get(3)?.isEnded === true)
+    socket.destroy()
+    const { status, reset } = session.streams.get(1) ?? { status: null, reset: null }
+    expect([400, null]).toContain(status)
+    expect(status ?? reset).not.toBeNull()
+    expect(session.streams.get(3)?.status).toBe(200)
+    expect(t.exchanges[0]).toMatchObject({ malformed: { code: 'malformed_request' } })
+    expect(t.exchanges.filter(({ malformed }) => malformed === undefined)).toHaveLength(1)
   })
 })

@@ -1,0 +1,49 @@
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+
+type Chunk = { readonly chunk: Buffer | string; readonly encoding: BufferEncoding }
+type Written = (error?: Error | null) => void
+
+/** A socket whose incoming bytes are shown to `onBytes` before its user reads them. Ends and fails as the socket does. */
+export class TappedSocket extends Duplex {
+  readonly #socket: Socket
+
+  constructor(socket: Socket, onBytes: (chunk: Buffer) => void) {
+    super({ allowHalfOpen: true, emitClose: true })
+    this.#socket = socket
+    socket.on('data', (chunk: Buffer) => {
+      onBytes(chunk)
+      if (!this.push(chunk)) socket.pause()
+    })
+    socket.once('end', () => this.push(null))
+    socket.once('error', (error) => this.destroy(error))
+    socket.once('close', () => this.destroy())
+  }
+
+  override _read(): void {
+    this.#socket.resume()
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Written): void {
+    this.#socket.write(chunk, encoding, done)
+  }
+
+  /** One write of the socket for all that waits. */
+  override _writev(chunks: readonly Chunk[], done: Written): void {
+    this.#socket.cork()
+    chunks.forEach(({ chunk, encoding }, i) => {
+      this.#socket.write(chunk, encoding, i === chunks.length - 1 ? done : undefined)
+    })
+    this.#socket.uncork()
+  }
+
+  override _final(done: Written): void {
+    this.#socket.end(() => done())
+  }
+
+  override _destroy(error: Error | null, done: Written): void {
+    done(error)
+    // The session says what went wrong once this has closed; who watches the socket must hear that first.
+    setImmediate(() => this.#socket.destroy(error ?? undefined))
+  }
+}
