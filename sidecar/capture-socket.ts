@@ -1,31 +1,46 @@
 import { chmod, rm } from 'node:fs/promises'
 import { isOpaque } from '../core/capture/host-names.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
+import { identify } from './identity.ts'
 import { createAddressPool } from './listener/address-pool.ts'
 import type { FrontDeps } from './listener/deps.ts'
 import { createDnsStream } from './listener/dns.ts'
 import type { Front } from './listener/front.ts'
 import { createHandedOver } from './listener/handed-over.ts'
 import { existsOutside, ownerOf } from './name-owner.ts'
+import type { KeyedPlace } from './pipeline/exchange.ts'
 
 export type CaptureSocketDeps = {
   readonly path: string
   readonly front: Front
   readonly listener: FrontDeps
   readonly snapshot: () => Snapshot | null
+  readonly accepts: KeyedPlace['accepts']
   readonly monotonicMs: () => number
 }
 
 /**
  * Where `chaperone run --capture` hands over what a command sends from a network namespace of its own: the same
- * listeners as in a pod, for many agents. Only this user may open it. Rejects when the path cannot be used.
+ * listeners as in a pod, for many agents, each by its key. Only this user may open it. A path that cannot be used leaves
+ * a warning: only `run --capture` needs the socket.
  */
 export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
-  const { path, front, listener, snapshot, monotonicMs } = deps
+  await open(deps).catch((error: unknown) =>
+    deps.listener.log.warn({ err: error, path: deps.path }, 'no socket for captured commands'),
+  )
+}
+
+async function open(deps: CaptureSocketDeps): Promise<void> {
+  const { path, front, listener, snapshot, accepts, monotonicMs } = deps
   const pool = createAddressPool()
   const serve = createHandedOver({
     ...listener,
     pool,
+    accepts,
+    isKnown(credentials) {
+      const rules = snapshot()
+      return rules !== null && identify(credentials, rules)?.status === 'active'
+    },
     isOpaque(host, port) {
       const rules = snapshot()
       return rules !== null && isOpaque(rules, host, port)

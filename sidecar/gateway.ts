@@ -7,6 +7,7 @@ import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { LIMITS } from '../core/wire/limits.ts'
 import { createAgentPorts } from './admin/agent-ports.ts'
 import { createInternalApi } from './admin/internal-api.ts'
+import { createPortKeys } from './admin/port-keys.ts'
 import { createRecent } from './admin/recent.ts'
 import { internalRoutes } from './admin/routes.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
@@ -179,11 +180,13 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
     },
   }
   const front = createFront(listener)
-  const agentPorts = createAgentPorts({ file: join(config.dataDir, 'ports.json'), front, log })
+  const portKeys = createPortKeys(await loadOrCreateToken(join(config.dataDir, 'ports.key')))
+  const { accepts } = portKeys
+  const agentPorts = createAgentPorts({ file: join(config.dataDir, 'ports.json'), front, accepts, log })
   const api = createInternalApi({
     token: internalToken,
     isLoopbackOnly: config.pod !== null || isLoopback(config.host),
-    routes: internalRoutes({ ...core, agentPorts, caPem: () => authority.caPem }),
+    routes: internalRoutes({ ...core, agentPorts, portKeys, caPem: () => authority.caPem }),
     log,
   })
   const closeAll = (pod: Pod | null): Promise<void> => shutDown({ ...core, front, pod, log })
@@ -194,22 +197,18 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   core.address.url = `http://${config.host}:${port}`
   await agentPorts.reopen()
   const { captureSocket } = config
-  if (captureSocket !== null) await openCapture(captureSocket, { core, front, listener })
+  const { snapshots } = control
+  const { monotonicMs } = ports.clock
+  if (captureSocket !== null)
+    await openCaptureSocket({
+      ...{ path: captureSocket, front, listener, accepts, monotonicMs },
+      snapshot: snapshots.current,
+    })
   control.start()
   uploader.start()
   await control.waits.until(() => control.snapshots.current() !== null, FIRST_SNAPSHOT_MS)
   log.info({ port, snapshot: control.snapshots.current()?.version ?? null }, 'gateway listens')
   return { port, close: once(() => closeAll(null)) }
-}
-
-/** A convenience of this machine: without it everything else works, and who asks for it is told why it is not there. */
-async function openCapture(path: string, given: Pick<InPod, 'core' | 'front' | 'listener'>): Promise<void> {
-  const { core, front, listener } = given
-  const { snapshots } = core.control
-  const { monotonicMs } = core.ports.clock
-  await openCaptureSocket({ path, front, listener, snapshot: snapshots.current, monotonicMs }).catch(
-    (error: unknown) => listener.log.warn({ err: error, path }, 'no socket for captured commands'),
-  )
 }
 
 type InPod = {

@@ -1,37 +1,42 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../core/wire/sync.ts'
-import type { Credentials } from './pipeline/exchange.ts'
+import type { Credentials, KeyedPlace } from './pipeline/exchange.ts'
 
 /** Headers whose key was verified, per snapshot: hashing happens once per agent, and a revoked key ends with its snapshot. */
 const verified = new WeakMap<Snapshot, Map<string, AgentEntry>>()
 const MAX_VERIFIED = 2_000
 
 /**
- * Who is asking, or null when nobody can be told. An agent port names its agent by itself; the shared port wants
- * `Proxy-Authorization: Basic base64(name:key)`. The agent's status is the caller's business.
+ * Returns the agent that is asking, or null. A pod's place names its agent by itself; everywhere else
+ * `Proxy-Authorization: Basic base64(name:key)` does, and a place of one agent takes no other. Does not look at the
+ * agent's status.
  */
 export function identify(credentials: Credentials, snapshot: Snapshot): AgentEntry | null {
   switch (credentials.kind) {
     case 'port':
       return snapshot.agentsByName.get(credentials.agent) ?? null
     case 'basic':
-      return byHeader(credentials.header, snapshot)
+      return byHeader(credentials, snapshot)
     case 'none':
       return null
   }
 }
 
-function byHeader(header: string, snapshot: Snapshot): AgentEntry | null {
+function byHeader({ header, place }: Presented, snapshot: Snapshot): AgentEntry | null {
   const known = verified.get(snapshot) ?? remember(snapshot)
-  const hit = known.get(header)
+  // The key of a place is good there alone. No header value holds a line feed.
+  const remembered = place === undefined ? header : `${place.agent}\n${header}`
+  const hit = known.get(remembered)
   if (hit !== undefined) return hit
-  const agent = verify(header, snapshot)
+  const agent = verify(header, snapshot, place)
   if (agent === null) return null
   if (known.size >= MAX_VERIFIED) known.clear()
-  known.set(header, agent)
+  known.set(remembered, agent)
   return agent
 }
+
+type Presented = Extract<Credentials, { kind: 'basic' }>
 
 function remember(snapshot: Snapshot): Map<string, AgentEntry> {
   const fresh = new Map<string, AgentEntry>()
@@ -39,17 +44,18 @@ function remember(snapshot: Snapshot): Map<string, AgentEntry> {
   return fresh
 }
 
-function verify(header: string, snapshot: Snapshot): AgentEntry | null {
+function verify(header: string, snapshot: Snapshot, place?: KeyedPlace): AgentEntry | null {
   const encoded = /^basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header)?.[1]
   if (encoded === undefined) return null
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = text.indexOf(':')
   if (colon < 1) return null
-  const agent = snapshot.agentsByName.get(text.slice(0, colon))
+  const [name, key] = [text.slice(0, colon), text.slice(colon + 1)]
+  const agent = snapshot.agentsByName.get(name)
+  if (place !== undefined && place.agent !== name) return null
+  if (agent !== undefined && place?.accepts(agent, key) === true) return agent
   // An unknown name costs the same hash as a known one.
-  const given = createHash('sha256')
-    .update(text.slice(colon + 1))
-    .digest()
+  const given = createHash('sha256').update(key).digest()
   const expected = Buffer.from(agent?.key_sha256 ?? '', 'hex')
   const matches = timingSafeEqual(
     given,

@@ -193,7 +193,7 @@ async function openRedirected(
   const originalDestination = createOriginalDestination()
   const serve = createTransparent({
     ...listener,
-    agent: config.agent,
+    credentials: { kind: 'port', agent: config.agent },
     isProbe: probe.isProbe,
     isOpaque(host, port) {
       const rules = snapshot()

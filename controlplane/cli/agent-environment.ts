@@ -9,7 +9,7 @@ import {
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 
 export type AgentEnvironmentInput = {
-  /** `http://127.0.0.1:PORT`, the agent's own port; null where connections are redirected and nobody needs a proxy. */
+  /** `http://NAME:KEY@127.0.0.1:PORT`, the agent's own port; null where connections are redirected and nobody needs a proxy. */
   readonly proxyUrl: string | null
   readonly caFile: string
   /** Public roots and ours: for everything that replaces its roots by the file. */

@@ -5,7 +5,18 @@ import type { ApiClient } from './client.ts'
 
 export const DEFAULT_AGENT = 'dev'
 
+/** `proxy_url` has the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
 export type LocalAgent = { readonly name: string; readonly proxy_url: string }
+
+/** The address of a proxy for texts, which terminals and logs keep. */
+export function withoutKey(proxyUrl: string): string {
+  return new URL(proxyUrl).origin
+}
+
+/** The agent's key in a proxy address. */
+export function keyIn(proxyUrl: string): string {
+  return decodeURIComponent(new URL(proxyUrl).password)
+}
 
 const AgentRow = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
 export const AgentList = z.object({ agents: z.array(AgentRow) })

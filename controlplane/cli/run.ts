@@ -9,7 +9,7 @@ import { runCaptured, runInside } from './capture/run-captured.ts'
 import { controlPlane, localGateway, running } from './client.ts'
 import { type Command, flag, type Invocation, text } from './command.ts'
 import { writePrivate } from './data-folder.ts'
-import { DEFAULT_AGENT, listAgents, registerAgent, untilApplied } from './local-agents.ts'
+import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
 import { passThrough } from './pass-through.ts'
 
 export const run: Command = {
@@ -72,7 +72,13 @@ async function start(invocation: Invocation): Promise<number> {
     env,
   })
   if (flag(invocation, 'capture'))
-    return runCaptured({ agent: name, folder, command: invocation.rest, env: agentEnv })
+    return runCaptured({
+      agent: name,
+      key: keyIn(agent.proxy_url),
+      folder,
+      command: invocation.rest,
+      env: agentEnv,
+    })
   return await passThrough(command, args, agentEnv)
 }
 

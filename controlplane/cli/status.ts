@@ -5,7 +5,7 @@ import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { readRunFile } from './data-folder.ts'
 import { lockHolder } from './folder-lock.ts'
 import { manifestFindings } from './get.ts'
-import { registeredAgents } from './local-agents.ts'
+import { registeredAgents, withoutKey } from './local-agents.ts'
 
 const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
 
@@ -105,7 +105,7 @@ function lines(report: Report): string[] {
   return [
     `control plane  ${report.health} at ${report.base_url}${report.pid === null ? '' : ` (pid ${report.pid})`}`,
     gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
-    `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${proxy_url}`).join(', ') || 'none registered'}`,
+    `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${withoutKey(proxy_url)}`).join(', ') || 'none registered'}`,
     `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
     `approvals      ${report.pending_approvals === 0 ? 'nothing waits' : `${report.pending_approvals} wait: chaperone approvals ls`}`,
     ...manifestLines(report),

@@ -3,6 +3,7 @@ import { portOption } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
+import { withoutKey } from './local-agents.ts'
 import { tryLine } from './try-line.ts'
 
 export const up: Command = {
@@ -108,7 +109,7 @@ function welcome(installation: Installation, invocation: Invocation): string[] {
     '',
     `  Dashboard        ${facts.base_url}`,
     ...(facts.owner_link === null ? [] : [`  Become owner     ${facts.owner_link}`]),
-    ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${proxy_url}`),
+    ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${withoutKey(proxy_url)}`),
     `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
     `  Data and logs    ${invocation.folder.root}`,
     ...(agent === undefined ? modeB(facts) : firstSteps(facts, agent, commandName(invocation.cwd))),

@@ -57,15 +57,23 @@ export function trustVariables(trust: ClientTrust): Readonly<Record<string, stri
   }
 }
 
-/** What replaces any value that the command had, where clients must be sent to an explicit proxy (`http://HOST:PORT`). */
+/**
+ * What replaces any value that the command had, where clients must be sent to an explicit proxy
+ * (`http://HOST:PORT` or `http://NAME:KEY@HOST:PORT`).
+ */
 export function proxyVariables(proxyUrl: string): Readonly<Record<string, string>> {
   const values = { HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: LOOPBACK }
   // Some clients read only the one case, some only the other.
   const lowerCase = Object.entries(values).map(([name, value]) => [name.toLowerCase(), value])
-  return { ...values, ...Object.fromEntries(lowerCase), NODE_USE_ENV_PROXY: '1' }
+  // By default git first asks without the key, which is refused and recorded.
+  const git = new URL(proxyUrl).username === '' ? {} : { GIT_HTTP_PROXY_AUTHMETHOD: 'basic' }
+  return { ...values, ...Object.fromEntries(lowerCase), ...git, NODE_USE_ENV_PROXY: '1' }
 }
 
-/** To be added at the end of `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty when there is nothing to say. */
+/**
+ * To be added at the end of `JAVA_TOOL_OPTIONS`: the last of two equal properties wins. Empty when there is nothing to say.
+ * Never holds the agent's key: Java prints the variable, and its HTTP clients take a key from an `Authenticator` only.
+ */
 export function javaOptions({
   trustStore,
   proxyUrl,

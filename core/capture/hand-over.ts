@@ -6,8 +6,10 @@ import * as z from 'zod'
  * queries with two bytes of length before each, as over TCP.
  */
 export const HandOver = z.object({
-  /** Everything on this connection is this agent's. */
+  /** Everything on this connection is this agent's, if `key` is. */
   agent: z.string().min(1).max(253),
+  /** The agent's key for its place on this machine, as in its `proxy_url`. */
+  key: z.string().min(1).max(256),
   kind: z.enum(['tls', 'http', 'other', 'dns']),
   /** Where the client meant to go; null when that cannot be told. */
   destination: z.object({ address: z.string().max(64), port: z.int().min(1).max(65_535) }).nullable(),

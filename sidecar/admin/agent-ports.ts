@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { isErrno } from '../journal/errno.ts'
+import type { KeyedPlace } from '../pipeline/exchange.ts'
 
 /** Ports that belong to one agent each. The same name has the same port, also after a restart. */
 export type AgentPorts = {
@@ -16,19 +17,20 @@ export type AgentPorts = {
 
 /** What opens and closes; the listener does. */
 export type PortOpener = {
-  openAgentPort(agent: string, port?: number): Promise<number>
+  openAgentPort(agent: string, port: number, accepts: KeyedPlace['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>
 }
 
 export type AgentPortsDeps = {
   readonly file: string
   readonly front: PortOpener
+  readonly accepts: KeyedPlace['accepts']
   readonly log: { warn(fields: object, message: string): void }
 }
 
 const PortsFile = z.array(z.object({ agent: z.string(), port: z.number().int().min(1).max(65_535) }))
 
-export function createAgentPorts({ file, front, log }: AgentPortsDeps): AgentPorts {
+export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps): AgentPorts {
   const ports = new Map<string, number>()
   let queue: Promise<unknown> = Promise.resolve()
 
@@ -41,10 +43,10 @@ export function createAgentPorts({ file, front, log }: AgentPortsDeps): AgentPor
 
   async function openAt(agent: string, wanted: number): Promise<void> {
     try {
-      ports.set(agent, await front.openAgentPort(agent, wanted))
+      ports.set(agent, await front.openAgentPort(agent, wanted, accepts))
     } catch (error) {
       if (!isErrno(error, 'EADDRINUSE') && !isErrno(error, 'EACCES')) throw error
-      const port = await front.openAgentPort(agent)
+      const port = await front.openAgentPort(agent, 0, accepts)
       ports.set(agent, port)
       log.warn({ agent, wanted, port }, 'port of the agent is taken by another program; it has a new one')
     }
@@ -60,7 +62,7 @@ export function createAgentPorts({ file, front, log }: AgentPortsDeps): AgentPor
   async function openNew(agent: string): Promise<number> {
     const known = ports.get(agent)
     if (known !== undefined) return known
-    const port = await front.openAgentPort(agent)
+    const port = await front.openAgentPort(agent, 0, accepts)
     ports.set(agent, port)
     await save()
     return port

@@ -1,13 +1,17 @@
+import { ChaperoneError } from '../../core/errors.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { AgentDeregister, AgentRegister } from '../../core/wire/internal.ts'
+import type { AgentEntry } from '../../core/wire/sync.ts'
 import type { Commands } from '../control/commands.ts'
 import type { AgentPorts } from './agent-ports.ts'
 import { type ApiAnswer, ok } from './api-http.ts'
 import { type ApiRoute, get, post } from './api-route.ts'
+import type { PortKeys } from './port-keys.ts'
 
 export type AgentRoutesDeps = {
   readonly commands: Commands
   readonly ports: AgentPorts
+  readonly portKeys: PortKeys
   /** PEM of the authority that clients have to trust. */
   readonly caPem: () => string
   readonly snapshot: () => Snapshot | null
@@ -24,14 +28,22 @@ export function agentRoutes(deps: AgentRoutesDeps): readonly ApiRoute[] {
   ]
 }
 
-/** First the control plane, so that the agent exists as a row; then its port, on which it needs no key. */
+/** First the control plane, so that the agent exists as a row; then its port, whose key is part of `proxy_url`. */
 async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<ApiAnswer> {
   const reply = await deps.commands({ command: 'agents.register', input })
   if (reply.status !== 200) return reply
   const port = await deps.ports.open(input.name)
   await deps.untilKnown(input.name)
+  const known = deps.snapshot()?.agentsByName.get(input.name)
+  if (known === undefined) throw notKnown(input.name)
   const agent = reply.body['agent'] ?? { name: input.name }
-  return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(port), ca_pem: deps.caPem() })
+  return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(deps, known, port), ca_pem: deps.caPem() })
+}
+
+/** The key depends on the agent's entry, which comes with the next snapshot. */
+function notKnown(name: string): ChaperoneError {
+  const detail = `The gateway has no configuration with agent "${name}" yet. Try again in a second.`
+  return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }
 
 /** An agent that the control plane does not know any more still loses its port. */
@@ -42,21 +54,23 @@ async function deregister(deps: AgentRoutesDeps, input: { readonly name: string 
   return reply.status === 200 || hadPort ? ok({ ok: true }) : reply
 }
 
-function listAgents({ snapshot, ports, activeByAgent }: AgentRoutesDeps): readonly object[] {
-  const active = activeByAgent()
+function listAgents(deps: AgentRoutesDeps): readonly object[] {
+  const { snapshot, ports } = deps
+  const active = deps.activeByAgent()
   const agents = [...(snapshot()?.agentsByName.values() ?? [])].filter(({ status }) => status === 'active')
-  return agents.map(({ id, name, runtime, environment, status }) => {
+  return agents.map((entry) => {
+    const { id, name, runtime, environment, status } = entry
     const port = ports.portOf(name)
     return {
       agent_id: id,
       ...{ name, runtime, environment, status },
       proxy_port: port,
-      proxy_url: port === null ? null : urlOf(port),
+      proxy_url: port === null ? null : urlOf(deps, entry, port),
       active_connections: active.get(name) ?? 0,
     }
   })
 }
 
-function urlOf(port: number): string {
-  return `http://127.0.0.1:${port}`
+function urlOf({ portKeys }: AgentRoutesDeps, agent: AgentEntry, port: number): string {
+  return `http://${encodeURIComponent(agent.name)}:${portKeys.keyOf(agent)}@127.0.0.1:${port}`
 }

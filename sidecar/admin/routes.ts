@@ -4,6 +4,7 @@ import type { Events } from '../events.ts'
 import type { Metrics } from '../metrics.ts'
 import type { AgentPorts } from './agent-ports.ts'
 import type { ApiRoute } from './api-route.ts'
+import type { PortKeys } from './port-keys.ts'
 import type { Recent } from './recent.ts'
 import { agentRoutes } from './routes-agents.ts'
 import { forwardRoutes } from './routes-forward.ts'
@@ -19,6 +20,7 @@ export type InternalRoutesDeps = {
   readonly events: Events
   readonly kill: KillState
   readonly agentPorts: AgentPorts
+  readonly portKeys: PortKeys
   readonly caPem: () => string
 }
 
@@ -37,7 +39,13 @@ export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
     }),
     ...killRoutes({ commands, kill }),
     ...agentRoutes({
-      ...{ commands, ports: deps.agentPorts, caPem: deps.caPem, snapshot: snapshots.current },
+      ...{
+        commands,
+        ports: deps.agentPorts,
+        portKeys: deps.portKeys,
+        caPem: deps.caPem,
+        snapshot: snapshots.current,
+      },
       activeByAgent: events.activeByAgent,
       untilKnown: (name) =>
         waits.until(() => snapshots.current()?.agentsByName.has(name) === true, REGISTER_MS),

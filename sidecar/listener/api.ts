@@ -26,10 +26,10 @@ export async function serveApi(deps: FrontDeps, { head, body, reply, connection 
 
 /** Origin-form on an agent's port: somebody opened the address in a browser, or forgot to configure the proxy. */
 export function explainPort({ reply, connection }: Incoming): Promise<void> {
-  const address = `http://127.0.0.1:${connection.lifeline.socket.localPort ?? 0}`
+  const address = `http://NAME:KEY@127.0.0.1:${connection.lifeline.socket.localPort ?? 0}`
   const message =
-    `this port is a proxy, not a server: set HTTPS_PROXY=${address} and HTTP_PROXY=${address}, ` +
-    'or start the program with "chaperone run"'
+    'this port is a proxy, not a server: start the program with "chaperone run", or set HTTPS_PROXY and HTTP_PROXY to ' +
+    `${address} (proxy_url of "chaperone status --json")`
   sendJson(reply, 404, 'Not found', message)
   return Promise.resolve()
 }

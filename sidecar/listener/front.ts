@@ -1,11 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Credentials } from '../pipeline/exchange.ts'
+import type { Credentials, KeyedPlace } from '../pipeline/exchange.ts'
 import { explainPort, serveApi } from './api.ts'
 import type { FrontDeps } from './deps.ts'
 import { Http1Connection } from './http1/connection.ts'
 import type { Incoming, Site } from './http1/incoming.ts'
 import { createLifelines, type Lifeline } from './lifeline.ts'
-import { type PortOwner, serveAbsolute, serveConnect } from './proxy.ts'
+import { type PortOwner, serveAbsolute, serveConnect, unreadCredentials } from './proxy.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { terminateTls } from './terminate-tls.ts'
 import { contextFor, enterTunnel } from './tunnel.ts'
@@ -14,8 +14,11 @@ import { turnAway } from './turned-away.ts'
 export type Front = {
   /** Opens the shared port; 0 takes any. Resolves with the port. */
   listen(port: number, host: string): Promise<number>
-  /** Opens an agent's own proxy port on loopback. Resolves with the port; rejects when the wanted one is taken. */
-  openAgentPort(agent: string, port?: number): Promise<number>
+  /**
+   * Opens an agent's own proxy port on loopback, which takes the keys that `accepts` knows and the agent's own; without
+   * `accepts` the port alone identifies the agent (a pod). Resolves with the port; rejects when the wanted one is taken.
+   */
+  openAgentPort(agent: string, port?: number, accepts?: KeyedPlace['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>
   /** Opens one more place and leaves what arrives there to `arrive`: redirected traffic, a socket of its own. */
   openPlace(place: Place, arrive: (arrival: Arrived) => void): Promise<void>
@@ -58,7 +61,7 @@ export function createFront(deps: FrontDeps): Front {
 
   function asProxy(owner: PortOwner): Reception {
     return {
-      credentials: owner === null ? NOBODY : { kind: 'port', agent: owner.agent },
+      credentials: unreadCredentials(owner),
       arrive({ socket, lifeline }) {
         if (owner !== null) keepWhileOpen(agents.get(owner.agent)?.lifelines, lifeline)
         sniff(socket, lifeline, limits, (what) => serve(deps, { socket, lifeline, owner }, what))
@@ -87,9 +90,12 @@ export function createFront(deps: FrontDeps): Front {
       shared.add(server)
       return portOf(server)
     },
-    async openAgentPort(agent, port = 0) {
+    async openAgentPort(agent, port = 0, accepts) {
       if (agents.has(agent)) throw new Error(`the agent ${agent} already has a port`)
-      const server = await open({ port, host: LOOPBACK }, asProxy({ agent }))
+      const server = await open(
+        { port, host: LOOPBACK },
+        asProxy(accepts === undefined ? { agent } : { agent, accepts }),
+      )
       agents.set(agent, { server, lifelines: new Set() })
       return portOf(server)
     },
@@ -122,11 +128,12 @@ type Arrival = { readonly socket: Socket; readonly lifeline: Lifeline; readonly 
 function serve(deps: FrontDeps, { socket, lifeline, owner }: Arrival, what: Sniffed): void {
   if (what.protocol === 'none') socket.destroySoon()
   else if (what.protocol !== 'tls') http1(deps, socket, lifeline, owner).start(what.bytes)
-  else if (owner === null) secureProxy(deps, { socket, lifeline, owner }, what)
+  // TLS to a port that takes a key is TLS to the proxy: inside it the key can be given.
+  else if (owner === null || owner.accepts !== undefined) secureProxy(deps, { socket, lifeline, owner }, what)
   else enterTunnel(deps, directTls(socket, lifeline, owner, what.serverName), what)
 }
 
-/** TLS straight on an agent's port, as a redirected or hosts-file client sends it: the server name says where to. */
+/** TLS straight on the port of a pod's agent, as a redirected or hosts-file client sends it: the server name says where to. */
 function directTls(
   socket: Socket,
   lifeline: Lifeline,

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { HandOver, MAX_HAND_OVER_BYTES } from '../../core/capture/hand-over.ts'
+import type { Credentials, KeyedPlace } from '../pipeline/exchange.ts'
 import type { AddressPool } from './address-pool.ts'
 import type { FrontDeps } from './deps.ts'
 import type { DnsStream } from './dns.ts'
@@ -9,11 +10,14 @@ export type HandedOverDeps = FrontDeps & {
   readonly isOpaque: TransparentDeps['isOpaque']
   readonly pool: AddressPool
   readonly dns: DnsStream
+  readonly accepts: KeyedPlace['accepts']
+  /** Whether the credentials are those of an agent: DNS has no answer that could say why not. */
+  readonly isKnown: (credentials: Credentials) => boolean
 }
 
 /**
  * Serves connections that were redirected in another network namespace and handed over on a Unix socket
- * (`core/capture/hand-over.ts`). Who may write to the socket may speak for any agent, as on the agents' own ports.
+ * (`core/capture/hand-over.ts`). The first line has the agent's key: a client of the socket acts for that agent alone.
  */
 export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => void {
   return (captured) => {
@@ -22,21 +26,35 @@ export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => 
       if (what === null) {
         deps.log.warn({}, 'a connection was handed over without saying whose it is')
         captured.socket.destroy()
-      } else if (what.kind === 'dns') deps.dns(captured.socket)
+      } else if (what.kind === 'dns') serveDns(deps, captured, what)
       else serve(deps, captured, { ...what, kind: what.kind })
     })
   }
 }
 
+function serveDns(deps: HandedOverDeps, { socket }: Captured, what: HandOver): void {
+  if (deps.isKnown(credentialsOf(deps, what))) deps.dns(socket)
+  else {
+    deps.log.warn({ agent: what.agent }, 'DNS was handed over with a key that is not the one of the agent')
+    socket.destroy()
+  }
+}
+
+/** The same as on the agent's port, so that a wrong key leaves the same record. */
+function credentialsOf({ accepts }: HandedOverDeps, { agent, key }: HandOver): Credentials {
+  const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`
+  return { kind: 'basic', header, place: { agent, accepts } }
+}
+
 function serve(
   deps: HandedOverDeps,
   captured: Captured,
-  { agent, kind, destination }: HandOver & { readonly kind: 'tls' | 'http' | 'other' },
+  { kind, destination, ...whose }: HandOver & { readonly kind: 'tls' | 'http' | 'other' },
 ): void {
   const at = destination && { host: deps.pool.nameOf(destination.address), port: destination.port }
   const transparent = createTransparent({
     ...deps,
-    agent,
+    credentials: credentialsOf(deps, { kind, destination, ...whose }),
     destinationOf: async () => at,
     isProbe: () => false,
   })

@@ -1,15 +1,15 @@
 import { parseAuthority } from '../../core/request/authority.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import type { Credentials, ExchangeKind, Transport } from '../pipeline/exchange.ts'
+import type { Credentials, ExchangeKind, KeyedPlace, Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
 import type { Incoming } from './http1/incoming.ts'
 import { newExchange } from './new-exchange.ts'
 import { openTunnel } from './tunnel.ts'
 
-/** Who asks on this port: nobody in particular (the shared port), or the agent whose port it is. */
-export type PortOwner = { readonly agent: string } | null
+/** The agent of a port: none on the shared port; with `accepts` the port takes a key, without it the port identifies its agent. */
+export type PortOwner = ({ readonly agent: string } & Partial<KeyedPlace>) | null
 
 type Authority = { readonly host: string; readonly port: number }
 
@@ -100,14 +100,22 @@ function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<
 }
 
 function credentialsOf({ head: { rawHeaders } }: Incoming, owner: PortOwner): Credentials {
-  if (owner !== null) return { kind: 'port', agent: owner.agent }
+  const unread = unreadCredentials(owner)
+  if (unread.kind === 'port') return unread
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
     if (name.length === 19 && name.toLowerCase() === 'proxy-authorization') {
-      return { kind: 'basic', header: rawHeaders[i + 1] ?? '' }
+      return { ...unread, kind: 'basic', header: rawHeaders[i + 1] ?? '' }
     }
   }
-  return { kind: 'none' }
+  return unread
+}
+
+/** What a port says of its client before anything is read. */
+export function unreadCredentials(owner: PortOwner): Exclude<Credentials, { kind: 'basic' }> {
+  if (owner === null) return { kind: 'none' }
+  const { agent, accepts } = owner
+  return accepts === undefined ? { kind: 'port', agent } : { kind: 'none', place: { agent, accepts } }
 }
 
 /** `host:port` or `[v6]:port`, read as the pipeline does: lower case, without brackets and without a dot at the end. */

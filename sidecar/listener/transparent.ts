@@ -18,8 +18,8 @@ export type CapturedKind = 'tls' | 'http' | 'other'
 export type CapturedDestination = { readonly host: string | null; readonly port: number }
 
 export type TransparentDeps = FrontDeps & {
-  /** Everything that is redirected here is this agent's. */
-  readonly agent: string
+  /** Of the agent whose connections are redirected here. */
+  readonly credentials: Credentials
   readonly destinationOf: (socket: Socket) => Promise<CapturedDestination | null>
   /** Listed in `egress.tcp`. */
   readonly isOpaque: (host: string, port: number) => boolean
@@ -45,7 +45,7 @@ const UNRECOGNIZED_NAME = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70]
 
 /** Serves connections that the rules of the pod sent here. The address that the client chose counts for nothing. */
 export function createTransparent(deps: TransparentDeps): (kind: CapturedKind, captured: Captured) => void {
-  const credentials: Credentials = { kind: 'port', agent: deps.agent }
+  const { credentials } = deps
   return (kind, { socket, lifeline }) => {
     if (deps.isProbe(kind, socket)) {
       socket.resetAndDestroy()

@@ -29,7 +29,7 @@ export function turnAway(deps: FrontDeps, { socket, lifeline, credentials }: Tur
     acceptedAt: performance.now(),
     timeMs: Date.now(),
     kind: 'http',
-    transport: credentials.kind === 'port' ? 'port-absolute' : 'absolute',
+    transport: isOfPort(credentials) ? 'port-absolute' : 'absolute',
     raw: { method: '', target: '', rawHeaders: [], httpVersion: '1.1', scheme: 'http', sources: {} },
     credentials,
     body: EMPTY_BODY,
@@ -45,6 +45,10 @@ export function turnAway(deps: FrontDeps, { socket, lifeline, credentials }: Tur
     .finally(() => {
       if (!reply.isStarted) socket.destroy()
     })
+}
+
+function isOfPort(credentials: Credentials): boolean {
+  return credentials.kind === 'port' || credentials.place !== undefined
 }
 
 /** One answer in HTTP/1.1, and the end of the connection behind it. */

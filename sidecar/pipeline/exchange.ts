@@ -31,11 +31,21 @@ export type Transport =
  */
 export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
 
-/** Who says it is asking: an agent's own port, or `Proxy-Authorization: Basic name:key`, or nobody. */
+/** A place that belongs to one agent and takes its key: a local port, or the socket of captured commands. */
+export type KeyedPlace = {
+  readonly agent: string
+  /** Whether a key is the one of this place. The agent's own key is checked apart from it. */
+  readonly accepts: (agent: AgentEntry, key: string) => boolean
+}
+
+/**
+ * How the agent is identified: `port`, by the place alone (a pod, an order of the control plane); `basic`, by
+ * `Proxy-Authorization: Basic name:key`, which must name the agent of `place` where there is one; or not at all.
+ */
 export type Credentials =
   | { readonly kind: 'port'; readonly agent: string }
-  | { readonly kind: 'basic'; readonly header: string }
-  | { readonly kind: 'none' }
+  | { readonly kind: 'basic'; readonly header: string; readonly place?: KeyedPlace }
+  | { readonly kind: 'none'; readonly place?: KeyedPlace }
 
 /** The request body as the listener offers it. Never read twice: what `buffer` read is replayed by `forward`. */
 export type RequestBody = {

@@ -118,7 +118,7 @@ describe.skipIf(reason !== null)(`the namespace of somebody who is not root${tit
       import { dataFolder } from '${new URL('../../controlplane/cli/data-folder.ts', import.meta.url).href}'
       const command = ['sh', '-c', 'id -u; curl -sS -m 5 http://any.test:8080/x; nft delete table inet chaperone; true']
       const inside = await runInside(command, process.env)
-      process.exitCode = inside ?? (await runCaptured({ agent: 'me', folder: dataFolder('${join(dir, 'data')}'), command, env: process.env }))`
+      process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), command, env: process.env }))`
     const file = join(dir, 'run.mjs')
     writeFileSync(file, script)
     const ran = await asUser(1_000, [process.execPath, file])
@@ -128,7 +128,7 @@ describe.skipIf(reason !== null)(`the namespace of somebody who is not root${tit
     expect(ran.stderr).toMatch(/not permitted/i)
     expect(handed.filter(({ kind }) => kind === 'dns').length).toBeGreaterThan(0)
     expect(handed.filter(({ kind }) => kind !== 'dns')).toEqual([
-      { agent: 'me', kind: 'other', destination: { address: '198.18.0.9', port: 8_080 } },
+      { agent: 'me', key: 'k', kind: 'other', destination: { address: '198.18.0.9', port: 8_080 } },
     ])
   })
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { TrafficRecord } from '../../core/record.ts'
+import { testAgent } from './agent.ts'
 import { eventually } from './eventually.ts'
 import type { Laptop } from './laptop.ts'
 import { sendRaw } from './raw-http.ts'
@@ -18,8 +19,10 @@ export async function newestRecords(laptop: Laptop, limit = 1_000): Promise<read
 /** Leaves a record of a host that nobody owns and returns its name: what came before is older, what comes is newer. */
 export async function leaveMark(laptop: Laptop): Promise<string> {
   const host = `mark-${process.hrtime.bigint().toString(36)}.invalid`
-  const socket = await openSocket(Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port))
-  await sendRaw(socket, `CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n\r\n`)
+  const { port, proxyAuthorization } = testAgent(laptop).target
+  const socket = await openSocket(port)
+  const key = `Proxy-Authorization: ${proxyAuthorization}\r\n`
+  await sendRaw(socket, `CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${key}\r\n`)
   socket.destroy()
   return host
 }

@@ -82,7 +82,7 @@ describe('a running installation', { timeout: 60_000 }, () => {
     ])
     expect(ready.owner_link).toContain(`${ready.base_url}/setup`)
     expect(ready.agents).toEqual([
-      { name: 'dev', proxy_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
+      { name: 'dev', proxy_url: expect.stringMatching(/^http:\/\/dev:svc_port_[\w-]{43}@127\.0\.0\.1:\d+$/) },
     ])
     for (const file of [ready.ca_file, ready.ca_bundle_file])
       expect(readFileSync(file, 'utf8')).toContain('BEGIN CERTIFICATE')

@@ -8,6 +8,8 @@ import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-ta
 
 export type ForwarderInput = {
   readonly agent: string
+  /** The agent's key on this machine. */
+  readonly key: string
   /** The gateway's Unix socket: files are reached from every network namespace. */
   readonly socketPath: string
 }
@@ -76,12 +78,12 @@ const destinations = createDestinations(() =>
 )
 
 function openGateway(
-  { agent, socketPath }: ForwarderInput,
+  { agent, key, socketPath }: ForwarderInput,
   what: Pick<HandOver, 'kind' | 'destination'>,
 ): Socket {
   const gateway = connect({ path: socketPath, allowHalfOpen: true })
   gateway.on('error', () => gateway.destroy())
-  gateway.write(handOverLine({ agent, ...what }))
+  gateway.write(handOverLine({ agent, key, ...what }))
   return gateway
 }
 

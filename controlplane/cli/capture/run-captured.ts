@@ -10,10 +10,11 @@ import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './name
 
 /** Says to our own program that it is the part inside the namespace; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
-const Inside = z.object({ agent: z.string(), socket: z.string(), path: z.string() })
+const Inside = z.object({ agent: z.string(), key: z.string(), socket: z.string(), path: z.string() })
 
 export type CapturedRun = {
   readonly agent: string
+  readonly key: string
   readonly folder: DataFolder
   readonly command: readonly string[]
   /** What the command gets. */
@@ -21,7 +22,7 @@ export type CapturedRun = {
 }
 
 /** Runs a command in a network namespace of its own, whose every connection is the agent's. Resolves with its exit code. */
-export async function runCaptured({ agent, folder, command, env }: CapturedRun): Promise<number> {
+export async function runCaptured({ agent, key, folder, command, env }: CapturedRun): Promise<number> {
   assertCanCapture(env)
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
@@ -32,7 +33,9 @@ export async function runCaptured({ agent, folder, command, env }: CapturedRun):
   const own = [process.execPath, ...process.execArgv, process.argv[1] ?? '', 'run', '--', ...command]
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
   const { program, args } = namespaceCommand({ uid, gid, rulesFile, resolvFile, command: own })
-  const inside = JSON.stringify({ agent, socket, path: env['PATH'] ?? '' } satisfies z.infer<typeof Inside>)
+  const inside = JSON.stringify({ agent, key, socket, path: env['PATH'] ?? '' } satisfies z.infer<
+    typeof Inside
+  >)
   return passThrough(program, args, {
     ...env,
     PATH: toolPath(env),
@@ -44,9 +47,9 @@ export async function runCaptured({ agent, folder, command, env }: CapturedRun):
 export async function runInside(command: readonly string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   const text = env[INSIDE_VARIABLE]
   if (text === undefined) return null
-  const { agent, socket, path } = Inside.parse(JSON.parse(text))
+  const { agent, key, socket, path } = Inside.parse(JSON.parse(text))
   const [program = '', ...args] = command
-  const forwarder = await startForwarder({ agent, socketPath: socket })
+  const forwarder = await startForwarder({ agent, key, socketPath: socket })
   const { [INSIDE_VARIABLE]: _own, ...rest } = env
   const code = await passThrough(program, args, { ...rest, PATH: path })
   forwarder.close()

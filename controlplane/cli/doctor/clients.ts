@@ -35,11 +35,11 @@ const CLIENTS: readonly Client[] = [
   },
   {
     program: 'java',
-    works: 'HttpClient goes through the proxy (JAVA_TOOL_OPTIONS), but does not trust it yet',
+    works: 'HttpClient goes to the proxy and trusts it (JAVA_TOOL_OPTIONS)',
     around: [
       [
-        'its trust store',
-        'keytool -importcert -noprompt -alias chaperone -file "$NODE_EXTRA_CA_CERTS" -keystore trust.p12 -storepass changeit, then -Djavax.net.ssl.trustStore=trust.p12',
+        "the agent's key",
+        'chaperone run --capture, or an Authenticator in code with the name and the key in HTTPS_PROXY',
       ],
     ],
   },

@@ -1,7 +1,7 @@
 import type { AgentEntry } from '../../../core/wire/sync.ts'
 import { identify } from '../../identity.ts'
 import { bindConnector } from '../bind-connector.ts'
-import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import type { Credentials, Exchange, Stage, StageResult } from '../exchange.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refuse.ts'
 
@@ -66,9 +66,23 @@ function refuseUnknown(exchange: Exchange): StageResult {
     const detail = `No agent "${exchange.credentials.agent}" is registered any more. Register it again.`
     return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: 'agent unknown' })
   }
-  const detail =
-    exchange.credentials.kind === 'none'
-      ? "Say which agent is asking: use http://NAME:KEY@HOST:PORT as the proxy address, or the agent's own port."
-      : 'The agent name or its key is wrong. Use the key that was shown when the agent was made, or rotate it.'
-  return refuse(exchange, { code: 'proxy_auth_required', reason: 'agent', detail })
+  return refuse(exchange, {
+    code: 'proxy_auth_required',
+    reason: 'agent',
+    detail: keyAdvice(exchange.credentials),
+  })
+}
+
+const HOW =
+  'start the program with "chaperone run", or take the proxy address of "chaperone status --json" (http://NAME:KEY@127.0.0.1:PORT).'
+
+function keyAdvice({ kind, place }: Exclude<Credentials, { kind: 'port' }>): string {
+  if (place !== undefined) {
+    const what =
+      kind === 'none' ? 'The request has none' : 'The name or the key of the request is another one'
+    return `This port needs the key of agent "${place.agent}". ${what}: ${HOW}`
+  }
+  return kind === 'none'
+    ? 'The request names no agent. Use http://NAME:KEY@HOST:PORT as the proxy address.'
+    : 'The agent name or its key is wrong. Use the key that was shown when the agent was made, or rotate it.'
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
+import { testAgent } from '../../support/agent.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import type { Served } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
@@ -113,8 +114,7 @@ async function called(laptop: Laptop, path: string, body: unknown): Promise<void
 }
 
 async function firstRefusals(laptop: Laptop, count: number, set: Switch): Promise<number[]> {
-  const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
-  const target: Target = { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
+  const { target } = testAgent(laptop)
   const delays: number[] = []
   for (let n = 0; n < count; n += 1) {
     const refused = untilRefused(target)

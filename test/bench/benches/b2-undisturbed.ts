@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { testAgent } from '../../support/agent.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import type { Target } from '../../support/tunnel.ts'
 import type { BenchContext } from '../main.ts'
@@ -93,6 +93,5 @@ async function scrape(laptop: Laptop): Promise<void> {
 }
 
 function targetOf(laptop: Laptop): Target {
-  const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
-  return { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
+  return testAgent(laptop).target
 }

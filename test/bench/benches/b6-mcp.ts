@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { testAgent } from '../../support/agent.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import { cpuUs, descendant, rssMib } from '../../support/processes.ts'
@@ -208,8 +209,7 @@ async function openClient(target: Target): Promise<PlainClient> {
 }
 
 function targetOf(laptop: Laptop): Target {
-  const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
-  return { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
+  return testAgent(laptop).target
 }
 
 function toolCall(name: string, n: number): string {

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { testAgent } from '../../support/agent.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import { descendant, end, serve } from '../../support/processes.ts'
 import type { Target } from '../../support/tunnel.ts'
@@ -53,8 +54,7 @@ async function startChaperone(bed: Bed): Promise<Subject> {
   const laptop = await startLaptop({ manifests: { 'bench.yaml': benchManifests(bed, rules) } })
   const gateway = descendant(laptop.pid, 'sidecar/main')
   if (gateway === null) throw new Error('the gateway process of chaperone was not found')
-  const port = Number(new URL(laptop.ready.agents[0]?.proxy_url ?? '').port)
-  const target: Target = { port, via: 'connect', ca: readFileSync(laptop.ready.ca_file, 'utf8') }
+  const { target } = testAgent(laptop)
   const behind = [descendant(laptop.pid, 'controlplane/main'), descendant(laptop.pid, 'postgres')]
   return {
     name: 'chaperone',

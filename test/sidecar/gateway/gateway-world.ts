@@ -38,14 +38,19 @@ type ProxiedOptions = { port?: number; auth?: string | null; signal?: AbortSigna
 
 /** A gateway with a stand-in control plane and one generic connector that leads to a recorder. */
 export async function startGatewayWorld(
-  options: { permissions?: object[]; prepare?: (fake: FakeControlPlane) => void; isAway?: boolean } = {},
+  options: {
+    permissions?: object[]
+    prepare?: (fake: FakeControlPlane) => void
+    isAway?: boolean
+    agents?: object[]
+  } = {},
 ): Promise<GatewayWorld> {
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-gateway-'))
   writeFileSync(join(dir, 'enrol.token'), TOKEN)
   const upstream = await startRecorder()
   const fake = await FakeControlPlane.start()
   fake.configure({
-    agents: [agentEntry('bot', AGENT_KEY)],
+    agents: [agentEntry('bot', AGENT_KEY), ...(options.agents ?? [])],
     connectors: [genericConnector(upstream.url)],
     'permissions.00': options.permissions ?? [permission('generic.*', 'allow')],
   })
@@ -57,6 +62,7 @@ export async function startGatewayWorld(
     CONTROL_PLANE_URL: fake.url,
     GATEWAY_TOKEN_FILE: join(dir, 'enrol.token'),
     DATA_DIR: dir,
+    CAPTURE_SOCKET: join(dir, 'capture.sock'),
   })
   let gateway = await createGateway(config, log)
   const internalToken = readFileSync(join(dir, 'gateway.token'), 'utf8').trim()

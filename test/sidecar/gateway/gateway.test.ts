@@ -160,25 +160,30 @@ describe('the gateway', () => {
     )
   })
 
-  test('an agent keeps its own port over a restart, and needs no key on it', async () => {
+  test('an agent keeps its own port and the key of it over a restart', async () => {
     await using world = await startGatewayWorld()
     const registered = JSON.parse(
       (await world.api('POST', '/internal/agents/register', { body: { name: 'bot' } })).text,
     )
-    expect(registered).toMatchObject({ ok: true, proxy_url: `http://127.0.0.1:${registered.proxy_port}` })
+    const url = new URL(registered.proxy_url)
+    expect([registered.ok, url.host, url.username]).toEqual([
+      true,
+      `127.0.0.1:${registered.proxy_port}`,
+      'bot',
+    ])
+    const auth = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`
     expect(registered.ca_pem).toContain('BEGIN CERTIFICATE')
     const again = JSON.parse(
       (await world.api('POST', '/internal/agents/register', { body: { name: 'bot' } })).text,
     )
-    expect(again.proxy_port).toBe(registered.proxy_port)
+    expect(again.proxy_url).toBe(registered.proxy_url)
     await world.restart()
-    const answer = await world.proxied('GET', '/things', { port: registered.proxy_port, auth: null })
-    expect(answer.status).toBe(200)
+    const port = registered.proxy_port
+    expect((await world.proxied('GET', '/things', { port, auth })).status).toBe(200)
+    expect((await world.proxied('GET', '/things', { port, auth: null })).status).toBe(407)
     expect((await world.proxied('GET', '/things', { auth: null })).status).toBe(407)
     await world.api('POST', '/internal/agents/deregister', { body: { name: 'bot' } })
-    await expect(
-      world.proxied('GET', '/things', { port: registered.proxy_port, auth: null }),
-    ).rejects.toThrow()
+    await expect(world.proxied('GET', '/things', { port, auth })).rejects.toThrow()
   })
 
   test('stops in less than two seconds: holds are answered with 503 and everything is uploaded', async () => {

@@ -298,7 +298,7 @@ describe('one port, told apart by the first bytes', () => {
 })
 
 describe('agent ports', () => {
-  it('name their agent without a key, for absolute-form and for tunnels', async () => {
+  it('of a pod name their agent without a key, for absolute-form and for tunnels', async () => {
     await using t = await startFront()
     const port = await t.front.openAgentPort('bot')
     const plain = await rawClient(port)
@@ -323,7 +323,7 @@ describe('agent ports', () => {
     client.send('GET /internal/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     const answer = await client.all()
     expect(answer).toMatch(/^HTTP\/1\.1 404/)
-    expect(JSON.parse(bodyOf(answer)).message).toContain(`HTTPS_PROXY=http://127.0.0.1:${port}`)
+    expect(JSON.parse(bodyOf(answer)).message).toContain(`http://NAME:KEY@127.0.0.1:${port}`)
     expect(t.apiRequests).toHaveLength(0)
     expect(t.exchanges).toHaveLength(0)
   })
