@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../core/record.ts'
-import type { KillEntry } from '../core/wire/sync.ts'
+import type { KillEntry } from '../core/wire/kill.ts'
 import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
 import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
 import type { DenyReason } from './pipeline/exchange.ts'

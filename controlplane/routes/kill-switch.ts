@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
-import { KillEntry } from '../../core/wire/sync.ts'
+import { KillEntry } from '../../core/wire/kill.ts'
 import { actorOf } from '../events.ts'
 import { hasRole } from '../http/auth.ts'
 import { type Principal, type Route, route } from '../http/route.ts'

@@ -9,7 +9,7 @@ import type { AgentFacts, Decision, DecisionInput } from '../../core/decision/de
 import { shownEnvironment } from '../../core/decision/environment.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
 import { OUTCOME } from '../../core/decision/vocabulary.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import type { DecisionView } from '../../core/wire/v1.ts'
 import type { AgentRow } from '../store/agents.ts'
 import { entriesFor } from '../sync/kill-board.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ChangeKind } from '../../core/wire/dashboard.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { readChangeMarks } from '../store/change-marks.ts'
 import { listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'

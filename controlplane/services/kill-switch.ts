@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { type UnknownScope, unknownScope } from '../../core/decision/kill-scope-names.ts'
 import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import { listKillNames } from '../store/kill-names.ts'
 import {

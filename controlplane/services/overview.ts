@@ -1,5 +1,5 @@
 import type { GatewayState, OverviewReply } from '../../core/wire/dashboard.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { hasTraffic, inventory } from '../store/activity.ts'
 import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'

@@ -1,6 +1,6 @@
 import { killReason, matchKill } from '../../core/decision/kill-switch.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
 import { type ActionRow, listActions, moveActions } from '../store/actions.ts'
 import { type Actor, appendAuditAll } from '../store/audit.ts'
 import { listConnectorNames } from '../store/connectors.ts'

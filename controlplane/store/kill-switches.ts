@@ -1,4 +1,4 @@
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import type { Query } from './query.ts'
 
 /** Tells every replica at commit that stops (`kill`) or one approval (its id) changed. */

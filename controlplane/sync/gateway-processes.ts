@@ -1,5 +1,5 @@
+import type { KillEntry } from '../../core/wire/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
 import type { Census } from './census.ts'
 import { entriesFor, killStateOf } from './kill-board.ts'
 import type { Peer } from './peer.ts'

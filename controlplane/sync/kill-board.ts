@@ -1,5 +1,5 @@
 import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { sha256Hex } from './signature.ts'
 
 /** What is stopped: what the database says, and what was announced but is not stored yet. */

@@ -1,4 +1,4 @@
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { listKillSwitches } from '../store/kill-switches.ts'
 import type { Db } from '../store/query.ts'
 import type { Census } from './census.ts'

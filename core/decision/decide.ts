@@ -1,7 +1,7 @@
 import type { Action } from '../action/action.ts'
 import { type Risk, scoreRisk } from '../action/risk.ts'
 import type { Named } from '../connectors/connector.ts'
-import type { KillEntry } from '../wire/sync.ts'
+import type { KillEntry } from '../wire/kill.ts'
 import {
   combineAll,
   combineAnnounced,

@@ -1,5 +1,5 @@
 import { fold } from '../action/pattern.ts'
-import type { KillEntry } from '../wire/sync.ts'
+import type { KillEntry } from '../wire/kill.ts'
 
 /** Who a stop may hit. `connectors` holds the connector's type and its own record name. */
 export type KillSubject = {

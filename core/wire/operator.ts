@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ManifestResource } from '../crd/schemas.ts'
-import { KillEntry } from './sync.ts'
+import { KillEntry } from './kill.ts'
 
 /**
  * Operator (cluster or manifests folder) -> control plane.

@@ -10,6 +10,7 @@ import {
 } from '../crd/schemas.ts'
 import { RecordSchema } from '../record.ts'
 import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'
+import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
@@ -127,16 +128,6 @@ export const PermissionShard = z.array(PermissionEntry)
 
 // ---- down -----------------------------------------------------------------------------------------------------
 
-/** One latched source of a stop. Effective state is the union of all. */
-export const KillEntry = z.object({
-  /** `all`, `connector:X`, `agent:X`, `gateway:X` or bare `X`. */
-  scope: z.string(),
-  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`, `configmap`, … */
-  source: z.string(),
-  reason: z.string(),
-  since: z.string(),
-})
-
 export const VerdictMessage = z.object({
   id: z.string(),
   status: ApprovalStatus,
@@ -160,9 +151,16 @@ export const DownMessage = z.discriminatedUnion('type', [
     version: z.number().int(),
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
+    /** The version of the configuration at which this was read, not earlier than `version`. */
+    order: StateOrder.optional(),
   }),
-  /** Always the whole effective state, so that a lost or repeated one does no harm. */
-  z.object({ type: z.literal('kill'), seq: z.number().int(), effective: z.array(KillEntry) }),
+  /** Always the whole effective state, so that a lost or repeated one does no harm. `seq` numbers what is acknowledged. */
+  z.object({
+    type: z.literal('kill'),
+    seq: z.number().int(),
+    effective: z.array(KillEntry),
+    state: KillStateMessage.optional(),
+  }),
   z.object({ type: z.literal('verdict'), verdict: VerdictMessage }),
   z.object({
     type: z.literal('execute'),
@@ -189,6 +187,11 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
+  /** The latest states that this process has: a replica that sends earlier ones reads again. */
+  kill_order: StateOrder.optional(),
+  config_order: StateOrder.optional(),
+  /** Stops of other replicas that this process holds and has not seen stored: given back to be stored. */
+  announced: z.array(KillAnnouncement).max(1_000).optional(),
   applied_at: z.string(),
 })
 
@@ -283,7 +286,6 @@ export type ConnectorEntry = z.infer<typeof ConnectorEntry>
 export type PermissionEntry = z.infer<typeof PermissionEntry>
 export type PolicyEntry = z.infer<typeof PolicyEntry>
 export type TokenKeyEntry = z.infer<typeof TokenKeyEntry>
-export type KillEntry = z.infer<typeof KillEntry>
 export type VerdictMessage = z.infer<typeof VerdictMessage>
 export type DownMessage = z.infer<typeof DownMessage>
 export type AckBody = z.infer<typeof AckBody>

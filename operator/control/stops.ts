@@ -1,7 +1,7 @@
 import type { GatewaySpec } from '../../core/crd/schemas.ts'
 import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import type { KillRelayBody } from '../../core/wire/operator.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 /** What one object of the cluster stops right now. */

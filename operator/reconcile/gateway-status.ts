@@ -1,7 +1,7 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
 import { keyOf } from '../kube/objects.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import type { OurObject } from './our-objects.ts'

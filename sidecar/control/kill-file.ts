@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { KillEntry } from '../../core/wire/sync.ts'
+import { KillEntry } from '../../core/wire/kill.ts'
 import { isErrno } from '../journal/errno.ts'
 
 /** What survives a restart without a control plane: a stopped gateway stays stopped. */

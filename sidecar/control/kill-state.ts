@@ -1,5 +1,5 @@
 import { type KillSubject, matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { KillPort } from '../pipeline/ports.ts'

@@ -1,8 +1,8 @@
 import { killReason } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError, ERRORS, type ErrorCode, errorBody } from '../../core/errors.ts'
 import type { Refusal } from '../../core/request/canonical.ts'
+import type { KillEntry } from '../../core/wire/kill.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
-import type { KillEntry } from '../../core/wire/sync.ts'
 import type { DenyReason, Exchange, StageResult } from './exchange.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { KillEntry } from '../../../core/wire/sync.ts'
+import type { KillEntry } from '../../../core/wire/kill.ts'
 import { call } from '../api/client.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { useDeed } from '../parts/use-deed.ts'

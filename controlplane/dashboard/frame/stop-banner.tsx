@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
-import type { KillEntry } from '../../../core/wire/sync.ts'
+import type { KillEntry } from '../../../core/wire/kill.ts'
 import { LiftDialog } from '../late-dialogs.ts'
 import { useResource } from '../live/use-resource.ts'
 import { Icon } from '../parts/icon.tsx'

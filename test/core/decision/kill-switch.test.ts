@@ -6,7 +6,7 @@ import {
   normaliseScope,
   unionEffective,
 } from '../../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../../core/wire/sync.ts'
+import type { KillEntry } from '../../../core/wire/kill.ts'
 
 const subject = {
   gateway: 'default/local',

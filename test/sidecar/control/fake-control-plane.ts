@@ -6,12 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
+import type { KillEntry } from '../../../core/wire/kill.ts'
 import {
   AckBody,
   CertificateBody,
   type DownMessage,
   HoldBody,
-  type KillEntry,
   RecordsBody,
   StatusBody,
   SYNC_PATHS,

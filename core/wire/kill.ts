@@ -1,0 +1,40 @@
+import * as z from 'zod'
+
+/** One latched source of a stop. Effective state is the union of all. */
+export const KillEntry = z.object({
+  /** `all`, `connector:X`, `agent:X`, `gateway:X` or bare `X`. */
+  scope: z.string(),
+  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`, `configmap`, … */
+  source: z.string(),
+  reason: z.string(),
+  since: z.string(),
+})
+
+/**
+ * Where a state stands in the order of all states that any replica sends: later epochs first, then later revisions.
+ * Both come from the database.
+ */
+export const StateOrder = z.object({ epoch: z.number().int(), revision: z.number().int() })
+
+/** A stop that is in force and may not be stored yet. `proof`: hex HMAC with a key of the control plane's replicas. */
+export const KillAnnouncement = z.object({
+  id: z.string().min(1).max(64),
+  entry: KillEntry,
+  proof: z.string().max(128),
+})
+
+/** The kill state in full, so that an older one lifts nothing. Left out by older control planes. */
+export const KillStateMessage = z.object({
+  /** Of `stored`. */
+  order: StateOrder,
+  stored: z.array(KillEntry),
+  /** Broadcast before they are stored: in force until their ids are settled. */
+  announced: z.array(KillAnnouncement),
+  /** Announcements that are stored or lifted since: `stored` decides. */
+  settled: z.array(z.string()),
+})
+
+export type KillEntry = z.infer<typeof KillEntry>
+export type StateOrder = z.infer<typeof StateOrder>
+export type KillAnnouncement = z.infer<typeof KillAnnouncement>
+export type KillStateMessage = z.infer<typeof KillStateMessage>
