@@ -10,6 +10,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       'PostgreSQL, `postgres://user:password@host:5432/database`; the role only needs to own its database',
   },
+  DATABASE_POOL_SIZE: {
+    fallback: '`10`',
+    meaning:
+      'Database connections for requests, 4 to 200; three more listen for changes. The sum over all replicas stays below `max_connections` of the server',
+  },
   MASTER_KEY_FILE: {
     fallback: 'required',
     meaning: 'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it',

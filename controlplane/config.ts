@@ -7,6 +7,8 @@ export type ControlPlaneConfig = {
   /** 0 = any free port. */
   readonly port: number
   readonly databaseUrl: string
+  /** Connections in the pool; three more listen. */
+  readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
   readonly adminTokenFile: string | null
   readonly localGatewayTokenFile: string | null
@@ -46,6 +48,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     host,
     port: port(env),
     databaseUrl: databaseUrl(env),
+    databasePoolSize: databasePoolSize(env),
     masterKey: masterKey(env),
     adminTokenFile: text(env, 'ADMIN_TOKEN_FILE'),
     localGatewayTokenFile: text(env, 'LOCAL_GATEWAY_TOKEN_FILE'),
@@ -83,6 +86,16 @@ function databaseUrl(env: Env): string {
   throw new Error(
     `DATABASE_URL is ${value === null ? 'not set' : 'no PostgreSQL address'}: set it to postgres://user:password@host:5432/database`,
   )
+}
+
+const POOL_SIZES = { least: 4, most: 200, fallback: 10 }
+
+function databasePoolSize(env: Env): number {
+  const { least, most, fallback } = POOL_SIZES
+  const value = text(env, 'DATABASE_POOL_SIZE') ?? String(fallback)
+  const size = Number(value)
+  if (/^\d{1,3}$/.test(value) && size >= least && size <= most) return size
+  throw new Error(`DATABASE_POOL_SIZE is "${value}": set it to a number from ${least} to ${most}`)
 }
 
 function masterKey(env: Env): ControlPlaneConfig['masterKey'] {

@@ -106,7 +106,7 @@ async function closeAll(
 
 async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
   try {
-    return await openDb({ url: config.databaseUrl, log })
+    return await openDb({ url: config.databaseUrl, log, max: config.databasePoolSize })
   } catch (error) {
     const why =
       error instanceof Error

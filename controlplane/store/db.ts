@@ -2,39 +2,43 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { listenOn } from './listen.ts'
+import { type ConnectionPool, createConnectionPool, type Statements } from './pool.ts'
 import type { Db, Query } from './query.ts'
 import { unlessUnavailable } from './unavailable.ts'
 
 export type DbOptions = {
   readonly url: string
   readonly log: Logger
-  /** Connections in the pool; default 10. */
+  /** Connections in the pool. */
   readonly max?: number
+  /** Milliseconds without an answer after which a connection is checked, and closed when it hangs. */
+  readonly hangMs?: number
 }
 
+export const DEFAULT_POOL_SIZE = 10
+const HANG_MS = 10_000
+
 /** Connects and asks one question, so that a wrong address or password is an error here and not at the first request. */
-export async function openDb({ url, log, max = 10 }: DbOptions): Promise<Db> {
-  const pool = new pg.Pool({
-    ...connection(url),
-    max,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 60_000,
-    statement_timeout: 60_000,
-    idle_in_transaction_session_timeout: 60_000,
-  })
-  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
+export async function openDb({
+  url,
+  log,
+  max = DEFAULT_POOL_SIZE,
+  hangMs = HANG_MS,
+}: DbOptions): Promise<Db> {
+  const config = connection(url)
+  const pool = createConnectionPool({ config, max, hangMs, log })
   const named = statementNames()
   try {
-    await pool.query('select 1')
+    await pool.use(({ run }) => run('select 1'))
   } catch (error) {
-    await pool.end()
+    await pool.close()
     throw error
   }
   return {
-    query: queryOn(pool, named),
+    query: (text, values) => pool.use(({ run }) => queryOn(run, named)(text, values)),
     tx: (work) => transaction(pool, named, work),
-    listen: (channel, onNotify) => listenOn({ config: connection(url), channel, onNotify, log }),
-    close: () => pool.end(),
+    listen: (channel, onNotify) => listenOn({ config, channel, onNotify, log, hangMs }),
+    close: pool.close,
   }
 }
 
@@ -44,7 +48,10 @@ function connection(url: string): pg.ClientConfig {
     getTypeParser: (oid: number, format?: 'text' | 'binary') =>
       oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
   }
-  return { connectionString: url, keepAlive: true, types, application_name: 'chaperone' }
+  return {
+    ...{ connectionString: url, types, application_name: 'chaperone' },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
+  }
 }
 
 /** Statements with values are prepared once per connection, under a name made from their text. */
@@ -60,15 +67,10 @@ function statementNames(): (text: string) => string {
   }
 }
 
-type Runner = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
-
-function queryOn(runner: Runner, named: (text: string) => string): Query['query'] {
+function queryOn(run: Statements['run'], named: (text: string) => string): Query['query'] {
   return async <R>(text: string, values?: readonly unknown[]) => {
-    const asked =
-      values === undefined
-        ? runner.query(text)
-        : runner.query({ name: named(text), text, values: [...values] })
-    const result = await asked.catch(rethrow)
+    const statement = values === undefined ? text : { name: named(text), text, values: [...values] }
+    const result = await run(statement).catch(rethrow)
     return { rows: result.rows as R[], rowCount: result.rowCount ?? 0 }
   }
 }
@@ -78,29 +80,19 @@ function rethrow(error: unknown): never {
 }
 
 async function transaction<T>(
-  pool: pg.Pool,
+  pool: ConnectionPool,
   named: (text: string) => string,
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect().catch(rethrow)
-  let broken: Error | undefined
-  // Without a listener a connection that dies between two statements would end the process.
-  const onError = (error: Error) => {
-    broken = error
-  }
-  client.on('error', onError)
-  try {
-    await client.query('begin').catch(rethrow)
-    const value = await work({ query: queryOn(client, named) })
-    await client.query('commit').catch(rethrow)
-    return value
-  } catch (error) {
-    await client.query('rollback').catch((failure: Error) => {
-      broken = failure
-    })
-    throw error
-  } finally {
-    client.off('error', onError)
-    client.release(broken)
-  }
+  return pool.use(async ({ run, discard }) => {
+    try {
+      await run('begin').catch(rethrow)
+      const value = await work({ query: queryOn(run, named) })
+      await run('commit').catch(rethrow)
+      return value
+    } catch (error) {
+      await run('rollback').catch(discard)
+      throw error
+    }
+  })
 }

@@ -1,12 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { watchStatement } from './pool.ts'
 
 export type ListenOptions = {
   readonly config: pg.ClientConfig
   readonly channel: string
   readonly onNotify: (payload: string) => void
   readonly log: Logger
+  /** Milliseconds between two checks that the connection still answers. */
+  readonly hangMs: number
 }
 
 /**
@@ -38,7 +41,8 @@ export async function listenOn(options: ListenOptions): Promise<AsyncDisposable>
 
 type Listening = { readonly lost: Promise<void>; end(): Promise<void> }
 
-async function connect({ config, channel, onNotify }: ListenOptions): Promise<Listening> {
+async function connect(options: ListenOptions): Promise<Listening> {
+  const { config, channel, onNotify, hangMs } = options
   const client = new pg.Client({ ...config, connectionTimeoutMillis: 5_000 })
   const { promise: lost, resolve } = Promise.withResolvers<void>()
   client.on('error', () => resolve())
@@ -51,7 +55,16 @@ async function connect({ config, channel, onNotify }: ListenOptions): Promise<Li
     await client.end()
     throw error
   }
-  return { lost, end: () => client.end() }
+  const end = () => client.end()
+  // Nothing is sent on this connection otherwise, so that it would not notice that its server is gone.
+  const check = setInterval(() => void answers(client, options).catch(end), hangMs)
+  void lost.then(() => clearInterval(check))
+  return { lost, end }
+}
+
+async function answers(client: pg.Client, options: ListenOptions): Promise<void> {
+  using _guard = watchStatement(client, options, () => undefined)
+  await client.query('select 1')
 }
 
 async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Listening | undefined> {

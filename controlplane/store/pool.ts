@@ -1,0 +1,150 @@
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { unlessUnavailable } from './unavailable.ts'
+
+/** Pool of connections in which no hung connection stays. */
+export type ConnectionPool = {
+  /** Runs `work` on one connection. A connection that broke or hung is closed, every other one is used again. */
+  use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export type Statements = {
+  run(statement: string | pg.QueryConfig): Promise<pg.QueryResult>
+  /** Closes the connection after use, because its state is unknown. */
+  discard(error: Error): void
+}
+
+export type ConnectionPoolOptions = {
+  readonly config: pg.ClientConfig
+  readonly max: number
+  /** Milliseconds without an answer after which a statement is checked. */
+  readonly hangMs: number
+  readonly log: Logger
+}
+
+/**
+ * A failover that drops packets leaves connections on which nothing arrives, for as long as the kernel sends again
+ * (typically 15 minutes). A time-out alone cannot tell them from a slow statement, so a new connection asks the server
+ * whether it works on the statement. If not, the connection is closed and all others are replaced: they lead to the
+ * same server.
+ */
+export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
+  const { log, hangMs } = options
+  let pool = createPool(options)
+
+  function replace(hung: pg.Pool): void {
+    if (pool !== hung) return
+    log.warn({ hung_ms: hangMs }, 'database connection hangs, all connections are replaced')
+    pool = createPool(options)
+    void hung.end()
+  }
+
+  function statementsOn(client: pg.PoolClient, own: pg.Pool, discard: (error: Error) => void): Statements {
+    return {
+      discard,
+      async run(statement) {
+        const guard = watchStatement(client, options, () => {
+          discard(new Error('the connection hangs'))
+          replace(own)
+        })
+        try {
+          return await client.query(statement)
+        } finally {
+          guard[Symbol.dispose]()
+        }
+      },
+    }
+  }
+
+  return {
+    async use(work) {
+      const own = pool
+      const client = await own.connect().catch(rethrow)
+      let broken: Error | undefined
+      const discard = (error: Error) => {
+        broken = error
+      }
+      // Without a listener a connection that breaks between two statements would end the process.
+      client.on('error', discard)
+      try {
+        return await work(statementsOn(client, own, discard))
+      } finally {
+        client.off('error', discard)
+        client.release(broken)
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** Ends the client when its statement hangs; `onHung` is called before. */
+export function watchStatement(
+  client: pg.ClientBase,
+  { config, hangMs }: Pick<ConnectionPoolOptions, 'config' | 'hangMs'>,
+  onHung: () => void,
+): Disposable {
+  let isOver = false
+  const check = async () => {
+    const isWorking = await isWorkingOn(config, processIdOf(client))
+    if (isOver) return
+    if (isWorking) {
+      timer = setTimeout(check, hangMs)
+      return
+    }
+    onHung()
+    // With an active statement this destroys the socket, which rejects the statement.
+    void (client as pg.Client).end().catch(ignore)
+  }
+  let timer = setTimeout(check, hangMs)
+  return {
+    [Symbol.dispose]() {
+      isOver = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+function createPool({ config, max, log }: ConnectionPoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    max,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: 60_000,
+    idle_in_transaction_session_timeout: 60_000,
+  })
+  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
+  return pool
+}
+
+const CHECK_MS = 3_000
+
+/** False also when the server does not answer. */
+async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<boolean> {
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: CHECK_MS, query_timeout: CHECK_MS })
+  client.on('error', ignore)
+  try {
+    await client.connect()
+    const { rowCount } = await client.query(
+      "select 1 from pg_stat_activity where pid = $1 and usename = current_user and state = 'active'",
+      [processId],
+    )
+    return rowCount === 1
+  } catch {
+    return false
+  } finally {
+    void client.end().catch(ignore)
+  }
+}
+
+function processIdOf(client: pg.ClientBase): number {
+  // Set by the server's greeting; missing in the published types.
+  return (client as unknown as { readonly processID: number | null }).processID ?? 0
+}
+
+function rethrow(error: unknown): never {
+  throw unlessUnavailable(error)
+}
+
+function ignore(): void {}

@@ -1,0 +1,108 @@
+import pino from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openDb } from '../../../controlplane/store/db.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { isUnavailable } from '../../../controlplane/store/unavailable.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
+
+const log = pino({ level: 'silent' })
+const MAX = 5
+let postgres: TestPostgres
+let database: TestDatabase
+let relay: TcpRelay
+let db: Db
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  database = await postgres.createDatabase()
+})
+afterAll(() => postgres?.stop())
+beforeEach(async () => {
+  relay = await startTcpRelay(database.url)
+  db = await openDb({ url: relay.url, log, max: MAX, hangMs: 200 })
+})
+afterEach(async () => {
+  await relay[Symbol.asyncDispose]()
+  await db.close()
+})
+
+const answers = (count = 1) =>
+  Promise.all(Array.from({ length: count }, () => db.query('select pg_sleep(0.02)')))
+const recovered = () =>
+  eventually(
+    'the database answers',
+    () =>
+      answers(MAX * 2).then(
+        () => true,
+        () => null,
+      ),
+    20_000,
+  )
+
+describe('after a failover that drops packets', () => {
+  test('a warm pool recovers: what hangs is rejected, and the connections beside it are replaced', async () => {
+    await answers(MAX * 2)
+    relay.swallow({ onlyOpen: true })
+    const hung = await db.query('select 1').catch((error: unknown) => error)
+    expect(isUnavailable(hung)).toBe(true)
+    // The idle ones of the old pool hang too, and would be tried one after the other.
+    await answers(MAX)
+  })
+
+  test('a transaction is rejected between its statements and at its end, and leaves no connection behind', async () => {
+    const between = db.tx(async (q) => {
+      await q.query('select 1')
+      relay.swallow({ onlyOpen: true })
+      return q.query('select 1')
+    })
+    expect(isUnavailable(await between.catch((error: unknown) => error))).toBe(true)
+    const atCommit = db.tx(async (q) => {
+      await q.query('select 1')
+      relay.swallow({ onlyOpen: true })
+    })
+    expect(isUnavailable(await atCommit.catch((error: unknown) => error))).toBe(true)
+    await answers(MAX * 2)
+  })
+
+  test('notifications come back, and the reader is told to look', async () => {
+    const payloads: string[] = []
+    const listening = await db.listen('of_the_test', (payload) => payloads.push(payload))
+    relay.swallow({ onlyOpen: true })
+    await eventually('connected again', () => (payloads.includes('') ? true : null), 20_000)
+    await recovered()
+    await db.query("select pg_notify('of_the_test', 'here')")
+    await eventually('the notification', () => (payloads.includes('here') ? true : null))
+    await listening[Symbol.asyncDispose]()
+  })
+})
+
+test('a database that is swallowed whole rejects, and answers again once it is back', async () => {
+  await answers(MAX)
+  relay.swallow()
+  expect(isUnavailable(await db.query('select 1').catch((error: unknown) => error))).toBe(true)
+  await relay.restore()
+  await recovered()
+})
+
+test('a statement that is only slow is left alone', async () => {
+  const { rows } = await db.query<{ slept: string }>("select pg_sleep(1.5), 'done' as slept")
+  expect(rows[0]?.slept).toBe('done')
+})
+
+test('a statement that waits for a lock is left alone', async () => {
+  await db.query('create table if not exists locked (n integer)')
+  const taken = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const holder = db.tx(async (q) => {
+    await q.query('lock table locked')
+    taken.resolve()
+    await release.promise
+  })
+  await taken.promise
+  const waiting = db.query('select count(*) from locked')
+  setTimeout(release.resolve, 1_000)
+  expect((await waiting).rowCount).toBe(1)
+  await holder
+})

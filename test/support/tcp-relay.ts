@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** Relay before a server on this machine: it can refuse, or swallow what it is sent as a network that drops packets. */
+export type TcpRelay = AsyncDisposable & {
+  readonly port: number
+  /** The address with the port of the relay. */
+  readonly url: string
+  /** Refuses new connections and ends the open ones. */
+  refuse(): Promise<void>
+  /** From now on nothing passes in either direction, on open connections and (unless only those) on new ones. */
+  swallow(options?: { readonly onlyOpen?: boolean }): void
+  /** Lets new connections pass. Those that were swallowed stay dead. */
+  restore(): Promise<void>
+  readonly accepted: number
+}
+
+export async function startTcpRelay(target: string): Promise<TcpRelay> {
+  const { hostname, port } = new URL(target)
+  const pairs = new Set<{ readonly near: Socket; readonly far: Socket; isDead: boolean }>()
+  let isSwallowing = false
+  let accepted = 0
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    accepted++
+    const far = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    const pair = { near, far, isDead: isSwallowing }
+    pairs.add(pair)
+    const pass = (from: Socket, to: Socket) => {
+      from.on('data', (bytes) => void (pair.isDead || to.write(bytes)))
+      from.on('end', () => void (pair.isDead || to.end()))
+      from.on('error', () => void (pair.isDead || to.destroy()))
+      from.on('close', () => pairs.delete(pair))
+    }
+    pass(near, far)
+    pass(far, near)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = (server.address() as AddressInfo).port
+  const url = new URL(target)
+  url.port = String(own)
+  const endAll = () => {
+    for (const { near, far } of pairs) {
+      near.destroy()
+      far.destroy()
+    }
+  }
+  const close = async () => {
+    endAll()
+    if (server.listening) await new Promise((done) => server.close(done))
+  }
+  return {
+    port: own,
+    url: url.href,
+    get accepted() {
+      return accepted
+    },
+    refuse: close,
+    swallow({ onlyOpen = false } = {}) {
+      for (const pair of pairs) pair.isDead = true
+      isSwallowing = !onlyOpen
+    },
+    async restore() {
+      isSwallowing = false
+      if (server.listening) return
+      server.listen(own, '127.0.0.1')
+      await once(server, 'listening')
+    },
+    [Symbol.asyncDispose]: close,
+  }
+}
