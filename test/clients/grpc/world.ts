@@ -64,6 +64,7 @@ export async function startGrpcWorld(url?: string): Promise<GrpcWorld> {
             upstream: {
               url: url ?? `https://127.0.0.1:${notes.port}`,
               allowPrivateAddresses: true,
+              allowPlaintextCredential: true,
               caBundle: ca.cert,
             },
           },

@@ -125,6 +125,9 @@ describe('a rule says in CEL what its function says', () => {
             { url: 'http://a' },
             { url: 'https://a' },
             { url: 'http://a', allowPrivateAddresses: true },
+            { url: 'HTTP://a', allowPrivateAddresses: true },
+            { url: 'HTTPS://a' },
+            { url: 'http://a', allowPrivateAddresses: true, allowPlaintextCredential: true },
           ).flatMap((upstream) =>
             some('intercept', 'passthrough').flatMap((mode) =>
               some(

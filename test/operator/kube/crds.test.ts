@@ -139,6 +139,17 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ['Connector', { type: 'generic' }, 'spec.domains'],
     ['Connector', { type: 'codehost', auth: { type: 'header' } }, 'spec.auth.header'],
     ['Connector', { type: 'codehost', upstream: { url: 'http://x' } }, 'spec.upstream.url'],
+    ...['http://x', 'HTTP://x', 'hTtP://x'].map(
+      (url) =>
+        [
+          'Connector',
+          {
+            ...{ type: 'codehost', credential: { secretRef: { name: 'a' } } },
+            upstream: { url, allowPrivateAddresses: true },
+          },
+          'allowPlaintextCredential',
+        ] as const,
+    ),
     ['Connector', { type: 'codehost', ports: [70_000] }, 'spec.ports[0]'],
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['mcp'] }, 'spec.endpoint[0]'],
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['/mcp', '/mcp'] }, 'spec.endpoint[1]'],
