@@ -1,7 +1,8 @@
 import { type NameOwner, ownerOfName } from '../core/capture/host-names.ts'
 import { normaliseHost } from '../core/request/authority.ts'
+import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
-import { type Resolve, resolveByDns } from './upstream/dial.ts'
+import { resolveByDns } from './upstream/dial.ts'
 
 /** Who owns a name that is asked for; null while there are no rules. */
 export function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {

@@ -69,6 +69,7 @@ export function createChatClient({
   readonly config: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>
   readonly chatApiUrl?: string | undefined
 }): { readonly send: Send; readonly api: ChatApi } {
-  const send = createSender({ allow: config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
-  return { send, api: createChatApi({ send, baseUrl: chatApiUrl }) }
+  const send = createSender({ reach: config.notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? []) })
+  const toChat = createSender({ reach: 'private' })
+  return { send, api: createChatApi({ send: toChat, baseUrl: chatApiUrl }) }
 }

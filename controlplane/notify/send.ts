@@ -1,9 +1,15 @@
 import { lookup } from 'node:dns/promises'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
-import { type Cidr, refusedAddress } from '../../core/request/address.ts'
+import {
+  type Address,
+  checkedAddresses,
+  hostOf,
+  pinnedLookup,
+  type Reach,
+  type Resolve,
+} from '../../core/request/outbound-address.ts'
 
 export type SendRequest = {
   readonly method?: 'GET' | 'POST'
@@ -29,11 +35,10 @@ export type SendReply = {
  */
 export type Send = (request: SendRequest) => Promise<SendReply>
 
-export type Address = { readonly address: string; readonly family: number }
 export type SenderOptions = {
-  /** Private ranges that may be sent to; none by default. */
-  readonly allow?: readonly Cidr[]
-  readonly resolve?: (host: string) => Promise<readonly Address[]>
+  /** Where receivers may lie; public addresses only by default. */
+  readonly reach?: Reach
+  readonly resolve?: Resolve
   /** From the look-up of the name to the status of the answer; default 10 s. */
   readonly timeoutMs?: number
   /** Trusted besides the public authorities, PEM. */
@@ -46,7 +51,7 @@ const DISCARD_BYTES = 64 * 1024
 const DISCARD_MS = 2_000
 
 export function createSender(options: SenderOptions = {}): Send {
-  const { timeoutMs = TIMEOUT_MS, allow = [], ca } = options
+  const { timeoutMs = TIMEOUT_MS, reach = 'public', ca } = options
   const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true, order: 'verbatim' }))
   return async (request) => {
     const url = new URL(request.url)
@@ -54,8 +59,7 @@ export function createSender(options: SenderOptions = {}): Send {
     const timer = setTimeout(() => limit.abort(), timeoutMs)
     const signal = AbortSignal.any([request.signal, limit.signal])
     try {
-      const host = url.hostname.replace(/^\[|\]$/g, '')
-      const addresses = await unlessAborted(signal, addressesOf(host, { allow, resolve }))
+      const addresses = await unlessAborted(signal, addressesOf(hostOf(url), reach, resolve))
       return await exchange(open(url, request, { addresses, signal, ca }), request)
     } catch (cause) {
       throw asFailure(cause, { host: url.host, isLate: limit.signal.aborted, timeoutMs })
@@ -65,22 +69,17 @@ export function createSender(options: SenderOptions = {}): Send {
   }
 }
 
-/** Resolves once and checks every answer: one bad address spoils the name, because a rebinding name mixes them. */
-async function addressesOf(
-  host: string,
-  { allow, resolve }: Required<Pick<SenderOptions, 'allow' | 'resolve'>>,
-): Promise<readonly Address[]> {
-  const family = isIP(host)
-  const addresses = family === 0 ? await resolve(host) : [{ address: host, family }]
-  if (addresses.length === 0) throw new Error('the name has no address')
-  for (const { address } of addresses) {
-    const why = refusedAddress(address, allow)
-    if (why === null) continue
+async function addressesOf(host: string, reach: Reach, resolve: Resolve): Promise<readonly Address[]> {
+  const checked = await checkedAddresses(host, reach, resolve)
+  if (!checked.ok) {
+    const { address, refusal } = checked
+    const remedy = refusal.isFinal ? '' : ' Add its range to NOTIFY_ALLOW_CIDRS if this is meant.'
     throw new ChaperoneError('address_refused', {
-      detail: `${host} resolves to ${address}, ${why}: nothing was sent. Add its range to NOTIFY_ALLOW_CIDRS if this is meant.`,
+      detail: `${host} resolves to ${address}, ${refusal.why}: nothing was sent.${remedy}`,
     })
   }
-  return addresses
+  if (checked.addresses.length === 0) throw new Error('the name has no address')
+  return checked.addresses
 }
 
 type Connection = {
@@ -89,16 +88,11 @@ type Connection = {
   readonly ca: readonly string[] | undefined
 }
 
-/** The look-up is answered with the checked addresses, so the name is never asked for a second time. */
 function open(url: URL, request: SendRequest, { addresses, signal, ca }: Connection): ClientRequest {
-  const answer: LookupFunction = (_host, options, done) => {
-    if (options.all === true) done(null, [...addresses])
-    else done(null, addresses[0]?.address ?? '', addresses[0]?.family)
-  }
   const common = {
     method: request.method ?? 'POST',
     agent: false,
-    lookup: answer,
+    lookup: pinnedLookup(addresses),
     signal,
     autoSelectFamily: addresses.length > 1,
     headers: { ...request.headers, 'content-length': Buffer.byteLength(request.body) },

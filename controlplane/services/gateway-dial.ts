@@ -1,12 +1,15 @@
 import { lookup } from 'node:dns/promises'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { refusedAddress } from '../../core/request/address.ts'
-
-export type Address = { readonly address: string; readonly family: number }
-export type Resolve = (host: string) => Promise<readonly Address[]>
+import {
+  type Address,
+  checkedAddresses,
+  hostOf,
+  pinnedLookup,
+  type Resolve,
+} from '../../core/request/outbound-address.ts'
 
 /** The address of a gateway, resolved and checked once; what is sent goes nowhere else. */
 export type GatewayAddress = { readonly url: URL; readonly addresses: readonly Address[] }
@@ -44,34 +47,29 @@ export class CallError extends Error {
 export const resolveByDns: Resolve = (host) => lookup(host, { all: true, order: 'verbatim' })
 
 /**
- * Why a gateway at this address may not be called, or the checked address. An admin has set it, so private networks are
- * allowed and cloud metadata is not; in clear only within a private network, because an agent's key is sent along.
+ * Returns why a gateway at this address may not be called, or the checked address. An administrator has set it, so
+ * private networks are allowed and cloud metadata is not.
  */
 export async function checkAddress(text: string, resolve: Resolve): Promise<GatewayAddress | string> {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     return 'it is no http or https address without user information'
-  const addresses = await resolved(url, resolve)
-  if (addresses.length === 0) return `the name ${url.hostname} does not resolve`
-  const [why] = addresses.flatMap(({ address }) => refusalOf(address, url) ?? [])
-  return why ?? { url, addresses }
+  const checked = await checkedAddresses(hostOf(url), 'private', (host) => resolveInTime(resolve, host))
+  if (!checked.ok) return `${url.hostname} is ${checked.address}, ${checked.refusal.why}`
+  if (checked.addresses.length === 0) return `the name ${url.hostname} does not resolve`
+  return { url, addresses: checked.addresses }
 }
 
-function refusalOf(address: string, { hostname, protocol }: URL): string | null {
-  const why = refusedAddress(address, true)
-  if (why !== null) return `${hostname} is ${address}, ${why}`
-  const isPublic = refusedAddress(address, false) === null
-  return isPublic && protocol === 'http:'
-    ? `${hostname} is the public address ${address}: use https there`
-    : null
+/** Why no agent's key may be sent there, or null: in clear only within a private network. */
+export function exposesKey({ url, addresses }: GatewayAddress): string | null {
+  if (url.protocol === 'https:') return null
+  const open = addresses.find(({ address }) => refusedAddress(address, false) === null)
+  return open === undefined ? null : `${url.hostname} is the public address ${open.address}: use https there`
 }
 
 const RESOLVE_MS = 2_000
 
-async function resolved({ hostname }: URL, resolve: Resolve): Promise<readonly Address[]> {
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const family = isIP(host)
-  if (family !== 0) return [{ address: host, family }]
+async function resolveInTime(resolve: Resolve, host: string): Promise<readonly Address[]> {
   const stop = new AbortController()
   const late = wait(RESOLVE_MS, [], { signal: stop.signal }).catch(() => [])
   const found = await Promise.race([resolve(host).catch(() => []), late])
@@ -81,18 +79,18 @@ async function resolved({ hostname }: URL, resolve: Resolve): Promise<readonly A
 
 /** One request on a connection of its own. Never follows a redirect, never repeats. Rejects with `CallError`. */
 export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
-  // The look-up is answered with the checked addresses, so the name is never asked for a second time.
-  const answer: LookupFunction = (_host, options, done) => {
-    if (options.all === true) done(null, [...addresses])
-    else done(null, addresses[0]?.address ?? '', addresses[0]?.family)
-  }
   const isTls = url.protocol === 'https:'
   const limit = AbortSignal.timeout(call.timeoutMs)
   const out = (isTls ? requestHttps : requestHttp)({
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host: hostOf(url),
     port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
     ...{ method: call.method, path: call.target, headers: [...call.headers], setHost: false },
-    ...{ agent: false, lookup: answer, signal: limit, autoSelectFamily: addresses.length > 1 },
+    ...{
+      agent: false,
+      lookup: pinnedLookup(addresses),
+      signal: limit,
+      autoSelectFamily: addresses.length > 1,
+    },
   })
   return new Promise((resolve, reject) => {
     const stood = watchConnection(out, isTls ? 'secureConnect' : 'connect')

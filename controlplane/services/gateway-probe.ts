@@ -1,6 +1,8 @@
+import type { Resolve } from '../../core/request/outbound-address.ts'
 import { validationError } from '../http/input.ts'
 import { listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
+import { type Call, CallError, callGateway, checkAddress, resolveByDns } from './gateway-dial.ts'
 
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024
@@ -23,6 +25,7 @@ export type GatewayProbe = (url: string | undefined) => Promise<ProbeReport>
 export function createGatewayProbe(deps: {
   readonly db: Db
   readonly gatewayUrl: () => Promise<string | null>
+  readonly resolve?: Resolve
 }): GatewayProbe {
   return async (given) => {
     const configured = await deps.gatewayUrl()
@@ -32,7 +35,7 @@ export function createGatewayProbe(deps: {
     ]
     const wanted = given ?? allowed[0]
     const target = wanted === undefined ? undefined : allowed.find((address) => isSameOrigin(address, wanted))
-    if (target !== undefined) return ask(new URL('/health', target))
+    if (target !== undefined) return ask(target, deps.resolve ?? resolveByDns)
     const what =
       wanted === undefined
         ? 'is required, because no gateway is registered'
@@ -54,22 +57,30 @@ function isSameOrigin(address: string, wanted: string): boolean {
   return origin === new URL(address).origin && username === '' && password === ''
 }
 
-async function ask(url: URL): Promise<ProbeReport> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS)
+async function ask(target: string, resolve: Resolve): Promise<ProbeReport> {
+  const place = await checkAddress(target, resolve)
+  if (typeof place === 'string') return failed('unreachable', `${target} is not asked: ${place}`)
+  const { host } = place.url
   try {
-    const answer = await fetch(url, { signal, redirect: 'manual' })
-    return read(answer.status, parsed(await limitedText(answer)))
+    const { status, body } = await callGateway(place, healthCall(host))
+    return read(status, parsed(body.toString('utf8')))
   } catch (error) {
-    if (!signal.aborted)
-      return failed('unreachable', `Nothing answers at ${url.host}: is the gateway running?`, error)
-    return failed('timeout', `No answer from ${url.host} within ${TIMEOUT_MS / 1000} s`, error)
+    if (!(error instanceof CallError)) throw error
+    return error.isLate
+      ? failed('timeout', `No answer from ${host} within ${TIMEOUT_MS / 1000} s`)
+      : failed('unreachable', `Nothing answers at ${host}: is the gateway running? (${error.message})`)
   }
 }
 
-function failed(status: 'unreachable' | 'timeout', error: string, cause: unknown): ProbeReport {
-  const code =
-    cause instanceof Error && cause.cause instanceof Error && 'code' in cause.cause ? cause.cause.code : null
-  return { ok: false, status, connectors: [], error: code === null ? error : `${error} (${code})` }
+function healthCall(host: string): Call {
+  return {
+    ...{ method: 'GET', target: '/health', headers: ['Host', host], body: null },
+    ...{ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY },
+  }
+}
+
+function failed(status: 'unreachable' | 'timeout', error: string): ProbeReport {
+  return { ok: false, status, connectors: [], error }
 }
 
 function read(status: number, body: unknown): ProbeReport {
@@ -87,16 +98,6 @@ function read(status: number, body: unknown): ProbeReport {
     connectors,
     error: 'The gateway runs and has no configuration yet',
   }
-}
-
-async function limitedText(answer: Response): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of answer.body ?? []) {
-    text += decoder.decode(chunk, { stream: true })
-    if (text.length > MAX_BODY) break
-  }
-  return text
 }
 
 function parsed(text: string): unknown {

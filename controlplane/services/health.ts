@@ -1,8 +1,11 @@
+import type { Resolve } from '../../core/request/outbound-address.ts'
 import { currentVersion } from '../store/config-version.ts'
 import { listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
+import { CallError, callGateway, checkAddress, resolveByDns } from './gateway-dial.ts'
 
 const TIMEOUT_MS = 2_000
+const MAX_BODY = 64 * 1024
 
 /** `unreachable`: nothing answers at the address. `unavailable`: it answers an error, or no gateway is connected. */
 export type CheckError = 'Timeout' | 'unreachable' | 'unavailable'
@@ -23,6 +26,7 @@ export type HealthDeps = {
   readonly connected: () => ReadonlySet<string>
   /** The address in the settings, when one is set. */
   readonly gatewayUrl: () => Promise<string | null>
+  readonly resolve?: Resolve
 }
 
 export type Health = {
@@ -48,10 +52,7 @@ export function createHealth(deps: HealthDeps): Health {
 }
 
 async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReport> {
-  const [databaseCheck, gatewayCheck] = await Promise.all([
-    database(),
-    timed((signal) => gateway(deps, signal)),
-  ])
+  const [databaseCheck, gatewayCheck] = await Promise.all([database(), timed(() => gateway(deps))])
   const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
   return {
     status: isHealthy ? 'healthy' : 'degraded',
@@ -61,9 +62,9 @@ async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<H
 }
 
 /** A configured address is asked; else it is enough that a gateway is connected, or that there is none at all. */
-async function gateway(deps: HealthDeps, signal: AbortSignal): Promise<void> {
+async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
-  if (url !== null) return probe(url, signal)
+  if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
   // One that was never given a token (a manifest without a process, as in policy-only use) cannot be missed.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
@@ -71,14 +72,17 @@ async function gateway(deps: HealthDeps, signal: AbortSignal): Promise<void> {
   throw new CheckFailure('unavailable')
 }
 
-async function probe(url: string, signal: AbortSignal): Promise<void> {
-  const answer = await fetch(new URL('/health', url), { signal, redirect: 'manual' }).catch(
+async function probe(url: string, resolve: Resolve): Promise<void> {
+  const place = await checkAddress(url, resolve)
+  if (typeof place === 'string') throw new CheckFailure('unreachable')
+  const call = { method: 'GET', target: '/health', headers: ['Host', place.url.host], body: null }
+  const answer = await callGateway(place, { ...call, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BODY }).catch(
     (error: unknown) => {
-      throw new CheckFailure('unreachable', error)
+      const isLate = error instanceof CallError && error.isLate
+      throw new CheckFailure(isLate ? 'Timeout' : 'unreachable', error)
     },
   )
-  await answer.body?.cancel()
-  if (!answer.ok) throw new CheckFailure('unavailable')
+  if (answer.status < 200 || answer.status > 299) throw new CheckFailure('unavailable')
 }
 
 /** All that a public answer says of a failure: messages of drivers name hosts and roles. */
@@ -91,7 +95,7 @@ class CheckFailure extends Error {
   }
 }
 
-async function timed(work: (signal: AbortSignal) => Promise<unknown>): Promise<Check> {
+async function timed(work: () => Promise<unknown>): Promise<Check> {
   const startedAt = performance.now()
   const latencyMs = () => Math.round((performance.now() - startedAt) * 100) / 100
   const signal = AbortSignal.timeout(TIMEOUT_MS)
@@ -99,7 +103,7 @@ async function timed(work: (signal: AbortSignal) => Promise<unknown>): Promise<C
     signal.addEventListener('abort', () => reject(new CheckFailure('Timeout')), { once: true })
   })
   try {
-    await Promise.race([work(signal), late])
+    await Promise.race([work(), late])
     return { status: 'ok', latencyMs: latencyMs() }
   } catch (error) {
     return {

@@ -1,5 +1,6 @@
 import type { ExecuteRequest } from '../../core/connectors/connector.ts'
 import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
+import type { Resolve } from '../../core/request/outbound-address.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import type { Outcome } from './execution-record.ts'
 import {
@@ -7,8 +8,8 @@ import {
   CallError,
   callGateway,
   checkAddress,
+  exposesKey,
   type GatewayAddress,
-  type Resolve,
   resolveByDns,
 } from './gateway-dial.ts'
 
@@ -43,6 +44,8 @@ export function createFindUrlGateway(options: { readonly resolve?: Resolve } = {
   return async (text) => {
     const place = await checkAddress(text, options.resolve ?? resolveByDns)
     if (typeof place === 'string') throw unusable(place)
+    const exposed = exposesKey(place)
+    if (exposed !== null) throw unusable(exposed)
     await assertGateway(place)
     return { send: (proxied) => send(place, proxied) }
   }

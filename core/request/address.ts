@@ -1,26 +1,42 @@
 /** A range of addresses: the network's bytes (4 or 16) and how many leading bits count. */
 export type Cidr = { readonly network: Uint8Array; readonly bits: number }
 
-/** Never a destination, whatever is allowed: cloud metadata, and addresses that name no single host. */
-const NEVER = ranges([
-  '0.0.0.0/8',
+/** `this network`, of which 0.0.0.0 reaches the machine itself. */
+const UNSPECIFIED = ['0.0.0.0/8']
+
+/**
+ * Never a destination, whatever is allowed: link-local addresses, where clouds and platforms keep credentials of the
+ * machine (instance metadata, task and pod identities), their metadata services elsewhere, and addresses that name no
+ * single host.
+ */
+const SPECIAL = [
+  '169.254.0.0/16',
+  // Metadata outside of the link-local range: Alibaba, Azure (WireServer), Oracle.
   '100.100.100.200/32',
-  '169.254.169.254/32',
-  '169.254.170.2/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
   '224.0.0.0/4',
   '255.255.255.255/32',
   '::/128',
-  'fd00:ec2::254/128',
+  'fe80::/10',
+  // Amazon (metadata, identities, resolver), Google.
+  'fd00:ec2::/32',
   'fd20:ce::254/128',
   'ff00::/8',
-])
+]
+
+const NEVER = ranges([...UNSPECIFIED, ...SPECIAL])
+const NEVER_EMBEDDED = ranges(SPECIAL)
+
+const NONE = new Uint8Array(0)
+const LAST: readonly number[] = [12, 13, 14, 15]
+const [TEREDO = { network: NONE, bits: 0 }] = ranges(['2001::/32'])
 
 /** Reachable only where somebody allowed it. */
 const PRIVATE = ranges([
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.88.99.0/24',
@@ -36,24 +52,73 @@ const PRIVATE = ranges([
   '100::/64',
   '2001::/32',
   '2002::/16',
-  // unique local, link-local, the old site-local
+  // unique local, the old site-local
   'fc00::/7',
-  'fe80::/10',
   'fec0::/10',
 ])
 
 /**
- * Why an address may not be dialled, or null when it may. Only canonical text is read; anything that is not an IP
- * address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are refused as a whole,
- * because what they reach depends on the network and not on the address. `allowPrivate`: all private ranges, or these.
+ * IPv6 forms that carry an IPv4 address: the network, and where in the 16 bytes the address may stand. `isExact`: the
+ * position is certain; elsewhere 0.0.0.0/8 means that nothing stands there.
  */
-export function refusedAddress(address: string, allowPrivate: boolean | readonly Cidr[]): string | null {
+const CARRIERS: ReadonlyArray<{
+  readonly range: Cidr
+  readonly at: ReadonlyArray<readonly number[]>
+  readonly isExact: boolean
+}> = [
+  // IPv4-mapped and -translated, NAT64, 6to4
+  ...carrier('::ffff:0:0/96', true, LAST),
+  ...carrier('::ffff:0:0:0/96', true, LAST),
+  ...carrier('64:ff9b::/96', true, LAST),
+  ...carrier('2002::/16', true, [2, 3, 4, 5]),
+  // IPv4-compatible; NAT64 with a local prefix of any length (RFC 6052); the server of Teredo
+  ...carrier('::/96', false, LAST),
+  ...carrier('64:ff9b:1::/48', false, [6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST),
+  ...carrier('2001::/32', false, [4, 5, 6, 7]),
+]
+
+/** Why an address is not dialled. `isFinal`: no setting allows it. */
+export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
+
+/**
+ * Returns why an address may not be dialled, or null when it may. Only canonical text is read; anything that is not an
+ * IP address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) count as private, because
+ * what they reach depends on the network and not on the address. `allowPrivate`: all private ranges, or these.
+ */
+export function refusedAddress(
+  address: string,
+  allowPrivate: boolean | readonly Cidr[],
+): AddressRefusal | null {
   const bytes = parseAddress(address.split('%')[0] ?? address)
-  if (bytes === null) return 'not an IP address'
-  if (isWithin(bytes, NEVER)) return 'a metadata, unspecified or multicast address'
+  if (bytes === null) return { why: 'not an IP address', isFinal: true }
+  if (isWithin(bytes, NEVER) || carriesRefused(bytes))
+    return { why: 'a metadata, link-local, unspecified or multicast address', isFinal: true }
   const isAllowed = typeof allowPrivate === 'boolean' ? allowPrivate : isWithin(bytes, allowPrivate)
-  if (!isAllowed && isWithin(bytes, PRIVATE)) return 'a loopback, private, link-local or translated address'
-  return null
+  if (isAllowed || !isWithin(bytes, PRIVATE)) return null
+  return { why: 'a loopback, private or translated address', isFinal: false }
+}
+
+function carriesRefused(bytes: Uint8Array): boolean {
+  if (bytes.length !== 16) return false
+  const isRefused = CARRIERS.filter(({ range }) => hasPrefix(bytes, range)).some(({ at, isExact }) =>
+    at.some((places) => isWithin(pick(bytes, places), isExact ? NEVER : NEVER_EMBEDDED)),
+  )
+  return isRefused || isWithin(teredoClient(bytes), NEVER_EMBEDDED) || isWithin(isatap(bytes), NEVER_EMBEDDED)
+}
+
+/** Teredo (2001::/32) holds the address of the client with every bit inverted; empty elsewhere. */
+function teredoClient(bytes: Uint8Array): Uint8Array {
+  return hasPrefix(bytes, TEREDO) ? pick(bytes, LAST).map((byte) => byte ^ 0xff) : NONE
+}
+
+/** ISATAP: the interface identifier `0:5efe` or `200:5efe` before an IPv4 address, in any network; empty elsewhere. */
+function isatap(bytes: Uint8Array): Uint8Array {
+  const isOne = (bytes[8] ?? 0) % 2 === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
+  return isOne ? pick(bytes, LAST) : NONE
+}
+
+function pick(bytes: Uint8Array, places: readonly number[]): Uint8Array {
+  return Uint8Array.from(places, (place) => bytes[place] ?? 0)
 }
 
 /** `10.0.0.0/8` or `fd00::/8`; null when it is none. */
@@ -115,6 +180,10 @@ function groups(text: string, mayEnd: boolean): readonly number[] | null {
     else return null
   }
   return list
+}
+
+function carrier(range: string, isExact: boolean, ...at: ReadonlyArray<readonly number[]>) {
+  return ranges([range]).map((one) => ({ range: one, at, isExact }))
 }
 
 function ranges(texts: readonly string[]): readonly Cidr[] {

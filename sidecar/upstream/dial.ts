@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTcp, type Socket } from 'node:net'
 import {
   checkServerIdentity,
   connect as connectTls,
@@ -8,13 +8,15 @@ import {
   type SecureContext,
 } from 'node:tls'
 import { ChaperoneError } from '../../core/errors.ts'
-import { refusedAddress } from '../../core/request/address.ts'
+import type { AddressRefusal } from '../../core/request/address.ts'
+import {
+  type Address,
+  checkedAddresses,
+  pinnedLookup,
+  type Resolve,
+} from '../../core/request/outbound-address.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { UpstreamTarget } from './target.ts'
-
-export type Address = { readonly address: string; readonly family: number }
-/** All addresses of a name. A seam, so that a resolver that changes its mind can be tested. */
-export type Resolve = (host: string) => Promise<readonly Address[]>
 
 export type Dialer = {
   /**
@@ -41,7 +43,7 @@ export function createDialer(options: DialerOptions = {}): Dialer {
 
   async function dial(target: UpstreamTarget, alpn: readonly string[] = HTTP1): Promise<Socket> {
     if (!target.isTls) return dialRaw(target)
-    const addresses = await checkedAddresses(resolve, target, timeoutMs)
+    const addresses = await addressesOf(resolve, target, timeoutMs)
     const sessionKey = `${target.key}|${alpn.join()}`
     const socket = connectTls({
       ...connection(target, addresses),
@@ -57,28 +59,24 @@ export function createDialer(options: DialerOptions = {}): Dialer {
   }
 
   async function dialRaw(target: UpstreamTarget): Promise<Socket> {
-    const addresses = await checkedAddresses(resolve, target, timeoutMs)
+    const addresses = await addressesOf(resolve, target, timeoutMs)
     return ready(connectTcp(connection(target, addresses)), 'connect', timeoutMs, target)
   }
 
   return { dial, dialRaw }
 }
 
-/** Resolves once and checks every answer: one bad address spoils the name, because a rebinding name mixes them. */
-async function checkedAddresses(
+async function addressesOf(
   resolve: Resolve,
-  target: UpstreamTarget,
+  { host, allowPrivateAddresses }: UpstreamTarget,
   timeoutMs: number,
 ): Promise<readonly Address[]> {
-  const family = isIP(target.host)
-  const addresses =
-    family === 0 ? await resolveInTime(resolve, target.host, timeoutMs) : [{ address: target.host, family }]
-  if (addresses.length === 0) throw failed(target.host, 'the name has no address')
-  for (const { address } of addresses) {
-    const why = refusedAddress(address, target.allowPrivateAddresses)
-    if (why !== null) throw refusedBy(target.host, address, why)
-  }
-  return addresses
+  const checked = await checkedAddresses(host, allowPrivateAddresses ? 'private' : 'public', (name) =>
+    resolveInTime(resolve, name, timeoutMs),
+  )
+  if (!checked.ok) throw refusedBy(host, checked.address, checked.refusal)
+  if (checked.addresses.length === 0) throw failed(host, 'the name has no address')
+  return checked.addresses
 }
 
 async function resolveInTime(resolve: Resolve, host: string, timeoutMs: number): Promise<readonly Address[]> {
@@ -95,17 +93,11 @@ async function resolveInTime(resolve: Resolve, host: string, timeoutMs: number):
   }
 }
 
-/** The look-up is answered with the checked addresses, so the name is never asked for a second time. */
 function connection(target: UpstreamTarget, addresses: readonly Address[]) {
-  const answer: LookupFunction = (_host, options, done) => {
-    const first = addresses[0]
-    if (options.all === true) done(null, [...addresses])
-    else done(null, first?.address ?? '', first?.family)
-  }
   return {
     host: target.host,
     port: target.port,
-    lookup: answer,
+    lookup: pinnedLookup(addresses),
     autoSelectFamily: addresses.length > 1,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     allowHalfOpen: true,
@@ -194,8 +186,11 @@ function rememberSession(sessions: Map<string, Buffer>, key: string, session: Bu
   sessions.set(key, session)
 }
 
-function refusedBy(host: string, address: string, why: string): ChaperoneError {
-  const detail = `${host} resolves to ${address}, ${why}. If this is meant, set allowPrivateAddresses: under upstream of the connector, or on the host's entry in egress.tcp of the gateway.`
+function refusedBy(host: string, address: string, { why, isFinal }: AddressRefusal): ChaperoneError {
+  const remedy = isFinal
+    ? 'No setting allows it, because credentials of the machine are kept at such addresses.'
+    : "If this is meant, set allowPrivateAddresses: under upstream of the connector, or on the host's entry in egress.tcp of the gateway."
+  const detail = `${host} resolves to ${address}, ${why}. ${remedy}`
   return new ChaperoneError('address_refused', { detail, extra: { error_type: 'connect' } })
 }
 

@@ -81,7 +81,7 @@ test.each([
   expect(recorder().seen).toHaveLength(0)
 })
 
-test.each(['127.0.0.1', 'localhost', '169.254.169.254', '10.0.0.1', '[64:ff9b::7f00:1]', '[::ffff:7f00:1]'])(
+test.each(['127.0.0.1', 'localhost', '10.0.0.1', '[64:ff9b::7f00:1]', '[::ffff:7f00:1]'])(
   '%s is never dialled by default',
   async (host) => {
     const answer = await agent.json({ method: 'GET', host, target: '/' })
@@ -90,6 +90,13 @@ test.each(['127.0.0.1', 'localhost', '169.254.169.254', '10.0.0.1', '[64:ff9b::7
     expect(String(answer.body['message'])).toMatch(/allowPrivateAddresses/)
   },
 )
+
+test('a metadata address is never dialled, and the refusal names no setting', async () => {
+  const answer = await agent.json({ method: 'GET', host: '169.254.169.254', target: '/' })
+  expect(answer.status).toBe(502)
+  expect(answer.body).toMatchObject({ error: 'upstream address refused' })
+  expect(String(answer.body['message'])).toMatch(/metadata.*No setting allows it/)
+})
 
 test('an upstream URL that points inside needs allowPrivateAddresses: nothing reaches it', async () => {
   const answer = await agent.json({ method: 'GET', host: 'redirected.example', target: '/' })

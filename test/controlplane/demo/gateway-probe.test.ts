@@ -63,6 +63,36 @@ describe('testing a gateway', () => {
     expect((await probe(url.replace('http://', 'http://user:secret@'))).status).toBe(400)
   })
 
+  test.each([
+    'http://169.254.169.254/latest/meta-data',
+    'http://[::ffff:a9fe:a9fe]:80',
+    'http://0xa9fea9fe',
+    'http://[64:ff9b::a9fe:a9fe]',
+    'http://0.0.0.0:9443',
+    'http://[fe80::1]:9443',
+  ])('asks %s neither as the address of the settings nor for the health', async (address) => {
+    await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: address } })
+    const { body } = await probe()
+    expect(body).toMatchObject({ ok: false, status: 'unreachable' })
+    expect(at(body, 'error')).toMatch(
+      /is not asked: .*a metadata, link-local, unspecified or multicast address/,
+    )
+    const health = await here.admin('GET', '/api/health')
+    expect(health.status).toBe(503)
+    expect(health.body).toMatchObject({ checks: { gateway: { status: 'error', error: 'unreachable' } } })
+    expect(health.text).not.toMatch(/169|fe80|ffff/)
+  })
+
+  test('does not ask a registered host that is a metadata address', async () => {
+    await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: '' } })
+    const made = await here.admin('POST', '/api/dashboard/gateway', {
+      gateway: { name: 'metadata', host: '169.254.169.254', port: 80 },
+    })
+    expect(made.status).toBe(200)
+    const { body } = await probe('http://169.254.169.254:80')
+    expect(body).toMatchObject({ ok: false, status: 'unreachable' })
+  })
+
   test('tells that a registered address is connected', async () => {
     await here.admin('PUT', '/api/dashboard/settings', { settings: { gateway_url: '' } })
     expect((await probe(url)).status).toBe(400)

@@ -376,7 +376,7 @@ describe('where a notification may go', () => {
     await using world = await startWorld(postgres)
     await using receiver = await startRecorder()
     await world.enqueue({ url: address(receiver.port) })
-    await world.outbox({ allow: [] })
+    await world.outbox({ reach: 'public' })
     const row = await eventually('refused', async () => {
       const { rows } = await world.notifications.list({ limit: 1, offset: 0 })
       return rows[0]?.lastError ? rows[0] : null
@@ -409,7 +409,7 @@ describe('where a notification may go', () => {
       { address: '127.0.0.1', family: 4 },
     ]
     await world.enqueue({ url: `http://receiver.example:${trap.port}/` })
-    await world.outbox({ resolve, allow: [] })
+    await world.outbox({ resolve, reach: 'public' })
     await eventually('refused', async () => (/nothing was sent/.test(world.log()) ? true : null))
     expect(trap.connections).toBe(0)
   })

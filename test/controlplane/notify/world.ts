@@ -50,7 +50,7 @@ export async function startWorld(postgres: TestPostgres): Promise<World> {
   return {
     ...{ db, orgId, keyring, secret, notifications },
     async outbox({ now, tokenFor = async () => TOKEN, ...sender } = {}) {
-      const send = createSender({ allow: LOOPBACK, ...sender })
+      const send = createSender({ reach: LOOPBACK, ...sender })
       const deliver = {
         webhook: createWebhookDelivery({ send, keyring, secret, tokenFor }),
         ...{ chat_post: unused, chat_update: unused, chat_tell: unused },
