@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
+import { type HostIndex, terminatedHosts } from '../core/connectors/registry.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import { isLoopback } from '../core/loopback.ts'
-import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { LIMITS } from '../core/wire/limits.ts'
 import { createAgentPorts } from './admin/agent-ports.ts'
 import { createInternalApi } from './admin/internal-api.ts'
@@ -53,6 +53,7 @@ const FIRST_SNAPSHOT_MS = 5_000
 const CLOSE_GRACE_MS = 700
 const LAST_UPLOAD_MS = 600
 const MAX_LEAVES = 5_000
+const NO_HOSTS: HostIndex = { exact: new Map(), wildcards: new Map() }
 const HEAD_TIMEOUT_MS = 30_000
 
 /**
@@ -70,10 +71,12 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
       : createPodAuthority({
           ...{ name: config.pod.agent, own: config.ca, log },
           sign: (request) => signRequest(core.control.client, request),
+          onIssued: () => core.renewLeaves(),
+          random: Math.random,
         })
   const authority = issuer?.authority ?? (await loadAuthority(config.ca))
   const leaf = createLeafCache(authority, { max: MAX_LEAVES })
-  const core = createCore(config, { log, token, leaf, canMint: () => issuer?.isReady ?? true })
+  const core = createCore(config, { log, token, leaf, issuer })
   try {
     return await serve(config, { log, authority, issuer, leaf, core })
   } catch (error) {
@@ -88,12 +91,13 @@ type Made = {
   readonly log: Logger
   readonly token: ClientDeps['token']
   readonly leaf: LeafCache
-  readonly canMint: () => boolean
+  /** In a pod: has the authority signed. */
+  readonly issuer: PodAuthority | null
 }
 
 /** Everything but sockets that agents reach: state, control plane, pipeline. */
 function createCore(config: GatewayConfig, given: Made) {
-  const { log, token, leaf, canMint } = given
+  const { log, token, leaf, issuer } = given
   const lock = lockDataDir(config.dataDir)
   const clock = systemClock
   const newId = createIds()
@@ -123,7 +127,9 @@ function createCore(config: GatewayConfig, given: Made) {
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => {
       cutInactive(live, snapshot)
-      if (canMint()) preMint(leaf, snapshot)
+      const hosts = terminatedHosts(snapshot.hosts)
+      issuer?.cover(hosts)
+      if (issuer?.isReady ?? true) leaf.preMint(hosts)
     },
     onSharing: rate.share,
     execute: (order) => execute(order),
@@ -143,6 +149,10 @@ function createCore(config: GatewayConfig, given: Made) {
   const execute = createExecutor({ ports, handle })
   return {
     ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate },
+    renewLeaves() {
+      leaf.clear()
+      leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
+    },
     handle,
     view,
     metrics,
@@ -249,14 +259,6 @@ function once(close: () => Promise<void>): () => Promise<void> {
     closing ??= close()
     return closing
   }
-}
-
-/** The identities of all hosts that are intercepted, before their first request. */
-function preMint(leaf: LeafCache, { hosts }: Snapshot): void {
-  const intercepted = [...hosts.exact].filter(([, owners]) =>
-    owners.some(({ bound }) => bound.entry.tlsMode === 'intercept'),
-  )
-  leaf.preMint(intercepted.map(([host]) => host))
 }
 
 type Running = Pick<Core, 'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live' | 'rate'> & {

@@ -116,8 +116,8 @@ export async function signRequest(client: ControlClient, request: string): Promi
 }
 
 async function writeTrust({ config, issuer }: PodDeps): Promise<void> {
-  const caPem = await issuer.ready(FIRST_CERTIFICATE_MS)
-  await writeTrustFolder({ dir: config.trustDir, caPem, extraFile: config.extraCaFile })
+  const caPems = await issuer.ready(FIRST_CERTIFICATE_MS)
+  await writeTrustFolder({ dir: config.trustDir, caPems, extraFile: config.extraCaFile })
 }
 
 /** When the agent may start, and when the pod counts as ready. */

@@ -3,6 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { intermediateCertificate } from '../../core/x509/certificate.ts'
 import { readCertificateRequest } from '../../core/x509/certificate-request.ts'
 import { pem } from '../../core/x509/der.ts'
+import { permittedNames } from '../../core/x509/name-constraints.ts'
 import { createDerivedAuthority, keyIdOf } from './derived-authority.ts'
 import type { Keyring } from './keyring.ts'
 
@@ -16,8 +17,16 @@ export type Issued = {
 export type GatewayAuthority = {
   /** The root that governed pods trust: PEM. */
   readonly caPem: string
-  /** Signs the key of a PKCS#10 request (PEM) for a day. Throws `validation` for what is none. */
-  issue(request: string, subject: string, nowMs: number): Issued
+  /** Signs the key of a PKCS#10 request (PEM) for a day. Throws `validation` for any other text. */
+  issue(request: string, terms: IssueTerms): Issued
+}
+
+export type IssueTerms = {
+  /** The agent or gateway that holds the key. */
+  readonly subject: string
+  /** The hosts whose leaves clients accept, everything below them included. None: no host at all. */
+  readonly hosts: Iterable<string>
+  readonly nowMs: number
 }
 
 const DAY_MS = 86_400_000
@@ -38,10 +47,11 @@ export function createGatewayAuthority(keyring: Keyring, nowMs: number): Gateway
   })
   return {
     caPem,
-    issue(request, subject, now) {
+    issue(request, { subject, hosts, nowMs: now }) {
       const asked = readProved(request)
       const notAfterMs = now + INTERMEDIATE_MS
-      const given = { commonName: `Chaperone ${subject}`.slice(0, MAX_NAME), nowMs: now, notAfterMs }
+      const commonName = `Chaperone ${subject}`.slice(0, MAX_NAME)
+      const given = { commonName, permitted: permittedNames(hosts), nowMs: now, notAfterMs }
       const certificate = intermediateCertificate(issuer, { spki: asked, keyId: keyIdOf(asked) }, given)
       return { chain: pem('CERTIFICATE', certificate) + caPem, notAfterMs }
     },

@@ -5,8 +5,6 @@ import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
 import { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
 import {
   AckBody,
-  CertificateBody,
-  CertificateReply,
   HoldBody,
   HoldReply,
   RecordsBody,
@@ -25,6 +23,8 @@ import type { Records } from '../services/records.ts'
 import type { Borrower } from '../store/rate-slots.ts'
 import type { Hub } from '../sync/hub.ts'
 import type { SectionLibrary } from '../sync/library.ts'
+import { certificate } from './gateway-certificate.ts'
+import { type GatewayPrincipal, gatewayOf } from './gateway-principal.ts'
 
 export type GatewayRoutesDeps = {
   readonly hub: Hub
@@ -37,8 +37,6 @@ export type GatewayRoutesDeps = {
   /** SHA-256 of `sync:` and the gateway's token; undefined when the gateway was removed meanwhile. */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
-
-type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
 const OK = z.object({ ok: z.literal(true) })
 const RECORDS_LIMIT_BYTES = 16 * 1024 * 1024
@@ -233,22 +231,6 @@ const NOT_IN_A_POD = {
   },
 } satisfies CommandReply
 
-function certificate({ authority }: GatewayRoutesDeps): Route {
-  return route({
-    method: 'POST',
-    path: SYNC_PATHS.certificate,
-    auth: 'gateway',
-    summary: "Signs a sidecar's own key for a day; the key itself never leaves the pod",
-    body: CertificateBody,
-    response: CertificateReply,
-    handler: async ({ principal, body }) => {
-      const { name, sidecar } = gatewayOf(principal)
-      const issued = authority.issue(body.request, sidecar?.agent.name ?? name, Date.now())
-      return { chain: issued.chain, not_after: new Date(issued.notAfterMs).toISOString() }
-    },
-  })
-}
-
 function slots({ lend }: GatewayRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -272,11 +254,6 @@ function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<s
   throw new ChaperoneError('forbidden', {
     detail: `This sidecar speaks for ${sidecar.agent.name}, not for ${foreign}`,
   })
-}
-
-function gatewayOf(principal: Principal): GatewayPrincipal {
-  if (principal.kind === 'gateway') return principal
-  throw new ChaperoneError('unauthorized', { detail: "This needs a gateway's enrolment token" })
 }
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {

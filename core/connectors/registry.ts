@@ -62,6 +62,11 @@ export function bindConnector(
   connector = connectorOfType(entry.type),
 ): BoundConnector {
   connector.prepare?.()
+  return { ...bindNames(entry, connector), userRows: compileUserRows(entry.type, entry.actions) }
+}
+
+/** The same without rows: enough to tell which hosts it owns. */
+function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type)): BoundConnector {
   const config: ConnectorConfig = {
     name: entry.name,
     domains: entry.domains,
@@ -70,18 +75,23 @@ export function bindConnector(
     ...(entry.endpoint === undefined ? {} : { endpoint: entry.endpoint }),
     ...(entry.environment === undefined ? {} : { environment: entry.environment }),
   }
-  return {
-    entry,
-    connector,
-    config,
-    ports: entry.ports,
-    userRows: compileUserRows(entry.type, entry.actions),
-  }
+  return { entry, connector, config, ports: entry.ports, userRows: null }
 }
 
 /** Builds the look-up once per snapshot. Where two records claim one host and port, the first listed has it. */
 export function buildHostIndex(entries: readonly ConnectorEntry[]): HostIndex {
   return indexConnectors(entries.map((entry) => bindConnector(entry)))
+}
+
+/** The hosts whose TLS is terminated, wildcards as the name after `*.`; nothing is compiled for it. */
+export function terminatedHostsOf(entries: readonly ConnectorEntry[]): readonly string[] {
+  return terminatedHosts(indexConnectors(entries.map((entry) => bindNames(entry))))
+}
+
+export function terminatedHosts({ exact, wildcards }: HostIndex): readonly string[] {
+  return [...exact, ...wildcards].flatMap(([host, owners]) =>
+    owners.some(({ bound }) => bound.entry.tlsMode === 'intercept') ? [host] : [],
+  )
 }
 
 /** The same for connectors that are already bound. */

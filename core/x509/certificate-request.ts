@@ -1,5 +1,6 @@
 import { authorityName } from './certificate.ts'
 import * as der from './der.ts'
+import { elementAt } from './der-reader.ts'
 
 const ES256 = der.sequence(der.oid('1.2.840.10045.4.3.2'))
 const VERSION_1 = der.unsigned(Uint8Array.of(0))
@@ -56,19 +57,6 @@ function publicKeyOf(bytes: Uint8Array, start: number): Uint8Array | null {
   const spki = bytes.subarray(subject.end, key.end)
   const isP256 = spki.length === P256_PREFIX.length + POINT_BYTES
   return isP256 && isSame(spki.subarray(0, P256_PREFIX.length), P256_PREFIX) ? spki : null
-}
-
-type Element = { readonly tag: number; readonly start: number; readonly end: number }
-
-/** Content of the element at `at`; null when it does not lie within the bytes. */
-function elementAt(bytes: Uint8Array, at: number): Element | null {
-  const tag = bytes[at]
-  const first = bytes[at + 1]
-  if (tag === undefined || first === undefined || first === 0x80 || first > 0x83) return null
-  const start = at + 2 + (first < 0x80 ? 0 : first & 0x7f)
-  const length =
-    first < 0x80 ? first : bytes.subarray(at + 2, start).reduce((sum, byte) => sum * 256 + byte, 0)
-  return start + length <= bytes.length ? { tag, start, end: start + length } : null
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

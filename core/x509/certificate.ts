@@ -1,5 +1,6 @@
 import { parseAddress } from '../request/address.ts'
 import * as der from './der.ts'
+import { nameConstraints, type PermittedNames } from './name-constraints.ts'
 
 const OIDS = {
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
@@ -9,6 +10,7 @@ const OIDS = {
   keyUsage: '2.5.29.15',
   subjectAltName: '2.5.29.17',
   basicConstraints: '2.5.29.19',
+  nameConstraints: '2.5.29.30',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
   serverAuth: '1.3.6.1.5.5.7.3.1',
@@ -51,14 +53,22 @@ export function rootCertificate(
   return signed({ ...signer, name, keyId }, [validity(period), name, spki], extensions)
 }
 
-/** An authority below another, for a key that somebody else holds. It may sign leaves only. Returns DER. */
+/**
+ * A certificate authority (CA) below another, for a key that another process holds. It signs leaves only, and clients
+ * accept them for the permitted names only. Returns DER.
+ */
 export function intermediateCertificate(
   issuer: Issuer,
   { spki, keyId }: PublicKey,
-  { commonName, ...period }: Validity & { readonly commonName: string },
+  {
+    commonName,
+    permitted,
+    ...period
+  }: Validity & { readonly commonName: string; readonly permitted: PermittedNames },
 ): Uint8Array {
-  const extensions = authorityExtensions({ pathLength: 0, keyId, issuerKeyId: issuer.keyId })
-  return signed(issuer, [validity(period), authorityName(commonName), spki], extensions)
+  const constraints = extension(OIDS.nameConstraints, nameConstraints(permitted), true)
+  const common = authorityExtensions({ pathLength: 0, keyId, issuerKeyId: issuer.keyId })
+  return signed(issuer, [validity(period), authorityName(commonName), spki], [...common, constraints])
 }
 
 /** The DER name of an authority. */
@@ -137,9 +147,12 @@ function nameAttribute(id: string, value: string): Uint8Array {
   return der.set(der.sequence(der.oid(id), der.utf8String(value)))
 }
 
-/** Clients read the alternative name; the common name is for people, and X.509 caps it at 64 characters. */
+/**
+ * Clients read the alternative name; the common name is for people, and X.509 caps it at 64 characters. Not for an
+ * address: without a DNS name among the alternatives, OpenSSL holds the common name against the permitted DNS names.
+ */
 function leafSubject(host: string): Uint8Array {
-  if (host.length > 64) return der.sequence(ORGANIZATION)
+  if (host.length > 64 || parseAddress(host) !== null) return der.sequence(ORGANIZATION)
   return der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, host))
 }
 

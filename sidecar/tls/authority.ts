@@ -48,9 +48,10 @@ export type AuthorityFiles = {
 export async function loadAuthority(
   files: AuthorityFiles,
   nowMs: () => number = Date.now,
+  name = 'Chaperone CA',
 ): Promise<Authority> {
   const key = await loadKey(files)
-  const chain = await loadChain(files, key, nowMs())
+  const chain = await loadChain(files, key, { name, nowMs: nowMs() })
   const anchor = chain.at(-1) ?? chain[0]
   await writeAtomically(files.bundleFile, [...rootCertificates, anchor.toString()].join('\n'), 0o644)
   return createAuthority(key, chain, nowMs)
@@ -108,9 +109,15 @@ async function loadKey({ certFile, keyFile }: AuthorityFiles): Promise<KeyObject
   return privateKey
 }
 
-async function loadChain({ certFile, keyFile }: AuthorityFiles, key: KeyObject, now: number): Promise<Chain> {
+type NewRoot = { readonly name: string; readonly nowMs: number }
+
+async function loadChain(
+  { certFile, keyFile }: AuthorityFiles,
+  key: KeyObject,
+  root: NewRoot,
+): Promise<Chain> {
   const stored = await readIfPresent(certFile)
-  if (stored === null) return [await createRoot(certFile, key, now)]
+  if (stored === null) return [await createRoot(certFile, key, root)]
   const [issuer, ...above] = (
     stored.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   ).map((text) => read(() => new X509Certificate(text), `${certFile} holds no certificate`, [certFile]))
@@ -120,16 +127,20 @@ async function loadChain({ certFile, keyFile }: AuthorityFiles, key: KeyObject, 
     throw new Error(`${certFile} and ${keyFile} do not belong together: restore the pair, or delete both`)
   }
   if (!issuer.ca) throw new Error(`${certFile} is no certificate authority (CA:TRUE is missing): replace it`)
-  if (Date.parse(issuer.validTo) <= now) {
+  if (Date.parse(issuer.validTo) <= root.nowMs) {
     throw new Error(`${certFile} expired on ${issuer.validTo}: delete it, restart, and hand out the new one`)
   }
   return [issuer, ...above]
 }
 
-async function createRoot(certFile: string, key: KeyObject, now: number): Promise<X509Certificate> {
+async function createRoot(
+  certFile: string,
+  key: KeyObject,
+  { name, nowMs }: NewRoot,
+): Promise<X509Certificate> {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
   // Two installations must not share a name, or a client that trusts both picks the wrong key.
-  const root = makeRoot(key, spki, `Chaperone CA ${randomBytes(4).toString('hex')}`, now)
+  const root = makeRoot(key, spki, `${name} ${randomBytes(4).toString('hex')}`, nowMs)
   await writeAtomically(certFile, pem('CERTIFICATE', root), 0o644)
   return new X509Certificate(root)
 }

@@ -14,6 +14,8 @@ export type LeafCache = {
   contextFor(host: string): SecureContext
   /** Makes the identities of these hosts now, so that their first request does not wait for it. */
   preMint(hosts: readonly string[]): void
+  /** Discards all identities, because another certificate signs from now on. Open connections keep theirs. */
+  clear(): void
 }
 
 export type LeafCacheOptions = {
@@ -74,6 +76,10 @@ export function createLeafCache(
     contextFor,
     preMint(hosts) {
       for (const host of hosts) contextFor(host)
+    },
+    clear() {
+      leaves.clear()
+      contexts.clear()
     },
   }
 }

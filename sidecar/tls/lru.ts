@@ -1,6 +1,7 @@
 export type Lru<T> = {
   get(key: string): T | undefined
   set(key: string, value: T): void
+  clear(): void
   readonly size: number
 }
 
@@ -28,6 +29,9 @@ export function createLru<T>(max: number, onLeave?: (value: T) => void): Lru<T> 
       entries.set(key, value)
       const oldest = entries.keys().next()
       if (entries.size > max && !oldest.done) leave(oldest.value)
+    },
+    clear() {
+      for (const key of [...entries.keys()]) leave(key)
     },
     get size() {
       return entries.size

@@ -1,96 +1,71 @@
+import { isPermitted } from '../../core/x509/name-constraints.ts'
 import { type Authority, type AuthorityFiles, loadAuthority } from './authority.ts'
-import { issueAuthority, type Sign } from './issued-authority.ts'
+import { createIntermediate, type IntermediateDeps } from './intermediate.ts'
 
 export type PodAuthority = {
   /** Stays the same object while the certificate behind it is renewed. */
   readonly authority: Authority
   readonly isReady: boolean
   /**
-   * Resolves with the root that the agent is to trust, once there is one: the control plane's, or after `patienceMs`
-   * one of our own, which then stays for good. Rejects when not even that can be made.
+   * Resolves with the roots that the agent is to trust: the control plane's, unless it signs nothing within
+   * `patienceMs`, and the pod's own. Rejects when the pod's own cannot be loaded.
    */
-  ready(patienceMs: number): Promise<string>
+  ready(patienceMs: number): Promise<readonly string[]>
+  /** The hosts whose TLS is terminated now. */
+  cover(hosts: readonly string[]): void
   close(): void
 }
 
-export type PodAuthorityDeps = {
-  readonly name: string
-  readonly sign: Sign
-  /** Where our own is kept, so that a restart of the process shows the agent the same root. */
+export type PodAuthorityDeps = IntermediateDeps & {
+  /** The pod's own root. In files, so that the agent still trusts it after a restart of this process. */
   readonly own: AuthorityFiles
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
 }
 
-const RETRY_MS = 1_000
-const RENEW_RETRY_MS = 60_000
+/**
+ * The certificate authority (CA) of a governed pod: for the terminated hosts an intermediate of the control plane,
+ * whose Name Constraints permit these alone; for all other names a root of the pod's own. Other names are refused, and
+ * the refusal has to arrive inside TLS; a host that was added a moment ago is the only other use. This pod's agent
+ * alone trusts that root: its key is worth nothing elsewhere, and a refusal needs no control plane.
+ */
+export function createPodAuthority(deps: PodAuthorityDeps): PodAuthority {
+  const intermediate = createIntermediate(deps)
+  let root: Authority | null = null
 
-/** The authority of a governed pod, from its first certificate on, renewed at two thirds of its life. */
-export function createPodAuthority({ name, sign, own, log }: PodAuthorityDeps): PodAuthority {
-  let current: Authority | null = null
-  let timer: NodeJS.Timeout | null = null
-  let isClosed = false
-
-  function later(ms: number, work: () => Promise<void>): void {
-    if (isClosed) return
-    timer = setTimeout(() => void work(), ms).unref()
+  function authorityFor(host: string): Authority {
+    const { current } = intermediate
+    if (current !== null && (current.permitted === null || isPermitted(current.permitted, host)))
+      return current.authority
+    return present(root)
   }
 
-  async function renew(): Promise<void> {
-    try {
-      const { authority, notAfterMs } = await issueAuthority(name, sign)
-      current = authority
-      log.info({ until: new Date(notAfterMs).toISOString() }, 'certificate of this sidecar signed')
-      later(((notAfterMs - Date.now()) * 2) / 3, renew)
-    } catch (error) {
-      log.warn({ err: error }, 'certificate of this sidecar not renewed; trying again')
-      later(RENEW_RETRY_MS, renew)
-    }
-  }
-
-  /** False when the control plane could not be asked; a new attempt is made until `untilMs`. */
-  async function first(untilMs: number): Promise<boolean> {
-    for (;;) {
-      try {
-        const { authority, notAfterMs } = await issueAuthority(name, sign)
-        current = authority
-        later(((notAfterMs - Date.now()) * 2) / 3, renew)
-        return true
-      } catch (error) {
-        log.warn({ err: error }, 'certificate of this sidecar not signed yet')
-      }
-      if (isClosed || performance.now() + RETRY_MS > untilMs) return false
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-    }
-  }
-
-  const now = (): Authority => {
-    if (current === null) throw new RangeError('this sidecar has no certificate yet')
-    return current
-  }
+  const shown = (): Authority => present(intermediate.current?.authority ?? root)
 
   return {
     authority: {
       get certPem() {
-        return now().certPem
+        return shown().certPem
       },
       get caPem() {
-        return now().caPem
+        return shown().caPem
       },
-      mint: (host) => now().mint(host),
+      mint: (host) => authorityFor(host).mint(host),
     },
     get isReady() {
-      return current !== null
+      return root !== null
     },
     async ready(patienceMs) {
-      if (!(await first(performance.now() + patienceMs))) {
-        current = await loadAuthority(own)
-        log.warn({}, 'no control plane to sign for this sidecar: the agent trusts a root of its own')
-      }
-      return now().caPem
+      const own = await loadAuthority(deps.own, Date.now, 'Chaperone pod CA')
+      root = own
+      if (await intermediate.first(patienceMs)) return [shown().caPem, own.caPem]
+      deps.log.warn({}, 'no control plane to sign for this sidecar: the agent trusts a root of its own')
+      return [own.caPem]
     },
-    close() {
-      isClosed = true
-      if (timer !== null) clearTimeout(timer)
-    },
+    cover: intermediate.cover,
+    close: intermediate.close,
   }
+}
+
+function present(authority: Authority | null): Authority {
+  if (authority === null) throw new RangeError('this sidecar has no certificate yet')
+  return authority
 }

@@ -7,8 +7,8 @@ import { writeAtomically } from './files.ts'
 
 export type TrustFolder = {
   readonly dir: string
-  /** PEM of the authority whose certificates the agent is shown. */
-  readonly caPem: string
+  /** PEM of the roots below which the agent is shown certificates. */
+  readonly caPems: readonly string[]
   /** PEM file with authorities that the agent is to trust as well; null for none. */
   readonly extraFile: string | null
 }
@@ -17,12 +17,12 @@ export type TrustFolder = {
  * Writes what the clients of a pod trust, in the forms that they read: the public roots, ours, and the platform's
  * own. Each file is whole at any moment. Throws with the name of the file when the platform's cannot be used.
  */
-export async function writeTrustFolder({ dir, caPem, extraFile }: TrustFolder): Promise<void> {
+export async function writeTrustFolder({ dir, caPems, extraFile }: TrustFolder): Promise<void> {
   const extra = extraFile === null ? [] : await readExtra(extraFile)
   const bundle = join(dir, TRUST_FILES.bundle)
-  const all = [caPem, ...extra, ...rootCertificates].map((text) => text.trim())
+  const all = [...caPems, ...extra, ...rootCertificates].map((text) => text.trim())
   await write(bundle, `${all.join('\n')}\n`)
-  await write(join(dir, TRUST_FILES.own), [caPem, ...extra].map((text) => `${text.trim()}\n`).join(''))
+  await write(join(dir, TRUST_FILES.own), [...caPems, ...extra].map((text) => `${text.trim()}\n`).join(''))
   await write(join(dir, TRUST_FILES.wgetrc), `ca_certificate = ${bundle}\n`)
   await write(join(dir, TRUST_FILES.java), javaTrustStoreOf(all))
 }

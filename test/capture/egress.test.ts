@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts'
 import { startRecorder } from '../support/recorder.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import { noNamespaces } from './network.ts'
-import { AGENT_UID, connector, HOST, permission, startGovernedPod, trustVariables } from './sidecar.ts'
+import { AGENT, AGENT_UID, connector, HOST, permission, startGovernedPod, trustVariables } from './sidecar.ts'
 
 const reason = noNamespaces()
 
@@ -78,6 +78,41 @@ describe.skipIf(reason !== null)(
       expect(JSON.parse(ran.stdout)).toMatchObject({ decision: 'deny', action_type: 'generic.tunnel.open' })
       await eventually('record', () => pod.fake.records.length === 1 || null)
       expect(pod.upstream.connections).toBe(0)
+    })
+
+    test('certificates of the control plane are for the terminated hosts, and follow them', async () => {
+      const hosts = [HOST]
+      let connectors = (_domains: readonly string[]): readonly unknown[] => []
+      await using pod = await startGovernedPod({
+        hosts: () => hosts,
+        sections(at) {
+          connectors = (domains) => [connector(at, { domains })]
+          return { connectors: connectors([HOST]) }
+        },
+      })
+      const shown = async (host: string): Promise<string> => {
+        const at = ['--resolve', `${host}:443:198.51.100.7`, `https://${host}/x`]
+        const ran = await pod.network.exec(['curl', '-sSv', '-m', '8', ...at], {
+          uid: AGENT_UID,
+          env: trustVariables(pod.trustDir),
+        })
+        const issuer = /issuer: (.*)/.exec(ran.stderr)?.[1] ?? ran.stderr
+        return `${issuer} ${/< HTTP\/\S+ (\d+)/.exec(ran.stderr)?.[1]}`
+      }
+      expect(await shown(HOST)).toMatch(new RegExp(`CN=Chaperone ${AGENT} 200$`))
+      // The specified refusal arrives inside TLS, below a root that only this pod trusts.
+      expect(await shown('new.test')).toMatch(/CN=Chaperone pod CA [0-9a-f]{8} 403$/)
+      hosts.push('new.test')
+      pod.fake.configure({ connectors: connectors([HOST, 'new.test']) })
+      await eventually(
+        'certificate',
+        async () => (await shown('new.test')).startsWith(`O=Chaperone; CN=Chaperone ${AGENT}`) || null,
+      )
+      expect(await shown('other.test')).toMatch(/CN=Chaperone pod CA [0-9a-f]{8} 403$/)
+      await eventually('records', () => pod.fake.records.length >= 4 || null)
+      const denied = pod.fake.records.filter(({ host }) => host === 'other.test')
+      expect(denied).toMatchObject([{ decision: 'DENY', reason: 'unknown_host', status: 403 }])
+      expect(pod.upstream.seen.every((seen) => seen.header('host') !== 'other.test')).toBe(true)
     })
 
     test('a connector on other ports is reached there, over TLS and over plain HTTP', async () => {

@@ -43,6 +43,8 @@ export type PodOptions = {
   readonly isStarted?: boolean
   /** False: the control plane signs no certificate. */
   readonly isSigned?: boolean
+  /** The hosts that its certificates permit; left out: the connector's. */
+  readonly hosts?: () => readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** `upstream`: where the recorder is reached from the pod, and who vouches for it. */
   readonly sections?: (upstream: UpstreamAt) => Record<string, unknown>
@@ -67,7 +69,10 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const controlPlaneCa = join(dir, 'control-plane.crt')
   writeFileSync(controlPlaneCa, ca.cert)
   const authority = createGatewayAuthority(createKeyring(randomBytes(32)), Date.now())
-  if (options.isSigned ?? true) fake.sign = (request) => authority.issue(request, AGENT, Date.now()).chain
+  const hosts = () => options.hosts?.() ?? [HOST]
+  if (options.isSigned ?? true)
+    fake.sign = (request) =>
+      authority.issue(request, { subject: AGENT, hosts: hosts(), nowMs: Date.now() }).chain
   const exposed = await network.expose(upstream.port)
   const at = { url: `https://${network.host.v4}:${exposed}`, caBundle: ca.cert }
   const controlPort = await network.expose(fake.port)

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasCommand } from '../support/has-command.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { SECRETS, startVendors, type Vendors } from '../support/vendors.ts'
 
@@ -97,16 +98,6 @@ function work(): string {
 
 function python(library: string): (call: string) => readonly string[] {
   return (call) => [join(work(), 'venv/bin/python'), join(AGENTS, 'requests_client.py'), library, call]
-}
-
-function hasCommand(command: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' })
-    return true
-  } catch (error) {
-    if (process.env['CI'] !== undefined) throw new Error(`${command} is needed in CI`, { cause: error })
-    return false
-  }
 }
 
 beforeAll(async () => {

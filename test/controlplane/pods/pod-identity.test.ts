@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SYNC_PATHS } from '../../../core/wire/sync.ts'
@@ -264,6 +265,35 @@ describe("a sidecar's certificate", () => {
     expect(intermediate.verify(two?.publicKey as NonNullable<typeof two>['publicKey'])).toBe(true)
     expect(first.notAfterMs - Date.now()).toBeLessThanOrEqual(86_400_000)
     expect(first.notAfterMs - Date.now()).toBeGreaterThan(86_000_000)
+  })
+
+  test('permits the hosts of its connectors only, also after one was added', async () => {
+    await using sidecar = world.sidecar(world.pod())
+    await hasSnapshot(sidecar)
+    const constraints = async (): Promise<string> => {
+      const issued = await issueAuthority('anything', async (request) => {
+        const reply = await sidecar.control.client.post(SYNC_PATHS.certificate, { request })
+        return (JSON.parse(reply.bytes.toString()) as { chain: string }).chain
+      })
+      const text = execFileSync('openssl', ['x509', '-noout', '-ext', 'nameConstraints'], {
+        input: issued.authority.certPem,
+      }).toString()
+      return text.replaceAll(/\s+/g, ' ')
+    }
+    const first = await constraints()
+    expect(first).toContain('Name Constraints: critical Permitted:')
+    expect(first).toContain('DNS:github.com')
+    // The connector of another agent of the same Gateway.
+    expect(first).not.toContain('stripe')
+    const { version } = sidecar.snapshot() ?? { version: 0 }
+    await world.apply('Connector', 'team', 'extra', {
+      type: 'codehost',
+      domains: ['*.code.example', '192.0.2.7', 'Git.Other.Example'],
+    })
+    await eventually('newer snapshot', () => (sidecar.snapshot()?.version ?? 0) > version || null)
+    const second = await constraints()
+    for (const name of ['DNS:code.example', 'DNS:git.other.example', 'IP:192.0.2.7/255.255.255.255'])
+      expect(second).toContain(name)
   })
 
   test('is not given for a request that is none, or that somebody else signed', async () => {

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect, createServer } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { type Authority, loadAuthority } from '../../../sidecar/tls/authority.ts'
 import { createLeafCache } from '../../../sidecar/tls/leaf-cache.ts'
@@ -64,6 +67,32 @@ describe('the cache of TLS identities', () => {
     now += 120_000
     expect(cache.contextFor('a.example')).not.toBe(first)
     expect(authority.minted).toHaveLength(2)
+  })
+
+  it('shows new identities after it was cleared, and cuts no connection that has an old one', async () => {
+    await using authority = await counted()
+    const cache = createLeafCache(authority, { max: 10 })
+    const server = createServer(
+      { SNICallback: (name, done) => done(null, cache.contextFor(name)) },
+      (socket) => socket.pipe(socket),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const options = { host: '127.0.0.1', port, servername: 'a.example', ca: authority.caPem }
+    const live = connect(options)
+    const echo = async (text: string): Promise<string> => {
+      live.write(text)
+      return String((await once(live, 'data'))[0])
+    }
+    expect(await echo('before')).toBe('before')
+    cache.clear()
+    const next = connect(options)
+    await once(next, 'secureConnect')
+    expect(authority.minted).toEqual(['a.example', 'a.example'])
+    expect(await echo('after')).toBe('after')
+    expect(next.getPeerCertificate().serialNumber).not.toBe(live.getPeerCertificate().serialNumber)
+    for (const socket of [live, next]) socket.destroy()
+    server.close()
   })
 
   it('refuses what is neither a host name nor an address', async () => {

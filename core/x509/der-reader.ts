@@ -1,0 +1,25 @@
+/** One DER element: its tag and where its content lies. */
+export type Element = { readonly tag: number; readonly start: number; readonly end: number }
+
+/** The element at `at`; null when it does not lie within the bytes. Lengths of up to three bytes. */
+export function elementAt(bytes: Uint8Array, at: number): Element | null {
+  const tag = bytes[at]
+  const first = bytes[at + 1]
+  if (tag === undefined || first === undefined || first === 0x80 || first > 0x83) return null
+  const start = at + 2 + (first < 0x80 ? 0 : first & 0x7f)
+  const length =
+    first < 0x80 ? first : bytes.subarray(at + 2, start).reduce((sum, byte) => sum * 256 + byte, 0)
+  return start + length <= bytes.length ? { tag, start, end: start + length } : null
+}
+
+/** The elements inside one; ends at the first that is malformed. */
+export function childrenOf(bytes: Uint8Array, { start, end }: Element): readonly Element[] {
+  const found: Element[] = []
+  for (let at = start; at < end; ) {
+    const child = elementAt(bytes, at)
+    if (child === null || child.end > end) break
+    found.push(child)
+    at = child.end
+  }
+  return found
+}

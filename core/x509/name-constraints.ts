@@ -1,0 +1,120 @@
+import { parseAddress } from '../request/address.ts'
+import * as der from './der.ts'
+import { childrenOf, type Element, elementAt } from './der-reader.ts'
+
+/**
+ * X.509 Name Constraints (RFC 5280, 4.2.1.10) of an intermediate: permitted dNSName and iPAddress subtrees. Names are
+ * host names in lower case, each of which permits the host and everything below it, and IP addresses, each of which
+ * permits itself. Sorted, without names that another one of the list permits.
+ */
+export type PermittedNames = readonly string[]
+
+/** Java rejects handshake messages of more than 32 KiB; the certificates of the chain need under 2 KiB besides. */
+const MAX_SUBTREES_BYTES = 24 * 1024
+/** Java rejects the whole certificate for a constraint with any other label, such as one with an underscore. */
+const HOST_NAME =
+  /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+/**
+ * A list without any name of one form leaves that form unconstrained, so each form always has a subtree. These two
+ * name no host: a name of RFC 2606, and the limited broadcast address.
+ */
+const NO_HOST = 'none.invalid'
+const NO_ADDRESS = '255.255.255.255'
+const NO_NAMES: ReadonlySet<string> = new Set([NO_HOST, NO_ADDRESS])
+const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extensions: 0xa3 } as const
+/** 2.5.29.30 with its tag and length. */
+const OID = der.oid('2.5.29.30')
+
+/**
+ * The names that a certificate for these hosts (host names in lower case, or IP addresses) permits. Hosts that
+ * clients do not accept in a constraint, and hosts beyond the size limit, are left out.
+ */
+export function permittedNames(hosts: Iterable<string>): PermittedNames {
+  const usable = new Set<string>()
+  for (const host of hosts) {
+    const address = parseAddress(host)
+    if (address !== null) usable.add(addressText(address))
+    else if (isConstraint(host)) usable.add(host)
+  }
+  const smallest = [...usable].filter((name) => !isBelowAnother(name, usable)).sort()
+  let bytes = 0
+  return smallest.filter((name) => {
+    bytes += subtree(name).length
+    return bytes <= MAX_SUBTREES_BYTES
+  })
+}
+
+/** Whether clients accept a certificate for the host below an intermediate with these names. */
+export function isPermitted(names: PermittedNames, host: string): boolean {
+  const address = parseAddress(host)
+  if (address !== null) return names.includes(addressText(address))
+  const wanted = host.toLowerCase()
+  return names.some((name) => wanted === name || (wanted.endsWith(`.${name}`) && parseAddress(name) === null))
+}
+
+/** The value of the extension: DER. */
+export function nameConstraints(names: PermittedNames): Uint8Array {
+  const subtrees = [...names, ...NO_NAMES].map(subtree)
+  return der.sequence(der.element(TAG.permittedSubtrees, ...subtrees))
+}
+
+/** The permitted names of a certificate (DER); null when it carries no Name Constraints. */
+export function namesPermittedBy(certificate: Uint8Array): PermittedNames | null {
+  const value = constraintsOf(certificate)
+  if (value === null) return null
+  const permitted = childrenOf(certificate, value).find(({ tag }) => tag === TAG.permittedSubtrees)
+  if (permitted === undefined) return []
+  return childrenOf(certificate, permitted).flatMap((one) => nameOf(certificate, one) ?? [])
+}
+
+/** An all-numeric last label is an IPv4 address to many readers. */
+function isConstraint(host: string): boolean {
+  return HOST_NAME.test(host) && !/(?:^|\.)[0-9]+$/.test(host)
+}
+
+function isBelowAnother(name: string, names: ReadonlySet<string>): boolean {
+  if (parseAddress(name) !== null) return false
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1))
+    if (names.has(name.slice(dot + 1))) return true
+  return false
+}
+
+function subtree(name: string): Uint8Array {
+  const address = parseAddress(name)
+  if (address === null) return der.sequence(der.implicit(2, der.ascii(name)))
+  const wholeMask = new Uint8Array(address.length).fill(0xff)
+  return der.sequence(der.element(TAG.ipAddress, address, wholeMask))
+}
+
+/** Certificate > TBSCertificate > [3] extensions > extension > value, which holds NameConstraints. */
+function constraintsOf(bytes: Uint8Array): Element | null {
+  const whole = elementAt(bytes, 0)
+  const [body] = whole === null ? [] : childrenOf(bytes, whole)
+  const wrapper = body && childrenOf(bytes, body).find(({ tag }) => tag === TAG.extensions)
+  const [list] = wrapper === undefined ? [] : childrenOf(bytes, wrapper)
+  for (const extension of list === undefined ? [] : childrenOf(bytes, list)) {
+    const isFound = OID.every((byte, index) => bytes[extension.start + index] === byte)
+    const value = isFound ? childrenOf(bytes, extension).at(-1) : undefined
+    if (value !== undefined) return elementAt(bytes, value.start)
+  }
+  return null
+}
+
+function nameOf(bytes: Uint8Array, subtreeAt: Element): string | null {
+  const [base] = childrenOf(bytes, subtreeAt)
+  if (base === undefined) return null
+  const content = bytes.subarray(base.start, base.end)
+  if (base.tag === TAG.dnsName) return withoutNone(String.fromCharCode(...content))
+  return base.tag === TAG.ipAddress ? withoutNone(addressText(content.subarray(0, content.length / 2))) : null
+}
+
+function withoutNone(name: string): string | null {
+  return NO_NAMES.has(name) ? null : name
+}
+
+/** One text for one address: eight groups without abbreviation for IPv6. */
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.')
+  const groups = Array.from({ length: 8 }, (_, at) => ((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0))
+  return groups.map((group) => group.toString(16)).join(':')
+}
