@@ -98,7 +98,7 @@ function membersOf(body: BodyView): Members | Refusal {
     case 'absent':
       return { values: {} }
     case 'json':
-      return { values: isRecord(body.value) ? body.value : {} }
+      return isRecord(body.value) ? { values: body.value } : notAnObject()
     case 'invalid':
       return refusal('malformed_request', body.detail)
     case 'form':
@@ -109,6 +109,14 @@ function membersOf(body: BodyView): Members | Refusal {
         'what this request does depends on its body; send it as application/json',
       )
   }
+}
+
+/** Servers differ in what they make of a list: nothing, its first item, or an error. */
+function notAnObject(): Refusal {
+  return refusal(
+    'malformed_request',
+    'what this request does depends on its body, which is JSON but no object; send an object',
+  )
 }
 
 function holds(when: Discriminator, values: Readonly<Record<string, unknown>>): boolean {
