@@ -38,6 +38,11 @@ export const CONFIG_VARIABLES = {
     fallback: '`open` on loopback, else `invite`',
     meaning: '`open`: whoever reaches it may register as viewer; `invite`: by invitation only',
   },
+  APPROVALS: {
+    fallback: '`token`; `chaperone up` sets `session`',
+    meaning:
+      '`session`: once there is an owner, approvals and changes of rules need the session of a user, and the token of `ADMIN_TOKEN_FILE` reads, activates the kill switch and manages agents; `token`: that token does everything',
+  },
   AUDIT_RETENTION_DAYS: {
     fallback: "the plan's",
     meaning: 'Days that audit events are kept; older ones are removed for good by the cleanup',

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { isLoopback } from '../core/loopback.ts'
 import type { ConfigVariable } from './config-variables.ts'
+import type { ApprovalsMode } from './services/approvals-mode.ts'
 
 export type ControlPlaneConfig = {
   readonly host: string
@@ -16,6 +17,8 @@ export type ControlPlaneConfig = {
   /** Without a slash at the end; null = made from host and port. */
   readonly publicUrl: string | null
   readonly registration: 'open' | 'invite'
+  /** `session`: once there is an owner, the token of ADMIN_TOKEN_FILE answers no approvals and changes no rules. */
+  readonly approvals: ApprovalsMode
   /** Null = the organisation's plan decides. */
   readonly auditRetentionDays: number | null
   readonly maintenanceSecret: string | null
@@ -55,6 +58,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     operatorTokenFile: text(env, 'OPERATOR_TOKEN_FILE'),
     publicUrl: publicUrl(env),
     registration: registration(env, host),
+    approvals: (choice(env, 'APPROVALS', ['session', 'token']) as ApprovalsMode | null) ?? 'token',
     auditRetentionDays: auditRetentionDays(env),
     maintenanceSecret: text(env, 'MAINTENANCE_SECRET'),
     notifyAllowCidrs: cidrs(env),

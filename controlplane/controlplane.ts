@@ -66,6 +66,7 @@ async function serve(
   const auth = {
     ...secrets,
     identify: parts.identify,
+    isTokenRestricted: parts.isTokenRestricted,
     publicUrl: config.publicUrl,
   }
   const tls = config.tls === null ? null : await openTls(config.tls, secrets.keyring, log)

@@ -12,6 +12,7 @@ import { createPageParts } from './page-parts.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
 import { createApprovals } from './services/approvals.ts'
+import { createTokenRestriction } from './services/approvals-mode.ts'
 import { createApproverKeys } from './services/approver-keys.ts'
 import { createAuditExport } from './services/audit-export.ts'
 import { createBundle } from './services/bundle.ts'
@@ -63,6 +64,7 @@ export async function createParts(deps: PartsDeps) {
   const identifyBot = createBotIdentity(createChatClient(deps).api)
   const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, passwords: createPasswords() }
   const settings = createSettings(base)
+  const isTokenRestricted = createTokenRestriction(db, config.approvals)
   const library = createSectionLibrary({
     ...base,
     organisationToken: {
@@ -97,7 +99,8 @@ export async function createParts(deps: PartsDeps) {
     approvals,
     notify,
     records: createRecords(base),
-    commands: createCommands({ ...base, approvals, killSwitch }),
+    isTokenRestricted,
+    commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
     ...operatorParts({ ...base, killSwitch, hub, library }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     ...{ identify: gateways.identify, authority: gateways.authority },
@@ -136,14 +139,19 @@ type UserPartsDeps = {
 
 /** Accounts, sessions and the keys of users. */
 function userParts({ config, ...base }: UserPartsDeps) {
-  const { registration, host } = config
+  const { registration } = config
   return {
-    registration: createRegistration({ ...base, registration, isLoopback: isLoopback(host) }),
+    registration: createRegistration({ ...base, registration, isLoopback: isOnlyHere(config) }),
     sessions: createSessions(base),
     passwordChange: createPasswordChange(base),
     users: createUsers(base),
     approverKeys: createApproverKeys(base),
   }
+}
+
+/** A proxy at PUBLIC_URL makes a control plane on loopback reachable for others. */
+function isOnlyHere({ host, publicUrl }: ControlPlaneConfig): boolean {
+  return isLoopback(host) && (publicUrl === null || isLoopback(new URL(publicUrl).hostname))
 }
 
 type OperatorPartsDeps = Omit<DesiredDeps, 'processes' | 'killSwitch'> & {

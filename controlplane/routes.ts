@@ -49,7 +49,7 @@ export function createRoutes(
     ...createActionRoutes(parts),
     ...createOrgRoutes(parts),
     ...createTokenRoutes(parts),
-    ...createAuthRoutes({ ...parts, isSecure: web.isSecure }),
+    ...createAuthRoutes({ ...parts, ...web }),
     ...createAuthKeyRoutes(parts),
     ...createPeopleRoutes(parts),
     ...createUserRoutes({ ...parts, baseUrl: web.baseUrl }),

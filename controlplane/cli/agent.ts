@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { usageError } from './arguments.ts'
-import { type ApiClient, controlPlane } from './client.ts'
+import type { ApiClient } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from './command.ts'
 import { listAgents } from './local-agents.ts'
 import { table } from './table.ts'
+import { userClient } from './user-client.ts'
 
 const Created = z.looseObject({ agent_id: z.string(), api_key: z.string() })
 const Rotated = z.looseObject({ api_key: z.string() })
@@ -48,7 +49,7 @@ export const agent: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const [verb, name] = invocation.positionals
-  const api = controlPlane(invocation)
+  const api = userClient(invocation)
   if (verb === 'list' || verb === 'ls') return await printAgents(invocation, api)
   if (!VERBS.some((known) => known === verb))
     throw usageError(

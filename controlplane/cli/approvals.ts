@@ -3,9 +3,10 @@ import * as z from 'zod'
 import { requiredText } from '../../core/decision/required-groups.ts'
 import { ApprovalCard } from '../../core/wire/internal.ts'
 import { usageError } from './arguments.ts'
-import { type ApiClient, controlPlane } from './client.ts'
+import type { ApiClient } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { printable, table } from './table.ts'
+import { userClient } from './user-client.ts'
 
 const PATH = '/api/dashboard/proxy-approvals'
 const Cards = z.object({ approvals: z.array(ApprovalCard) })
@@ -37,7 +38,7 @@ export const approvals: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const [verb, id] = invocation.positionals
-  const api = controlPlane(invocation)
+  const api = userClient(invocation)
   if (verb === undefined || verb === 'ls' || verb === 'list') return await printList(invocation, api)
   if (verb === 'watch') return await watch(invocation, api)
   if (verb !== 'approve' && verb !== 'deny')

@@ -38,6 +38,21 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./approvals.ts')).approvals,
   },
   {
+    name: 'login',
+    summary: 'sign in at this terminal, to answer approvals',
+    load: async () => (await import('./login.ts')).login,
+  },
+  {
+    name: 'logout',
+    summary: 'end that session',
+    load: async () => (await import('./logout.ts')).logout,
+  },
+  {
+    name: 'user',
+    summary: 'give a user of this machine a new password',
+    load: async () => (await import('./user.ts')).user,
+  },
+  {
     name: 'kill',
     summary: 'stop agents at once, all or some',
     load: async () => (await import('./kill.ts')).kill,

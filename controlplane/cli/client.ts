@@ -14,12 +14,22 @@ export type ApiClient = {
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
 }
 
-export function createClient(url: string, token: string, what: string, timeoutMs = 15_000): ApiClient {
+/** A bearer token, or the cookie of a session. */
+export type Credential = string | { readonly cookie: string }
+
+export function createClient(
+  url: string,
+  credential: Credential,
+  what: string,
+  timeoutMs = 15_000,
+): ApiClient {
+  const proof =
+    typeof credential === 'string' ? { authorization: `Bearer ${credential}` } : { cookie: credential.cookie }
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await reach(url + path, what, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        ...proof,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -31,11 +41,19 @@ export function createClient(url: string, token: string, what: string, timeoutMs
     url,
     send,
     async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-      const answer = await send(method, path, body)
-      if (answer.status >= 200 && answer.status < 300) return answer.body as T
-      throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
+      return refuseUnsuccessful(what, { method, path }, await send(method, path, body))
     },
   }
+}
+
+/** The body of a 2xx. Throws what the server said otherwise. */
+export function refuseUnsuccessful<T>(
+  what: string,
+  { method, path }: { readonly method: string; readonly path: string },
+  answer: Answer,
+): T {
+  if (answer.status >= 200 && answer.status < 300) return answer.body as T
+  throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
 }
 
 /** The control plane of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. */

@@ -75,6 +75,8 @@ async function start(
     port: 0,
     gatewayPort: 0,
     withGateway: true,
+    // The story answers by itself, or at this terminal.
+    approvals: 'token' as const,
     env: rest,
   }
   return await startInstallation({ ...options, warn: (line) => terminal.warn(`chaperone: ${line}`) }, signal)

@@ -27,6 +27,8 @@ export type InstallationOptions = {
   readonly port: number
   readonly gatewayPort: number
   readonly withGateway: boolean
+  /** `session`: once there is an owner, the token of this machine answers no approvals. */
+  readonly approvals: 'session' | 'token'
   readonly env: NodeJS.ProcessEnv
   readonly warn: (line: string) => void
 }
@@ -64,7 +66,7 @@ async function startLocked(
   lock: FolderLock,
   signal: AbortSignal,
 ): Promise<Installation> {
-  const { folder, host, manifests, warn, env, withGateway } = options
+  const { folder, host, manifests, warn, env, withGateway, approvals } = options
   const keys = ensureKeys(folder)
   const addresses: Addresses = {
     host,
@@ -72,6 +74,7 @@ async function startLocked(
     gatewayPort: withGateway ? await choosePort('127.0.0.1', options.gatewayPort, '--gateway-port') : 0,
     manifests,
     withGateway,
+    approvals,
   }
   const { created: starterWritten } = ensureManifests(manifests)
   const processes = await startProcesses({ folder, addresses, keys, env, warn }, signal)

@@ -3,6 +3,7 @@ import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { table } from './table.ts'
+import { userClient } from './user-client.ts'
 
 const Entry = z.looseObject({ scope: z.string(), source: z.string(), reason: z.string(), since: z.string() })
 const KillState = z.looseObject({
@@ -45,7 +46,8 @@ export const kill: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const [verb] = invocation.positionals
-  const api = controlPlane(invocation)
+  // A stop never depends on a session; who lifts one has signed in.
+  const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState(invocation, KillState.parse(await api.call('GET', PATH)))
   if (verb !== 'on' && verb !== 'off')
     throw usageError(

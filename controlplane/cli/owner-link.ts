@@ -14,3 +14,10 @@ export async function ownerLink(
   if (typeof link === 'string') return link
   return `${api.url}/setup${typeof token === 'string' ? `?token=${encodeURIComponent(token)}` : ''}`
 }
+
+const Required = z.looseObject({ owner_link: z.string().nullable() })
+
+/** Ends the registration without a link, before an agent is started. Returns the owner link while there is no owner. */
+export async function requireOwnerLink(api: ApiClient): Promise<string | null> {
+  return Required.parse(await api.call('POST', '/api/auth/owner-link')).owner_link
+}

@@ -9,6 +9,7 @@ export type Addresses = {
   readonly manifests: string
   /** False for policy-only use: then no gateway is expected to connect. */
   readonly withGateway: boolean
+  readonly approvals: 'session' | 'token'
 }
 
 const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
@@ -34,6 +35,7 @@ export function controlPlaneEnvironment(
     ADMIN_TOKEN_FILE: folder.adminToken,
     ...(addresses.withGateway ? { LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken } : {}),
     OPERATOR_TOKEN_FILE: folder.operatorToken,
+    APPROVALS: addresses.approvals,
   }
 }
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { portOption } from './arguments.ts'
+import { portOption, usageError } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
@@ -27,6 +27,11 @@ export const up: Command = {
       help: 'port of the gateway (default 9443; 0: any free one)',
     },
     host: { type: 'string', value: 'ADDR', help: 'address of dashboard and API (default 127.0.0.1)' },
+    approvals: {
+      type: 'string',
+      value: 'MODE',
+      help: 'session (default): once there is an owner, approvals and rules need a user who has signed in (chaperone login); token: the token of this machine is enough',
+    },
     'no-gateway': {
       type: 'boolean',
       help: 'policies, approvals and audit only; agents ask /api/v1/actions (Mode B)',
@@ -78,9 +83,15 @@ function upOptions(invocation: Invocation): InstallationOptions {
     port: portOption(up, 'port', text(invocation, 'port'), 3000),
     gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),
     withGateway: !flag(invocation, 'no-gateway'),
+    approvals: approvalsMode(text(invocation, 'approvals')),
     env,
     warn: (line) => terminal.warn(`chaperone: ${line}`),
   }
+}
+
+function approvalsMode(value = 'session'): InstallationOptions['approvals'] {
+  if (value === 'session' || value === 'token') return value
+  throw usageError(up, `--approvals ${value} is neither session nor token.`)
 }
 
 /** The first signal asks for an orderly stop, also in the middle of a start; a third one ends at once. */

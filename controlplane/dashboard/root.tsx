@@ -29,7 +29,7 @@ export function Root() {
         </Center>
       )
     case 'nobody':
-      return <SignInPage onSignedIn={ask} />
+      return <SignInPage why={state.why} onSignedIn={ask} />
     case 'user':
       return (
         <SessionProvider user={state.user} onSignedOut={ask}>

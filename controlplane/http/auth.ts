@@ -3,15 +3,18 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { matchesHash } from '../crypto/tokens.ts'
 import { authenticateGateway, type IdentifyGateway, isForUs } from './auth-gateway.ts'
 import { refuseForeignOrigin } from './origin.ts'
-import type { Principal, Role, RouteAuth } from './route.ts'
-import { sessionCookie } from './session-cookie.ts'
+import { pageSecretOf } from './page-secret.ts'
+import { refuseRestricted, restrictionOf } from './restriction.ts'
+import type { Principal, Role, Route, RouteAuth } from './route.ts'
+import { sessionCookies } from './session-cookie.ts'
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
 /** Who is behind a secret; undefined = nobody who may act now. */
 export type Identify = {
-  session(id: string): Promise<UserPrincipal | undefined>
+  /** By the ids of all cookies and the secret of the page. Of several known sessions the one counts that the secret is of. */
+  session(ids: readonly string[], pageSecret: string | undefined): Promise<UserPrincipal | undefined>
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string): Promise<AgentPrincipal | undefined>
@@ -22,6 +25,8 @@ export type Identify = {
 export type AuthDeps = {
   readonly identify: Identify
   readonly adminTokenHash: Buffer | null
+  /** Whether the admin token may only read: approvals then require a session. */
+  readonly isTokenRestricted: () => Promise<boolean>
   readonly operatorTokenHash: Buffer | null
   readonly maintenanceSecretHash: Buffer | null
   readonly publicUrl: string | null
@@ -44,10 +49,18 @@ export function hasRole(role: Role, minimum: Role): boolean {
 
 /** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
 export async function authenticate(
-  auth: RouteAuth,
+  { auth, method, admits = [] }: Pick<Route, 'auth' | 'method' | 'admits'>,
   request: FastifyRequest,
   deps: AuthDeps,
 ): Promise<Principal> {
+  const principal = await callerOf(auth, request, deps)
+  const restriction = restrictionOf(principal)
+  const isAdmitted = method === 'GET' || (restriction !== null && admits.includes(restriction))
+  if (!isAdmitted) refuseRestricted(principal)
+  return principal
+}
+
+async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: AuthDeps): Promise<Principal> {
   switch (auth) {
     case 'none':
       return { kind: 'anonymous' }
@@ -96,10 +109,13 @@ function withRole(found: UserPrincipal, minimum: Role): UserPrincipal {
 
 async function signedIn(request: FastifyRequest, deps: AuthDeps): Promise<UserPrincipal | undefined> {
   const token = bearer(request)
-  if (token !== undefined) return matchesHash(token, deps.adminTokenHash) ? ADMIN : undefined
-  const session = sessionCookie(request)
-  if (session === undefined) return undefined
-  const found = await deps.identify.session(session)
+  if (token !== undefined) {
+    if (!matchesHash(token, deps.adminTokenHash)) return undefined
+    return (await deps.isTokenRestricted()) ? { ...ADMIN, restriction: 'machine_token' } : ADMIN
+  }
+  const ids = sessionCookies(request)
+  if (ids.length === 0) return undefined
+  const found = await deps.identify.session(ids, pageSecretOf(request))
   if (found !== undefined) refuseForeignOrigin(request, deps.publicUrl)
   return found
 }

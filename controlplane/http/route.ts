@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
+import type { Restriction } from './restriction.ts'
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer'
 
@@ -28,6 +29,10 @@ export type Principal =
       readonly role: Role
       readonly groups: readonly string[]
       readonly via: 'session' | 'admin_token' | 'approver_key'
+      /** Set for a caller who may only read, apart from what routes admit. */
+      readonly restriction?: Restriction
+      /** The session that vouches for the user. */
+      readonly session?: { readonly id: string; readonly isPage: boolean }
     }
   | {
       readonly kind: 'agent'
@@ -71,6 +76,8 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly auth: RouteAuth
+  /** Restricted callers that a write admits; its handler refuses their other inputs. Without it, a write admits none. */
+  readonly admits?: readonly Restriction[]
   readonly summary: string
   readonly params?: z.ZodType
   readonly query?: z.ZodType
@@ -98,6 +105,7 @@ export function route<
   method: Route['method']
   path: string
   auth: RouteAuth
+  admits?: readonly Restriction[]
   summary: string
   params?: P
   query?: Q

@@ -16,7 +16,7 @@ import { type AuthDeps, authenticate } from './auth.ts'
 import { asChaperoneError } from './errors.ts'
 import { parseInput, validationError } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
-import type { Principal, Route, RouteAuth, RouteInput, RouteResult } from './route.ts'
+import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
 import type { Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
@@ -91,7 +91,7 @@ function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDe
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? BODY_LIMIT,
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    ...(declared.auth === 'none' ? {} : { onRequest: authenticator(declared.auth, auth) }),
+    ...(declared.auth === 'none' ? {} : { onRequest: authenticator(declared, auth) }),
     handler: async (request, reply) => {
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
@@ -112,9 +112,9 @@ function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDe
   })
 }
 
-function authenticator(auth: Exclude<RouteAuth, 'none'>, deps: AuthDeps): onRequestHookHandler {
+function authenticator(declared: Route, deps: AuthDeps): onRequestHookHandler {
   return (request, _reply, done) => {
-    authenticate(auth, request, deps).then((principal) => {
+    authenticate(declared, request, deps).then((principal) => {
       request.principal = principal
       done()
     }, done)

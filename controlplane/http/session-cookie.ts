@@ -2,11 +2,14 @@ import type { FastifyRequest } from 'fastify'
 
 export const SESSION_COOKIE = 'svc_session'
 
-/** The session id a browser sent. When a cookie is sent twice, neither is believed. */
-export function sessionCookie(request: FastifyRequest): string | undefined {
+/**
+ * Every session id that the request carries, in its order. Cookies know no ports: a server on another port of the same
+ * host can set a second cookie of this name, so that none of them is preferred before its session is found.
+ */
+export function sessionCookies(request: FastifyRequest): readonly string[] {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
-  const values = pairs.filter(([name]) => name === SESSION_COOKIE).map(([, value]) => value)
-  return values.length === 1 && values[0] ? values[0] : undefined
+  const values = pairs.filter(([name]) => name === SESSION_COOKIE).map(([, value]) => value ?? '')
+  return [...new Set(values.filter((value) => value !== ''))]
 }
 
 /** `Set-Cookie` for a new session, or for the end of one (`id` null). `Secure` behind TLS. */

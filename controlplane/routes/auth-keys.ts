@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { type Principal, type Route, type RouteInput, route } from '../http/route.ts'
-import { sessionCookie } from '../http/session-cookie.ts'
+import { type Principal, type Route, route } from '../http/route.ts'
 import { type ApproverKeys, KEY_DAYS, type KeyOwner } from '../services/approver-keys.ts'
 import type { UserKeyRow } from '../store/user-keys.ts'
 import { userOf } from './auth.ts'
@@ -65,11 +64,9 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
 }
 
 /** The user of a role route and the session that they came with. */
-export function ownerOf(input: {
-  readonly principal: Principal
-  readonly raw: Pick<RouteInput<unknown, unknown, unknown>['raw'], 'request'>
-}): KeyOwner {
-  return { user: userOf(input.principal), sessionId: sessionCookie(input.raw.request) }
+export function ownerOf({ principal }: { readonly principal: Principal }): KeyOwner {
+  const user = userOf(principal)
+  return { user, sessionId: user.session?.id }
 }
 
 function keyView(row: UserKeyRow): z.infer<typeof KeyView> {

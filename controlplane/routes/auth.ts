@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import { actorOf } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
-import { type Principal, type Route, route } from '../http/route.ts'
-import { sessionCookie, setSessionCookie } from '../http/session-cookie.ts'
+import { isPage } from '../http/page-secret.ts'
+import { type Principal, type Route, type RouteResult, route } from '../http/route.ts'
+import { setSessionCookie } from '../http/session-cookie.ts'
 import type { PasswordChange } from '../services/password-change.ts'
 import type { Registration } from '../services/registration.ts'
-import type { Sessions } from '../services/sessions.ts'
+import type { Sessions, StartedSession } from '../services/sessions.ts'
 import { Email, Ok, RoleSchema } from './fields.ts'
 
 export type AuthRoutesDeps = {
@@ -14,9 +16,12 @@ export type AuthRoutesDeps = {
   readonly passwordChange: PasswordChange
   /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
+  readonly baseUrl: () => string
 }
 
 const UserView = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
+/** Present for a session that belongs to a page: sent with every write as `X-Service-Page-Secret`. */
+const PageSecret = z.string().optional()
 const Password = z.string().min(12, 'has at least 12 characters').max(1_024)
 const RegisterBody = z.strictObject({
   email: Email,
@@ -35,7 +40,7 @@ const PasswordBody = z.strictObject({
 })
 
 export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
-  return [register(deps), login(deps), logout(deps), password(deps), me()]
+  return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me()]
 }
 
 /** The user behind a `session` or role route; those always have one. */
@@ -61,20 +66,37 @@ function register({ registration }: AuthRoutesDeps): Route {
   })
 }
 
+function ownerLink({ registration, baseUrl }: AuthRoutesDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/api/auth/owner-link',
+    auth: 'owner',
+    admits: ['machine_token'],
+    summary:
+      'Called before an agent is started on this machine: the first owner then registers through the link only. Answers the link, null once there is a user',
+    response: Ok.extend({ owner_link: z.string().nullable() }),
+    handler: async ({ principal }) => {
+      const token = await registration.requireLink(actorOf(principal))
+      return { ok: true, owner_link: token === null ? null : `${baseUrl()}/setup?token=${token}` }
+    },
+  })
+}
+
 function login({ sessions, isSecure }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/auth/login',
     auth: 'none',
-    summary: 'Signs in: sets the cookie svc_session',
+    summary:
+      'Signs in: sets the cookie svc_session. A browser also gets `page_secret`, without which its session only reads',
     body: LoginBody,
     statuses: [401, 429],
-    response: Ok.extend({ user: UserView }),
+    response: Ok.extend({ user: UserView, page_secret: PageSecret }),
     handler: async ({ body, raw }) => {
-      const { sessionId, maxAgeS, user } = await sessions.login({ ...body, address: raw.request.ip })
-      const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
-      const { id, email, role } = user
-      return { status: 200, body: { ok: true, user: { id, email, role } }, headers: { 'set-cookie': cookie } }
+      const { ip: address } = raw.request
+      const session = await sessions.login({ ...body, address, isPage: isPage(raw.request) })
+      const { id, email, role } = session.user
+      return started(session, isSecure, { user: { id, email, role } })
     },
   })
 }
@@ -86,8 +108,9 @@ function logout({ sessions, isSecure }: AuthRoutesDeps): Route {
     auth: 'session',
     summary: 'Ends the session',
     response: Ok,
-    handler: async ({ principal, raw }) => {
-      await sessions.logout(sessionCookie(raw.request), userOf(principal))
+    handler: async ({ principal }) => {
+      const user = userOf(principal)
+      await sessions.logout(user.session?.id, user)
       return {
         status: 200,
         body: { ok: true },
@@ -105,15 +128,27 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
     summary: 'Changes the password of whoever is signed in; ends every session and begins a new one',
     body: PasswordBody,
     statuses: [429],
-    response: Ok,
+    response: Ok.extend({ page_secret: PageSecret }),
     handler: async ({ principal, body, raw }) => {
-      const { sessionId, maxAgeS } = await passwordChange.change(userOf(principal), {
+      const user = userOf(principal)
+      const session = await passwordChange.change(user, {
         ...{ current: body.current_password, next: body.new_password, address: raw.request.ip },
+        isPage: user.session?.isPage === true || isPage(raw.request),
       })
-      const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
-      return { status: 200, body: { ok: true }, headers: { 'set-cookie': cookie } }
+      return started(session, isSecure, {})
     },
   })
+}
+
+/** The answer that begins a session: its cookie, and the secret of the page when it belongs to one. */
+function started(
+  { sessionId, maxAgeS, pageSecret }: StartedSession,
+  isSecure: boolean,
+  more: Readonly<Record<string, unknown>>,
+): RouteResult {
+  const secret = pageSecret === null ? {} : { page_secret: pageSecret }
+  const cookie = setSessionCookie(sessionId, maxAgeS, isSecure)
+  return { status: 200, body: { ok: true, ...more, ...secret }, headers: { 'set-cookie': cookie } }
 }
 
 function me(): Route {
@@ -122,10 +157,16 @@ function me(): Route {
     path: '/api/auth/me',
     auth: 'session',
     summary: 'Who is signed in',
-    response: z.object({ user: UserView.extend({ groups: z.array(z.string()), via: z.string() }) }),
+    response: z.object({
+      user: UserView.extend({
+        groups: z.array(z.string()),
+        via: z.string(),
+        restriction: z.string().nullable(),
+      }),
+    }),
     handler: async ({ principal }) => {
-      const { userId, email, role, groups, via } = userOf(principal)
-      return { user: { id: userId, email, role, groups, via } }
+      const { userId, email, role, groups, via, restriction = null } = userOf(principal)
+      return { user: { id: userId, email, role, groups, via, restriction } }
     },
   })
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { EnforcementLevelSchema } from '../../core/crd/schemas.ts'
 import { actorOf } from '../events.ts'
+import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Config } from '../services/config.ts'
 import type { Setup } from '../services/setup.ts'
@@ -107,11 +108,15 @@ function patch({ config, liveOf }: ConfigRoutesDeps): Route {
     method: 'PATCH',
     path: '/api/dashboard/gateway',
     auth: 'admin',
+    admits: ['machine_token'],
     summary: 'Changes the enforcement level, name or address of a gateway',
     body: GatewayPatch,
     response: Ok.extend({ gateway: GatewayView }),
     handler: async ({ body, principal }) => {
       const { gateway_id: id, ...change } = body
+      const isAddress = Object.keys(change).every((key) => key === 'host' || key === 'port')
+      // The command line records where the local gateway listens; a person changes the rest.
+      if (!isAddress) refuseRestricted(principal)
       return {
         ok: true,
         gateway: gatewayView(await config.changeGateway(actorOf(principal), id, change), liveOf),

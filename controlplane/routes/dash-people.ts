@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { actorOf } from '../events.ts'
+import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
 import type { AgentFields, Agents } from '../services/agents.ts'
 import type { Config } from '../services/config.ts'
@@ -42,6 +43,8 @@ const PatchBody = PatchFields.refine((body) => Object.keys(body).length > 1, {
   message: 'goes alone: change fields in a request of their own',
 })
 
+/** Give no agent more than it has. */
+const TIGHTENS: ReadonlySet<string | undefined> = new Set(['suspend', 'revoke', 'rotate_key'])
 const STATUS_OF = { suspend: 'suspended', activate: 'active', revoke: 'revoked' } as const
 
 export function createPeopleRoutes(deps: PeopleRoutesDeps): readonly Route[] {
@@ -67,10 +70,12 @@ function create({ agents, config }: PeopleRoutesDeps): Route {
     method: 'POST',
     path: '/api/dashboard/agents',
     auth: 'admin',
+    admits: ['machine_token'],
     summary: 'Creates an agent; its key is shown this once',
     body: CreateBody,
     response: Ok.extend({ agent_id: z.string(), api_key: z.string(), api_key_prefix: z.string() }),
     handler: async ({ body, principal }) => {
+      if (isMoreThanAnAgent(body)) refuseRestricted(principal)
       const { gateway, ...input } = body
       const gatewayId = gateway === undefined ? undefined : (await config.gatewayNamed(gateway)).id
       const { agent, key } = await agents.create(actorOf(principal), { ...input, gatewayId })
@@ -84,6 +89,7 @@ function patch({ agents, config }: PeopleRoutesDeps): Route {
     method: 'PATCH',
     path: '/api/dashboard/agents',
     auth: 'admin',
+    admits: ['machine_token'],
     summary: 'Suspends, activates, revokes an agent, gives it a new key, or changes its fields',
     body: PatchBody,
     response: Ok.extend({
@@ -93,6 +99,7 @@ function patch({ agents, config }: PeopleRoutesDeps): Route {
     }),
     handler: async ({ body, principal }) => {
       const { agent_id: id, action, gateway, ...rest } = body
+      if (!TIGHTENS.has(action)) refuseRestricted(principal)
       const by = actorOf(principal)
       const view = async (row: AgentRow) => agentView(row, await config.gateways())
       if (action === 'rotate_key') {
@@ -105,6 +112,11 @@ function patch({ agents, config }: PeopleRoutesDeps): Route {
       return { ok: true, agent: await view(await agents.update(by, id, { ...given(rest), ...moved })) }
     },
   })
+}
+
+/** Capabilities and a gateway with other rules give an agent more than the rules in force. */
+function isMoreThanAnAgent({ capabilities = [], gateway }: z.infer<typeof CreateBody>): boolean {
+  return capabilities.length > 0 || gateway !== undefined
 }
 
 function agentView(row: AgentRow, gateways: readonly GatewayRow[]): z.infer<typeof AgentView> {

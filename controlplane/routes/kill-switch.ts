@@ -4,6 +4,7 @@ import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/kill.ts'
 import { actorOf } from '../events.ts'
 import { hasRole } from '../http/auth.ts'
+import { refuseRestricted } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
 
@@ -35,11 +36,13 @@ export function createKillSwitchRoutes({
       method: 'POST',
       path: '/api/dashboard/kill-switch',
       auth: 'member',
+      admits: ['page_secret', 'machine_token'],
       summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
       body: KillSwitchSet,
       response: Reply,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
+        if (!body.active) refuseRestricted(principal)
         if (!body.active && !hasRole(user.role, 'admin')) throw mayNotLift(user.role)
         return killSwitch.set({
           ...body,

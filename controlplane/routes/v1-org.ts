@@ -10,6 +10,7 @@ import {
   RespondReply,
 } from '../../core/wire/v1.ts'
 import { actorOf, personIdOf } from '../events.ts'
+import { refuseRestricted } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
 import type { Agents } from '../services/agents.ts'
@@ -121,6 +122,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     method: 'POST',
     path: '/api/v1/org/kill-switch',
     auth: 'agent_or_admin',
+    admits: ['page_secret', 'machine_token'],
     summary:
       'Stops everything or a scope, or lifts what this API stopped; answers whether that is stopped now',
     body: KillSwitchBody,
@@ -128,6 +130,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     statuses: [403],
     handler: async ({ principal, body }) => {
       if (principal.kind === 'agent') requireCapability(principal, 'org:kill_switch')
+      if (!body.active) refuseRestricted(principal)
       const done = await service.set({
         active: body.active,
         reason: body.reason,

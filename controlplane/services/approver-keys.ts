@@ -5,7 +5,7 @@ import { actorOf, recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import type { Actor } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
-import { useSession } from '../store/sessions.ts'
+import { useSessions } from '../store/sessions.ts'
 import {
   deleteExpiredUserKeys,
   deleteUserKey,
@@ -58,7 +58,7 @@ type End = {
   readonly orgId: string
   readonly actor: Actor
   readonly email: string
-  readonly why: 'revoked' | 'password_changed' | 'role_changed' | 'suspended'
+  readonly why: 'revoked' | 'password_changed' | 'password_reset' | 'role_changed' | 'suspended'
 }
 
 /** Ends every approver key of a user, in the transaction of the change that makes them invalid. */
@@ -90,7 +90,7 @@ async function create(
 
 /** The password or role may have changed since the request was authenticated: that ended the session, under the same lock. */
 async function refuseEndedSession(q: Query, userId: string, sessionId: string | undefined): Promise<void> {
-  const found = sessionId === undefined ? undefined : await useSession(q, sha256(sessionId))
+  const [found] = sessionId === undefined ? [] : await useSessions(q, [sha256(sessionId)])
   if (found?.id === userId && found.role !== 'viewer') return
   throw new ChaperoneError('unauthorized', { detail: 'The session has ended: sign in again' })
 }

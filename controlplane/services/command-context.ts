@@ -13,6 +13,8 @@ export type CommandDeps = {
   readonly identifyBot?: IdentifyBot | undefined
   readonly approvals: Approvals
   readonly killSwitch: KillSwitch
+  /** Whether approvals require the session of a user. */
+  readonly isTokenRestricted: () => Promise<boolean>
 }
 
 /** The gateway whose internal API was called. `name` is `namespace/name`. */

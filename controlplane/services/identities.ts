@@ -1,9 +1,9 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
+import { isSameHash, keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { Identify, UserPrincipal } from '../http/auth.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
-import { type SessionUser, useSession } from '../store/sessions.ts'
+import { type SessionUser, useSessions } from '../store/sessions.ts'
 import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { createAgentKeyUse } from './agent-key-use.ts'
 
@@ -15,9 +15,12 @@ export function createIdentities({
 }: { readonly db: Db } & Required<Pick<Identify, 'podToken' | 'operatorToken'>>): Identify {
   const useAgentKey = createAgentKeyUse(db)
   return {
-    async session(id) {
-      const user = await useSession(db, sha256(id))
-      return user === undefined ? undefined : principal(user, 'session')
+    async session(ids, pageSecret) {
+      const hashes = ids.map(sha256)
+      const row = chooseSession(await useSessions(db, hashes), pageSecret)
+      if (row === undefined) return undefined
+      const id = ids[hashes.findIndex((hash) => isSameHash(hash, row.idHash))] ?? ''
+      return sessionPrincipal(row, id, pageSecret)
     },
     async approverKey(key) {
       const users = await findUserKeys(db, keyPrefix(key))
@@ -53,6 +56,30 @@ function rateLimited(retryAfterS: number): ChaperoneError {
   })
 }
 
-function principal(user: SessionUser, via: UserPrincipal['via']): UserPrincipal {
+const RANKS = ['viewer', 'member', 'admin', 'owner']
+
+/**
+ * The session that the page's secret is of, else the one with the highest role, else the oldest: a cookie that a server on
+ * another port planted takes nothing from the user.
+ */
+function chooseSession(rows: readonly SessionUser[], pageSecret: string | undefined) {
+  const own = rows.find((row) => isPageOf(row, pageSecret))
+  const [first] = rows.toSorted((a, b) => RANKS.indexOf(b.role) - RANKS.indexOf(a.role))
+  return own ?? first
+}
+
+function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefined): boolean {
+  return pageSecret !== undefined && matchesHash(pageSecret, pageSecretHash)
+}
+
+function sessionPrincipal(row: SessionUser, id: string, pageSecret: string | undefined): UserPrincipal {
+  const isPage = row.pageSecretHash !== null
+  const found = { ...principal(row, 'session'), session: { id, isPage } }
+  return isPage && !isPageOf(row, pageSecret) ? { ...found, restriction: 'page_secret' } : found
+}
+
+type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups'>
+
+function principal(user: User, via: UserPrincipal['via']): UserPrincipal {
   return { kind: 'user', userId: user.id, email: user.email, role: user.role, groups: user.groups, via }
 }

@@ -1,14 +1,13 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Passwords } from '../crypto/password.ts'
-import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { actorOf, recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { validationError } from '../http/input.ts'
 import type { Db } from '../store/query.ts'
-import { deleteSessionsOf, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
+import { deleteSessionsOf } from '../store/sessions.ts'
 import { getUser, lockUser, setPasswordHash, type UserRow } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
-import type { StartedSession } from './sessions.ts'
+import { type StartedSession, startSession } from './sessions.ts'
 import { countSignIn, forgetSignIns } from './sign-in-attempts.ts'
 
 export type PasswordChange = {
@@ -18,7 +17,12 @@ export type PasswordChange = {
    */
   change(
     by: UserPrincipal,
-    given: { readonly current: string; readonly next: string; readonly address: string },
+    given: {
+      readonly current: string
+      readonly next: string
+      readonly address: string
+      readonly isPage: boolean
+    },
   ): Promise<StartedSession>
 }
 
@@ -27,7 +31,7 @@ export type PasswordChangeDeps = { readonly db: Db; readonly orgId: string; read
 export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
   const { db, orgId, passwords } = deps
   return {
-    async change(by, { current, next, address }) {
+    async change(by, { current, next, address, isPage }) {
       const known = await withPassword(db, by)
       const attempt = { email: known.email, address }
       await countSignIn(db, attempt)
@@ -38,8 +42,7 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
       }
       if (next === current) throw validationError(['new_password: is the one that you have'])
       const passwordHash = await passwords.hash(next)
-      const sessionId = randomToken()
-      await db.tx(async (q) => {
+      return db.tx(async (q) => {
         const user = await lockUser(q, known.id)
         // While the passwords were looked at he may have been suspended, or have changed it in another window.
         if (user?.status !== 'active' || user.passwordHash !== known.passwordHash) throw tooLate()
@@ -47,12 +50,12 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
         await deleteSessionsOf(q, user.id)
         const ended = { orgId, actor: actorOf(by), userId: user.id, email: user.email }
         await endApproverKeys(q, { ...ended, why: 'password_changed' })
-        await insertSession(q, sha256(sessionId), user.id)
+        const session = await startSession(q, user, isPage)
         await forgetSignIns(q, attempt)
         const details = { email: user.email }
         await recordEvent(q, { orgId, actor: actorOf(by), type: 'user.password_changed', details })
+        return session
       })
-      return { sessionId, maxAgeS: SESSION_MAX_AGE_S, user: known }
     },
   }
 }

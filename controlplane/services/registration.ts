@@ -7,6 +7,7 @@ import { sha256 } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
 import type { Actor } from '../store/audit.ts'
 import { takeInvitation } from '../store/invitations.ts'
+import { isOwnerLinkRequired, requireOwnerLink } from '../store/orgs.ts'
 import type { Db, Query } from '../store/query.ts'
 import { hasUsers, insertUser, lockRegistrations, type Role, type UserRow } from '../store/users.ts'
 
@@ -16,7 +17,7 @@ export type RegistrationDeps = {
   readonly keyring: Keyring
   readonly passwords: Passwords
   readonly registration: 'open' | 'invite'
-  /** On loopback the first person needs no link: nobody else can reach the address. */
+  /** On loopback the first user needs no link, until an agent is started on this machine. */
   readonly isLoopback: boolean
 }
 
@@ -32,6 +33,8 @@ export type Registration = {
   register(input: RegistrationInput): Promise<UserRow>
   /** The token of the first-owner link; null once there is an owner. */
   setupToken(): Promise<string | null>
+  /** Agents run on this machine: from now on the first owner registers through the link. Its token; null once there is a user. */
+  requireLink(by: Actor): Promise<string | null>
 }
 
 export function createRegistration(deps: RegistrationDeps): Registration {
@@ -64,6 +67,13 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       })
     },
     setupToken: async () => ((await hasUsers(deps.db)) ? null : token),
+    requireLink: (by) =>
+      deps.db.tx(async (q) => {
+        await lockRegistrations(q)
+        if (await hasUsers(q)) return null
+        if (await requireOwnerLink(q)) await noteLinkRequired(q, deps.orgId, by)
+        return token
+      }),
   }
 }
 
@@ -73,7 +83,7 @@ async function roleFor(
   deps: RegistrationDeps,
   token: string,
 ): Promise<Role> {
-  if (!(await hasUsers(q))) return firstRole(input, deps, token)
+  if (!(await hasUsers(q))) return firstRole(q, input, deps, token)
   if (input.invite_token !== undefined) {
     const invitation = await takeInvitation(q, sha256(input.invite_token), input.email)
     if (invitation !== undefined) return invitation.role
@@ -83,10 +93,31 @@ async function roleFor(
   throw refused('Ask an owner or admin of this installation for an invitation')
 }
 
-function firstRole(input: RegistrationInput, deps: RegistrationDeps, token: string): Role {
+async function firstRole(
+  q: Query,
+  input: RegistrationInput,
+  deps: RegistrationDeps,
+  token: string,
+): Promise<Role> {
   const given = input.setup_token
-  if (given === undefined ? deps.isLoopback : isSame(given, token)) return 'owner'
-  throw refused('The first owner registers through the link that the control plane printed when it started')
+  const isOwner = given === undefined ? await needsNoLink(q, deps) : isSame(given, token)
+  if (isOwner) return 'owner'
+  throw refused(
+    'The first owner registers through the owner link: the control plane prints it when it starts, and chaperone run while there is no owner',
+  )
+}
+
+async function needsNoLink(q: Query, { isLoopback }: RegistrationDeps): Promise<boolean> {
+  return isLoopback && !(await isOwnerLinkRequired(q))
+}
+
+function noteLinkRequired(q: Query, orgId: string, actor: Actor): Promise<void> {
+  return recordEvent(q, {
+    orgId,
+    actor,
+    type: 'settings.updated',
+    details: { change: 'owner_link_required' },
+  })
 }
 
 function refused(detail: string): ChaperoneError {

@@ -4,7 +4,7 @@ import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { type Actor, systemActor } from '../store/audit.ts'
-import type { Db } from '../store/query.ts'
+import type { Db, Query } from '../store/query.ts'
 import { deleteSession, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
 import { countSignIn, forgetSignIns } from './sign-in-attempts.ts'
@@ -14,6 +14,8 @@ export type StartedSession = {
   /** Seconds that the session lasts at most. */
   readonly maxAgeS: number
   readonly user: UserRow
+  /** What a page sends with every write; null for a plain client. */
+  readonly pageSecret: string | null
 }
 
 export type Sessions = {
@@ -22,6 +24,8 @@ export type Sessions = {
     readonly email: string
     readonly password: string
     readonly address: string
+    /** Binds the session to the page that signs in. */
+    readonly isPage: boolean
   }): Promise<StartedSession>
   logout(sessionId: string | undefined, user: UserPrincipal): Promise<void>
 }
@@ -36,7 +40,7 @@ export function createSessions({
   readonly passwords: Passwords
 }): Sessions {
   return {
-    async login({ email, password, address }) {
+    async login({ email, password, address, isPage }) {
       await countSignIn(db, { email, address })
       const user = await findUserByEmail(db, email)
       const isRight = await passwords.verify(password, user?.passwordHash)
@@ -46,9 +50,8 @@ export function createSessions({
         await recordEvent(db, { orgId, actor, type: 'user.login_failed', details: { email } })
         throw new ChaperoneError('unauthorized', { detail: 'E-mail address or password is wrong' })
       }
-      const sessionId = randomToken()
-      await db.tx(async (q) => {
-        await insertSession(q, sha256(sessionId), user.id)
+      return db.tx(async (q) => {
+        const session = await startSession(q, user, isPage)
         await forgetSignIns(q, { email, address })
         await recordEvent(q, {
           orgId,
@@ -56,8 +59,8 @@ export function createSessions({
           type: 'user.login',
           details: { email: user.email },
         })
+        return session
       })
-      return { sessionId, maxAgeS: SESSION_MAX_AGE_S, user }
     },
     async logout(sessionId, user) {
       const actor: Actor = { kind: 'user', userId: user.userId, label: user.email }
@@ -67,4 +70,13 @@ export function createSessions({
       })
     },
   }
+}
+
+/** Inserts a session for the user, with the secret of its page when it belongs to one. */
+export async function startSession(q: Query, user: UserRow, isPage: boolean): Promise<StartedSession> {
+  const sessionId = randomToken()
+  const pageSecret = isPage ? randomToken() : null
+  const pageSecretHash = pageSecret === null ? null : sha256(pageSecret)
+  await insertSession(q, { idHash: sha256(sessionId), userId: user.id, pageSecretHash })
+  return { sessionId, maxAgeS: SESSION_MAX_AGE_S, user, pageSecret }
 }

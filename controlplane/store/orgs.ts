@@ -23,6 +23,23 @@ export async function ensureOrg(
   return { ...(await getOrg(q)), created: rowCount === 1 }
 }
 
+/** From then on the first owner registers through the owner link only. True for the call that changed it. */
+export async function requireOwnerLink(q: Query): Promise<boolean> {
+  const { rowCount } = await q.query(
+    'update orgs set owner_link_required_at = now() where owner_link_required_at is null',
+    [],
+  )
+  return rowCount === 1
+}
+
+export async function isOwnerLinkRequired(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ required: boolean }>(
+    'select owner_link_required_at is not null as required from orgs',
+    [],
+  )
+  return onlyRow(rows).required
+}
+
 export async function getOrg(q: Query): Promise<OrgRow> {
   const { rows } = await q.query<OrgRow>(
     `select id, name, plan, audit_retention_days as "auditRetentionDays", created_at as "createdAt" from orgs`,

@@ -5,31 +5,43 @@ import type { UserRow } from './users.ts'
 export const SESSION_LIFE = { idleHours: 12, totalHours: 7 * 24 } as const
 export const SESSION_MAX_AGE_S = SESSION_LIFE.totalHours * 3_600
 
-export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups'>
+export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups'> & {
+  readonly idHash: Buffer
+  /** Null for the session of a plain client. */
+  readonly pageSecretHash: Buffer | null
+}
 
-export async function insertSession(q: Query, idHash: Buffer, userId: string): Promise<void> {
+export type NewSession = {
+  readonly idHash: Buffer
+  readonly userId: string
+  readonly pageSecretHash: Buffer | null
+}
+
+export async function insertSession(q: Query, { idHash, userId, pageSecretHash }: NewSession): Promise<void> {
   await q.query(
-    'insert into sessions (id_hash, user_id, expires_at) values ($1, $2, now() + make_interval(hours => $3))',
-    [idHash, userId, SESSION_LIFE.totalHours],
+    `insert into sessions (id_hash, user_id, page_secret_sha256, expires_at)
+     values ($1, $2, $3, now() + make_interval(hours => $4))`,
+    [idHash, userId, pageSecretHash, SESSION_LIFE.totalHours],
   )
 }
 
-/** The active user of a living session; notes at most once a minute that it was used. */
-export async function useSession(q: Query, idHash: Buffer): Promise<SessionUser | undefined> {
+/** The active users of the sessions in force among these; notes at most once a minute that each was used. */
+export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promise<readonly SessionUser[]> {
   const { rows } = await q.query<SessionUser>(
     `with found as (
-       select s.id_hash, s.seen_at, u.id, u.email, u.role, u.groups
+       select s.id_hash, s.page_secret_sha256, s.created_at, s.seen_at, u.id, u.email, u.role, u.groups
        from sessions s join users u on u.id = s.user_id
-       where s.id_hash = $1 and u.status = 'active' and s.expires_at > now()
+       where s.id_hash = any($1::bytea[]) and u.status = 'active' and s.expires_at > now()
          and s.seen_at > now() - make_interval(hours => $2)
      ), used as (
        update sessions set seen_at = now()
        where id_hash in (select id_hash from found where seen_at < now() - interval '1 minute')
      )
-     select id, email, role, groups from found`,
-    [idHash, SESSION_LIFE.idleHours],
+     select id, email, role, groups, id_hash as "idHash", page_secret_sha256 as "pageSecretHash"
+     from found order by created_at, id_hash`,
+    [idHashes, SESSION_LIFE.idleHours],
   )
-  return rows[0]
+  return rows
 }
 
 export async function deleteSession(q: Query, idHash: Buffer): Promise<void> {

@@ -58,6 +58,14 @@ export async function hasUsers(q: Query): Promise<boolean> {
   return onlyRow(rows).some
 }
 
+export async function hasOwner(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ some: boolean }>(
+    "select exists (select 1 from users where role = 'owner' and status = 'active') as some",
+    [],
+  )
+  return onlyRow(rows).some
+}
+
 /** Every group that an active user is in. */
 export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
   const { rows } = await q.query<{ name: string }>(

@@ -37,4 +37,6 @@ export const HEADERS = {
   requestId: 'X-Request-Id',
   error: 'X-Service-Error',
   version: 'X-Service-Version',
+  /** Sent by a page of the dashboard with every request. */
+  pageSecret: 'X-Service-Page-Secret',
 } as const

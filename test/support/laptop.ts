@@ -48,6 +48,8 @@ export type LaptopOptions = {
   /** Resume this folder instead of a new one. */
   readonly data?: string
   readonly keepData?: boolean
+  /** `api` acts as the owner with the token of the machine, so that `token` is the default here. */
+  readonly approvals?: 'session' | 'token'
 }
 
 const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
@@ -72,6 +74,8 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     '0',
     '--gateway-port',
     '0',
+    '--approvals',
+    options.approvals ?? 'token',
     '--json',
   ]
   const child = spawn(process.execPath, [CLI, ...args], {

@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts'
 import type { InputOf, OperationName, ReplyOf } from './operations.ts'
+import { keepPageSecret, PAGE_SECRET_HEADER, pageSecret } from './page-secret.ts'
 
 /** Nothing on these pages waits longer: it then says that the server does not answer. */
 const TIMEOUT_MS = 15_000
@@ -9,10 +10,12 @@ type Parts = {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
 }
-type Listener = () => void
+/** Why the user has to sign in: the session has ended, or this browser has lost the secret of its page. */
+export type SignInReason = 'signed_out' | 'page_secret'
+type Listener = (why: SignInReason) => void
 const onSignedOut = new Set<Listener>()
 
-/** Hears of every answer 401: the session is over. Call the result to hear no more. */
+/** Calls the listener for every answer that requires a sign-in: 401, and 403 for a page without its secret. Returns the unsubscribe function. */
 export function whenSignedOut(listener: Listener): () => void {
   onSignedOut.add(listener)
   return () => onSignedOut.delete(listener)
@@ -26,21 +29,40 @@ export async function call<N extends OperationName>(
 ): Promise<ReplyOf<N>> {
   const [method = 'GET', template = ''] = name.split(' ')
   const parts = input as Parts
+  const headers = { accept: 'application/json', [PAGE_SECRET_HEADER]: pageSecret() }
   const init: RequestInit = {
     method,
-    headers: { accept: 'application/json' },
+    headers,
     signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
   }
   if (parts.body !== undefined) {
     init.body = JSON.stringify(parts.body)
-    init.headers = { accept: 'application/json', 'content-type': 'application/json' }
+    init.headers = { ...headers, 'content-type': 'application/json' }
   }
   const answer = await reach(addressOf(template, parts), init, signal)
   const value = parsed(await answer.text())
-  if (answer.status === 401 && !template.startsWith('/api/auth/log'))
-    for (const told of [...onSignedOut]) told()
+  const why = signInReason(answer.status, value)
+  if (why !== null && !template.startsWith('/api/auth/log'))
+    for (const listener of [...onSignedOut]) listener(why)
+  if (answer.ok && BEGINS_OR_ENDS_SESSION.has(name)) keepPageSecret(secretOf(value))
   if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value))
   return value as ReplyOf<N>
+}
+
+const BEGINS_OR_ENDS_SESSION: ReadonlySet<OperationName> = new Set<OperationName>([
+  'POST /api/auth/login',
+  'POST /api/auth/password',
+  'POST /api/auth/logout',
+])
+
+function signInReason(status: number, value: unknown): SignInReason | null {
+  if (status === 401) return 'signed_out'
+  const { restriction } = value as { restriction?: string }
+  return status === 403 && restriction === 'page_secret' ? 'page_secret' : null
+}
+
+function secretOf(value: unknown): string | null {
+  return (value as { page_secret?: string }).page_secret ?? null
 }
 
 export function addressOf(template: string, { params = {}, query = {} }: Parts): string {

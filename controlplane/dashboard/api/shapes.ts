@@ -15,6 +15,8 @@ export type Me = {
     readonly email: string
     readonly role: Role
     readonly groups: readonly string[]
+    /** `page_secret`: this page may only read, because it has lost the secret of its session. */
+    readonly restriction: string | null
   }
 }
 export type Answered = Ok & { readonly id: string; readonly status: string }

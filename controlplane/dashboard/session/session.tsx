@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import { type ApiError, asApiError } from '../api/api-error.ts'
-import { call, whenSignedOut } from '../api/client.ts'
+import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
 import type { Me } from '../api/shapes.ts'
 import { mayAct, type Role } from './roles.ts'
 
@@ -11,29 +11,31 @@ export type Session = {
 }
 export type SessionState =
   | { readonly kind: 'asking' }
-  | { readonly kind: 'nobody' }
+  | { readonly kind: 'nobody'; readonly why: SignInReason }
   | { readonly kind: 'unreachable'; readonly error: ApiError }
   | { readonly kind: 'user'; readonly user: Me['user'] }
 
 const SessionContext = createContext<Session | null>(null)
 const RETRY_MS = 2_000
+const SIGNED_OUT: SessionState = { kind: 'nobody', why: 'signed_out' }
+const NO_SECRET: SessionState = { kind: 'nobody', why: 'page_secret' }
 
 /** Who is signed in: `first` was asked before anything is drawn, then again after every 401. */
 export function useSessionState(first: Promise<Me>): readonly [SessionState, () => void] {
   const [state, setState] = useState<SessionState>({ kind: 'asking' })
   const hear = useCallback((answer: Promise<Me>) => {
     answer.then(
-      ({ user }) => setState({ kind: 'user', user }),
+      ({ user }) => setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'user', user }),
       (failure: unknown) => {
         const error = asApiError(failure)
-        setState(error.status === 401 ? { kind: 'nobody' } : { kind: 'unreachable', error })
+        setState(error.status === 401 ? SIGNED_OUT : { kind: 'unreachable', error })
       },
     )
   }, [])
   const ask = useCallback(() => hear(whoIsThere()), [hear])
   useEffect(() => {
     hear(first)
-    return whenSignedOut(() => setState({ kind: 'nobody' }))
+    return whenSignedOut((why) => setState(why === 'page_secret' ? NO_SECRET : SIGNED_OUT))
   }, [hear, first])
   useEffect(() => {
     if (state.kind !== 'unreachable') return

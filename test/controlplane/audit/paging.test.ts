@@ -141,7 +141,12 @@ describe('the export', () => {
   test('waits for a client that does not read, and ends with one that leaves', async () => {
     const app = createHttpServer({
       ...{ routes: createAuditRoutes({ auditExport: createAuditExport({ db: watched, orgId }) }), tls: null },
-      auth: { identify: NOBODY, adminTokenHash: sha256('admin'), ...NO_SECRETS },
+      auth: {
+        identify: NOBODY,
+        adminTokenHash: sha256('admin'),
+        isTokenRestricted: async () => false,
+        ...NO_SECRETS,
+      },
       ...{ log: pino({ level: 'silent' }), version: '1.2.3', listenHost: '127.0.0.1', trustedProxies: [] },
     })
     const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))

@@ -12,7 +12,13 @@ const AUTH = {
     agentKey: async () => undefined,
     gatewayToken: async () => undefined,
   },
-  ...{ adminTokenHash: null, operatorTokenHash: null, maintenanceSecretHash: null, publicUrl: null },
+  ...{
+    isTokenRestricted: async () => false,
+    adminTokenHash: null,
+    operatorTokenHash: null,
+    maintenanceSecretHash: null,
+    publicUrl: null,
+  },
 }
 
 test('a request that comes over an open connection while the server closes is answered as any other', async () => {

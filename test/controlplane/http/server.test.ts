@@ -83,6 +83,7 @@ const auth: AuthDeps = {
         : undefined,
     gatewayToken: async () => undefined,
   },
+  isTokenRestricted: async () => false,
   adminTokenHash: null,
   operatorTokenHash: sha256('operator-secret'),
   maintenanceSecretHash: null,

@@ -14,6 +14,7 @@ export type TestInstallation = AsyncDisposable & {
   readonly plane: TestControlPlane
   /** With the admin token: acts as an owner. */
   readonly admin: Call
+  readonly adminToken: string
   readonly maintenance: Call
   /** Starts another one on the same database; it is closed with the installation. */
   another(env?: Record<string, string>): Promise<TestControlPlane>
@@ -45,6 +46,7 @@ export async function startTestInstallation(env: Record<string, string> = {}): P
   return {
     database,
     plane,
+    adminToken: token,
     admin: caller(plane.url, { authorization: `Bearer ${token}` }),
     maintenance: caller(plane.url, { authorization: `Bearer ${MAINTENANCE_SECRET}` }),
     async another(extra = {}) {

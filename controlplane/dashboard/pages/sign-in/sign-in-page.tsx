@@ -11,15 +11,25 @@ import {
   Title,
 } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, type SignInReason } from '../../api/client.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
 import { wayIn } from './way-in.ts'
 
+const NO_SECRET =
+  'You are signed in, but this browser no longer has the secret that lets this page make changes. Sign in again.'
+
 /** The way in: sign-in, the first owner, an invitation. */
-export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) {
+export function SignInPage({
+  why,
+  onSignedIn,
+}: {
+  readonly why: SignInReason
+  readonly onSignedIn: () => void
+}) {
   const [way] = useState(() => wayIn(location.pathname, location.search))
+  const hint = why === 'page_secret' && !way.isNew ? NO_SECRET : way.hint
   const enter = useDeed(async (fields: Fields) => {
     const login = { email: fields.email, password: fields.password }
     if (way.isNew) {
@@ -47,9 +57,9 @@ export function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) 
         <Title order={1} size="h3">
           {way.title}
         </Title>
-        {way.hint === '' ? null : (
+        {hint === '' ? null : (
           <Text c="dimmed" size="sm" mt={4}>
-            {way.hint}
+            {hint}
           </Text>
         )}
         <form onSubmit={(event) => submit(event, enter.run)}>

@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { readStateFile, writeStateFile } from './home.ts'
+
+/** The user's sessions, by the address of their control plane; in the home, where a data folder does not lead to them. */
+const FILE = 'sessions.json'
+const KeptSession = z.object({ id: z.string(), email: z.string() })
+const Sessions = z.record(z.string(), KeptSession)
+export type KeptSession = z.infer<typeof KeptSession>
+
+export function keptSession(env: NodeJS.ProcessEnv, url: string): KeptSession | undefined {
+  return read(env)[url]
+}
+
+/** Keeps the session of one control plane; null removes it. */
+export function keepSession(env: NodeJS.ProcessEnv, url: string, session: KeptSession | null): void {
+  const { [url]: _replaced, ...others } = read(env)
+  const sessions = session === null ? others : { ...others, [url]: session }
+  writeStateFile(env, FILE, `${JSON.stringify(sessions, null, 2)}\n`)
+}
+
+function read(env: NodeJS.ProcessEnv): z.infer<typeof Sessions> {
+  const text = readStateFile(env, FILE)
+  if (text === undefined) return {}
+  const parsed = Sessions.safeParse(jsonOf(text))
+  // A file that is damaged holds no session: the next sign-in writes it anew.
+  return parsed.success ? parsed.data : {}
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,31 @@
+import { controlPlane } from './client.ts'
+import { type Command, EXIT, type Invocation } from './command.ts'
+import { keepSession, keptSession } from './kept-session.ts'
+import { userClient } from './user-client.ts'
+
+export const logout: Command = {
+  name: 'logout',
+  summary: 'Ends the session of chaperone login.',
+  usage: ['logout'],
+  options: {},
+  examples: [['chaperone logout', 'the command line is then without a user again']],
+  run,
+}
+
+async function run(invocation: Invocation): Promise<number> {
+  const { env, terminal } = invocation
+  const { url } = controlPlane(invocation)
+  const session = keptSession(env, url)
+  if (session === undefined) {
+    terminal.print(`Nobody is signed in at ${url}.`)
+    return EXIT.ok
+  }
+  try {
+    await userClient(invocation).call('POST', '/api/auth/logout', {})
+  } finally {
+    // Removed in any case: the session may have ended already.
+    keepSession(env, url, null)
+  }
+  terminal.print(`Signed ${session.email} out at ${url}.`)
+  return EXIT.ok
+}

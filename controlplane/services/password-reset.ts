@@ -1,0 +1,35 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import type { Passwords } from '../crypto/password.ts'
+import { recordEvent } from '../events.ts'
+import { systemActor } from '../store/audit.ts'
+import type { Db } from '../store/query.ts'
+import { deleteSessionsOf } from '../store/sessions.ts'
+import { findUserByEmail, lockUser, setPasswordHash } from '../store/users.ts'
+import { endApproverKeys } from './approver-keys.ts'
+
+export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
+
+/**
+ * Sets a new password on the machine of the installation and ends every session and approver key of the user. No route
+ * leads here: whoever holds a token could become a user with it. Throws `not_found` for an unknown e-mail address.
+ */
+export async function resetPassword(
+  { db, orgId, passwords }: PasswordResetDeps,
+  given: { readonly email: string; readonly password: string },
+): Promise<{ readonly email: string }> {
+  const passwordHash = await passwords.hash(given.password)
+  return db.tx(async (q) => {
+    const found = await findUserByEmail(q, given.email)
+    const user = found && (await lockUser(q, found.id))
+    if (user === undefined) {
+      throw new ChaperoneError('not_found', { detail: `No user has the e-mail address ${given.email}.` })
+    }
+    const actor = systemActor('command-line')
+    const { email } = user
+    await setPasswordHash(q, user.id, passwordHash)
+    await deleteSessionsOf(q, user.id)
+    await endApproverKeys(q, { orgId, actor, userId: user.id, email, why: 'password_reset' })
+    await recordEvent(q, { orgId, actor, type: 'user.password_reset', details: { email, user_id: user.id } })
+    return { email }
+  })
+}
