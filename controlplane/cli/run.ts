@@ -6,10 +6,11 @@ import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
 import { agentEnvironment } from './agent-environment.ts'
 import { usageError } from './arguments.ts'
 import { runCaptured, runInside } from './capture/run-captured.ts'
-import { controlPlane, localGateway, running } from './client.ts'
+import { type ApiClient, controlPlane, localGateway, running } from './client.ts'
 import { type Command, flag, type Invocation, text } from './command.ts'
 import { writePrivate } from './data-folder.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
+import { requireOwnerLink } from './owner-link.ts'
 import { passThrough } from './pass-through.ts'
 
 export const run: Command = {
@@ -54,6 +55,7 @@ async function start(invocation: Invocation): Promise<number> {
   const name = text(invocation, 'agent') ?? DEFAULT_AGENT
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)
+  await printOwnerLink(api, terminal)
   const agent = await registerAgent(localGateway(folder), name)
   if (!(await untilApplied(api, 'default/local', 5_000))) {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
@@ -80,6 +82,14 @@ async function start(invocation: Invocation): Promise<number> {
       env: agentEnv,
     })
   return await passThrough(command, args, agentEnv)
+}
+
+/** Before the first agent starts: it could otherwise register as the owner and approve its own requests. */
+async function printOwnerLink(api: ApiClient, terminal: Invocation['terminal']): Promise<void> {
+  const link = await requireOwnerLink(api)
+  if (link === null) return
+  terminal.warn(`chaperone: this installation has no owner yet. Become the owner: ${link}`)
+  terminal.warn('chaperone: only this link registers the first owner from now on, because agents run here.')
 }
 
 function certificatesIn(bundleFile: string): readonly string[] {

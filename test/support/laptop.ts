@@ -79,7 +79,7 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     '--json',
   ]
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, XDG_STATE_HOME: join(root, 'state'), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ready = await readyLine(child)
@@ -151,7 +151,8 @@ function runCli(
   const [command = '', ...rest] = args
   // `run` hands everything behind `--` to the command, so the option stands in front of it.
   const child = spawn(process.execPath, [CLI, command, '--data', data, ...rest], {
-    env: { ...process.env, ...options.env },
+    // Nothing of a test in the home of whoever runs it.
+    env: { ...process.env, XDG_STATE_HOME: join(data, '..', 'state'), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let stdout = ''

@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
   'gateway.updated': ['Gateway changed', 'info'],
   'user.login': ['Signed in', 'quiet'],
   'user.password_changed': ['Password changed', 'quiet'],
-  'user.password_reset': ['Password reset on the machine', 'warn'],
+  'user.password_reset': ['Password reset on the machine', 'wait'],
   'user.key_created': ['Approver key made', 'info'],
   'user.key_revoked': ['Approver key ended', 'info'],
   'user.login_failed': ['Sign-in failed', 'wait'],
