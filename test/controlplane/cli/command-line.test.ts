@@ -41,7 +41,22 @@ async function cli(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 const COMMANDS = [
-  ...['up', 'run', 'status', 'explain', 'traffic', 'approvals', 'kill', 'agent', 'apply', 'get', 'policy'],
+  ...[
+    'up',
+    'run',
+    'status',
+    'explain',
+    'traffic',
+    'approvals',
+    'login',
+    'logout',
+    'user',
+    'kill',
+    'agent',
+    'apply',
+    'get',
+    'policy',
+  ],
   ...['inject', 'catalogue', 'backup', 'restore', 'doctor', 'logs', 'demo', 'cluster-setup'],
 ]
 
