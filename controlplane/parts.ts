@@ -35,6 +35,7 @@ import { createRetention } from './services/retention.ts'
 import { createSessions } from './services/sessions.ts'
 import { createSettings } from './services/settings.ts'
 import { createSetup } from './services/setup.ts'
+import { createSignInDevices } from './services/sign-in-devices.ts'
 import { createTraffic } from './services/traffic.ts'
 import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
@@ -140,9 +141,11 @@ type UserPartsDeps = {
 /** Accounts, sessions and the keys of users. */
 function userParts({ config, ...base }: UserPartsDeps) {
   const { registration } = config
+  const devices = createSignInDevices(base.keyring)
   return {
+    devices,
     registration: createRegistration({ ...base, registration, isLoopback: isOnlyHere(config) }),
-    sessions: createSessions(base),
+    sessions: createSessions({ ...base, devices }),
     passwordChange: createPasswordChange(base),
     users: createUsers(base),
     approverKeys: createApproverKeys(base),

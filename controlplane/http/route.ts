@@ -69,7 +69,7 @@ export type RouteInput<P, Q, B> = {
 export type RouteResult = {
   readonly status: number
   readonly body: unknown
-  readonly headers?: Record<string, string>
+  readonly headers?: Record<string, string | string[]>
 }
 
 export type Route = {

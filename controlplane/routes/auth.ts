@@ -2,18 +2,21 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { actorOf } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
+import { deviceCookies, setDeviceCookie } from '../http/device-cookie.ts'
 import { isPage } from '../http/page-secret.ts'
 import { type Principal, type Route, type RouteResult, route } from '../http/route.ts'
 import { setSessionCookie } from '../http/session-cookie.ts'
 import type { PasswordChange } from '../services/password-change.ts'
 import type { Registration } from '../services/registration.ts'
 import type { Sessions, StartedSession } from '../services/sessions.ts'
+import { DEVICE_MAX_AGE_S, type SignInDevices } from '../services/sign-in-devices.ts'
 import { Email, Ok, RoleSchema } from './fields.ts'
 
 export type AuthRoutesDeps = {
   readonly registration: Registration
   readonly sessions: Sessions
   readonly passwordChange: PasswordChange
+  readonly devices: SignInDevices
   /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
@@ -49,7 +52,7 @@ export function userOf(principal: Principal): UserPrincipal {
   throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
 }
 
-function register({ registration }: AuthRoutesDeps): Route {
+function register(deps: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/auth/register',
@@ -60,8 +63,8 @@ function register({ registration }: AuthRoutesDeps): Route {
     statuses: [429],
     response: Ok.extend({ user: UserView }),
     handler: async ({ body }) => {
-      const { id, email, role } = await registration.register(body)
-      return { ok: true, user: { id, email, role } }
+      const { id, email, role } = await deps.registration.register(body)
+      return withDevice({ status: 200, body: { ok: true, user: { id, email, role } } }, email, deps)
     },
   })
 }
@@ -82,7 +85,19 @@ function ownerLink({ registration, baseUrl }: AuthRoutesDeps): Route {
   })
 }
 
-function login({ sessions, isSecure }: AuthRoutesDeps): Route {
+/** From the next attempt on the device is counted apart from strangers. */
+function withDevice(
+  { headers = {}, ...result }: RouteResult,
+  email: string,
+  { devices, isSecure }: AuthRoutesDeps,
+): RouteResult {
+  const cookie = setDeviceCookie(email, { value: devices.issue(email), maxAgeS: DEVICE_MAX_AGE_S }, isSecure)
+  const cookies = [headers['set-cookie'] ?? [], cookie].flat()
+  return { ...result, headers: { ...headers, 'set-cookie': cookies } }
+}
+
+function login(deps: AuthRoutesDeps): Route {
+  const { sessions, isSecure } = deps
   return route({
     method: 'POST',
     path: '/api/auth/login',
@@ -94,9 +109,10 @@ function login({ sessions, isSecure }: AuthRoutesDeps): Route {
     response: Ok.extend({ user: UserView, page_secret: PageSecret }),
     handler: async ({ body, raw }) => {
       const { ip: address } = raw.request
-      const session = await sessions.login({ ...body, address, isPage: isPage(raw.request) })
+      const from = { address, devices: deviceCookies(raw.request), isPage: isPage(raw.request) }
+      const session = await sessions.login({ ...body, ...from })
       const { id, email, role } = session.user
-      return started(session, isSecure, { user: { id, email, role } })
+      return withDevice(started(session, isSecure, { user: { id, email, role } }), email, deps)
     },
   })
 }
@@ -132,7 +148,7 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
     handler: async ({ principal, body, raw }) => {
       const user = userOf(principal)
       const session = await passwordChange.change(user, {
-        ...{ current: body.current_password, next: body.new_password, address: raw.request.ip },
+        ...{ current: body.current_password, next: body.new_password },
         isPage: user.session?.isPage === true || isPage(raw.request),
       })
       return started(session, isSecure, {})

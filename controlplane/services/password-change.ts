@@ -8,7 +8,7 @@ import { deleteSessionsOf } from '../store/sessions.ts'
 import { getUser, lockUser, setPasswordHash, type UserRow } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { type StartedSession, startSession } from './sessions.ts'
-import { countSignIn, forgetSignIns } from './sign-in-attempts.ts'
+import { countPasswordCheck, forgetPasswordChecks } from './sign-in-attempts.ts'
 
 export type PasswordChange = {
   /**
@@ -20,7 +20,6 @@ export type PasswordChange = {
     given: {
       readonly current: string
       readonly next: string
-      readonly address: string
       readonly isPage: boolean
     },
   ): Promise<StartedSession>
@@ -31,10 +30,9 @@ export type PasswordChangeDeps = { readonly db: Db; readonly orgId: string; read
 export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
   const { db, orgId, passwords } = deps
   return {
-    async change(by, { current, next, address, isPage }) {
+    async change(by, { current, next, isPage }) {
       const known = await withPassword(db, by)
-      const attempt = { email: known.email, address }
-      await countSignIn(db, attempt)
+      await countPasswordCheck(db, known.id)
       if (!(await passwords.verify(current, known.passwordHash))) {
         const details = { email: known.email }
         await recordEvent(db, { orgId, actor: actorOf(by), type: 'user.login_failed', details })
@@ -51,7 +49,7 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
         const ended = { orgId, actor: actorOf(by), userId: user.id, email: user.email }
         await endApproverKeys(q, { ...ended, why: 'password_changed' })
         const session = await startSession(q, user, isPage)
-        await forgetSignIns(q, attempt)
+        await forgetPasswordChecks(q, user.id)
         const details = { email: user.email }
         await recordEvent(q, { orgId, actor: actorOf(by), type: 'user.password_changed', details })
         return session

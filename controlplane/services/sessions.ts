@@ -7,7 +7,8 @@ import { type Actor, systemActor } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSession, insertSession, SESSION_MAX_AGE_S } from '../store/sessions.ts'
 import { findUserByEmail, type UserRow } from '../store/users.ts'
-import { countSignIn, forgetSignIns } from './sign-in-attempts.ts'
+import { acceptSignIn, countSignIn } from './sign-in-attempts.ts'
+import type { SignInDevices } from './sign-in-devices.ts'
 
 export type StartedSession = {
   readonly sessionId: string
@@ -24,6 +25,8 @@ export type Sessions = {
     readonly email: string
     readonly password: string
     readonly address: string
+    /** What the client shows as proof of earlier sign-ins. */
+    readonly devices: readonly string[]
     /** Binds the session to the page that signs in. */
     readonly isPage: boolean
   }): Promise<StartedSession>
@@ -34,14 +37,17 @@ export function createSessions({
   db,
   orgId,
   passwords,
+  devices,
 }: {
   readonly db: Db
   readonly orgId: string
   readonly passwords: Passwords
+  readonly devices: SignInDevices
 }): Sessions {
   return {
-    async login({ email, password, address, isPage }) {
-      await countSignIn(db, { email, address })
+    async login({ email, password, address, devices: shown, isPage }) {
+      const attempt = { email, address, device: devices.find(email, shown) }
+      const counted = await countSignIn(db, attempt)
       const user = await findUserByEmail(db, email)
       const isRight = await passwords.verify(password, user?.passwordHash)
       if (!isRight || user?.status !== 'active') {
@@ -52,7 +58,7 @@ export function createSessions({
       }
       return db.tx(async (q) => {
         const session = await startSession(q, user, isPage)
-        await forgetSignIns(q, { email, address })
+        await acceptSignIn(q, attempt, counted)
         await recordEvent(q, {
           orgId,
           actor: { kind: 'user', userId: user.id, label: email },

@@ -1,40 +1,111 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import { parseAddress } from '../../core/request/address.ts'
 import { sha256 } from '../crypto/tokens.ts'
-import { type AttemptKey, countAttempt, forgetAttempts } from '../store/login-failures.ts'
+import { type AttemptKey, countAttempt, forgetAttempts, uncountAttempts } from '../store/login-failures.ts'
 import type { Db, Query } from '../store/query.ts'
+import { isKnownAddress, rememberAddress } from '../store/sign-in-addresses.ts'
 
-/** Free attempts: from one address few, so that guessing is slow; in all many, so that nobody locks an owner out. */
-const FREE_PER_ADDRESS = 5
+/** Free attempts of one account from one address, or from a device or address where the account signed in before. */
+const FREE = 5
+/** Free attempts of one address over all accounts, and of one account from all addresses where it never signed in. */
 const FREE_IN_ALL = 100
 
-/** Whose password somebody says to know, and from where. */
-export type Attempt = { readonly email: string; readonly address: string }
-
-/** Counts an attempt before the password is looked at. Throws `rate_limited` with the seconds to wait. */
-export async function countSignIn(db: Db, attempt: Attempt): Promise<void> {
-  for (const key of keysOf(attempt)) {
-    const waitS = await countAttempt(db, key)
-    if (waitS === 0) continue
-    throw new ChaperoneError('rate_limited', {
-      error: 'Rate limit exceeded',
-      detail: `Too many failed attempts to sign in: try again in ${waitS} s`,
-      retryAfterS: waitS,
-    })
-  }
+/** Whose password a client claims to know, and from where. */
+export type Attempt = {
+  readonly email: string
+  readonly address: string
+  /** The id of the device, where its cookie proves that the account signed in there before. */
+  readonly device: string | null
 }
 
-/** The password was right: those before it were slips. */
-export async function forgetSignIns(q: Query, attempt: Attempt): Promise<void> {
+type Counted = { readonly keys: readonly AttemptKey[] }
+
+/**
+ * Counts an attempt before the password is verified. A device that proves an earlier sign-in has a count of its own, and
+ * so has an address that the account signed in from: attempts of strangers never lock them out. Throws `rate_limited`
+ * with the seconds to wait.
+ */
+export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
+  const counts = [...deviceKeys(attempt), await addressKeys(db, attempt)]
+  const waits: number[] = []
+  for (const keys of counts) {
+    const waitS = await countAll(db, keys)
+    if (waitS === 0) return { keys }
+    waits.push(waitS)
+  }
+  throw tooMany(Math.min(...waits))
+}
+
+/** Counts an attempt at the password of a user who is signed in. Throws `rate_limited` with the seconds to wait. */
+export async function countPasswordCheck(db: Db, userId: string): Promise<void> {
+  const waitS = await countAttempt(db, passwordKey(userId))
+  if (waitS > 0) throw tooMany(waitS)
+}
+
+export async function forgetPasswordChecks(q: Query, userId: string): Promise<void> {
+  await forgetAttempts(q, [passwordKey(userId).hash])
+}
+
+/** The password was right: the failures of this client were slips, and its address is known from now on. */
+export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted): Promise<void> {
+  const isShared = ({ free }: AttemptKey) => free === FREE_IN_ALL
   await forgetAttempts(
     q,
-    keysOf(attempt).map((key) => key.hash),
+    [...keys.filter((key) => !isShared(key)), pairKey(attempt)].map(({ hash }) => hash),
   )
+  // Failures of strangers stay counted.
+  await uncountAttempts(
+    q,
+    keys.filter(isShared).map(({ hash }) => hash),
+  )
+  await rememberAddress(q, pairKey(attempt).hash)
 }
 
-function keysOf({ email, address }: Attempt): readonly AttemptKey[] {
-  const who = email.toLowerCase()
+async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
+  for (const key of keys) {
+    const waitS = await countAttempt(db, key)
+    if (waitS > 0) return waitS
+  }
+  return 0
+}
+
+function deviceKeys({ device }: Attempt): ReadonlyArray<readonly AttemptKey[]> {
+  return device === null ? [] : [[{ hash: sha256(`device\n${device}`), free: FREE }]]
+}
+
+async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
+  const pair = pairKey(attempt)
+  if (await isKnownAddress(db, pair.hash)) return [pair]
   return [
-    { hash: sha256(`${who}\n${address}`), free: FREE_PER_ADDRESS },
-    { hash: sha256(who), free: FREE_IN_ALL },
+    pair,
+    { hash: sha256(`address\n${networkOf(attempt.address)}`), free: FREE_IN_ALL },
+    { hash: sha256(attempt.email.toLowerCase()), free: FREE_IN_ALL },
   ]
+}
+
+function pairKey({ email, address }: Attempt): AttemptKey {
+  return { hash: sha256(`${email.toLowerCase()}\n${networkOf(address)}`), free: FREE }
+}
+
+function passwordKey(userId: string): AttemptKey {
+  return { hash: sha256(`password\n${userId}`), free: FREE }
+}
+
+const MAPPED_PREFIX = '00000000000000000000ffff'
+
+/** What a client is counted by: its IPv4 address, or the /64 network of its IPv6 address, of which it has all addresses. */
+export function networkOf(address: string): string {
+  const bytes = parseAddress(address.split('%')[0] ?? address)
+  if (bytes === null) return address
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  if (bytes.length === 4) return hex
+  return hex.startsWith(MAPPED_PREFIX) ? hex.slice(MAPPED_PREFIX.length) : `${hex.slice(0, 16)}/64`
+}
+
+function tooMany(waitS: number): ChaperoneError {
+  return new ChaperoneError('rate_limited', {
+    error: 'Rate limit exceeded',
+    detail: `Too many failed attempts to sign in: try again in ${waitS} s`,
+    retryAfterS: waitS,
+  })
 }

@@ -33,3 +33,11 @@ export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
 export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
   await q.query('delete from login_failures where email_sha256 = any($1::bytea[])', [hashes])
 }
+
+/** Takes one attempt back from counts that others share. */
+export async function uncountAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
+  await q.query(
+    'update login_failures set failures = greatest(failures - 1, 0) where email_sha256 = any($1::bytea[])',
+    [hashes],
+  )
+}

@@ -94,9 +94,10 @@ export async function deleteOldApprovals(
   return rowCount
 }
 
-/** Invitations a month after their end, and memories of failed sign-ins after a day. */
+/** Invitations a month after their end, failed sign-ins after a day, and addresses of sign-ins after 180 days. */
 export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
   await deleteSome(q, { from: 'login_failures', where: "last_at < now() - interval '1 day'", limit })
+  await deleteSome(q, { from: 'sign_in_addresses', where: "last_at < now() - interval '180 days'", limit })
   const where = "coalesce(used_at, expires_at) < now() - interval '30 days'"
   return deleteSome(q, { from: 'invitations', where, limit })
 }

@@ -1,0 +1,216 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import { PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
+
+let postgres: TestPostgres
+const databases = new Map<TestControlPlane, TestDatabase>()
+/** Every client has the address of the ingress: nobody told the control plane about it. */
+let blind: TestControlPlane
+/** Clients have addresses of their own. */
+let plane: TestControlPlane
+const count = { of: 0 }
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  const start = async (env: Record<string, string>) => {
+    const database = await postgres.createDatabase()
+    const started = await startControlPlane(database, env)
+    databases.set(started, database)
+    return started
+  }
+  blind = await start({})
+  plane = await start({ TRUSTED_PROXIES: '127.0.0.1' })
+}, 60_000)
+afterAll(async () => {
+  await blind?.close()
+  await plane?.close()
+  await postgres?.stop()
+}, 30_000)
+
+type From = { readonly at?: string; readonly cookie?: string }
+
+async function asAdmin(of: TestControlPlane, sql: string): Promise<void> {
+  const client = new Client({ connectionString: databases.get(of)?.adminUrl })
+  await client.connect()
+  await client.query(sql).finally(() => client.end())
+}
+
+/** The first wait is one second, which a busy machine needs for the next attempt: every wait is made long. */
+async function signIn(of: TestControlPlane, email: string, password: string, { at, cookie }: From = {}) {
+  await asAdmin(of, "update login_failures set last_at = now() + interval '1 minute' where failures >= 5")
+  return of.call(
+    'POST',
+    '/api/auth/login',
+    { email, password },
+    { ...(at === undefined ? {} : { 'x-forwarded-for': at }), ...(cookie === undefined ? {} : { cookie }) },
+  )
+}
+
+/** As if there had been so many guesses: at an account from everywhere, or from one address at all accounts. */
+function guessed(of: TestControlPlane, what: string, failures: number): Promise<void> {
+  return asAdmin(
+    of,
+    `update login_failures set failures = ${failures} where email_sha256 = sha256(convert_to('${what}', 'UTF8'))`,
+  )
+}
+
+/** A user, and the cookies that a browser keeps after signing in, but for the session. */
+async function signedIn(of: TestControlPlane, at?: string) {
+  const email = `user${++count.of}@example.test`
+  expect((await register(of.call, email)).status).toBe(200)
+  const answer = await signIn(of, email, PASSWORD, at === undefined ? {} : { at })
+  expect(answer.status).toBe(200)
+  const cookie = cookiesOf(answer.headers)
+  return { email, cookie }
+}
+
+function cookiesOf(headers: Headers): string {
+  return headers
+    .getSetCookie()
+    .map((text) => text.split(';')[0] ?? '')
+    .filter((pair) => !pair.startsWith('svc_session='))
+    .join('; ')
+}
+
+/** Guesses until the client has to wait; how many passwords were verified. */
+async function guess(of: TestControlPlane, email: string, client: From = {}): Promise<number> {
+  for (let n = 0; n < 20; n++) if ((await signIn(of, email, `guess ${n}`, client)).status === 429) return n
+  throw new Error('no guess was refused')
+}
+
+/** Guesses from ever new addresses until nobody new may try. */
+async function guessFromEverywhere(email: string): Promise<void> {
+  expect((await signIn(plane, email, 'guess', { at: '198.51.100.1' })).status).toBe(401)
+  await guessed(plane, email, 99)
+  expect((await signIn(plane, email, 'guess', { at: '198.51.100.2' })).status).toBe(401)
+  expect((await signIn(plane, email, 'guess', { at: '198.51.100.3' })).status).toBe(429)
+}
+
+describe('a stranger cannot lock an owner out', () => {
+  test('from the same address: the device of the owner has a count of its own', async () => {
+    const { email, cookie } = await signedIn(blind)
+    expect(await guess(blind, email)).toBe(5)
+    expect((await signIn(blind, email, PASSWORD)).status).toBe(429)
+    expect((await signIn(blind, email, PASSWORD, { cookie })).status).toBe(200)
+  })
+
+  test('nor before the first sign-in: the device that registered is known', async () => {
+    const email = `user${++count.of}@example.test`
+    const cookie = cookiesOf((await register(blind.call, email)).headers)
+    expect(await guess(blind, email)).toBe(5)
+    expect((await signIn(blind, email, PASSWORD)).status).toBe(429)
+    expect((await signIn(blind, email, PASSWORD, { cookie })).status).toBe(200)
+  })
+
+  test('from everywhere: an address that signed in before has a count of its own', async () => {
+    const { email } = await signedIn(plane, '203.0.113.7')
+    await guessFromEverywhere(email)
+    expect((await signIn(plane, email, PASSWORD, { at: '203.0.113.99' })).status).toBe(429)
+    expect((await signIn(plane, email, PASSWORD, { at: '203.0.113.7' })).status).toBe(200)
+    // Its success gives strangers no new guesses.
+    expect((await signIn(plane, email, 'guess', { at: '203.0.113.100' })).status).toBe(429)
+  })
+
+  test('nor keep a user who is signed in from changing the password', async () => {
+    const { email } = await signedIn(blind)
+    const user = await blind.signIn(email)
+    await guess(blind, email)
+    const change = { current_password: PASSWORD, new_password: 'another battery horse' }
+    expect((await user('POST', '/api/auth/password', change)).status).toBe(200)
+  })
+})
+
+describe('guessing stays slow', () => {
+  test('on a known device, which then counts as any other', async () => {
+    const { email, cookie } = await signedIn(plane, '203.0.113.8')
+    expect(await guess(plane, email, { at: '203.0.113.8', cookie })).toBe(10)
+    expect((await signIn(plane, email, PASSWORD, { at: '203.0.113.8', cookie })).status).toBe(429)
+  })
+
+  test('from a known address', async () => {
+    const { email } = await signedIn(plane, '203.0.113.9')
+    expect(await guess(plane, email, { at: '203.0.113.9' })).toBe(5)
+  })
+
+  test('over many accounts from one address', async () => {
+    const guessOne = (n: number) => signIn(plane, `nobody${n}@example.test`, 'guess', { at: '203.0.113.10' })
+    expect((await guessOne(1)).status).toBe(401)
+    await guessed(plane, 'address\ncb00710a', 99)
+    expect((await guessOne(2)).status).toBe(401)
+    expect((await guessOne(3)).status).toBe(429)
+  })
+
+  test('from the addresses of one IPv6 network, which one client has', async () => {
+    const { email } = await signedIn(plane, '2001:db8:9::1')
+    const statuses = new Map<number, number>()
+    for (let n = 1; n <= 8; n++) {
+      const { status } = await signIn(plane, email, 'guess', { at: `2001:db8:7:7::${n.toString(16)}` })
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    expect(Object.fromEntries(statuses)).toEqual({ 401: 5, 429: 3 })
+    expect((await signIn(plane, email, 'guess', { at: '2001:db8:7:8::1' })).status).toBe(401)
+  })
+
+  test('in other spellings of the e-mail address', async () => {
+    const { email } = await signedIn(plane, '203.0.113.11')
+    const spelled = [email.toUpperCase(), email, email.replace('user', 'User'), email.replace('user', 'uSer')]
+    let verified = 0
+    for (let n = 0; n < 8; n++)
+      if ((await signIn(plane, spelled[n % 4] ?? '', 'guess', { at: '203.0.113.12' })).status === 401)
+        verified++
+    expect(verified).toBe(5)
+  })
+})
+
+describe('the cookie of a device', () => {
+  test('is for the paths of sign-in, and scripts cannot read it', async () => {
+    const { email } = await signedIn(plane, '203.0.113.13')
+    const answer = await signIn(plane, email, PASSWORD, { at: '203.0.113.13' })
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^svc_session=/),
+      expect.stringMatching(
+        /^svc_device_[0-9a-f]{16}=\d+\.[\w-]{43}\.[\w-]{43}; Path=\/api\/auth; Max-Age=15552000; HttpOnly; SameSite=Strict$/,
+      ),
+    ])
+  })
+
+  const FORGED: ReadonlyArray<readonly [string, (own: string, others: string) => string]> = [
+    ['of another account', (_own, others) => others],
+    ['of another account under the name of this one', (own, others) => `${nameOf(own)}=${proofOf(others)}`],
+    ['with another id', (own) => own.replace(/\.[\w-]{43}\./, `.${'A'.repeat(43)}.`)],
+    ['with a later time', (own) => own.replace(/=\d+\./, '=99999999999.')],
+    ['without a signature', (own) => own.replace(/\.[\w-]{43}$/, '.')],
+    ['with an empty signature', (own) => own.replace(/\.[\w-]{43}$/, `.${'A'.repeat(43)}`)],
+    ['with a longer signature', (own) => `${own}AA`],
+    ['that is empty', (own) => `${nameOf(own)}=`],
+    ['that is a session', (own) => `${nameOf(own)}=svc_session`],
+    [
+      'after 16 others',
+      (own) => [...Array.from({ length: 16 }, (_, n) => `svc_device_${n}=x`), own].join('; '),
+    ],
+  ]
+  test.each(FORGED)('%s counts for nothing', async (_what, forge) => {
+    const own = await signedIn(plane, '203.0.113.14')
+    const other = await signedIn(plane, '203.0.113.15')
+    const client = { at: `203.0.114.${count.of}`, cookie: forge(own.cookie, other.cookie) }
+    expect(await guess(plane, own.email, client)).toBe(5)
+    expect((await signIn(plane, own.email, PASSWORD, client)).status).toBe(429)
+  })
+
+  test('counts beside one that another program of the host has planted', async () => {
+    const { email, cookie } = await signedIn(blind)
+    await guess(blind, email)
+    const planted = `${nameOf(cookie)}=planted; ${cookie}; svc_device_x=1.${'A'.repeat(43)}.${'B'.repeat(43)}`
+    expect((await signIn(blind, email, PASSWORD, { cookie: planted })).status).toBe(200)
+  })
+
+  test('signs nobody in', async () => {
+    const { email, cookie } = await signedIn(plane, '203.0.113.16')
+    expect((await signIn(plane, email, 'wrong', { at: '203.0.113.16', cookie })).status).toBe(401)
+    expect((await plane.call('GET', '/api/auth/me', undefined, { cookie })).status).toBe(401)
+  })
+})
+
+const nameOf = (cookie: string) => cookie.split('=')[0] ?? ''
+const proofOf = (cookie: string) => cookie.slice(cookie.indexOf('=') + 1)
