@@ -1,16 +1,19 @@
+import type { Logger } from 'pino'
 import type { ControlPlaneConfig } from './config.ts'
 import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-authority.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
 import { createIdentities } from './services/identities.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
-import { createPodIdentities } from './services/pod-identities.ts'
+import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
 import { createTokenReview } from './services/token-review.ts'
 import type { Db } from './store/query.ts'
 
 export type GatewayParts = AsyncDisposable & {
   readonly identify: Identify
   readonly authority: GatewayAuthority
+  /** Null where there is no cluster to ask. */
+  readonly pods: PodIdentities | null
 }
 
 /** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
@@ -20,6 +23,7 @@ export function createGatewayParts(given: {
   readonly keyring: Keyring
   readonly config: ControlPlaneConfig
   readonly nowMs: number
+  readonly log: Logger
 }): GatewayParts {
   const { kubeApi, operatorAccount: account } = given.config
   const review = kubeApi === null ? null : createTokenReview(kubeApi)
@@ -29,6 +33,7 @@ export function createGatewayParts(given: {
   return {
     identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),
+    pods,
     [Symbol.asyncDispose]: async () => pods?.[Symbol.asyncDispose](),
   }
 }

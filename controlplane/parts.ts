@@ -28,6 +28,7 @@ import { prepareInstallation } from './services/installation.ts'
 import { createKillRelay } from './services/kill-relay.ts'
 import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
 import { createPasswordChange } from './services/password-change.ts'
+import { createPodReports, type PodIdentities } from './services/pod-identities.ts'
 import { createPolicies } from './services/policies.ts'
 import { createRecords } from './services/records.ts'
 import { createRegistration } from './services/registration.ts'
@@ -74,7 +75,8 @@ export async function createParts(deps: PartsDeps) {
     },
     approvalsChat: settings.approvalsChat,
   })
-  const hub = await createHub({ ...base, library })
+  const gateways = createGatewayParts({ ...base, config, nowMs: clock.nowMs() })
+  const hub = await createHub({ ...base, library, pods: gateways.pods })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())
   const { onApprovalEnded: onEnded, ...v1 } = await createActionParts({
     ...{ ...base, keys, library, hub, settings, onOpened },
@@ -82,7 +84,6 @@ export async function createParts(deps: PartsDeps) {
   })
   const killSwitch = createKillSwitch({ ...base, hub, cancelStopped: v1.cancelStopped })
   const sweeper = createExpirySweeper({ ...base, onEnded })
-  const gateways = createGatewayParts({ ...base, config, nowMs: clock.nowMs() })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, announcedStops: hub.kill.announced, onOpened, onEnded })
@@ -102,7 +103,7 @@ export async function createParts(deps: PartsDeps) {
     records: createRecords(base),
     isTokenRestricted,
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
-    ...operatorParts({ ...base, killSwitch, hub, library }),
+    ...operatorParts({ ...base, killSwitch, hub, library, pods: gateways.pods }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     ...{ identify: gateways.identify, authority: gateways.authority },
     ...userParts({ ...base, config }),
@@ -161,15 +162,21 @@ type OperatorPartsDeps = Omit<DesiredDeps, 'processes' | 'killSwitch'> & {
   readonly killSwitch: KillSwitch
   readonly hub: Pick<Hub, 'processes'>
   readonly library: Pick<SectionLibrary, 'version'>
+  readonly pods: PodIdentities | null
 }
 
 /** What the operator talks to. */
 function operatorParts(deps: OperatorPartsDeps) {
-  const { hub, library, killSwitch } = deps
+  const { db, hub, library, killSwitch, pods } = deps
   return {
     desired: createDesired({ ...deps, processes: hub.processes }),
     killRelay: createKillRelay({ killSwitch }),
-    state: () => ({ version: library.version ?? 0, processes: hub.processes() }),
+    podReports: createPodReports(db),
+    state: () => ({
+      version: library.version ?? 0,
+      processes: hub.processes(),
+      refusedPods: pods?.refused() ?? [],
+    }),
   }
 }
 

@@ -35,7 +35,7 @@ import { resolveAbsolute } from './name-owner.ts'
 import { createAdmit } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
-import { openPod, type Pod, podCalls, signRequest } from './pod.ts'
+import { openPod, type Pod, signRequest } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
 import { createPodAuthority, type PodAuthority } from './tls/pod-authority.ts'
@@ -122,7 +122,7 @@ function createCore(config: GatewayConfig, given: Made) {
   const rate = createRate({ monotonicMs: clock.monotonicMs, lend: createLend(() => control.client) })
   const control: ControlPlane = createControlPlane({
     ...{ url: config.controlPlaneUrl, token, processId: journal.processId, kill, clock, log },
-    ...(config.pod === null ? {} : podCalls(config.pod)),
+    caFile: config.pod?.controlPlaneCaFile ?? null,
     random: Math.random,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => {

@@ -1,7 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { isOpaque } from '../core/capture/host-names.ts'
-import { POD_HEADERS, POD_PORTS } from '../core/capture/pod-contract.ts'
+import { POD_PORTS } from '../core/capture/pod-contract.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply, SYNC_PATHS } from '../core/wire/sync.ts'
 import { openHealthServer } from './admin/health-server.ts'
@@ -95,16 +95,6 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
     throw error
   }
   return { conditions: () => (isBroken() ? ['BypassDetected'] : []), close: undo }
-}
-
-/** Who this pod says it is; the control plane believes it when the token says the same. */
-export function podCalls({ gateway, agent, pod, controlPlaneCaFile }: PodConfig) {
-  const headers = {
-    [POD_HEADERS.gateway]: gateway,
-    [POD_HEADERS.agent]: agent,
-    [POD_HEADERS.pod]: pod.uid,
-  }
-  return { headers, caFile: controlPlaneCaFile }
 }
 
 /** Has our key signed by the control plane. Rejects with what it answered. */

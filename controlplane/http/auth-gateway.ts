@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { POD_HEADERS, TOKEN_AUDIENCE } from '../../core/capture/pod-contract.ts'
+import { TOKEN_AUDIENCE } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/sync.ts'
-import type { Principal } from './route.ts'
+import type { Principal, SidecarPrincipal } from './route.ts'
 
 export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
@@ -12,22 +12,13 @@ export type IdentifyGateway = {
   /** The sidecar of a pod, by its projected ServiceAccount token. Null where there is no cluster to ask. */
   readonly podToken?: IdentifyPod | null
 }
-type Claims = { readonly gateway: string; readonly agent: string; readonly pod: string }
-export type IdentifyPod = (
-  token: string,
-  claims: Claims,
-  isFresh: boolean,
-) => Promise<
-  | {
-      readonly gatewayId: string
-      readonly gatewayName: string
-      readonly agent: { readonly id: string; readonly name: string }
-      readonly syncKey: Uint8Array
-    }
-  | undefined
->
+export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
-const MAX_HEADER = 300
+/**
+ * Identity comes from the token alone. `isFresh`: the cluster reviews the token, whatever is cached. Undefined for a
+ * token of no pod; throws `not_ready` and later `forbidden` for a pod that the operator has not reported.
+ */
+export type IdentifyPod = (token: string, isFresh: boolean) => Promise<PodPrincipal | undefined>
 
 /** A gateway with an enrolment token, or the sidecar of a pod. Throws 401 for neither, 403 for a pod that may not be what it says. */
 export async function authenticateGateway(
@@ -57,26 +48,10 @@ async function find(
     const gateway = await gatewayToken(token)
     return gateway && { gatewayId: gateway.id, name: gateway.name, sidecar: null }
   }
-  const claims = claimsOf(request)
-  // Each stream is vouched for by the cluster anew; the calls beside it live on that.
+  // The cluster reviews the token for each stream; the calls beside it use the cached review.
   const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
-  const pod = await podToken(token, claims, isFresh)
-  return (
-    pod && {
-      gatewayId: pod.gatewayId,
-      name: pod.gatewayName,
-      sidecar: { agent: pod.agent, syncKey: pod.syncKey },
-    }
-  )
-}
-
-function claimsOf(request: FastifyRequest): Claims {
-  const read = (name: string): string => {
-    const value = request.headers[name]
-    if (typeof value === 'string' && value !== '' && value.length <= MAX_HEADER) return value
-    throw new ChaperoneError('malformed_request', { detail: `${name} must say which pod speaks` })
-  }
-  return { gateway: read(POD_HEADERS.gateway), agent: read(POD_HEADERS.agent), pod: read(POD_HEADERS.pod) }
+  const pod = await podToken(token, isFresh)
+  return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
 }
 
 /** A look at a token before the cluster is asked about it: noise costs nothing, and proves nothing either. */

@@ -20,6 +20,21 @@ export type RouteAuth =
   | 'operator'
   | 'maintenance'
 
+/** The sidecar of a pod: it acts for one agent, and ends with its pod. */
+export type SidecarPrincipal = {
+  readonly podUid: string
+  readonly agent: { readonly id: string; readonly name: string }
+  /** Signs what it is sent while it uses this token. */
+  readonly syncKey: Uint8Array
+  /** SHA-256 of the token, hex: another one means that the token was rotated. */
+  readonly tokenId: string
+  /** Asks the cluster about the token again. Rejects with `not_ready` when the cluster does not answer. */
+  review(): Promise<TokenState>
+}
+
+/** `stale`: it has expired, or the pod has a newer one, which says nothing about the pod. */
+export type TokenState = 'valid' | 'stale' | 'invalid'
+
 export type Principal =
   | { readonly kind: 'anonymous' }
   | {
@@ -45,11 +60,7 @@ export type Principal =
       readonly gatewayId: string
       readonly name: string
       readonly processId: string
-      /** Set for the sidecar of a pod: it speaks for one agent. `syncKey` signs what it is sent. */
-      readonly sidecar: {
-        readonly agent: { readonly id: string; readonly name: string }
-        readonly syncKey: Uint8Array
-      } | null
+      readonly sidecar: SidecarPrincipal | null
     }
   | { readonly kind: 'operator' }
   | { readonly kind: 'maintenance' }

@@ -130,6 +130,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       body: StatusBody,
       response: OK,
       handler: async ({ principal, body }) => {
+        hub.seen(gatewayOf(principal))
         await hub.say({ ...wordOf(principal), kind: 'status', body })
         return { ok: true }
       },

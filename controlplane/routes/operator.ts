@@ -6,9 +6,13 @@ import {
   type GatewayProcess,
   KillRelayBody,
   KillRelayReply,
+  KnownPods,
   ManifestProblem,
   OPERATOR_PATHS,
   OperatorState,
+  type PodRef,
+  PodsBody,
+  PodsReply,
   SweepBody,
   SweepReply,
 } from '../../core/wire/operator.ts'
@@ -16,6 +20,7 @@ import { type Route, route } from '../http/route.ts'
 import type { Desired } from '../services/desired.ts'
 import type { KillRelay } from '../services/kill-relay.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
+import type { PodReports } from '../services/pod-identities.ts'
 
 const Key = z.object({
   kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
@@ -40,13 +45,44 @@ export type OperatorRouteDeps = {
   readonly desired: Desired
   readonly killSwitch: Pick<KillSwitch, 'effective'>
   readonly killRelay: KillRelay
-  /** The version of the configuration that this replica has read, and the gateway processes that it knows. */
-  readonly state: () => { readonly version: number; readonly processes: readonly GatewayProcess[] }
+  readonly podReports: PodReports
+  /** The version of the configuration that this replica has read, the gateway processes and the refused pods. */
+  readonly state: () => {
+    readonly version: number
+    readonly processes: readonly GatewayProcess[]
+    readonly refusedPods: readonly PodRef[]
+  }
 }
 
 /** The manifests' side of the control plane, after `core/wire/operator.ts`. */
 export function createOperatorRoutes(deps: OperatorRouteDeps): readonly Route[] {
-  return [...objectRoutes(deps), ...installationRoutes(deps), ...replicaRoutes(deps)]
+  return [...objectRoutes(deps), ...installationRoutes(deps), ...replicaRoutes(deps), ...podRoutes(deps)]
+}
+
+function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.pods,
+      auth: 'operator',
+      summary: 'Pods with a sidecar: agent and Gateway of each, and those whose object is gone',
+      body: PodsBody,
+      bodyLimit: OBJECT_LIMIT_BYTES,
+      response: PodsReply,
+      handler: async ({ body }) => {
+        await podReports.put(body.pods)
+        return { ok: true }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: OPERATOR_PATHS.pods,
+      auth: 'operator',
+      summary: 'Pods with a sidecar that count as existing',
+      response: KnownPods,
+      handler: async () => ({ pods: await podReports.list() }),
+    }),
+  ]
 }
 
 function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): readonly Route[] {
@@ -67,7 +103,10 @@ function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): rea
       auth: 'operator',
       summary: 'What gateway processes have acknowledged, as this replica knows it',
       response: OperatorState,
-      handler: async () => ({ ...state(), kills: killSwitch.effective() }),
+      handler: async () => {
+        const { refusedPods, ...rest } = state()
+        return { ...rest, kills: killSwitch.effective(), refused_pods: refusedPods }
+      },
     }),
   ]
 }

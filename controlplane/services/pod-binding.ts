@@ -10,14 +10,12 @@ import { findGatewayByName, type GatewayRow, getGateway } from '../store/gateway
 import type { Query } from '../store/query.ts'
 import type { ReviewedPod } from './token-review.ts'
 
-/** What a sidecar says of itself. */
+/** What the operator reports of a pod. */
 export type PodClaims = {
   /** `namespace/name` of its Gateway. */
   readonly gateway: string
   /** `namespace/name` of its agent. */
   readonly agent: string
-  /** The pod's uid. */
-  readonly pod: string
 }
 
 /** The Gateway and the agent that a pod speaks for. */

@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
 import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/sync.ts'
 import { newId } from '../crypto/ids.ts'
+import type { SidecarPrincipal } from '../http/route.ts'
 import type { ProcessWord } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
 import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
@@ -14,6 +15,12 @@ import { type GatewayLive, liveOf, type Sighting } from './live.ts'
 import { createManifestCast, type ManifestCast } from './manifest-cast.ts'
 import { createOrderBook, type Order, type OrderBook } from './orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
+import {
+  createPodSessions,
+  type PodPresence,
+  type PodSessionTiming,
+  type SessionOwner,
+} from './pod-sessions.ts'
 import { applyWord } from './reports.ts'
 import { createRoster, type Roster } from './roster.ts'
 import { createSharingCast, type SharingCast } from './sharing.ts'
@@ -26,12 +33,16 @@ export type HubDeps = {
   readonly library: SectionLibrary
   readonly log: Logger
   readonly clock: Clock
+  /** Absent: there are no pods. */
+  readonly pods?: PodPresence | null
+  readonly podTiming?: PodSessionTiming
 }
 
 /** Who asks for a stream; `syncKey` is the key of the gateway's row. */
 export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
   /** The only agent that it serves, when it is the sidecar of a pod. */
   readonly agent?: string | null
+  readonly sidecar?: SidecarPrincipal | null
 }
 
 /** Keeps one stream per gateway process supplied with what it must know, and knows what each acknowledged. */
@@ -40,6 +51,8 @@ export type Hub = AsyncDisposable & {
   isForeign(owner: Pick<StreamOwner, 'gatewayId' | 'processId'>): boolean
   /** Takes over a stream whose head was sent: hello, kill state and manifest go out at once. Call the result when it closed. */
   open(owner: StreamOwner, sink: StreamSink): () => void
+  /** A call of a process: a session adopts its rotated token. */
+  seen(owner: SessionOwner): void
   /** What a gateway process says of itself, whichever replica holds its stream. Rejects when it cannot be passed on. */
   say(word: ProcessWord): Promise<void>
   /** Null when no process of it is connected, to any replica. */
@@ -58,7 +71,7 @@ export type Hub = AsyncDisposable & {
 }
 
 /** Reads the state once, then watches the database. Rejects when it cannot be read. */
-export async function createHub({ db, library, log, clock }: HubDeps): Promise<Hub> {
+export async function createHub({ db, library, log, clock, pods = null, podTiming }: HubDeps): Promise<Hub> {
   const roster = createRoster()
   const orders = createOrderBook()
   const census: Census = createCensus({
@@ -78,6 +91,10 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
     apply: (peer, word) => applyWord(peer, word, { kill, census, clock, log }),
     onFailed: (error) => log.error({ err: error }, 'words of gateway processes could not be taken'),
   })
+  const sessions = createPodSessions({
+    ...{ roster, clock, log, pods: pods ?? NO_PODS },
+    ...(podTiming === undefined ? {} : { timing: podTiming }),
+  })
   await library.reload()
   await kill.refresh()
   await census.refresh()
@@ -89,6 +106,7 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
     refreshVerdicts: verdicts.refresh,
     refreshProcesses: census.refresh,
     refreshWords: words.refresh,
+    refreshPods: sessions.refresh,
     heardWord: words.heard,
   })
   const beats = setInterval(manifests.beat, LIMITS.beatMs)
@@ -98,6 +116,7 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
       connect({ roster, kill, census, sharing, manifests, verdicts, clock, log }, owner, sink),
     isForeign: ({ gatewayId, processId }) =>
       (roster.peers.get(processId)?.gatewayId ?? gatewayId) !== gatewayId,
+    seen: sessions.seen,
     say: words.say,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, { roster, census }), kill.effective()),
     connected: () =>
@@ -109,6 +128,7 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
     settle: orders.settle,
     async [Symbol.asyncDispose]() {
       clearInterval(beats)
+      sessions[Symbol.dispose]()
       await watch[Symbol.asyncDispose]()
       await census[Symbol.asyncDispose]()
       orders.close()
@@ -116,6 +136,8 @@ export async function createHub({ db, library, log, clock }: HubDeps): Promise<H
     },
   }
 }
+
+const NO_PODS: PodPresence = { deleted: async () => new Set() }
 
 type Casts = Pick<HubDeps, 'clock' | 'log'> & {
   readonly roster: Roster
@@ -131,7 +153,9 @@ function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void
   const { roster, kill, census, sharing, manifests, verdicts, clock, log } = casts
   const place = { gateway: owner.name, process: owner.processId }
   const onSlow = () => log.warn(place, 'slow gateway stream cut')
-  const peer = createPeer({ ...owner, sink, onSlow, nowMs: clock.nowMs() })
+  const { sidecar = null } = owner
+  const pod = sidecar === null ? null : { sidecar, reviewedAtMs: clock.monotonicMs() }
+  const peer = createPeer({ ...owner, pod, sink, onSlow, nowMs: clock.nowMs() })
   roster.add(peer)?.end()
   peer.send(hello(peer, clock))
   kill.greet(peer)

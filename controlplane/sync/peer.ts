@@ -1,4 +1,5 @@
 import type { DownMessage } from '../../core/wire/sync.ts'
+import type { SidecarPrincipal } from '../http/route.ts'
 
 /** The writable side of one stream response (`http.ServerResponse` has it). */
 export type StreamSink = {
@@ -17,6 +18,8 @@ export type Peer = {
   readonly processId: string
   /** The only agent that it serves, when it is the sidecar of a pod. */
   readonly agent: string | null
+  /** Of a sidecar: its pod and token, and when (monotonic) the token was reviewed. Null outside of pods. */
+  pod: { readonly sidecar: SidecarPrincipal; reviewedAtMs: number } | null
   readonly connectedAtMs: number
   readonly syncKey: Uint8Array
   sentVersion: number | null
@@ -49,19 +52,21 @@ const MAX_BUFFERED_BYTES = 512 * 1024
 
 export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
   readonly agent?: string | null
+  readonly pod?: Peer['pod']
   readonly nowMs: number
   readonly sink: StreamSink
   readonly onSlow: () => void
 }
 
 export function createPeer(init: PeerInit): Peer {
-  const { gatewayId, name, processId, syncKey, agent = null, nowMs, sink, onSlow } = init
+  const { gatewayId, name, processId, syncKey, agent = null, pod = null, nowMs, sink, onSlow } = init
   return {
     gatewayId,
     name,
     processId,
     syncKey,
     agent,
+    pod,
     connectedAtMs: nowMs,
     sentVersion: null,
     sentHashes: '',

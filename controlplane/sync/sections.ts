@@ -5,7 +5,7 @@ import type { AgentRow } from '../store/agents.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 import type { Configuration } from './configuration.ts'
-import { connectorsOf, permissionsOf } from './sidecar-share.ts'
+import { permissionsOf, sidecarConnectors } from './sidecar-share.ts'
 import { sha256Hex } from './signature.ts'
 
 /** What one gateway is to know at one version: per section the exact JSON text that is sent, and its SHA-256 in hex. */
@@ -30,10 +30,14 @@ export function buildSections(
   const all = configuration.permissions.get(gatewayId) ?? []
   const permissions = agent === null ? all : permissionsOf(all, agent)
   const connectors = forGateway(configuration.connectors, gatewayId)
+  const own = agent === null ? agents : agents.filter(({ name }) => name === agent)
   const contents: ReadonlyArray<readonly [string, unknown]> = [
     ['gateway', gatewaySection(gateway)],
-    ['agents', agent === null ? agents : agents.filter(({ name }) => name === agent)],
-    ['connectors', agent === null ? connectors : connectorsOf(connectors, permissions, gateway)],
+    ['agents', own],
+    [
+      'connectors',
+      agent === null ? connectors : sidecarConnectors(connectors, permissions, { gateway, own }),
+    ],
     ['policies', forGateway(configuration.policies, gatewayId)],
     ['keys', configuration.keys],
     ...permissionShards(permissions),

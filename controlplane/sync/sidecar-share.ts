@@ -1,10 +1,21 @@
-import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { AgentEntry, ConnectorEntry } from '../../core/wire/sync.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 
 /** The permissions that can decide about an agent: its own and everybody's. */
 export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
   return rows.filter((row) => row.agent === '*' || row.agent === agent)
+}
+
+/** What a sidecar is sent of the connectors. No credential while its agent is suspended or revoked. */
+export function sidecarConnectors(
+  entries: readonly ConnectorEntry[],
+  rows: readonly PermissionRow[],
+  { gateway, own }: { readonly gateway: GatewayRow; readonly own: readonly AgentEntry[] },
+): readonly ConnectorEntry[] {
+  const connectors = connectorsOf(entries, rows, gateway)
+  if (own.some(({ status }) => status === 'active')) return connectors
+  return connectors.map((entry) => ({ ...entry, secret: null }))
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { CHANGES_CHANNEL } from '../store/config-version.ts'
 import { PROCESSES_PAYLOAD } from '../store/gateway-processes.ts'
 import { KILL_PAYLOAD, SYNC_CHANNEL } from '../store/kill-switches.ts'
+import { PODS_PAYLOAD } from '../store/pod-identities.ts'
 import { WORD_PAYLOAD } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
 
@@ -13,6 +14,7 @@ export type WatchDeps = {
   readonly refreshVerdicts: () => Promise<void>
   readonly refreshProcesses: () => Promise<void>
   readonly refreshWords: () => Promise<void>
+  readonly refreshPods: () => Promise<void>
   /** Another replica was told something by this process. */
   readonly heardWord: (processId: string) => void
 }
@@ -33,11 +35,13 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshVerdicts)
     run(deps.refreshProcesses)
     run(deps.refreshWords)
+    run(deps.refreshPods)
   }
   // Anything else is the id of an approval.
   const byPayload = new Map([
     [KILL_PAYLOAD, deps.refreshKill],
     [PROCESSES_PAYLOAD, deps.refreshProcesses],
+    [PODS_PAYLOAD, deps.refreshPods],
   ])
   const changes = await db.listen(CHANGES_CHANNEL, () => run(deps.refreshConfiguration))
   const sync = await db.listen(SYNC_CHANNEL, (payload) => {

@@ -110,13 +110,6 @@ export const TOKEN_AUDIENCE = 'chaperone-control-plane'
 /** Seconds; the kubelet renews at 80 %. */
 export const TOKEN_TTL_S = 3_600
 
-/** Headers that say which pod speaks; believed only after the token's own pod claims agree. */
-export const POD_HEADERS = {
-  gateway: 'x-chaperone-gateway',
-  agent: 'x-chaperone-agent',
-  pod: 'x-chaperone-pod',
-} as const
-
 /** Names in metadata of namespaces, pods and templates. */
 export const ANNOTATIONS = {
   gateway: 'chaperone.dev/gateway',

@@ -15,6 +15,8 @@ export const OPERATOR_PATHS = {
   sweep: '/api/operator/sweep',
   kill: '/api/operator/kill',
   state: '/api/operator/state',
+  /** `POST` what the operator knows of pods with a sidecar; `GET` those that the control plane counts as existing. */
+  pods: '/api/operator/pods',
 } as const
 
 export const DesiredBody = z.object({
@@ -74,10 +76,36 @@ export const GatewayProcess = z.object({
   warnings: z.array(z.string()).default([]),
 })
 
+/** A pod of the cluster. */
+export const PodRef = z.object({
+  podUid: z.string().min(1).max(128),
+  namespace: z.string().min(1).max(253),
+  name: z.string().min(1).max(253),
+})
+
+const QUALIFIED_NAME = /^[^/\s]{1,253}\/[^/\s]{1,253}$/
+
+/**
+ * An injected pod, from its metadata. The first report of a UID decides its agent and Gateway; `deleted`: the object is
+ * gone (a `deletionTimestamp` alone is not that), which is final for the UID.
+ */
+export const PodIdentityReport = PodRef.extend({
+  /** `namespace/name`. */
+  agent: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
+  /** `namespace/name`. */
+  gateway: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
+  deleted: z.boolean(),
+})
+export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) })
+export const PodsReply = z.object({ ok: z.literal(true) })
+export const KnownPods = z.object({ pods: z.array(PodRef) })
+
 export const OperatorState = z.object({
   version: z.number().int(),
   kills: z.array(KillEntry),
   processes: z.array(GatewayProcess),
+  /** Pods whose sidecars this replica refuses, because the operator has not reported them. */
+  refused_pods: z.array(PodRef).default([]),
 })
 
 /** The whole of what one source stops; no scopes = it stops nothing (any more). */
@@ -120,6 +148,8 @@ export type DesiredProblem = z.infer<typeof DesiredProblem>
 export type Acknowledged = z.infer<typeof Acknowledged>
 export type GatewayProcess = z.infer<typeof GatewayProcess>
 export type OperatorState = z.infer<typeof OperatorState>
+export type PodRef = z.infer<typeof PodRef>
+export type PodIdentityReport = z.infer<typeof PodIdentityReport>
 export type KillRelayBody = z.infer<typeof KillRelayBody>
 export type KillRelayReply = z.infer<typeof KillRelayReply>
 export type SweepBody = z.infer<typeof SweepBody>

@@ -91,6 +91,9 @@ export function mergeStates(states: readonly OperatorState[]): OperatorState | n
     version: Math.max(...states.map((state) => state.version)),
     kills: sorted(kills),
     processes: sorted(processes),
+    refused_pods: sorted(
+      new Map(states.flatMap((state) => state.refused_pods).map((pod) => [pod.podUid, pod])),
+    ),
   }
 }
 

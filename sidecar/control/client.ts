@@ -23,7 +23,7 @@ export type ClientDeps = {
   /** Asked for every call: a projected token is replaced while the process runs. */
   readonly token: string | (() => Promise<string>)
   readonly processId: string
-  /** Further headers of every call: which pod speaks. */
+  /** Further headers of every call. */
   readonly headers?: Readonly<Record<string, string>>
   /** PEM file with the only authorities that may vouch for the control plane; read for every connection. */
   readonly caFile?: string | null

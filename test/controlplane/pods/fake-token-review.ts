@@ -25,7 +25,7 @@ export type FakeTokenReview = AsyncDisposable & {
   /** Tokens it was asked about. */
   readonly asked: string[]
   /** Makes a token of this pod, valid until `forget`. */
-  tokenOf(pod: TestPod, audience?: string): string
+  tokenOf(pod: TestPod, audience?: string, claims?: { iat?: number; exp?: number }): string
   /** The pod is deleted: its tokens are no good any more. */
   forget(token: string): void
   /** What is answered instead of a review; null = reviews. */
@@ -66,9 +66,9 @@ export async function startFakeTokenReview(): Promise<FakeTokenReview> {
   return Object.assign(fake, {
     api: { url: `https://127.0.0.1:${port}`, caFile: join(dir, 'ca.crt'), tokenFile: join(dir, 'token') },
     asked,
-    tokenOf(pod: TestPod, audience = AUDIENCE) {
+    tokenOf(pod: TestPod, audience = AUDIENCE, claims = {}) {
       const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-      const token = `${part({ alg: 'RS256' })}.${part({ aud: [audience], jti: randomUUID() })}.c2lnbmVk`
+      const token = `${part({ alg: 'RS256' })}.${part({ aud: [audience], jti: randomUUID(), ...claims })}.c2lnbmVk`
       pods.set(token, { pod, audience })
       return token
     },

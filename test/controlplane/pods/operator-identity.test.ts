@@ -69,6 +69,10 @@ describe('the operator of a cluster', () => {
     expect((await world.plane.call('GET', '/api/dashboard/agents', undefined, headers)).status).toBe(401)
     expect((await world.plane.call('GET', '/api/v1/policies', undefined, headers)).status).toBe(401)
     const gateway = await world.plane.call('POST', '/api/gateway/status', {}, { ...headers, ...claims })
-    expect([401, 403]).toContain(gateway.status)
+    // A pod without a sidecar: unknown for 30 s, then refused.
+    expect(gateway.status).toBe(503)
+    await world.sql(`update unknown_pods set first_seen_at = first_seen_at - interval '31 seconds'`)
+    const later = await world.plane.call('POST', '/api/gateway/status', {}, { ...headers, ...claims })
+    expect(later.status).toBe(403)
   })
 })

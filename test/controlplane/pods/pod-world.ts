@@ -11,10 +11,10 @@ import { createLive } from '../../../sidecar/control/live.ts'
 import { createTestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog, type TestLog } from '../../sidecar/control/test-log.ts'
 import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
-import { startControlPlane, type TestControlPlane } from '../routes/start.ts'
+import { type Answer, startControlPlane, type TestControlPlane } from '../routes/start.ts'
 import { type FakeTokenReview, startFakeTokenReview, type TestPod } from './fake-token-review.ts'
 
-const OPERATOR_TOKEN = 'the-operator-token'
+export const OPERATOR_TOKEN = 'the-operator-token'
 
 /** The sidecar's own half of the control channel, as a pod runs it. */
 export type Sidecar = AsyncDisposable & {
@@ -26,14 +26,35 @@ export type Sidecar = AsyncDisposable & {
   snapshot(): Snapshot | null
 }
 
+export type Injected = { readonly gateway?: string; readonly agent?: string }
+export type PodReport = Injected & { readonly pod: TestPod; readonly deleted?: boolean }
+
 export type PodWorld = AsyncDisposable & {
   readonly plane: TestControlPlane
   readonly kube: FakeTokenReview
   readonly database: TestDatabase
   apply(kind: string, namespace: string, name: string, spec: object, credential?: string): Promise<void>
   pod(changes?: Partial<TestPod>): TestPod
-  sidecar(pod: TestPod, claims?: { gateway?: string; agent?: string; uid?: string; token?: string }): Sidecar
+  /** What the operator says of pods; `deleted` = the object is gone. */
+  report(...pods: readonly PodReport[]): Promise<void>
+  /** The sidecar of a pod that the operator reports as injected for this Gateway and agent. */
+  sidecar(
+    pod: TestPod,
+    injected?: Injected & { token?: string; headers?: Record<string, string> },
+  ): Promise<Sidecar>
+  /** The same in a pod of which the operator says nothing. */
+  unreported(pod: TestPod, token?: string): Sidecar
+  /** One call with a pod's token, as anybody who holds it could make it. */
+  call(
+    token: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>
   sql(text: string): Promise<Array<Record<string, unknown>>>
+  /** Another control plane on the same database. */
+  replica(): Promise<TestControlPlane>
   audit(type: string): Promise<Array<Record<string, unknown>>>
 }
 
@@ -44,18 +65,34 @@ export async function startPodWorld(): Promise<PodWorld> {
   const kube = await startFakeTokenReview()
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-pods-'))
   writeFileSync(join(dir, 'operator.token'), OPERATOR_TOKEN)
-  const plane = await startControlPlane(database, {
+  const env = {
     OPERATOR_TOKEN_FILE: join(dir, 'operator.token'),
     OPERATOR_SERVICE_ACCOUNT: 'chaperone-system/chaperone-operator',
     KUBE_API_URL: kube.api.url,
     KUBE_CA_FILE: kube.api.caFile,
     KUBE_TOKEN_FILE: kube.api.tokenFile,
-  })
+  }
+  const plane = await startControlPlane(database, env)
+  const others: TestControlPlane[] = []
   let generation = 0
   const client = new pg.Client({ connectionString: database.adminUrl })
   await client.connect()
   const sql = async (text: string) => (await client.query<Record<string, unknown>>(text)).rows
   const sidecars: Sidecar[] = []
+  const start = (token: string, headers: Record<string, string> = {}): Sidecar => {
+    const sidecar = createSidecar(plane.url, { token, headers, dir: mkdtempSync(join(dir, 'sidecar-')) })
+    sidecars.push(sidecar)
+    return sidecar
+  }
+  const report: PodWorld['report'] = async (...pods) => {
+    const answer = await plane.call(
+      'POST',
+      '/api/operator/pods',
+      { pods: pods.map(podIdentity) },
+      { authorization: `Bearer ${OPERATOR_TOKEN}` },
+    )
+    expect(answer.status, answer.text).toBe(200)
+  }
 
   return {
     plane,
@@ -85,27 +122,44 @@ export async function startPodWorld(): Promise<PodWorld> {
       ...{ namespace: 'team', serviceAccount: 'bot', name: 'bot-1', uid: randomUUID() },
       ...changes,
     }),
-    sidecar(pod, { gateway = 'team/gateway', agent = 'team/bot', uid = pod.uid, token } = {}) {
-      const sidecar = createSidecar(plane.url, {
-        token: token ?? kube.tokenOf(pod),
-        headers: { 'x-chaperone-gateway': gateway, 'x-chaperone-agent': agent, 'x-chaperone-pod': uid },
-        dir: mkdtempSync(join(dir, 'sidecar-')),
-      })
-      sidecars.push(sidecar)
-      return sidecar
+    report,
+    call: (token, method, path, body, headers = {}) =>
+      plane.call(method, path, body, {
+        ...{ authorization: `Bearer ${token}`, 'x-process-id': `proc_${randomUUID()}` },
+        ...headers,
+      }),
+    async sidecar(pod, { token = kube.tokenOf(pod), headers = {}, ...injected } = {}) {
+      await report({ pod, ...injected })
+      return start(token, headers)
+    },
+    unreported: (pod, token = kube.tokenOf(pod)) => start(token),
+    async replica() {
+      const replica = await startControlPlane(database, env)
+      others.push(replica)
+      return replica
     },
     async audit(type) {
       return sql(`select agent_id, details from audit_events where event_type = '${type}' order by id`)
     },
     async [Symbol.asyncDispose]() {
       for (const sidecar of sidecars) await sidecar[Symbol.asyncDispose]()
-      await plane.close()
+      for (const replica of [...others, plane]) await replica.close()
       await client.end()
       await kube[Symbol.asyncDispose]()
       await postgres.stop()
       rmSync(dir, { recursive: true, force: true })
     },
   }
+}
+
+export function podIdentity({
+  pod,
+  gateway = 'team/gateway',
+  agent = 'team/bot',
+  deleted = false,
+}: PodReport) {
+  const { uid: podUid, namespace, name } = pod
+  return { podUid, namespace, name, agent, gateway, deleted }
 }
 
 function createSidecar(

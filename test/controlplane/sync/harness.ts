@@ -17,6 +17,7 @@ import { createDesired } from '../../../controlplane/services/desired.ts'
 import { createExplain } from '../../../controlplane/services/explain.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
+import { createPodReports } from '../../../controlplane/services/pod-identities.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
 import { createCancelStopped } from '../../../controlplane/services/stopped-approvals.ts'
 import { bumpVersion } from '../../../controlplane/store/config-version.ts'
@@ -132,7 +133,8 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
       }),
       killSwitch,
       killRelay: createKillRelay({ killSwitch }),
-      state: () => ({ version: library.version ?? 0, processes: hub.processes() }),
+      podReports: createPodReports(db),
+      state: () => ({ version: library.version ?? 0, processes: hub.processes(), refusedPods: [] }),
     }),
   ]
   const sessions = new Map<string, UserPrincipal>()

@@ -1,0 +1,93 @@
+import type { Logger } from 'pino'
+import type { SidecarPrincipal } from '../http/route.ts'
+import type { Clock } from './clock.ts'
+import type { Peer } from './peer.ts'
+import type { Roster } from './roster.ts'
+import { createSerial } from './serial.ts'
+
+/** What ends the sessions of sidecars: their pod is deleted, or the cluster rejects their token. Silence ends none. */
+export type PodSessions = Disposable & {
+  /** Ends the sessions of pods that are reported as deleted. */
+  refresh(): Promise<void>
+  /** Adopts the token of a call where the session's own was rotated. */
+  seen(owner: SessionOwner): void
+}
+
+export type SessionOwner = Pick<Peer, 'processId' | 'gatewayId'> & {
+  readonly sidecar: SidecarPrincipal | null
+}
+
+/** Which pods are deleted; see the service of pod identities. */
+export type PodPresence = { deleted(podUids: readonly string[]): Promise<ReadonlySet<string>> }
+
+export type PodSessionsDeps = {
+  readonly roster: Roster
+  readonly pods: PodPresence
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'debug'>
+  readonly timing?: PodSessionTiming
+}
+
+/** `reviewMs`: a session's token is reviewed at least this often; sessions are checked every `checkMs`. */
+export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
+
+const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
+
+export function createPodSessions(deps: PodSessionsDeps): PodSessions {
+  const { roster, pods, clock, log, timing = TIMING } = deps
+  const sessions = () => [...roster.peers.values()].filter(isSidecar)
+  const isDue = ({ pod }: SidecarPeer) => clock.monotonicMs() - pod.reviewedAtMs >= timing.reviewMs
+
+  function end(peer: SidecarPeer, why: string): void {
+    const { podUid } = peer.pod.sidecar
+    log.info({ gateway: peer.name, process: peer.processId, podUid }, `session of a sidecar ended: ${why}`)
+    peer.cut()
+  }
+
+  const review = createSerial(async () => {
+    try {
+      for (const peer of sessions().filter(isDue)) await reviewOne(peer)
+    } catch (error) {
+      // Only a rejected token ends a session; the others wait for the next check.
+      log.debug({ err: error }, 'tokens of sidecars not reviewed')
+    }
+  })
+
+  async function reviewOne(peer: SidecarPeer): Promise<void> {
+    const { sidecar } = peer.pod
+    const state = await sidecar.review()
+    // The token was rotated meanwhile, and the newer one was reviewed.
+    if (peer.pod.sidecar !== sidecar) return
+    if (state === 'invalid') end(peer, 'the cluster rejects its token')
+    if (state === 'stale') renew(peer)
+    if (state === 'valid') peer.pod.reviewedAtMs = clock.monotonicMs()
+  }
+
+  const timer = setInterval(() => void review(), timing.checkMs)
+  return {
+    async refresh() {
+      const gone = await pods.deleted(sessions().map(({ pod }) => pod.sidecar.podUid))
+      for (const peer of sessions()) if (gone.has(peer.pod.sidecar.podUid)) end(peer, 'its pod is deleted')
+    },
+    seen({ processId, gatewayId, sidecar }) {
+      const peer = roster.peers.get(processId)
+      if (sidecar === null || peer === undefined || !isSidecar(peer)) return
+      const { tokenId, podUid } = peer.pod.sidecar
+      if (peer.gatewayId !== gatewayId || podUid !== sidecar.podUid || tokenId === sidecar.tokenId) return
+      peer.pod = { sidecar, reviewedAtMs: clock.monotonicMs() }
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  }
+}
+
+type SidecarPeer = Peer & { pod: NonNullable<Peer['pod']> }
+
+function isSidecar(peer: Peer): peer is SidecarPeer {
+  return peer.pod !== null
+}
+
+/** The sidecar opens its stream again, with the token that the kubelet has renewed meanwhile. */
+function renew(peer: Peer): void {
+  peer.send({ type: 'goaway', after_ms: 0 })
+  peer.end()
+}

@@ -1,0 +1,170 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SidecarPrincipal, TokenState } from '../../../controlplane/http/route.ts'
+import { createPeer, type Peer } from '../../../controlplane/sync/peer.ts'
+import { createPodSessions, type PodSessions } from '../../../controlplane/sync/pod-sessions.ts'
+import { createRoster } from '../../../controlplane/sync/roster.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const REVIEW_MS = 300_000
+let running: PodSessions | null = null
+afterEach(() => {
+  running?.[Symbol.dispose]()
+  running = null
+})
+
+type Reviewer = () => Promise<TokenState>
+
+/** One session of a sidecar, and the time; tokens are reviewed by what `review` says then. */
+function world(init: { review?: Reviewer; deleted?: ReadonlySet<string> } = {}) {
+  const given = {
+    review: init.review ?? (async () => 'valid' as const),
+    deleted: init.deleted ?? new Set<string>(),
+  }
+  let now = 0
+  const asked: string[] = []
+  const roster = createRoster()
+  const lines: string[] = []
+  const principal = (tokenId = 't1', podUid = 'uid-1'): SidecarPrincipal => ({
+    ...{ podUid, agent: { id: 'agent_1', name: 'team/bot' }, syncKey: Buffer.alloc(32), tokenId },
+    review: async () => {
+      asked.push(tokenId)
+      return given.review()
+    },
+  })
+  const connect = (processId: string, sidecar: SidecarPrincipal | null): Peer => {
+    const sink = {
+      ...{ destroyed: false, writableLength: 0 },
+      write: (text: string) => lines.push(text) > 0,
+      end: () => void roster.remove(peer),
+      destroy: () => void roster.remove(peer),
+    }
+    const pod = sidecar === null ? null : { sidecar, reviewedAtMs: now }
+    const peer: Peer = createPeer({
+      ...{ gatewayId: 'gw_1', name: 'team/gateway', processId, syncKey: Buffer.alloc(32), pod, sink },
+      ...{ onSlow: () => undefined, nowMs: 0 },
+    })
+    roster.add(peer)
+    return peer
+  }
+  const sessions = createPodSessions({
+    ...{ roster, pods: { deleted: async () => given.deleted } },
+    clock: { nowMs: () => now, monotonicMs: () => now },
+    log: { info: () => undefined, debug: () => undefined },
+    timing: { reviewMs: REVIEW_MS, checkMs: 5 },
+  })
+  running = sessions
+  return {
+    ...{ given, asked, roster, lines, sessions, connect, principal },
+    isOpen: (processId: string) => roster.peers.has(processId),
+    advance(ms: number) {
+      now += ms
+    },
+    reviewedTimes: (times: number) => eventually('reviews', () => asked.length >= times || null),
+  }
+}
+
+describe('a session of a sidecar', () => {
+  test('is reviewed again every five minutes, and not before', async () => {
+    const one = world()
+    const peer = one.connect('p1', one.principal())
+    one.advance(REVIEW_MS - 1)
+    await one.sessions.refresh()
+    expect(one.asked).toEqual([])
+    one.advance(1)
+    await one.reviewedTimes(1)
+    await eventually('noted', () => peer.pod?.reviewedAtMs === REVIEW_MS || null)
+    one.advance(REVIEW_MS)
+    await one.reviewedTimes(2)
+    expect(one.isOpen('p1')).toBe(true)
+  })
+
+  test('ends when the cluster rejects its token', async () => {
+    const one = world({ review: async () => 'invalid' })
+    one.connect('p1', one.principal())
+    one.advance(REVIEW_MS)
+    await eventually('ended', () => !one.isOpen('p1') || null)
+    expect(one.lines).toEqual([])
+  })
+
+  test.each([
+    ['does not answer', new ChaperoneError('not_ready', { retryAfterS: 2 })],
+    ['may not be asked', new ChaperoneError('not_ready', { detail: 'answered 403' })],
+    ['breaks', new Error('socket hang up')],
+  ])('goes on while the API server %s, and is asked about again', async (_what, error) => {
+    const one = world({ review: () => Promise.reject(error) })
+    one.connect('p1', one.principal())
+    one.advance(REVIEW_MS * 20)
+    await one.reviewedTimes(3)
+    expect(one.isOpen('p1')).toBe(true)
+    one.given.review = async () => 'invalid'
+    await eventually('ended', () => !one.isOpen('p1') || null)
+  })
+
+  test('is opened anew where its token has expired: that says nothing about the pod', async () => {
+    const one = world({ review: async () => 'stale' })
+    one.connect('p1', one.principal())
+    one.advance(REVIEW_MS)
+    await eventually('ended', () => !one.isOpen('p1') || null)
+    expect(one.lines.map((line) => JSON.parse(line))).toEqual([{ type: 'goaway', after_ms: 0 }])
+  })
+
+  test('adopts the token with which its process calls after a rotation, reviewed at that call', async () => {
+    const one = world({ review: async () => 'valid' })
+    one.connect('p1', one.principal())
+    one.advance(REVIEW_MS - 1)
+    one.sessions.seen({ processId: 'p1', gatewayId: 'gw_1', sidecar: one.principal('t2') })
+    one.advance(REVIEW_MS)
+    await one.reviewedTimes(1)
+    expect(one.asked[0]).toBe('t2')
+  })
+
+  test.each([
+    ['another pod', { podUid: 'uid-2' }],
+    ['another gateway', { gatewayId: 'gw_2' }],
+    ['no pod', { outside: true }],
+    ['another process', { processId: 'p2' }],
+  ])(
+    'adopts nothing from %s',
+    async (_what, { podUid, gatewayId = 'gw_1', outside, processId = 'p1' }: Caller) => {
+      const one = world({ review: async () => 'valid' })
+      const peer = one.connect('p1', one.principal())
+      const sidecar = outside === true ? null : one.principal('t2', podUid)
+      one.sessions.seen({ processId, gatewayId, sidecar })
+      expect(peer.pod?.sidecar.tokenId).toBe('t1')
+    },
+  )
+
+  test('a review of the old token that ends after the rotation ends nothing', async () => {
+    const answer = Promise.withResolvers<TokenState>()
+    const one = world({ review: () => answer.promise })
+    one.connect('p1', one.principal())
+    one.advance(REVIEW_MS)
+    await one.reviewedTimes(1)
+    one.sessions.seen({ processId: 'p1', gatewayId: 'gw_1', sidecar: one.principal('t2') })
+    answer.resolve('invalid')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(one.isOpen('p1')).toBe(true)
+  })
+
+  test('ends with its pod, and no other session does', async () => {
+    const one = world()
+    one.connect('p1', one.principal())
+    one.connect('p2', one.principal('t2', 'uid-2'))
+    one.connect('p3', null)
+    one.given.deleted = new Set(['uid-1', 'uid-9'])
+    await one.sessions.refresh()
+    expect([...one.roster.peers.keys()]).toEqual(['p2', 'p3'])
+  })
+
+  test('outside of a pod is never reviewed', async () => {
+    const one = world({ review: async () => 'invalid' })
+    one.connect('p0', null)
+    one.connect('p1', one.principal())
+    one.advance(REVIEW_MS * 2)
+    await eventually('ended', () => !one.isOpen('p1') || null)
+    expect(one.isOpen('p0')).toBe(true)
+  })
+})
+
+type Caller = { podUid?: string; gatewayId?: string; outside?: boolean; processId?: string }
