@@ -7,6 +7,8 @@ import type { ClusterConfig } from './config.ts'
 import { createControlPlaneHttp } from './control/control-plane-http.ts'
 import { createKillRelay } from './control/kill-relay.ts'
 import { createKillWatch, type KillWatch } from './control/kill-watch.ts'
+import { type InjectedPod, injectedPod } from './control/pod-metadata.ts'
+import { createPodReports } from './control/pod-reports.ts'
 import { createReplicas } from './control/replicas.ts'
 import { createDesiredClient } from './desired-client.ts'
 import { type HealthServer, type ReadinessCheck, startHealthServer } from './health-server.ts'
@@ -32,6 +34,7 @@ export type ClusterTiming = {
   readonly lease?: LeaseTiming
   readonly leader?: LeaderTiming
   readonly killPollMs?: number
+  readonly podCompareMs?: number
   readonly maxStalenessMs?: number
 }
 
@@ -79,21 +82,25 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     ...{ namespace: config.namespace, emergencyName: config.emergencyName },
     ...(timing.killPollMs === undefined ? {} : { pollMs: timing.killPollMs }),
   })
+  const { podCompareMs: compareMs, maxStalenessMs = MAX_STALENESS_MS } = timing
+  const podReports = createPodReports({ client, desired, log, pods: copies.injected, compareMs })
   const started: Companion[] = []
   const leader = createLeader({
     ...{ client, desired, replicas, metrics, log, instance, namespace: config.namespace },
     ...{ caches: copies.caches, pods: copies.pods, bypassing: () => bypassingOf(started) },
     ...(timing.leader === undefined ? {} : { timing: timing.leader }),
   })
+  const gatewayChanged = (key: string) => {
+    killWatch.gatewayChanged(key)
+    for (const companion of started) companion.gatewaysChanged?.()
+  }
   copies.listen({
     changed(kind, key) {
-      if (kind === 'Gateway') {
-        killWatch.gatewayChanged(key)
-        for (const companion of started) companion.gatewaysChanged?.()
-      }
+      if (kind === 'Gateway') gatewayChanged(key)
       leader.changed(queueKey(kind, key))
     },
     podsChanged: leader.podsChanged,
+    injectedChanged: podReports.changed,
   })
   const election = createElection({
     ...{ client, log, identity: instance, namespace: config.namespace, name: config.leaseName },
@@ -110,11 +117,8 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     isLeader: election.isLeader,
     stopsBehindS: () => relay.behindMs() / 1_000,
   })
-  const { maxStalenessMs = MAX_STALENESS_MS } = timing
-  const checks = [
-    ...readinessChecks(copies, killWatch, maxStalenessMs),
-    ...started.flatMap((each) => each.checks),
-  ]
+  const own = readinessChecks(copies, killWatch, maxStalenessMs)
+  const checks = [...own, ...started.flatMap((each) => each.checks)]
   const health: HealthServer = await startHealthServer({
     ...{ host: config.healthHost, port: config.healthPort, checks, scrape: metrics.scrape },
   })
@@ -127,6 +131,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
       await election.stop()
       await killWatch[Symbol.asyncDispose]()
       await relay[Symbol.asyncDispose]()
+      await podReports[Symbol.asyncDispose]()
       await copies.stop()
       for (const companion of started) await companion[Symbol.asyncDispose]()
       await health[Symbol.asyncDispose]()
@@ -150,11 +155,14 @@ function kubeConfigOf({ kubeconfig }: ClusterConfig): KubeConfig {
 type Listener = {
   changed(kind: ResourceKind, key: string): void
   podsChanged(): void
+  injectedChanged(key: string): void
 }
 
 type Copies = {
   readonly caches: Caches
   readonly pods: Reflector<GovernedPod>
+  /** The same pods, metadata alone. */
+  readonly injected: Reflector<InjectedPod>
   readonly synced: Promise<void>
   listen(listener: Listener): void
   isSynced(): boolean
@@ -172,7 +180,7 @@ type CopiesDeps = {
 
 /** Copies of what the operator reads all the time, on every replica, so that a new leader need not begin with lists. */
 function createCopies({ client, log, metrics, timing }: CopiesDeps): Copies {
-  let listener: Listener = { changed: () => {}, podsChanged: () => {} }
+  let listener: Listener = { changed: () => {}, podsChanged: () => {}, injectedChanged: () => {} }
   const watching = timing.watch === undefined ? {} : { timing: timing.watch }
   const copyOf = <K extends ResourceKind>(kind: K): Reflector<OurObject<K>> =>
     createReflector<OurObject<K>>({
@@ -192,13 +200,21 @@ function createCopies({ client, log, metrics, timing }: CopiesDeps): Copies {
     onChange: () => listener.podsChanged(),
     trim: governedPod,
   })
+  const injected = createReflector<InjectedPod>({
+    ...{ client, log, metrics, resource: 'pod metadata', ...watching },
+    selection: { path: pathOf(RESOURCES.Pod), labelSelector: `${INJECT_LABEL}=injected`, metadataOnly: true },
+    onChange: (key) => listener.injectedChanged(key),
+    trim: injectedPod,
+  })
   const all = new Map<string, Reflector<never>>([
     ...KINDS.map((kind) => [RESOURCES[kind].plural, caches[kind] as unknown as Reflector<never>] as const),
     ['pods', pods as unknown as Reflector<never>],
+    ['pod metadata', injected as unknown as Reflector<never>],
   ])
   return {
     caches,
     pods,
+    injected,
     synced: Promise.all([...all.values()].map(({ synced }) => synced)).then(() => undefined),
     listen(next) {
       listener = next

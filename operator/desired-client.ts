@@ -3,9 +3,12 @@ import {
   DesiredReply,
   type KillRelayBody,
   KillRelayReply,
+  type KnownPod,
+  KnownPods,
   type ManifestProblem,
   OPERATOR_PATHS,
   OperatorState,
+  type PodIdentityReport,
   type SweepBody,
   SweepReply,
 } from '../core/wire/operator.ts'
@@ -22,6 +25,9 @@ export type DesiredClient = {
   /** What is not named as present goes. */
   sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
   problems(problems: readonly ManifestProblem[]): Promise<void>
+  putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
+  /** Pods that the control plane counts as existing. */
+  knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
   /** Of one replica. */
   state(replica: Replica, signal?: AbortSignal): Promise<OperatorState>
   /** To one replica. */
@@ -51,6 +57,12 @@ export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): D
     },
     async problems(problems) {
       await call({ method: 'POST', path: '/api/operator/problems', body: { source: 'file', problems } })
+    },
+    async putPods(pods, signal) {
+      await call({ method: 'POST', path: OPERATOR_PATHS.pods, body: { pods }, ...given(signal) })
+    },
+    async knownPods(signal) {
+      return KnownPods.parse(await call({ method: 'GET', path: OPERATOR_PATHS.pods, ...given(signal) })).pods
     },
     async state(replica, signal) {
       const { state: path } = OPERATOR_PATHS

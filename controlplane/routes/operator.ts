@@ -80,7 +80,7 @@ function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
       auth: 'operator',
       summary: 'Pods with a sidecar that count as existing',
       response: KnownPods,
-      handler: async () => ({ pods: await podReports.list() }),
+      handler: async () => ({ pods: [...(await podReports.list())] }),
     }),
   ]
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { PodIdentityReport, PodRef } from '../../core/wire/operator.ts'
+import type { KnownPod, PodIdentityReport, PodRef } from '../../core/wire/operator.ts'
 import { sha256, syncKeyOf } from '../crypto/tokens.ts'
 import type { IdentifyPod, PodPrincipal } from '../http/auth-gateway.ts'
 import type { TokenState } from '../http/route.ts'
@@ -29,7 +29,7 @@ export type PodIdentities = AsyncDisposable & {
 /** The operator's side: what it reports, and what is known. */
 export type PodReports = {
   put(pods: readonly PodIdentityReport[]): Promise<void>
-  list(): Promise<readonly PodRef[]>
+  list(): Promise<readonly KnownPod[]>
 }
 
 export type PodIdentitiesDeps = {

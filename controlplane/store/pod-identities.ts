@@ -1,4 +1,4 @@
-import type { PodIdentityReport, PodRef } from '../../core/wire/operator.ts'
+import type { KnownPod, PodIdentityReport } from '../../core/wire/operator.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
@@ -47,9 +47,9 @@ export async function putPodIdentities(q: Query, pods: readonly PodIdentityRepor
 }
 
 /** Every pod that is not deleted. */
-export async function listPodIdentities(q: Query): Promise<readonly PodRef[]> {
-  const { rows } = await q.query<PodRef>(
-    'select pod_uid as "podUid", namespace, name from pod_identities where deleted_at is null order by pod_uid',
+export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> {
+  const { rows } = await q.query<KnownPod>(
+    'select pod_uid as "podUid", namespace, name, agent, gateway from pod_identities where deleted_at is null',
     [],
   )
   return rows

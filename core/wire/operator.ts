@@ -85,20 +85,20 @@ export const PodRef = z.object({
 
 const QUALIFIED_NAME = /^[^/\s]{1,253}\/[^/\s]{1,253}$/
 
-/**
- * An injected pod, from its metadata. The first report of a UID decides its agent and Gateway; `deleted`: the object is
- * gone (a `deletionTimestamp` alone is not that), which is final for the UID.
- */
-export const PodIdentityReport = PodRef.extend({
+const KnownPod = PodRef.extend({
   /** `namespace/name`. */
   agent: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
   /** `namespace/name`. */
   gateway: z.string().regex(QUALIFIED_NAME, 'must be namespace/name'),
-  deleted: z.boolean(),
 })
+/**
+ * An injected pod, from its metadata. The first report of a UID decides its agent and Gateway; `deleted`: the object is
+ * gone (a `deletionTimestamp` alone is not that), which is final for the UID.
+ */
+export const PodIdentityReport = KnownPod.extend({ deleted: z.boolean() })
 export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) })
 export const PodsReply = z.object({ ok: z.literal(true) })
-export const KnownPods = z.object({ pods: z.array(PodRef) })
+export const KnownPods = z.object({ pods: z.array(KnownPod) })
 
 export const OperatorState = z.object({
   version: z.number().int(),
@@ -149,6 +149,7 @@ export type Acknowledged = z.infer<typeof Acknowledged>
 export type GatewayProcess = z.infer<typeof GatewayProcess>
 export type OperatorState = z.infer<typeof OperatorState>
 export type PodRef = z.infer<typeof PodRef>
+export type KnownPod = z.infer<typeof KnownPod>
 export type PodIdentityReport = z.infer<typeof PodIdentityReport>
 export type KillRelayBody = z.infer<typeof KillRelayBody>
 export type KillRelayReply = z.infer<typeof KillRelayReply>

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { GatewayProcess, OperatorState } from '../../core/wire/operator.ts'
+import type { GatewayProcess, OperatorState, PodRef } from '../../core/wire/operator.ts'
 import type { DesiredClient } from '../desired-client.ts'
 import { sleep } from '../kube/sleep.ts'
 import type { Replica } from './control-plane-http.ts'
@@ -25,13 +25,15 @@ export type AcknowledgementsDeps = {
   readonly log: Logger
   /** The state reads differently, or replicas answer again after a silence. */
   readonly onChange: () => void
+  /** Pods whose sidecars a replica refuses, after every answer that names some. */
+  readonly onRefused: (pods: readonly PodRef[]) => void
   readonly pollMs?: number
 }
 
 const POLL_MS = 1_000
 
 export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgements {
-  const { client, replicas, signal, log, onChange, pollMs = POLL_MS } = deps
+  const { client, replicas, signal, log, onChange, onRefused, pollMs = POLL_MS } = deps
   let state: OperatorState | null = null
   let answeredAt = performance.now()
   let text = ''
@@ -54,6 +56,7 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
     if (merged !== null) {
       state = merged
       answeredAt = performance.now()
+      if (merged.refused_pods.length > 0) onRefused(merged.refused_pods)
     }
     // What only counts on, such as the version, concerns nobody; a silence that begins or ends does.
     const now = JSON.stringify([state?.kills, state?.processes, merged === null])

@@ -11,6 +11,8 @@ export type KubeCall = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly contentType?: string
+  /** Asks for metadata alone: of one object (also of each that a watch sends), or of a list. */
+  readonly metadata?: 'object' | 'list'
   readonly signal?: AbortSignal
   /** Default 30 s, from the first byte sent to the last received. */
   readonly timeoutMs?: number
@@ -24,11 +26,15 @@ export type KubeClient = Disposable & {
   call<T>(call: KubeCall): Promise<T>
   /** A watch: resolves with the body once the head of a success came. Ends when the signal is aborted. */
   open(
-    call: Pick<KubeCall, 'path' | 'query'> & { readonly signal: AbortSignal },
+    call: Pick<KubeCall, 'path' | 'query' | 'metadata'> & { readonly signal: AbortSignal },
   ): Promise<http.IncomingMessage>
 }
 
 const TIMEOUT_MS = 30_000
+const METADATA = {
+  object: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+  list: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+} as const
 const HEAD_TIMEOUT_MS = 30_000
 
 /** Addresses, trust and credentials come from the KubeConfig, which renews tokens by itself; nothing else of it is used. */
@@ -44,7 +50,8 @@ export function createKubeClient(config: KubeConfig): KubeClient {
 
   async function send(call: KubeCall, signal: AbortSignal): Promise<http.IncomingMessage> {
     const { method, contentType = 'application/json' } = call
-    const options: https.RequestOptions = { method, headers: { accept: 'application/json' } }
+    const accept = call.metadata === undefined ? 'application/json' : METADATA[call.metadata]
+    const options: https.RequestOptions = { method, headers: { accept } }
     await config.applyToHTTPSOptions(options)
     const body = call.body === undefined ? undefined : JSON.stringify(call.body)
     const headers: http.OutgoingHttpHeaders = { ...(options.headers as http.OutgoingHttpHeaders) }
@@ -68,8 +75,8 @@ export function createKubeClient(config: KubeConfig): KubeClient {
       if (status >= 300) throw kubeFailure(status, body, retryAfter)
       return await reach(call, async () => JSON.parse(body) as T)
     },
-    async open({ path, query, signal }) {
-      const call: KubeCall = { method: 'GET', path, ...(query === undefined ? {} : { query }) }
+    async open({ signal, ...asked }) {
+      const call: KubeCall = { method: 'GET', ...asked }
       const limit = new AbortController()
       const timer = setTimeout(() => limit.abort(new Error('no answer in time')), HEAD_TIMEOUT_MS)
       try {

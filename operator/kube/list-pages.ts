@@ -5,12 +5,15 @@ export type Selection = {
   readonly path: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
+  /** Reads PartialObjectMetadata: neither spec nor status. */
+  readonly metadataOnly?: boolean
 }
 export type Listed<T> = { readonly items: readonly T[]; readonly resourceVersion: string }
 
 type Page<T> = {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
-  readonly items: readonly T[]
+  /** The API server sends null for an empty list of PartialObjectMetadata. */
+  readonly items: readonly T[] | null
 }
 
 const PAGE = 500
@@ -19,7 +22,7 @@ const PAGE_TIMEOUT_MS = 60_000
 /** All objects, in pages of 500. Rejects when any page fails: half a list is none. */
 export async function listPages<T extends KubeObject>(
   client: Pick<KubeClient, 'call'>,
-  { path, labelSelector, fieldSelector }: Selection,
+  { path, labelSelector, fieldSelector, metadataOnly = false }: Selection,
   signal: AbortSignal,
 ): Promise<Listed<T>> {
   const items: T[] = []
@@ -29,10 +32,11 @@ export async function listPages<T extends KubeObject>(
       method: 'GET',
       path,
       query: { limit: PAGE, continue: continued, labelSelector, fieldSelector },
+      ...(metadataOnly ? { metadata: 'list' as const } : {}),
       signal,
       timeoutMs: PAGE_TIMEOUT_MS,
     })
-    items.push(...page.items)
+    items.push(...(page.items ?? []))
     continued = page.metadata.continue
     if (continued === undefined || continued === '')
       return { items, resourceVersion: page.metadata.resourceVersion }

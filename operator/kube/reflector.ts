@@ -155,7 +155,9 @@ async function watch<T extends KubeObject>(
   const idle = watchdog(timing.idleMs, signal)
   try {
     const query = watchQuery(selection, state.version ?? '', timing, random)
-    const body = await client.open({ path: selection.path, query, signal: idle.signal })
+    const { path, metadataOnly = false } = selection
+    const view = metadataOnly ? { metadata: 'object' as const } : {}
+    const body = await client.open({ path, query, ...view, signal: idle.signal })
     state.heardAt = performance.now()
     body.on('data', idle.alive)
     for await (const event of watchEvents(body)) {

@@ -1,15 +1,17 @@
 import type { Logger } from 'pino'
+import type { PodRef } from '../../core/wire/operator.ts'
 import { createAcknowledgements } from '../control/acknowledgements.ts'
 import { createOutageLog } from '../control/outage-log.ts'
 import type { Replicas } from '../control/replicas.ts'
 import type { DesiredClient } from '../desired-client.ts'
 import { boundTo } from '../kube/bound-client.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { createEventRecorder } from '../kube/events.ts'
+import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import { createWorkQueue, type WorkQueue } from '../kube/queue.ts'
 import type { Reflector } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
+import { untilAborted } from '../kube/until-aborted.ts'
 import type { OperatorMetrics } from '../metrics.ts'
 import { createController } from './controller.ts'
 import { createFinalizer } from './finalizer.ts'
@@ -91,6 +93,17 @@ export function createLeader(deps: LeaderDeps): Leader {
 
 type Looking = { readonly enqueue: (key: string, afterMs?: number) => void; readonly lookAtAll: () => void }
 
+const REFUSED: EventNote = {
+  type: 'Warning',
+  reason: 'SidecarRefused',
+  action: 'Authenticate',
+  note: 'The control plane refuses the sidecar of this pod: what the injector writes into metadata is missing or was changed. Create the pod again so that it is injected. The sidecar keeps trying.',
+}
+
+function podTarget({ podUid: uid, namespace, name }: PodRef): EventTarget {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, uid, resourceVersion: '' } }
+}
+
 /** Everything that lives as long as one term. */
 function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll }: Looking) {
   const { desired, replicas, caches, pods, metrics, log, instance, namespace, timing = TIMING } = deps
@@ -99,6 +112,9 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
   const events = createEventRecorder({ client, log, instance, fallbackNamespace: namespace })
   const acknowledgements = createAcknowledgements({
     ...{ client: desired, replicas, signal, log, onChange: lookAtAll },
+    onRefused(pods) {
+      for (const pod of pods) void events.record(podTarget(pod), REFUSED)
+    },
     pollMs: timing.stateMs,
   })
   const secrets = createSecrets({
@@ -169,15 +185,4 @@ function connectorsOf(caches: Caches, secret: string): readonly string[] {
   return caches.Connector.list()
     .filter(({ metadata, spec }) => `${metadata.namespace}/${spec.credential?.secretRef.name}` === secret)
     .map((connector) => queueKey('Connector', keyOf(connector)))
-}
-
-/** False when the signal was aborted first. */
-async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
-  const aborted = Promise.withResolvers<void>()
-  const stop = () => aborted.resolve()
-  if (signal.aborted) return false
-  signal.addEventListener('abort', stop, { once: true })
-  await Promise.race([work, aborted.promise])
-  signal.removeEventListener('abort', stop)
-  return !signal.aborted
 }

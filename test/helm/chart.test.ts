@@ -172,6 +172,27 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     for (const [owner, rule] of rulesOf(wide)) expect(rule.resources, owner).not.toContain('secrets')
   })
 
+  test('lets the operator read pods, and the control plane only create TokenReviews', async () => {
+    const all = await resources(...EVERYTHING)
+    const ofRole = (name: string) =>
+      rulesOf(all.filter(({ kind, metadata }) => /Role$/.test(kind) && metadata.name === name)).map(
+        ([, rule]) => rule,
+      )
+    expect(ofRole('chaperone-control-plane')).toEqual([
+      { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+    ])
+    const bindings = all.filter(({ kind }) => /RoleBinding$/.test(kind)) as unknown as ReadonlyArray<{
+      readonly roleRef: { readonly name: string }
+      readonly subjects: ReadonlyArray<{ readonly name: string }>
+    }>
+    const roles = bindings
+      .filter(({ subjects }) => subjects.some(({ name }) => name === 'chaperone-control-plane'))
+      .map(({ roleRef }) => roleRef.name)
+    expect(roles).toEqual(['chaperone-control-plane'])
+    const onPods = ofRole('chaperone-operator').filter((rule) => rule.resources.includes('pods'))
+    expect(new Set(onPods.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get', 'list', 'watch']))
+  })
+
   test('reads the Secrets of agents only where it is told that it may', async () => {
     const bindings = (all: readonly Resource[]) =>
       all

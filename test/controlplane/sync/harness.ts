@@ -35,6 +35,7 @@ import { lendSlots } from '../../../controlplane/store/rate-slots.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'
 import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import type { PodRef } from '../../../core/wire/operator.ts'
 import type { DownMessage, HoldBody } from '../../../core/wire/sync.ts'
 import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
 
@@ -52,6 +53,8 @@ export type Replica = {
   readonly db: Db
   readonly hub: Awaited<ReturnType<typeof createHub>>
   readonly orgId: string
+  /** Pods that this replica says it refuses. */
+  readonly refusedPods: PodRef[]
   enrol(name: string): Promise<Enrolled>
   /** As a gateway process. */
   gateway(of: Enrolled, method: string, path: string, body?: unknown, processId?: string): Promise<Reply>
@@ -102,6 +105,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
   const killSwitch = createKillSwitch({ db, hub, orgId, clock, log, cancelStopped })
   const sweeper = createExpirySweeper({ db, log })
   const approvals = createApprovals({ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake })
+  const refusedPods: PodRef[] = []
   const routes = [
     ...createGatewayRoutes({
       hub,
@@ -134,7 +138,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
       killSwitch,
       killRelay: createKillRelay({ killSwitch }),
       podReports: createPodReports(db),
-      state: () => ({ version: library.version ?? 0, processes: hub.processes(), refusedPods: [] }),
+      state: () => ({ version: library.version ?? 0, processes: hub.processes(), refusedPods }),
     }),
   ]
   const sessions = new Map<string, UserPrincipal>()
@@ -168,6 +172,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
     db,
     hub,
     orgId,
+    refusedPods,
     async enrol(name) {
       const token = randomToken()
       const row = await db.tx(async (q) => {

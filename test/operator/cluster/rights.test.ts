@@ -15,7 +15,7 @@ const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [OURS], resources: KINDS, verbs: ['list', 'watch'] },
   { apiGroups: [OURS], resources: KINDS.map((kind) => `${kind}/status`), verbs: ['patch'] },
   { apiGroups: [OURS], resources: ['gateways'], verbs: ['patch'] },
-  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
 ]
 /** In its own namespace. */
@@ -78,6 +78,30 @@ async function kubeconfigOf({ cluster, server }: ClusterWorld): Promise<string> 
   return file
 }
 
+/** A pod with a sidecar that is deleted. */
+async function comeAndGo({ cluster, replica }: ClusterWorld): Promise<void> {
+  const isKnown = async () => {
+    const { body } = await replica.operator('GET', '/api/operator/pods')
+    return (body['pods'] as readonly unknown[]).length > 0
+  }
+  await cluster.createRaw({ base: '/api/v1', plural: 'serviceaccounts' }, 'team', {
+    metadata: { name: 'default' },
+  })
+  await cluster.createRaw({ base: '/api/v1', plural: 'pods' }, 'team', {
+    metadata: {
+      ...{ name: 'bot', labels: { 'chaperone.dev/inject': 'injected' } },
+      annotations: {
+        ...{ 'chaperone.dev/gateway': 'prod', 'chaperone.dev/agent': 'bot' },
+        'chaperone.dev/injected': JSON.stringify({ gateway: 'team/prod', agent: 'bot' }),
+      },
+    },
+    spec: { containers: [{ name: 'agent', image: 'agent' }], automountServiceAccountToken: false },
+  })
+  await eventually('the pod is reported', async () => (await isKnown()) || null)
+  await cluster.remove('Pod', 'team', 'bot')
+  await eventually('its deletion is reported', async () => !(await isKnown()) || null)
+}
+
 describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSETS_HINT})`, () => {
   test('are what it uses and nothing else, and Secrets only where they were granted', async () => {
     await using world = await startClusterWorld()
@@ -102,6 +126,7 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
     await cluster.createRaw({ base: '/api/v1', plural: 'configmaps' }, SYSTEM, {
       ...{ metadata: { name: 'chaperone-emergency' }, data: { active: 'false' } },
     })
+    await comeAndGo(world)
     await untilConditions(cluster, ['Connector', 'team', 'codehost'], ['Ready=True/Ready'])
     const refused = await untilConditions(
       cluster,

@@ -48,6 +48,7 @@ export type OperatorOptions = {
 const QUICK: ClusterTiming = {
   lease: { durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 },
   leader: { sweepMs: 1_000, secretsMs: 300, stateMs: 100 },
+  podCompareMs: 1_000,
 }
 
 export async function startClusterWorld(options: { withControllers?: boolean } = {}): Promise<ClusterWorld> {

@@ -1,0 +1,10 @@
+/** Waits for `work`; false when the signal was aborted first. */
+export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const aborted = Promise.withResolvers<void>()
+  const stop = () => aborted.resolve()
+  if (signal.aborted) return false
+  signal.addEventListener('abort', stop, { once: true })
+  await Promise.race([work, aborted.promise])
+  signal.removeEventListener('abort', stop)
+  return !signal.aborted
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
+import { type ClusterWorld, startClusterWorld } from './world.ts'
+
+const PODS = { base: '/api/v1', plural: 'pods' }
+let world: ClusterWorld
+
+/** A pod as the injector leaves it; there are no nodes, so it stays Pending. */
+function injected(
+  name: string,
+  changes: { labels?: object; annotations?: object; finalizers?: string[] } = {},
+) {
+  return {
+    metadata: {
+      name,
+      ...(changes.finalizers === undefined ? {} : { finalizers: changes.finalizers }),
+      labels: changes.labels ?? { 'chaperone.dev/inject': 'injected', app: 'web' },
+      annotations: {
+        'chaperone.dev/gateway': 'prod',
+        'chaperone.dev/agent': name,
+        'chaperone.dev/injected': JSON.stringify({ gateway: 'team/prod', agent: name }),
+        ...changes.annotations,
+      },
+    },
+    spec: { containers: [{ name: 'agent', image: 'agent' }], automountServiceAccountToken: false },
+  }
+}
+
+type Row = { pod_uid: string; agent: string; gateway: string; is_deleted: boolean }
+const rows = async (name: string): Promise<readonly Row[]> =>
+  (
+    await world.replica.db.query<Row>(
+      'select pod_uid, agent, gateway, deleted_at is not null as is_deleted from pod_identities where name = $1 order by reported_at',
+      [name],
+    )
+  ).rows
+const create = (name: string, changes = {}) => world.cluster.createRaw(PODS, 'team', injected(name, changes))
+const remove = (name: string) => world.cluster.remove('Pod', 'team', name)
+const known = (name: string) =>
+  eventually(`${name} is reported`, async () => ((await rows(name)).length > 0 ? rows(name) : null))
+const deleted = (name: string) =>
+  eventually(
+    `${name} is reported as deleted`,
+    async () => (await rows(name)).some((row) => row.is_deleted) || null,
+    10_000,
+  )
+
+describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT})`, () => {
+  beforeAll(async () => {
+    world = await startClusterWorld()
+    await world.cluster.namespace('team')
+    await world.cluster.createRaw({ base: '/api/v1', plural: 'serviceaccounts' }, 'team', {
+      metadata: { name: 'default' },
+    })
+    await create('early')
+    await world.operator()
+  }, 120_000)
+  afterAll(() => world?.[Symbol.asyncDispose]())
+
+  test('are reported with agent and Gateway, those that were there before and those that come', async () => {
+    expect(await known('early')).toMatchObject([
+      { agent: 'team/early', gateway: 'team/prod', is_deleted: false },
+    ])
+    const { metadata } = await create('late')
+    expect(await known('late')).toMatchObject([{ pod_uid: metadata.uid, agent: 'team/late' }])
+  })
+
+  test.each([
+    ['without the label', { labels: { app: 'web' } }],
+    ['with another value of the label', { labels: { 'chaperone.dev/inject': 'enabled' } }],
+    ['without what the injector writes', { annotations: { 'chaperone.dev/injected': '{}' } }],
+    ['with something else than JSON there', { annotations: { 'chaperone.dev/injected': 'team/prod' } }],
+    ['with an agent that the injector did not write', { annotations: { 'chaperone.dev/agent': 'cashier' } }],
+    ['with a Gateway that the injector did not write', { annotations: { 'chaperone.dev/gateway': 'lax' } }],
+    [
+      'with the Gateway of another namespace there',
+      { annotations: { 'chaperone.dev/gateway': 'other/prod' } },
+    ],
+  ])('are not reported %s', async (what, changes) => {
+    const name = `forged-${what.replace(/[^a-z]+/gi, '-').toLowerCase()}`.slice(0, 60).replace(/-+$/, '')
+    await create(name, changes)
+    // The operator sees pods in the order in which they were created.
+    await create(`after-${name}`.slice(0, 60).replace(/-+$/, ''))
+    await known(`after-${name}`.slice(0, 60).replace(/-+$/, ''))
+    expect(await rows(name)).toEqual([])
+  })
+
+  test('are deleted when the object is gone, not when somebody asks for it', async () => {
+    await create('leaving', { finalizers: ['example.com/wait'] })
+    await known('leaving')
+    await remove('leaving')
+    const { metadata } = await world.cluster.get('Pod', 'team', 'leaving')
+    expect(metadata.deletionTimestamp).toBeDefined()
+    await create('after-leaving')
+    await known('after-leaving')
+    expect(await rows('leaving')).toMatchObject([{ is_deleted: false }])
+    await world.cluster.patch('Pod', 'team', 'leaving', { metadata: { finalizers: null } })
+    await deleted('leaving')
+  })
+
+  test('are not deleted because the label is gone', async () => {
+    await create('unlabelled')
+    await known('unlabelled')
+    await world.cluster.patch('Pod', 'team', 'unlabelled', {
+      metadata: { labels: { 'chaperone.dev/inject': null } },
+    })
+    await create('after-unlabelled')
+    await known('after-unlabelled')
+    expect(await rows('unlabelled')).toMatchObject([{ is_deleted: false }])
+    await remove('unlabelled')
+    await deleted('unlabelled')
+  })
+
+  test('keep what was reported first, and the next one of the name has its own UID', async () => {
+    const first = await create('set-0')
+    await known('set-0')
+    await world.cluster.patch('Pod', 'team', 'set-0', {
+      metadata: {
+        annotations: {
+          'chaperone.dev/agent': 'cashier',
+          'chaperone.dev/injected': JSON.stringify({ gateway: 'team/prod', agent: 'cashier' }),
+        },
+      },
+    })
+    await remove('set-0')
+    const second = await create('set-0')
+    const both = await eventually('both are reported', async () => {
+      const found = await rows('set-0')
+      return found.length === 2 && found[0]?.is_deleted ? found : null
+    })
+    expect(both).toMatchObject([
+      { pod_uid: first.metadata.uid, agent: 'team/set-0' },
+      { pod_uid: second.metadata.uid, agent: 'team/set-0', is_deleted: false },
+    ])
+  })
+
+  test('that went while no operator ran are found by the next one', async () => {
+    await create('unwatched')
+    const [row] = await known('unwatched')
+    const lost = { podUid: 'uid-of-long-ago', namespace: 'team', name: 'long-ago', deleted: false }
+    await world.replica.operator('POST', '/api/operator/pods', {
+      pods: [{ ...lost, agent: 'team/long-ago', gateway: 'team/prod' }],
+    })
+    await world.operator()
+    await deleted('long-ago')
+    expect(await rows('unwatched')).toEqual([row])
+  })
+
+  test('get one Event while the control plane refuses their sidecar', async () => {
+    const { metadata } = await create('stranger', { labels: { app: 'web' } })
+    world.replica.refusedPods.push({ podUid: metadata.uid, namespace: 'team', name: 'stranger' })
+    type Events = { items: ReadonlyArray<{ reason: string; note: string; regarding: { uid: string } }> }
+    const read = async () => {
+      const path = '/apis/events.k8s.io/v1/namespaces/team/events'
+      const { items } = await world.cluster.client.call<Events>({ method: 'GET', path })
+      return items.filter(({ regarding }) => regarding.uid === metadata.uid)
+    }
+    const events = await eventually('an Event', async () => ((await read()).length > 0 ? read() : null))
+    expect(events).toMatchObject([
+      { reason: 'SidecarRefused', note: expect.stringContaining('Create the pod again') },
+    ])
+  })
+
+  test('are read as metadata alone', async () => {
+    const found = await world.cluster.client.call<{ spec?: object; metadata: object }>({
+      ...{ method: 'GET', path: '/api/v1/namespaces/team/pods/early', metadata: 'object' },
+    })
+    expect([found.spec, 'name' in found.metadata]).toEqual([undefined, true])
+  })
+})
