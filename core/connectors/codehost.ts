@@ -1,4 +1,4 @@
-import type { Parameters } from '../action/action.ts'
+import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import { ACCOUNT } from './codehost/account.ts'
 import { ACTIONS } from './codehost/actions.ts'
@@ -23,14 +23,7 @@ import { PEOPLE } from './codehost/people.ts'
 import { PROJECTS } from './codehost/projects.ts'
 import { PROTECTION } from './codehost/protection.ts'
 import { PULLS } from './codehost/pulls.ts'
-import {
-  announcedPush,
-  FORCE_PUSH,
-  isPushHead,
-  namePush,
-  PUSH_HEAD_BYTES,
-  possiblePushes,
-} from './codehost/push/actions.ts'
+import { announcedPush, FORCE_PUSH, namePush, possiblePushes, pushReader } from './codehost/push/actions.ts'
 import { REFERENCE } from './codehost/reference.ts'
 import { REPO_ACTIONS } from './codehost/repo-actions.ts'
 import { REPO_MORE } from './codehost/repo-more.ts'
@@ -154,7 +147,10 @@ export const codehost: Connector = {
   decidingKeys: (request, config) =>
     isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
   hasOpaqueBody: (request, config) => !isGraphql(request, config) && rowsAreOpaque(NAMING, request, config),
-  readsHead: (request) => (isPush(request) ? { maxBytes: PUSH_HEAD_BYTES, isEnough: isPushHead } : null),
+  readsHead(request, config) {
+    const push = isPush(request) ? pushOf(request, config) : undefined
+    return push === undefined ? null : pushReader(push, config)
+  },
   injectCredentials(edit, secret, auth, request) {
     injectAuth(edit, secret, isGitOverHttp(request) ? gitAuth(auth) : auth)
   },
@@ -207,9 +203,15 @@ function nameGitPush(
   body: Extract<BodyView, { kind: 'head' }>,
   config: ConnectorConfig,
 ): Classification {
+  const push = pushOf(request, config)
+  return push === undefined
+    ? parseByRows(NAMING, request, { kind: 'opaque' }, config)
+    : namePush(body, push, config)
+}
+
+function pushOf(request: CanonicalRequest, config: ConnectorConfig): Action | undefined {
   const named = parseByRows(NAMING, request, { kind: 'opaque' }, config)
-  const [push] = named.kind === 'actions' ? named.actions : []
-  return push?.type === PUSH ? namePush(body, push, config) : named
+  return named.kind === 'actions' ? named.actions.find(({ type }) => type === PUSH) : undefined
 }
 
 /** git clients and servers speak Basic; an administrator's own Basic user or `none` stays. */

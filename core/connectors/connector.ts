@@ -1,6 +1,8 @@
 import type { Action, Effect, Parameters, Resource, RiskLevel } from '../action/action.ts'
 import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
 import type { OverridableFormat } from '../request/method-override.ts'
+import type { Sliced } from '../sliced.ts'
+import type { Commits, PackTools } from './codehost/push/pack.ts'
 import type { NameRules } from './names.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
@@ -26,18 +28,10 @@ export type BodyView =
   /** `bytes` where the body was read whole. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array }
   /**
-   * The first bytes of a body that streams on (see `Connector.readsHead`), and what only a caller may do: inflate a zlib
-   * stream of exactly `size` bytes, and hash an object as git does.
+   * The first bytes of a body that streams on, and the commits in them; null where the class does not depend on them. See
+   * `HeadReader`.
    */
-  | {
-      readonly kind: 'head'
-      readonly bytes: Uint8Array
-      readonly inflate: (
-        from: Uint8Array,
-        size: number,
-      ) => { readonly data: Uint8Array; readonly consumed: number } | null
-      readonly objectId: (type: string, data: Uint8Array) => string
-    }
+  | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
    * Labelled JSON, but no JSON. Decides nothing except on MCP, where it is `mcp.rpc.unknown`, unless some servers read
    * it all the same.
@@ -151,13 +145,10 @@ export type Connector = {
   /** Body keys that the class of this request depends on, as paths (`state`, `params.name`); empty when it does not. */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
   /**
-   * Given where the first bytes of the body, whatever its type, tell what the request does: how many at most, and when
-   * there are enough. They come as the body view `head`.
+   * Given where the first bytes of the body, whatever its type, tell what the request does. They come as the body view
+   * `head`.
    */
-  readsHead?(
-    request: CanonicalRequest,
-    config: ConnectorConfig,
-  ): { readonly maxBytes: number; isEnough(bytes: Uint8Array): boolean } | null
+  readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
   /** Adds the credential to a request from which the agent's own were already removed. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
@@ -191,6 +182,20 @@ export type Connector = {
   readonly catalogue?: readonly CatalogueRow[]
   /** Turns a v1 action spec back into a request, for `/execute`; undefined when it has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal
+}
+
+/** Reads the head of a body in three steps: decide by the line, wait for enough bytes, read them in slices. */
+export type HeadReader = {
+  readonly maxBytes: number
+  /** The request by its line alone, announcing everything that its body can make of it. */
+  announced(): Named
+  /**
+   * Starts a scan of a body that is still arriving. It gets all bytes so far and returns how many there have to be
+   * before it is called again; no more than there are means that they are enough. It remembers where it stood.
+   */
+  scan(): (bytes: Uint8Array) => number
+  /** The commits in the head, within `PACK_BUDGET`; null where the class does not depend on them. */
+  read(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null>
 }
 
 /** What `/execute` knows of an action. */

@@ -10,6 +10,10 @@ export const LIMITS = {
   headerBlockBytes: 16 * 1024,
   decidingBodyBytes: 1024 * 1024,
   heldBodyBytes: 8 * 1024 * 1024,
+  /** Bodies above this give way to other requests before each stage that may read them. */
+  pacedBodyBytes: 64 * 1024,
+  /** What the packs of one agent's pushes may become when inflated. */
+  inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,
   maxConnections: 1_000,

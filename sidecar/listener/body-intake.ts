@@ -11,13 +11,17 @@ export type BodySource = {
 
 /** What is read ahead of a reader. */
 const READ_AHEAD_BYTES = 64 * 1024
+/** Chunks below this are merged. */
+const MERGED_BYTES = 16 * 1024
 /** Large, because every pause and resume of an upload costs a round through the event loop. */
 const STREAM_BUFFER_BYTES = 256 * 1024
 
 type Waiter = {
   readonly limit: number
-  /** Of a reader of the head: true ends the wait early. */
-  readonly isEnough?: (bytes: Buffer) => boolean
+  /** Of a reader of the head: as in `RequestBody.peek`. */
+  readonly scan?: (bytes: Buffer) => number
+  /** How many bytes `scan` waits for. */
+  wanted: number
   readonly resolve: (body: Buffer | null) => void
   readonly reject: (error: Error) => void
 }
@@ -54,21 +58,21 @@ export class BodyIntake implements RequestBody {
       return Promise.reject(new Error('the request body is already being read'))
     }
     return new Promise((resolve, reject) => {
-      this.#waiter = { limit, resolve, reject }
+      this.#waiter = { limit, wanted: 0, resolve, reject }
       this.#source.want()
     })
   }
 
-  peek(limit: number, isEnough: (bytes: Buffer) => boolean): Promise<Buffer> {
+  peek(limit: number, scan: (bytes: Buffer) => number): Promise<Buffer> {
     if (this.#error !== null) return Promise.reject(this.#error)
-    if (this.#isComplete || this.#queued >= limit || isEnough(this.#whole())) {
-      return Promise.resolve(this.#whole())
-    }
+    if (this.#isComplete || this.#queued >= limit) return Promise.resolve(this.#whole())
+    const wanted = scan(this.#whole())
+    if (wanted <= this.#queued) return Promise.resolve(this.#whole())
     if (this.#waiter !== null || this.#stream !== null) {
       return Promise.reject(new Error('the request body is already being read'))
     }
     return new Promise((resolve, reject) => {
-      this.#waiter = { limit, isEnough, resolve: (bytes) => resolve(bytes ?? NOTHING), reject }
+      this.#waiter = { limit, scan, wanted, resolve: (bytes) => resolve(bytes ?? NOTHING), reject }
       this.#source.want()
     })
   }
@@ -105,9 +109,9 @@ export class BodyIntake implements RequestBody {
       if (!this.#stream.push(chunk)) this.#source.hold()
       return
     }
-    this.#chunks.push(chunk)
+    this.#keep(chunk)
     this.#queued += chunk.length
-    this.#tellWaiter()
+    this.#notifyWaiter()
     if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
   }
 
@@ -133,16 +137,33 @@ export class BodyIntake implements RequestBody {
     if (!this.#isComplete) this.#source.want()
   }
 
-  /** More than its limit is too much for who wants it whole, and enough for who wants its head. */
-  #tellWaiter(): void {
-    const { isEnough, limit } = this.#waiter ?? {}
-    if (limit === undefined) return
-    if (isEnough === undefined) {
-      if (this.#queued > limit) this.#settle((waiter) => waiter.resolve(null))
+  /**
+   * Small chunks are merged with the one before, each byte at most log2(`MERGED_BYTES`) times: a body that arrives byte by
+   * byte takes neither quadratic time nor an object per byte.
+   */
+  #keep(chunk: Buffer): void {
+    const chunks = this.#chunks
+    chunks.push(chunk)
+    for (let last = chunk; last.length < MERGED_BYTES; ) {
+      const before = chunks.at(-2)
+      if (before === undefined || before.length > last.length) return
+      last = Buffer.concat([before, last])
+      chunks.splice(-2, 2, last)
+    }
+  }
+
+  /** More than its limit is too much for a reader of the whole body, and enough for a reader of its head. */
+  #notifyWaiter(): void {
+    const waiter = this.#waiter
+    if (waiter === null) return
+    if (waiter.scan === undefined) {
+      if (this.#queued > waiter.limit) this.#settle(({ resolve }) => resolve(null))
       return
     }
-    if (this.#queued >= limit || isEnough(this.#whole()))
-      this.#settle((waiter) => waiter.resolve(this.#whole()))
+    if (this.#queued < waiter.limit && this.#queued >= waiter.wanted)
+      waiter.wanted = waiter.scan(this.#whole())
+    if (this.#queued >= Math.min(waiter.limit, waiter.wanted))
+      this.#settle(({ resolve }) => resolve(this.#whole()))
   }
 
   #whole(): Buffer {

@@ -1,6 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange } from './exchange.ts'
+import type { Pacer } from './pacer.ts'
 
 /**
  * How much of the gateway's memory each agent may fill with bodies that are read whole: as much as the requests take that
@@ -8,7 +9,7 @@ import type { Exchange } from './exchange.ts'
  */
 export type BodyBudget = {
   /**
-   * The whole body; null when it is longer than `limit`. Rejects with `rate_limited` when the agent has too much under
+   * The whole body, also as `exchange.bodyBytes`; null when it is longer than `limit`. Rejects with `rate_limited` when the agent has too much under
    * way already, and when the client goes away.
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
@@ -20,7 +21,10 @@ export type BodyBudget = {
 const SMALL_BYTES = 64 * 1024
 const BUDGET_BYTES = LIMITS.maxPendingHoldsPerAgent * LIMITS.heldBodyBytes
 
-export function createBodyBudget(budgetBytes: number = BUDGET_BYTES): BodyBudget {
+export function createBodyBudget(
+  pacer: Pick<Pacer, 'turnForBody'>,
+  budgetBytes: number = BUDGET_BYTES,
+): BodyBudget {
   const taken = new Map<string, number>()
 
   /** What was taken for an earlier reading of the same body counts. */
@@ -36,11 +40,15 @@ export function createBodyBudget(budgetBytes: number = BUDGET_BYTES): BodyBudget
   }
 
   return {
-    read(exchange, limit) {
+    async read(exchange, limit) {
       const declared = exchange.request?.body.length
       const bytes = Math.min(declared ?? limit, limit)
-      if (bytes > SMALL_BYTES && !reserve(exchange, bytes)) return Promise.reject(tooMuch(exchange))
-      return exchange.body.buffer(limit)
+      if (bytes > SMALL_BYTES && !reserve(exchange, bytes)) throw tooMuch(exchange)
+      const whole = await exchange.body.buffer(limit)
+      if (whole === null) return null
+      exchange.bodyBytes = whole
+      await pacer.turnForBody(exchange)
+      return whole
     },
     release(exchange) {
       const { agent, reservedBytes } = exchange

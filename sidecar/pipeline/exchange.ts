@@ -54,10 +54,11 @@ export type RequestBody = {
   /** Resolves with the whole body, or null when it is longer than `limit` (what was read stays for `forward`). Rejects when the client goes away. */
   buffer(limit: number): Promise<Buffer | null>
   /**
-   * The first bytes, once `isEnough` says so or there are `limit` of them or the body ends; they are still there for
-   * whoever reads on.
+   * The first bytes, once `scan` has enough of them, there are `limit`, or the body ends; they stay for a later reader.
+   * `scan` gets all bytes so far and returns how many there have to be before it is called again; no more than there are
+   * means enough.
    */
-  peek(limit: number, isEnough: (bytes: Buffer) => boolean): Promise<Buffer>
+  peek(limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /**
    * True once the body is here whole, or longer than `limit`; false when it still comes after `ms`. Either way the bytes
    * are still there for whoever reads on. Rejects when the client goes away.
@@ -184,6 +185,8 @@ export type Exchange = {
   time?: string | undefined
   /** Bytes that passed through an upgraded or tunnelled connection. */
   tunnelBytes?: { up: number; down: number } | undefined
+  /** The stage that runs, or ran last. */
+  stage?: string | undefined
   outcome: Outcome
 }
 

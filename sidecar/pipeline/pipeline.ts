@@ -2,13 +2,16 @@ import type { Upstream } from '../upstream/http.ts'
 import { createBodyBudget } from './body-budget.ts'
 import { createConcurrency } from './concurrency.ts'
 import type { Exchange, Stage, StageResult } from './exchange.ts'
+import { createInflateBudget } from './inflate-budget.ts'
 import { killedBy } from './kill.ts'
+import { createPacer, type Pacer } from './pacer.ts'
 import type { PipelinePorts } from './ports.ts'
 import { buildRecord } from './record.ts'
 import { isEventful } from './record-audit.ts'
 import { createRecordBytes } from './record-bytes.ts'
 import { recordJson } from './record-json.ts'
 import { refuseFailure, refuseKilled } from './refuse.ts'
+import { createStageClock, type StageClock } from './stage-clock.ts'
 import { createClassify } from './stages/classify.ts'
 import { createCredential } from './stages/credential.ts'
 import { createDecide } from './stages/decide.ts'
@@ -30,12 +33,15 @@ import { route } from './stages/route.ts'
 export function createPipeline(
   ports: PipelinePorts,
   upstream: Upstream,
+  clock: StageClock = createStageClock(ports.clock.monotonicMs),
 ): (exchange: Exchange) => Promise<void> {
   const concurrency = createConcurrency()
-  const budget = createBodyBudget()
+  const pacer = createPacer(clock)
+  const budget = createBodyBudget(pacer)
+  const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
-  const naming = [createClassify(ports), createDecide(ports)] as const
+  const naming = [createClassify({ ports, pacer, inflateBudget }), createDecide(ports)] as const
   const again = [createRefresh(ports), killGuard, route, ...naming] as const
   const cleared = [
     createOverride(ports, budget),
@@ -59,7 +65,7 @@ export function createPipeline(
     const unregister = ports.live.add(exchange)
     const isOver = ports.events.accepted(exchange)
     try {
-      const run = new Run(stages, exchange)
+      const run = new Run(stages, exchange, { pacer, clock })
       for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()
       if (!exchange.reply.isStarted) throw new Error('no stage answered the exchange')
     } catch (error) {
@@ -78,24 +84,50 @@ export function createPipeline(
 class Run {
   readonly #stages: readonly Stage[]
   readonly #exchange: Exchange
+  readonly #loop: LoopShare
   #at = 0
+  /** The exchange has just waited for its turn. */
+  #hasTurn = false
 
-  constructor(stages: readonly Stage[], exchange: Exchange) {
+  constructor(stages: readonly Stage[], exchange: Exchange, loop: LoopShare) {
     this.#stages = stages
     this.#exchange = exchange
+    this.#loop = loop
   }
 
   /** Runs stages until one has to be waited for; null when one has responded or none is left. */
   advance(): Promise<StageResult | undefined> | null {
-    while (this.#at < this.#stages.length) {
-      if (this.#at > 0) this.#exchange.abort.signal.throwIfAborted()
-      const result = this.#stages[this.#at++]?.run(this.#exchange)
-      if (result === 'responded') return null
-      if (result instanceof Promise) return result
+    try {
+      while (this.#at < this.#stages.length) {
+        const result = this.#takeTurn() ?? this.#runNext()
+        if (result === 'responded') return null
+        if (result instanceof Promise) return result
+      }
+      return null
+    } finally {
+      this.#loop.clock.leave()
     }
-    return null
+  }
+
+  /** A large body gives way to other requests before each stage. */
+  #takeTurn(): Promise<undefined> | null {
+    const turn = this.#hasTurn ? null : this.#loop.pacer.turnForBody(this.#exchange)
+    this.#hasTurn = turn !== null
+    return turn
+  }
+
+  #runNext(): ReturnType<Stage['run']> {
+    const exchange = this.#exchange
+    if (this.#at > 0) exchange.abort.signal.throwIfAborted()
+    const stage = this.#stages[this.#at++]
+    if (stage === undefined) return 'continue'
+    exchange.stage = stage.name
+    this.#loop.clock.enter(stage.name)
+    return stage.run(exchange)
   }
 }
+
+type LoopShare = { readonly pacer: Pacer; readonly clock: StageClock }
 
 function endFailed(exchange: Exchange, error: unknown): void {
   const { abort, outcome, reply } = exchange

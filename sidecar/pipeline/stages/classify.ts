@@ -1,15 +1,16 @@
 import { classify, decidingKeys, needsBody } from '../../../core/connectors/classify.ts'
-import type { Classification } from '../../../core/connectors/connector.ts'
+import type { Classification, HeadReader } from '../../../core/connectors/connector.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
-import { decideNaming, rulingOn } from '../deciding.ts'
+import { decideNaming, decideRead, rulingOn } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import { inflate, objectId } from '../git-objects.ts'
+import type { InflateBudget } from '../inflate-budget.ts'
 import { isSettledByBody, type Naming, nameByLine } from '../naming.ts'
+import type { Pacer } from '../pacer.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refuse.ts'
 import { staysUnread } from '../unread-body.ts'
@@ -18,38 +19,45 @@ import { staysUnread } from '../unread-body.ts'
  * Names what the request does. The body is read only where the verdict depends on it: when every class that it could
  * be gets the same verdict, it streams.
  */
-export function createClassify(ports: PipelinePorts): Stage {
+export function createClassify(deps: ClassifyDeps): Stage {
   return {
     name: 'classify',
     run(exchange) {
       const { connector: bound, request, body } = exchange
       if (bound === undefined || request === undefined) return 'continue'
       const head = body.isEmpty ? undefined : bound.connector.readsHead?.(request, bound.config)
-      return head ? classifyByHead(exchange, { bound, request, head }) : name(exchange, bound, request, ports)
+      const given = { bound, request, deps }
+      return head ? nameByHead(exchange, { ...given, head }) : name(exchange, given)
     },
   }
 }
 
-function name(
-  exchange: Exchange,
-  bound: BoundConnector,
-  request: CanonicalRequest,
-  ports: PipelinePorts,
-): StageResult | Promise<StageResult> {
-  if (wasRead(exchange)) return readAndClassify(exchange, bound, request)
+export type ClassifyDeps = {
+  readonly ports: PipelinePorts
+  readonly pacer: Pacer
+  readonly inflateBudget: InflateBudget
+}
+
+type Given = {
+  readonly bound: BoundConnector
+  readonly request: CanonicalRequest
+  readonly deps: ClassifyDeps
+}
+
+function name(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
+  const { bound, request, deps } = given
+  if (wasRead(exchange)) return readAndClassify(exchange, given)
   const naming = nameByLine(bound, request, exchange.body.isEmpty)
   if (isRefusal(naming)) {
     // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
-    return needsBody(bound, request)
-      ? readAndClassify(exchange, bound, request)
-      : refuseReading(exchange, naming)
+    return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, naming)
   }
   const isAsked = !exchange.body.isEmpty && areAskedFor(rulingOn(naming, exchange).questions, exchange)
-  if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, bound, request)
+  if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
   // A policy asks for what stands in the body, and the body is in no format that we can read.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
-  return isSettledBy(naming, exchange, ports) ? 'continue' : readAndClassify(exchange, bound, request)
+  return isSettledBy(naming, exchange, deps.ports) ? 'continue' : readAndClassify(exchange, given)
 }
 
 function wasRead(exchange: Exchange): boolean {
@@ -76,35 +84,44 @@ function isHere(exchange: Exchange): boolean {
   return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
 }
 
-async function readAndClassify(
-  exchange: Exchange,
-  bound: BoundConnector,
-  request: CanonicalRequest,
-): Promise<StageResult> {
+async function readAndClassify(exchange: Exchange, { bound, request, deps }: Given): Promise<StageResult> {
   const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(LIMITS.decidingBodyBytes))
   if (bytes === null) {
     const detail = `The class of this request depends on its body, which may have at most ${LIMITS.decidingBodyBytes} bytes.`
     return refuseReading(exchange, { code: 'body_too_large', detail })
   }
-  exchange.bodyBytes = bytes
+  if (exchange.bodyBytes === undefined) {
+    exchange.bodyBytes = bytes
+    await deps.pacer.turnForBody(exchange)
+  }
   const view = parseBody(bytes, request.body, decidingKeys(bound, request))
   return settle(exchange, isRefusal(view) ? view : classify(bound, request, view))
 }
 
-type ByHead = {
-  readonly bound: BoundConnector
-  readonly request: CanonicalRequest
-  readonly head: NonNullable<ReturnType<NonNullable<BoundConnector['connector']['readsHead']>>>
+type ByHead = Given & { readonly head: HeadReader }
+
+/**
+ * Names a request by the first bytes of its body; the rest streams on behind them. What is denied whatever its body says
+ * is denied by its line: nothing of the body is read.
+ */
+function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<StageResult> {
+  const named = given.head.announced()
+  const decision = decideRead(exchange, named, given.deps.ports.clock.nowMs())
+  if (decision.verdict !== 'deny') return readHead(exchange, given)
+  settle(exchange, named)
+  exchange.decision = decision
+  return 'continue'
 }
 
-/** The rest of such a body streams on behind its head. */
-async function classifyByHead(exchange: Exchange, { bound, request, head }: ByHead): Promise<StageResult> {
+async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHead): Promise<StageResult> {
   if (request.body.encoding !== undefined) {
     const detail = `The body is ${request.body.encoding}-encoded, and its first bytes say what it does: send it without Content-Encoding.`
     return refuseReading(exchange, { code: 'unsupported_body', detail })
   }
-  const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.isEnough))
-  return settle(exchange, classify(bound, request, { kind: 'head', bytes, inflate, objectId }))
+  const bytes = exchange.bodyBytes ?? (await exchange.body.peek(head.maxBytes, head.scan()))
+  const tools = deps.inflateBudget.toolsFor(exchange)
+  const commits = await deps.pacer.run(exchange, head.read(bytes, tools))
+  return settle(exchange, classify(bound, request, { kind: 'head', bytes, commits }))
 }
 
 function settle(exchange: Exchange, named: Classification): StageResult {

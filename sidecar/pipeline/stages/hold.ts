@@ -88,7 +88,6 @@ async function readWhole(
   }
   const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
   if (bytes === null) return refuseBody(exchange)
-  exchange.bodyBytes = bytes
   return isOpaque ? 'continue' : nameAnew(exchange, name)
 }
 

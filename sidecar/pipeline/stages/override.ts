@@ -32,7 +32,6 @@ const MAX_READ = LIMITS.heldBodyBytes
 async function judge(exchange: Exchange, ports: PipelinePorts, budget: BodyBudget): Promise<StageResult> {
   const bytes = exchange.bodyBytes ?? (await budget.read(exchange, MAX_READ))
   if (bytes === null) return isSplit(exchange, ports) ? refuseLong(exchange) : 'continue'
-  exchange.bodyBytes = bytes
   const { request } = exchange
   const wrong = request === undefined ? null : judgeBodyOverride(bytes, request)
   return wrong === null ? 'continue' : refuseReading(exchange, wrong)

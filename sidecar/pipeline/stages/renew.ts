@@ -27,6 +27,7 @@ export function createRenew(ports: Pick<PipelinePorts, 'snapshot'>, stages: read
 export async function runAll(stages: readonly Stage[], exchange: Exchange): Promise<StageResult> {
   for (const stage of stages) {
     exchange.abort.signal.throwIfAborted()
+    exchange.stage = stage.name
     if ((await stage.run(exchange)) === 'responded') return 'responded'
   }
   return 'continue'

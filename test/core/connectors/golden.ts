@@ -14,6 +14,7 @@ import {
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
+import { runSliced } from '../../../core/sliced.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
 
@@ -108,7 +109,8 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
   if (reader) {
     if (request.body.encoding !== undefined) return refusal('unsupported_body', 'the head cannot be read')
     const bytes = Buffer.from(body, 'latin1')
-    return classify(bound, request, { kind: 'head', bytes, inflate, objectId })
+    const commits = runSliced(reader.read(bytes, { inflate, objectId }))
+    return classify(bound, request, { kind: 'head', bytes, commits })
   }
   const overriding = judgeOverriding(bound, request, Buffer.from(body))
   if (overriding !== null) return overriding

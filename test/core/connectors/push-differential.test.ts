@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { notFastForward } from '../../../core/connectors/codehost/push/fast-forward.ts'
+import { newProof, notFastForward } from '../../../core/connectors/codehost/push/fast-forward.ts'
 import { readCommits } from '../../../core/connectors/codehost/push/pack.ts'
+import { runSliced } from '../../../core/sliced.ts'
 import { inflate, objectId } from '../../../sidecar/pipeline/git-objects.ts'
 import { type GitObject, idOf, insertingDelta, packOf } from '../../support/git-pack.ts'
 import { createGitRepository, type GitRepository } from '../../support/git-repository.ts'
@@ -16,8 +17,8 @@ afterAll(() => repository?.remove())
 const PERSON = 'A U Thor <a@example.com> 1700000000 +0000'
 
 function isFastForward(before: string, after: string, pack: Buffer): boolean {
-  const commits = readCommits(pack, inflate, objectId)
-  return notFastForward({ ref: 'refs/heads/main', before, after }, { commits, shallow: new Set() }) === null
+  const commits = runSliced(readCommits(pack, { inflate, objectId }))
+  return notFastForward({ ref: 'refs/heads/main', before, after }, newProof(commits, new Set())) === null
 }
 
 /** A sequence of numbers that is the same in every run. */

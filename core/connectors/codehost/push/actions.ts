@@ -1,10 +1,18 @@
 import type { Action } from '../../../action/action.ts'
 import { refusal } from '../../../request/canonical.ts'
-import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../../connector.ts'
+import type { Sliced } from '../../../sliced.ts'
+import type {
+  BodyView,
+  CatalogueRow,
+  Classification,
+  ConnectorConfig,
+  HeadReader,
+  Named,
+} from '../../connector.ts'
 import { namedAction } from '../../named-action.ts'
-import { isNothing, type PushCommand, type PushHead, readPushHead } from './commands.ts'
-import { notFastForward, type PushProof } from './fast-forward.ts'
-import { readCommits } from './pack.ts'
+import { isNothing, type PushCommand, readPushHead, scanCommands } from './commands.ts'
+import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
+import { type Commits, type PackTools, readCommits } from './pack.ts'
 
 /** How much of a push is read to see that nothing is lost: its commands and, as git writes them first, its commits. */
 export const PUSH_HEAD_BYTES = 1024 * 1024
@@ -27,11 +35,31 @@ const DELETE: CatalogueRow = {
 type Head = Extract<BodyView, { kind: 'head' }>
 type Given = { readonly push: Action; readonly config: ConnectorConfig }
 
-/** True once these bytes tell what the push does, or can never tell. */
-export function isPushHead(bytes: Uint8Array): boolean {
+/** Reads a push whose line is named `push`. */
+export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
+  return {
+    maxBytes: PUSH_HEAD_BYTES,
+    announced: () => announcedPush(push, config),
+    scan: scanPush,
+    read: readPush,
+  }
+}
+
+/** Commands that move a reference need the commits behind them; others are enough. */
+function scanPush(): (bytes: Uint8Array) => number {
+  const commandsEnd = scanCommands()
+  return (bytes) => {
+    const needed = commandsEnd(bytes)
+    if (needed > bytes.length) return needed
+    const head = readPushHead(bytes)
+    return head.kind === 'commands' && head.commands.some(isUpdate) ? Number.POSITIVE_INFINITY : 0
+  }
+}
+
+function* readPush(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null> {
   const head = readPushHead(bytes)
-  if (head.kind === 'more') return false
-  return head.kind === 'malformed' || !head.commands.some(isUpdate)
+  if (head.kind !== 'commands' || !head.commands.some(isUpdate)) return null
+  return yield* readCommits(bytes.subarray(head.packAt), tools)
 }
 
 /** Everything that a push may do, as long as its commands are not known. `push` is what the request line alone says. */
@@ -54,7 +82,7 @@ export function namePush(body: Head, push: Action, config: ConnectorConfig): Cla
     return refusal('malformed_request', `the push cannot be read: ${why}`)
   }
   if (head.commands.length === 0) return announcedPush(push, config)
-  const proof = head.commands.some(isUpdate) ? proofOf(body, head) : null
+  const proof = body.commits === null ? null : newProof(body.commits, head.shallow)
   const actions = head.commands.map((command) => actionOf(command, proof, { push, config }))
   return { kind: 'actions', actions }
 }
@@ -64,10 +92,6 @@ export function announcedPush(push: Action, config: ConnectorConfig): Named {
   return { kind: 'actions', actions: [push], announces: possiblePushes(push, config) }
 }
 
-function proofOf(body: Head, { packAt, shallow }: Extract<PushHead, { kind: 'commands' }>): PushProof {
-  return { commits: readCommits(body.bytes.subarray(packAt), body.inflate, body.objectId), shallow }
-}
-
 function actionOf(command: PushCommand, proof: PushProof | null, { push, config }: Given): Action {
   const { ref, before, after } = command
   const { target, account } = push.resource
@@ -75,10 +99,12 @@ function actionOf(command: PushCommand, proof: PushProof | null, { push, config 
   const parts = { connector: 'codehost', effect: 'write', target, account, parameters } as const
   if (isNothing(after)) return namedAction({ ...DELETE, ...parts }, config)
   if (isNothing(before)) return namedAction({ ...CREATE, ...parts }, config)
-  const nameReason = proof === null ? null : notFastForward(command, proof)
+  const nameReason = proof === null ? NOT_READ : notFastForward(command, proof)
   if (nameReason === null) return namedAction({ ...parts, type: 'codehost.git.push', risk: 'medium' }, config)
   return { ...namedAction({ ...FORCE_PUSH, ...parts }, config), nameReason }
 }
+
+const NOT_READ = 'The commits of the push were not read.'
 
 function isUpdate({ before, after }: PushCommand): boolean {
   return !isNothing(before) && !isNothing(after)

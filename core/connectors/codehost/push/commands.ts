@@ -16,6 +16,8 @@ export type PushHead =
   | { readonly kind: 'malformed'; readonly detail: string }
 
 const MAX_COMMANDS = 512
+/** Of one section, shallow lines included. */
+const MAX_LINES = MAX_COMMANDS * 2
 const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
 
@@ -29,9 +31,7 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   const section = readSection(bytes, 0)
   if (section.kind !== 'lines') return section
   // The first command carries what the client can do; shallow lines may come before it.
-  const hasOptions = section.texts.some((text) =>
-    text.split('\0')[1]?.trim().split(' ').includes('push-options'),
-  )
+  const hasOptions = section.texts.some(hasPushOptions)
   const lines = section.texts.map((text) => text.replace(/\n$/, '').split('\0')[0] ?? '')
   const isShallow = (line: string) => line.startsWith(SHALLOW)
   const shallow = new Set(lines.filter(isShallow).map((line) => line.slice(SHALLOW.length)))
@@ -40,6 +40,48 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   if (commands.length > MAX_COMMANDS) return malformed(`a push has at most ${MAX_COMMANDS} commands`)
   const options = hasOptions ? readSection(bytes, section.next) : section
   return options.kind === 'lines' ? { kind: 'commands', commands, shallow, packAt: options.next } : options
+}
+
+/**
+ * Finds the end of the commands while they arrive: how many bytes there have to be before it is called again; no more than
+ * there are once the commands, and the options where there are any, have ended or cannot be read.
+ */
+export function scanCommands(): (bytes: Uint8Array) => number {
+  const scan = { at: 0, lines: 0, hasOptions: false, isOver: false }
+  return (bytes) => {
+    while (!scan.isOver) {
+      const needed = scanLine(bytes, scan)
+      if (needed > bytes.length) return needed
+    }
+    return 0
+  }
+}
+
+type CommandScan = { at: number; lines: number; hasOptions: boolean; isOver: boolean }
+
+/** Moves behind one line; how many bytes that takes. Whether the line is good is decided by `readPushHead`. */
+function scanLine(bytes: Uint8Array, scan: CommandScan): number {
+  const length = readLength(bytes, scan.at)
+  if (length === null) return scan.at + 4
+  const end = scan.at + Math.max(length, 4)
+  if (end > bytes.length) return end
+  const line = bytes.subarray(scan.at + 4, end)
+  // Options come in a section of their own behind the commands.
+  const isLast = length === 0 && !scan.hasOptions
+  if (length === 0) scan.hasOptions = false
+  else scan.hasOptions ||= announcesOptions(line)
+  scan.lines = length === 0 ? 0 : scan.lines + 1
+  scan.isOver = isLast || (length !== 0 && length < 5) || scan.lines > MAX_LINES
+  scan.at = end
+  return end
+}
+
+function announcesOptions(line: Uint8Array): boolean {
+  return hasPushOptions(decode(line) ?? '')
+}
+
+function hasPushOptions(text: string): boolean {
+  return text.split('\0')[1]?.trim().split(' ').includes('push-options') === true
 }
 
 function readCommand(line: string): PushCommand | null {
@@ -64,8 +106,7 @@ function readSection(bytes: Uint8Array, from: number): Section {
   for (let length = readLength(bytes, at); length !== 0; length = readLength(bytes, at)) {
     if (length === null || at + length > bytes.length) return { kind: 'more' }
     const text = length < 5 ? null : decode(bytes.subarray(at + 4, at + length))
-    if (text === null || texts.length > MAX_COMMANDS * 2)
-      return malformed('a line of the push cannot be read')
+    if (text === null || texts.length > MAX_LINES) return malformed('a line of the push cannot be read')
     texts.push(text)
     at += length
   }

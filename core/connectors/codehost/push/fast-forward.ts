@@ -6,7 +6,25 @@ export type PushProof = {
   readonly commits: Commits
   /** Commits at which the client's history is cut; a server may cut its own there. */
   readonly shallow: ReadonlySet<string>
+  /** Parents that may still be looked at, for all references of the push. */
+  readonly steps: { left: number }
 }
+
+export const MAX_WALK_STEPS = 100_000
+
+export function newProof(commits: Commits, shallow: ReadonlySet<string>): PushProof {
+  return { commits, shallow, steps: { left: MAX_WALK_STEPS } }
+}
+
+const NOT_PROVEN = 'The push is not proven to be a fast-forward'
+
+const ENDS = {
+  complete: null,
+  budget: 'it has more or larger commits than are read; push them in several steps',
+  cut: 'its commits do not end within the bytes that are read; push them in several steps',
+  base: 'it stores a commit as a difference to an object that it does not hold',
+  malformed: 'its pack cannot be read',
+} as const satisfies Readonly<Record<PackEnd, string | null>>
 
 /**
  * Why an update is not proven to lose nothing, as a sentence; null when walking back from the new commit over commits of
@@ -15,31 +33,26 @@ export type PushProof = {
 export function notFastForward({ ref, before, after }: PushCommand, proof: PushProof): string | null {
   if (ref.startsWith('refs/tags/')) return 'The push moves an existing tag.'
   const walk = walkBack(before, after, proof)
-  return walk.isFound ? null : reasonOf(walk, before, proof.commits)
+  if (walk.isFound) return null
+  return proof.steps.left < 0 ? `${NOT_PROVEN}: ${ENDS.budget}.` : reasonOf(walk, before, proof.commits)
 }
+
+const NO_PARENTS: readonly string[] = []
 
 type Walk = { readonly isFound: boolean; readonly seen: ReadonlySet<string> }
 
-function walkBack(before: string, after: string, { commits, shallow }: PushProof): Walk {
+function walkBack(before: string, after: string, { commits, shallow, steps }: PushProof): Walk {
   const seen = new Set<string>()
   const open = [after]
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+  for (let id = open.pop(); id !== undefined && steps.left >= 0; id = open.pop()) {
     if (id === before) return { isFound: true, seen }
     if (seen.has(id)) continue
     seen.add(id)
-    if (!shallow.has(id)) open.push(...(commits.parents.get(id) ?? []))
+    const parents = shallow.has(id) ? NO_PARENTS : (commits.parents.get(id) ?? NO_PARENTS)
+    steps.left -= parents.length + 1
+    open.push(...parents)
   }
   return { isFound: false, seen }
-}
-
-const NOT_PROVEN = 'The push is not proven to be a fast-forward'
-
-const ENDS: Readonly<Record<PackEnd, string | null>> = {
-  complete: null,
-  budget: 'it has more or larger commits than are read; push them in several steps',
-  cut: 'its commits do not end within the bytes that are read; push them in several steps',
-  base: 'it stores a commit as a difference to an object that it does not hold',
-  malformed: 'its pack cannot be read',
 }
 
 function reasonOf({ seen }: Walk, before: string, { unreadable, end }: Commits): string {

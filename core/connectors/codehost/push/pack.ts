@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../sliced.ts'
 import { parseCommit } from './commit.ts'
 import { applyDelta } from './delta.ts'
 
@@ -28,8 +29,21 @@ export type Commits = {
  */
 export type PackEnd = 'complete' | 'budget' | 'cut' | 'base' | 'malformed'
 
-/** Budget of one push. Every inflated byte costs time in which nothing else is served. */
-export const PACK_BUDGET = { objects: 2_000, objectBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
+/**
+ * Budget of one push. `ratio`: inflated bytes for each byte of the pack beyond `objectBytes`; commits compress at most to
+ * a tenth. `sliceBytes`: work between two yields, each object counted with `objectCost` more than its bytes.
+ */
+export const PACK_BUDGET = {
+  objects: 2_000,
+  objectBytes: 64 * 1024,
+  bytes: 4 * 1024 * 1024,
+  ratio: 64,
+  sliceBytes: 64 * 1024,
+  objectCost: 1024,
+} as const
+
+/** What only a caller may do for a reader of packs. */
+export type PackTools = { readonly inflate: Inflate; readonly objectId: ObjectId }
 
 const COMMIT = 1
 const TREE = 2
@@ -43,22 +57,28 @@ const ID_BYTES = 20
 /**
  * Reads the commits of a pack with their parents up to the first tree or blob: git writes commits and tags first. An
  * object's id is computed from its bytes, so that the pack cannot claim one. No blob is ever inflated, and no more than
- * `PACK_BUDGET` in all.
+ * `PACK_BUDGET` in all. Yields after each `sliceBytes` of work.
  */
-export function readCommits(pack: Uint8Array, inflate: Inflate, idOf: ObjectId): Commits {
-  const reading = new Reading(inflate, idOf)
-  return { parents: reading.parents, unreadable: reading.unreadable, end: readObjects(pack, reading) }
+export function* readCommits(pack: Uint8Array, { inflate, objectId }: PackTools): Sliced<Commits> {
+  const reading = new Reading(inflate, objectId)
+  const end = yield* readObjects(pack, reading)
+  return { parents: reading.parents, unreadable: reading.unreadable, end }
 }
 
-function readObjects(pack: Uint8Array, reading: Reading): PackEnd {
+function* readObjects(pack: Uint8Array, reading: Reading): Sliced<PackEnd> {
   const count = countOf(pack)
   if (count === null) return 'malformed'
   let at = HEADER_BYTES
+  let sliceEnd: number = PACK_BUDGET.sliceBytes
   for (let i = 0; i < count; i++) {
-    if (i === PACK_BUDGET.objects) return 'budget'
+    if (i === PACK_BUDGET.objects || reading.isBeyondRatio(at)) return 'budget'
     const next = reading.read(pack, at)
     if (typeof next === 'string') return next
     at = next
+    const done = reading.inflated + i * PACK_BUDGET.objectCost
+    if (done < sliceEnd) continue
+    sliceEnd = done + PACK_BUDGET.sliceBytes
+    yield
   }
   return 'complete'
 }
@@ -85,6 +105,16 @@ class Reading {
   constructor(inflate: Inflate, idOf: ObjectId) {
     this.#inflate = inflate
     this.#idOf = idOf
+  }
+
+  /** Bytes made so far, results of deltas included. */
+  get inflated(): number {
+    return PACK_BUDGET.bytes - this.#left
+  }
+
+  /** True when more was inflated than `packBytes` bytes of commits hold. */
+  isBeyondRatio(packBytes: number): boolean {
+    return this.inflated > PACK_BUDGET.objectBytes + packBytes * PACK_BUDGET.ratio
   }
 
   /** Reads the object at `from`; the offset behind it, or why reading ends here. */

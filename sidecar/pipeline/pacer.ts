@@ -1,0 +1,49 @@
+import type { Sliced } from '../../core/sliced.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { Exchange } from './exchange.ts'
+import type { StageClock } from './stage-clock.ts'
+
+/**
+ * Shares the event loop: of all paced work one slice runs in each turn, in the order in which it was asked for, so that
+ * sockets, the kill switch among them, are served between any two slices.
+ */
+export type Pacer = {
+  /** Resolves in a turn in which no other paced work runs. Throws when the exchange was ended meanwhile. */
+  turn(exchange: Exchange): Promise<undefined>
+  /** A turn where the exchange has a body that takes long to read; null where it has none. */
+  turnForBody(exchange: Exchange): Promise<undefined> | null
+  /** Runs the work in slices. An exchange that was ended abandons it: the next slice does not run. */
+  run<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
+}
+
+/** `schedule` calls back in a later turn of the event loop, behind its sockets. */
+export function createPacer(stages: StageClock, schedule: (wake: () => void) => void = setImmediate): Pacer {
+  const waiting: Array<() => void> = []
+
+  function wake(): void {
+    waiting.shift()?.()
+    if (waiting.length > 0) schedule(wake)
+  }
+
+  async function turn(exchange: Exchange): Promise<undefined> {
+    await new Promise<void>((resolve) => {
+      if (waiting.push(resolve) === 1) schedule(wake)
+    })
+    exchange.abort.signal.throwIfAborted()
+    stages.enter(exchange.stage ?? 'other')
+  }
+
+  return {
+    turn,
+    turnForBody: (exchange) =>
+      (exchange.bodyBytes?.length ?? 0) > LIMITS.pacedBodyBytes ? turn(exchange) : null,
+    async run(exchange, work) {
+      for (;;) {
+        await turn(exchange)
+        const step = work.next()
+        stages.leave()
+        if (step.done === true) return step.value
+      }
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** What ran longest without giving way since the last look, and for how many ms. */
+export type LongestRun = { readonly stage: string; readonly ms: number }
+
+/**
+ * Measures how long each stage runs without giving way to the event loop. The pipeline enters a stage when it calls it
+ * and when it resumes it; synchronous code in between counts for that stage.
+ */
+export type StageClock = {
+  /** A stage begins to run; the one before ends. */
+  enter(stage: string): void
+  /** The event loop goes on. */
+  leave(): void
+  /** The longest run since the last call; null when no stage ran. */
+  takeLongest(): LongestRun | null
+}
+
+export function createStageClock(monotonicMs: () => number): StageClock {
+  let current: string | null = null
+  let since = 0
+  let longest: LongestRun | null = null
+
+  function close(now: number): void {
+    if (current === null) return
+    const ms = now - since
+    if (longest === null || ms > longest.ms) longest = { stage: current, ms }
+    current = null
+  }
+
+  return {
+    enter(stage) {
+      const now = monotonicMs()
+      close(now)
+      current = stage
+      since = now
+    },
+    leave() {
+      if (current !== null) close(monotonicMs())
+    },
+    takeLongest() {
+      const taken = longest
+      longest = null
+      return taken
+    },
+  }
+}
