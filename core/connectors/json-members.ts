@@ -1,5 +1,5 @@
 import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
-import { parseStrictJson } from '../request/strict-json.ts'
+import { parseStrictJson, stringEnd } from '../request/strict-json.ts'
 import { isRecord } from './fields.ts'
 
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -41,7 +41,7 @@ export function maskMembers(text: string, paths: readonly string[]): string {
   let masked = ''
   let done = 0
   for (const member of readMembers(text)) {
-    const value = afterString(text, member.start)
+    const value = stringEnd(text, member.start)
     const made = maskValue(text.slice(value, member.end), below(paths, member.key))
     masked += text.slice(done, value) + made
     done = member.end
@@ -79,7 +79,7 @@ function readMembers(text: string): Member[] {
   for (let at = 0; ; ) {
     const start = text.indexOf('"', at)
     if (start === -1) return members
-    const end = endOfMember(text, afterString(text, start))
+    const end = endOfMember(text, stringEnd(text, start))
     members.push({ key: keyAt(text, start), start, end })
     if (text[end] !== ',') return members
     at = end + 1
@@ -95,20 +95,12 @@ function endOfMember(text: string, from: number): number {
     const char = text.charAt(at)
     if (depth === 0 && (char === ',' || char === '}')) return at
     depth += DEPTH[char] ?? 0
-    at = char === '"' ? afterString(text, at) : at + 1
+    at = char === '"' ? stringEnd(text, at) : at + 1
   }
   return text.length
 }
 
 function keyAt(text: string, start: number): string {
-  const key: unknown = JSON.parse(text.slice(start, afterString(text, start)))
+  const key: unknown = JSON.parse(text.slice(start, stringEnd(text, start)))
   return typeof key === 'string' ? key : ''
-}
-
-function afterString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '\\') at += 1
-    else if (text[at] === '"') return at + 1
-  }
-  return text.length
 }

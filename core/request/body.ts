@@ -2,7 +2,7 @@ import type { BodyView } from '../connectors/connector.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from './canonical.ts'
 import { judgePairs } from './method-override.ts'
 import { fold, parseStrictJson } from './strict-json.ts'
-import { readPairs } from './target.ts'
+import { judgePairCount, readPairs } from './target.ts'
 
 /**
  * Reads a whole body as far as a class can depend on it. 415 for an encoding other than identity or a charset other
@@ -57,6 +57,8 @@ function readJson(text: string, decidingKeys: readonly string[]): BodyView | Ref
 }
 
 function readForm(text: string, bytes: Uint8Array): BodyView | Refusal {
+  const tooMany = judgePairCount(text)
+  if (tooMany !== null) return tooMany
   const fields = readPairs(text)
   if (isRefusal(fields)) return fields
   return judgePairs(fields, text, 'form field') ?? { kind: 'form', fields, bytes }

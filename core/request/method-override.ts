@@ -1,8 +1,11 @@
 import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
 import { overridesMethod } from './header-names.ts'
 import { headerValue } from './headers.ts'
+import { tooManyValues } from './json-bounds.ts'
+import { exceedsJsonBounds } from './json-size.ts'
 import { boundaryOf, readPartNames } from './multipart.ts'
 import { decodeComponent } from './percent.ts'
+import { judgePairCount } from './target.ts'
 
 /**
  * Names under which frameworks take another method from a query, a form or JSON: `_method` and what PHP reads as it, as
@@ -21,14 +24,20 @@ const MAX_NAME = 64
  * well: some servers read it up to there, `token%00` as `token`.
  */
 export function judgePairNames(text: string, where: string): Refusal | null {
+  const tooMany = judgePairCount(text)
+  if (tooMany !== null) return tooMany
   for (const part of text.split(/[&;]/)) {
-    const name = part.slice(0, part.includes('=') ? part.indexOf('=') : part.length)
-    if (name.includes('%00') || name.includes('\0'))
-      return refusal('ambiguous_request', `the name of a ${where} holds a NUL; remove it`)
-    if (name.length < MAX_NAME * 3 && isOverrideName(decodeComponent(name) ?? ''))
-      return overriding(where, name)
+    const wrong = judgePairName(part.slice(0, part.includes('=') ? part.indexOf('=') : part.length), where)
+    if (wrong !== null) return wrong
   }
   return null
+}
+
+function judgePairName(name: string, where: string): Refusal | null {
+  if (name.includes('%00') || name.includes('\0'))
+    return refusal('ambiguous_request', `the name of a ${where} holds a NUL; remove it`)
+  const isShort = name.length < MAX_NAME * 3
+  return isShort && isOverrideName(decodeComponent(name) ?? '') ? overriding(where, name) : null
 }
 
 /** The same for pairs that are read already. */
@@ -80,6 +89,7 @@ const ASCII_LIKE: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'i
 
 /** What cannot be parsed has no members to anybody. */
 function judgeMembers(text: string): Refusal | null {
+  if (exceedsJsonBounds(text)) return tooManyValues()
   let value: unknown
   try {
     value = JSON.parse(text)

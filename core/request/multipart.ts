@@ -29,36 +29,47 @@ export function readPartNames(bytes: Uint8Array, boundary: string): readonly str
   return isRefusal(parts) ? parts : parts.map(({ name }) => name)
 }
 
-/** `bytes`: head and content of the part, one character a byte, without the delimiters around them. */
-export type Part = { readonly name: string; readonly bytes: string }
+/** Head and content of a part, without the delimiters around them, are the bytes from `start` to before `end`. */
+export type Part = { readonly name: string; readonly start: number; readonly end: number }
 
-/** The parts of a multipart form, in order; 415 as `readPartNames`. */
+export const MAX_PARTS = 1_000
+const MAX_PART_HEAD = 4_096
+
+/** The parts of a multipart form, in order; 415 as `readPartNames`. Reads no further than `MAX_PARTS`. */
 export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {
   // One character a byte, so that no decoding can move a delimiter.
-  const text = latin1Of(bytes)
+  const text = LATIN1.decode(bytes)
   const delimiter = `--${boundary}`
   if (!text.startsWith(delimiter)) return unclear('begins with something else than its boundary')
-  const pieces = text.split(`\r\n${delimiter}`)
-  const [first = '', ...rest] = pieces
-  const parts = [first.slice(delimiter.length), ...rest]
-  const last = parts.pop() ?? ''
-  if (!/^--(?:\r\n)?$/.test(last)) return unclear('does not end with its closing boundary')
-  // A line that begins with LF or CR alone before the boundary is a delimiter to lenient readers.
-  if (parts.some((part) => part.includes(`\n${delimiter}`) || part.includes(`\r${delimiter}`)))
-    return unclear('holds its boundary within a part')
   const named: Part[] = []
-  for (const part of parts) {
-    const name = nameOf(part)
+  let start = delimiter.length
+  for (let end = text.indexOf(`\r\n${delimiter}`, start); end !== -1; ) {
+    if (named.length === MAX_PARTS) return unclear(`has more than ${MAX_PARTS} parts`)
+    const name = nameOf(text, start, end)
     if (typeof name !== 'string') return name
-    named.push({ name, bytes: part })
+    named.push({ name, start, end })
+    start = end + 2 + delimiter.length
+    end = text.indexOf(`\r\n${delimiter}`, start)
   }
-  return named
+  if (!/^--(?:\r\n)?$/.test(text.slice(start, start + 5)) || start + 4 < text.length)
+    return unclear('does not end with its closing boundary')
+  return hidesBoundary(text, delimiter) ? unclear('holds its boundary within a part') : named
 }
 
-function nameOf(part: string): string | Refusal {
-  const end = part.indexOf(HEADER_END)
-  if (!part.startsWith('\r\n') || end === -1) return unclear('has a part without a head')
-  const lines = part.slice(2, end).split('\r\n')
+/** A line that begins with LF or CR alone before the boundary is a delimiter to lenient readers. */
+function hidesBoundary(text: string, delimiter: string): boolean {
+  for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {
+    if (text[at - 1] !== '\r') return true
+  }
+  return text.includes(`\r${delimiter}`)
+}
+
+/** The name of the part between `start` and `end`. */
+function nameOf(text: string, start: number, end: number): string | Refusal {
+  const head = text.slice(start, Math.min(end, start + MAX_PART_HEAD))
+  const headEnd = head.indexOf(HEADER_END)
+  if (!head.startsWith('\r\n') || headEnd === -1) return unclear('has a part without a head')
+  const lines = head.slice(2, headEnd).split('\r\n')
   const names = lines.flatMap((line) => DISPOSITION.exec(line)?.[1] ?? [])
   const isPlain = lines.every((line) => DISPOSITION.test(line) || OTHER.test(line))
   const [name] = names
@@ -67,14 +78,7 @@ function nameOf(part: string): string | Refusal {
     : unclear('has a part whose head is not plain')
 }
 
-function latin1Of(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += CHUNK)
-    text += String.fromCharCode(...bytes.subarray(at, at + CHUNK))
-  return text
-}
-
-const CHUNK = 8_192
+const LATIN1 = new TextDecoder('latin1')
 
 function unclear(what: string): Refusal {
   return refusal('unsupported_body', `the multipart body ${what}; send it as a form or as JSON`)

@@ -1,20 +1,19 @@
 import { type Refusal, refusal } from './canonical.ts'
-
-export const MAX_JSON_DEPTH = 64
+import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, tooManyValues } from './json-bounds.ts'
 
 /**
  * Parses JSON of which every parser makes the same thing, in linear time. `decidingKeys` are the keys that a class
  * depends on, as paths from the root (`method`, `params.name`; elements of a root array count as roots).
  * Refused: duplicate keys anywhere, keys that fold (case, NFKC) to a deciding key where it decides, NUL in a key,
- * a BOM, trailing data (`ambiguous_request`), depth over 64, and what is not JSON at all (`malformed_request`).
+ * a BOM, trailing data (`ambiguous_request`), depth over 64, and what is not JSON at all (`malformed_request`), more
+ * values than `json-bounds.ts` allows (`body_too_large`). The bounds are checked before anything is parsed.
  */
 export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
   if (text.charCodeAt(0) === 0xfeff)
     return refusal('ambiguous_request', 'the JSON body begins with a byte order mark')
-  const parsed = tryParse(text)
-  const wrong = scanKeys(text, parsed !== null, decidingKeys)
+  const wrong = scanKeys(text, decidingKeys)
   if (wrong !== null) return wrong
-  return parsed ?? refusal('malformed_request', 'the body is not valid JSON')
+  return tryParse(text) ?? refusal('malformed_request', 'the body is not valid JSON')
 }
 
 export type ParsedJson = { readonly kind: 'parsed'; readonly value: unknown }
@@ -41,18 +40,21 @@ type Scan = {
   readonly text: string
   readonly folded: ReadonlyMap<string, readonly FoldedKey[]>
   readonly stack: Frame[]
+  /** Objects, lists and keys so far. */
+  nodes: number
+  commas: number
 }
 type FoldedKey = { readonly exact: string; readonly folded: string }
 
 /** Walks the structure only: strings are skipped, numbers and literals not looked at. */
-function scanKeys(text: string, isValid: boolean, decidingKeys: readonly string[]): Refusal | null {
-  const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [] }
+function scanKeys(text: string, decidingKeys: readonly string[]): Refusal | null {
+  const scan: Scan = { text, folded: foldedKeys(decidingKeys), stack: [], nodes: 0, commas: 0 }
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at)
     const end = code === QUOTE ? stringEnd(text, at) : at + 1
     const wrong = code === QUOTE ? readString(scan, at, end) : step(scan, code)
     if (wrong !== null) return wrong
-    if (!isValid && isClose(code) && scan.stack.length === 0) return trailing(text, end)
+    if (isClose(code) && scan.stack.length === 0) return trailing(text, end)
     at = end
   }
   return null
@@ -68,15 +70,20 @@ function isClose(code: number): boolean {
 function step(scan: Scan, code: number): Refusal | null {
   if (code === 0x7b || code === 0x5b) return open(scan, code === 0x7b)
   if (isClose(code)) scan.stack.pop()
-  else if (code === 0x2c) {
-    const frame = scan.stack.at(-1)
-    if (frame !== undefined) frame.expectsKey = frame.isObject
-  }
-  return null
+  return code === 0x2c ? takeComma(scan) : null
+}
+
+function takeComma(scan: Scan): Refusal | null {
+  const frame = scan.stack.at(-1)
+  if (frame !== undefined) frame.expectsKey = frame.isObject
+  scan.commas += 1
+  return scan.commas > MAX_JSON_COMMAS ? tooManyValues() : null
 }
 
 function open(scan: Scan, isObject: boolean): Refusal | null {
   const { stack } = scan
+  scan.nodes += 1
+  if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
   if (stack.length >= MAX_JSON_DEPTH) {
     return refusal('malformed_request', `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels`)
   }
@@ -96,6 +103,8 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   const frame = scan.stack.at(-1)
   if (frame === undefined || !frame.expectsKey) return null
   frame.expectsKey = false
+  scan.nodes += 1
+  if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
   const key = decodeKey(scan.text, start, end)
   if (key === null) return null
   if (key.includes('\0')) return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
@@ -106,7 +115,7 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
 }
 
 function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Refusal | null {
-  if (deciding === undefined) return null
+  if (deciding === undefined || key.length > MAX_FOLDED) return null
   const folded = fold(key)
   for (const one of deciding) {
     if (one.folded === folded && one.exact !== key) {
@@ -118,6 +127,9 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
   }
   return null
 }
+
+/** No longer key folds to a deciding one; folding may multiply the length of a key by 18. */
+const MAX_FOLDED = 512
 
 /** Upper then lower, because some letters (long s, dotless i) meet ASCII in one direction only. */
 export function fold(key: string): string {
@@ -159,9 +171,10 @@ function decodeKey(text: string, start: number, end: number): string | null {
 }
 
 const SHORT = 24
+const SPACES = /\s*/y
 
 /** Index after the closing quote; the text's end when there is none. Most keys are short: no search is set up for them. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at <= start + SHORT; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) return at + 1
@@ -179,7 +192,9 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 function trailing(text: string, at: number): Refusal | null {
-  if (text.slice(at).trim() === '') return null
+  SPACES.lastIndex = at
+  SPACES.test(text)
+  if (SPACES.lastIndex === text.length) return null
   return refusal('ambiguous_request', 'the body holds more data after the JSON value')
 }
 

@@ -101,6 +101,25 @@ function isDotted(segment: string): boolean {
   return segment.split('/').some((part) => /^\s*\.\.?\s*(;|$)/.test(part))
 }
 
+/** Of one form. A query is bounded by the bytes of a head. */
+export const MAX_FORM_PAIRS = 10_000
+
+/** Why a form has too many fields to be read; else null. Counts no further than the bound. */
+export function judgePairCount(text: string): Refusal | null {
+  let pairs = 1
+  for (const separator of ['&', ';']) {
+    for (let at = text.indexOf(separator); at !== -1; at = text.indexOf(separator, at + 1)) {
+      pairs += 1
+      if (pairs > MAX_FORM_PAIRS)
+        return refusal(
+          'body_too_large',
+          `the form or query has more than ${MAX_FORM_PAIRS} fields; send fewer`,
+        )
+    }
+  }
+  return null
+}
+
 /** Decodes the pairs of a query or form once, in order, `+` as space. */
 export function readPairs(text: string): Array<readonly [string, string]> | Refusal {
   const pairs: Array<readonly [string, string]> = []

@@ -13,6 +13,8 @@ export const LIMITS = {
   /** Bodies above this give way to other requests before each stage that may read them. */
   pacedBodyBytes: 64 * 1024,
   /** What the packs of one agent's pushes may become when inflated. */
+  /** Time that all edits of one answer take; an answer beyond it passes as it is. */
+  answerEditMs: 250,
   inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,

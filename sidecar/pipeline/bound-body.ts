@@ -50,7 +50,7 @@ function hashParts({ raw, request }: Exchange, bytes: Buffer): string | null {
   if (isRefusal(boundary) || !PLAIN_BOUNDARY.test(boundary)) return null
   const parts = readParts(bytes, boundary)
   if (isRefusal(parts)) return null
-  return `parts ${parts.map((part) => hashOf(Buffer.from(part.bytes, 'latin1'))).join(' ')}`
+  return `parts ${parts.map(({ start, end }) => hashOf(bytes.subarray(start, end))).join(' ')}`
 }
 
 function withoutBoundary(headers: RawHeaders): RawHeaders {

@@ -71,14 +71,20 @@ function lower(text: string): string {
   return text.toLowerCase()
 }
 
-/** `searched` is `text` in the spelling that the forms have. */
+/** `searched` is `text` in the spelling that the forms have. Linear: an upstream may send the secret without end. */
 function masked(text: string, forms: readonly string[], searched = text): string {
-  let out = text
-  for (const form of forms) {
-    for (let at = searched.indexOf(form); at >= 0; at = searched.indexOf(form, at + form.length))
-      out = out.slice(0, at) + MASK.repeat(form.length) + out.slice(at + form.length)
+  return forms.reduce((out, form) => maskForm(out, form, searched), text)
+}
+
+function maskForm(text: string, form: string, searched: string): string {
+  const mask = MASK.repeat(form.length)
+  let out = ''
+  let done = 0
+  for (let at = searched.indexOf(form); at >= 0; at = searched.indexOf(form, done)) {
+    out += text.slice(done, at) + mask
+    done = at + form.length
   }
-  return out
+  return done === 0 ? text : out + text.slice(done)
 }
 
 const TEXT =
@@ -95,7 +101,6 @@ function maskBody(forms: readonly string[], onMasked: () => void): StreamEdit {
   /** The end of what came, as long as it may be the beginning of the secret. */
   let held = ''
   return {
-    kind: 'stream',
     push(chunk) {
       const text = held + chunk.toString('latin1')
       const safe = masked(text, forms)

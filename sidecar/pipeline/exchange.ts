@@ -91,6 +91,8 @@ export type ReplyStream = {
   write(chunk: Buffer): boolean
   onDrain(callback: () => void): void
   end(trailers?: RawHeaders): void
+  /** Set by `end` where the answer is still being edited: it settles once everything was written. */
+  readonly ended?: Promise<undefined> | null
   /** Cuts the connection so that the client cannot take the answer for complete. */
   destroy(): void
 }
@@ -185,6 +187,8 @@ export type Exchange = {
   time?: string | undefined
   /** Bytes that passed through an upgraded or tunnelled connection. */
   tunnelBytes?: { up: number; down: number } | undefined
+  /** How many tools were taken out of the answer to a `tools/list`. */
+  hiddenTools?: number | undefined
   /** The stage that runs, or ran last. */
   stage?: string | undefined
   outcome: Outcome

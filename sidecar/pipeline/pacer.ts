@@ -14,7 +14,11 @@ export type Pacer = {
   turnForBody(exchange: Exchange): Promise<undefined> | null
   /** Runs the work in slices. An exchange that was ended abandons it: the next slice does not run. */
   run<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
+  /** The same while there is time left in the budget; null when it is spent, and then the work is abandoned. */
+  runWithin<T>(exchange: Exchange, work: Sliced<T>, budget: TimeBudget): Promise<T | null>
 }
+
+export type TimeBudget = { leftMs: number }
 
 /** `schedule` calls back in a later turn of the event loop, behind its sockets. */
 export function createPacer(stages: StageClock, schedule: (wake: () => void) => void = setImmediate): Pacer {
@@ -44,6 +48,15 @@ export function createPacer(stages: StageClock, schedule: (wake: () => void) => 
         stages.leave()
         if (step.done === true) return step.value
       }
+    },
+    async runWithin(exchange, work, budget) {
+      while (budget.leftMs > 0) {
+        await turn(exchange)
+        const step = work.next()
+        budget.leftMs -= stages.leave()
+        if (step.done === true) return step.value
+      }
+      return null
     },
   }
 }

@@ -58,7 +58,7 @@ export function createPipeline(
     ...cleared,
     createRenew(ports, [...again, ...cleared]),
     createIntent(ports),
-    createForward(ports, upstream),
+    createForward(ports, upstream, pacer),
   ]
 
   return async (exchange) => {

@@ -8,8 +8,8 @@ export type LongestRun = { readonly stage: string; readonly ms: number }
 export type StageClock = {
   /** A stage begins to run; the one before ends. */
   enter(stage: string): void
-  /** The event loop goes on. */
-  leave(): void
+  /** The event loop goes on. Returns for how many ms the stage ran. */
+  leave(): number
   /** The longest run since the last call; null when no stage ran. */
   takeLongest(): LongestRun | null
 }
@@ -19,11 +19,12 @@ export function createStageClock(monotonicMs: () => number): StageClock {
   let since = 0
   let longest: LongestRun | null = null
 
-  function close(now: number): void {
-    if (current === null) return
+  function close(now: number): number {
+    if (current === null) return 0
     const ms = now - since
     if (longest === null || ms > longest.ms) longest = { stage: current, ms }
     current = null
+    return ms
   }
 
   return {
@@ -33,9 +34,7 @@ export function createStageClock(monotonicMs: () => number): StageClock {
       current = stage
       since = now
     },
-    leave() {
-      if (current !== null) close(monotonicMs())
-    },
+    leave: () => (current === null ? 0 : close(monotonicMs())),
     takeLongest() {
       const taken = longest
       longest = null

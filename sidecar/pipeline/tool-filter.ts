@@ -1,22 +1,27 @@
 import {
-  createEventFilter,
+  createEventSplitter,
+  type EventPiece,
   type FilteredMessage,
+  filterEvent,
   filterToolList,
-  MAX_EVENT_CHARS,
+  TOOL_LIST_BOUNDS,
   toolListIds,
 } from '../../core/connectors/mcp/tool-list.ts'
 import { callableTools, hidesTools } from '../../core/decision/callable-tools.ts'
 import { parseBody } from '../../core/request/body.ts'
 import type { CanonicalRequest, RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import type { AnswerEdit, BodyEdit } from '../upstream/answer-edit.ts'
+import type { Sliced } from '../../core/sliced.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
+import type { AnswerEdit, BodyEdit, PacedEdit } from '../upstream/answer-edit.ts'
 import type { Exchange } from './exchange.ts'
+import type { Pacer, TimeBudget } from './pacer.ts'
 
 /**
  * Takes the tools that the agent would be refused out of the answer to its `tools/list`. Null for every other request,
  * unless the Connector sets `mcp.filterTools`, and where no tool is denied. The record says how many were taken out.
  */
-export function toolFilterOf(exchange: Exchange, nowMs: number): AnswerEdit | null {
+export function toolFilterOf(exchange: Exchange, nowMs: number, pacer: Pacer): AnswerEdit | null {
   const { connector: bound, snapshot, agent, request } = exchange
   if (bound === undefined || snapshot === undefined || agent === undefined || request === undefined)
     return null
@@ -25,9 +30,9 @@ export function toolFilterOf(exchange: Exchange, nowMs: number): AnswerEdit | nu
   const given = { snapshot, agent, bound, request, nowMs }
   if (!hidesTools(given)) return null
   const mayCall = callableTools(given)
-  const count = { hidden: 0 }
-  const filter = (text: string) => noted(exchange, count, filterToolList(text, ids, mayCall))
-  return { begin: (status, headers) => (status === 200 ? bodyEdit(headers, filter) : null) }
+  const filter = (text: string) => filterToolList(text, ids, mayCall)
+  const edit = { exchange, pacer, filter, budget: { leftMs: LIMITS.answerEditMs } }
+  return { begin: (status, headers) => (status === 200 ? bodyEdit(headers, edit) : null) }
 }
 
 const NO_IDS: ReadonlySet<string> = new Set()
@@ -55,49 +60,83 @@ export function askForPlain(rawHeaders: RawHeaders): string[] {
   return [...out, 'accept-encoding', 'identity']
 }
 
-type Filter = (text: string) => FilteredMessage
-
-function noted({ outcome }: Exchange, count: { hidden: number }, filtered: FilteredMessage): FilteredMessage {
-  count.hidden += filtered.hidden.length
-  if (count.hidden > 0) outcome.note = `${count.hidden} ${count.hidden === 1 ? 'tool' : 'tools'} hidden`
-  return filtered
+type Given = {
+  readonly exchange: Exchange
+  readonly pacer: Pacer
+  readonly budget: TimeBudget
+  readonly filter: (text: string) => Sliced<FilteredMessage>
 }
 
 /** What is compressed all the same passes as it is: the list is a courtesy, each call is decided on its own. */
-function bodyEdit(headers: RawHeaders, filter: Filter): BodyEdit | null {
+function bodyEdit(headers: RawHeaders, given: Given): BodyEdit | null {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()
   if (coding !== undefined && coding !== '' && coding !== 'identity') return null
   const [type = ''] = (headerValue(headers, 'content-type') ?? '').toLowerCase().split(';')
   const isWhole = headerValue(headers, 'content-length') !== undefined
-  if (type.trim() === 'application/json') return whole((body) => filterJson(body, filter))
+  if (type.trim() === 'application/json') return whole((body) => editJson(body, given))
   if (type.trim() !== 'text/event-stream') return null
-  return isWhole ? whole((body) => filterEvents(body, filter)) : eventEdit(filter)
+  return isWhole ? whole((body) => editEvents(body, given)) : eventEdit(given)
 }
 
-function whole(edit: (body: Buffer) => Buffer): BodyEdit {
-  return { kind: 'whole', maxBytes: MAX_EVENT_CHARS, edit }
+function whole(edit: (body: Buffer) => Promise<Buffer>): BodyEdit {
+  return { kind: 'whole', maxBytes: TOOL_LIST_BOUNDS.chars, edit }
 }
 
-function filterJson(body: Buffer, filter: Filter): Buffer {
-  const { text, hidden } = filter(body.toString('utf8'))
-  return hidden.length === 0 ? body : Buffer.from(text)
+async function editJson(body: Buffer, { exchange, pacer, budget, filter }: Given): Promise<Buffer> {
+  const filtered = await pacer.runWithin(exchange, filter(body.toString('utf8')), budget)
+  const hidden = filtered?.hidden ?? []
+  note(exchange, hidden.length)
+  return filtered === null || hidden.length === 0 ? body : Buffer.from(filtered.text)
 }
 
-function filterEvents(body: Buffer, filter: Filter): Buffer {
-  const events = eventEdit(filter)
-  const edited = Buffer.concat([events.push(body), events.end()])
+async function editEvents(body: Buffer, given: Given): Promise<Buffer> {
+  const events = eventEdit(given)
+  const edited = Buffer.concat([await events.push(body), events.end()])
   return edited.equals(body) ? body : edited
 }
 
 /** One character a byte, so that bytes which are no text, or half a character, pass unharmed. */
-function eventEdit(filter: Filter): Extract<BodyEdit, { kind: 'stream' }> {
-  const events = createEventFilter((data) => {
-    const { text, hidden } = filter(Buffer.from(data, 'latin1').toString('utf8'))
-    return hidden.length === 0 ? data : Buffer.from(text).toString('latin1')
-  })
+function eventEdit(given: Given): PacedEdit {
+  const events = createEventSplitter()
   return {
-    kind: 'stream',
-    push: (chunk) => Buffer.from(events.push(chunk.toString('latin1')), 'latin1'),
+    kind: 'paced',
+    push(chunk) {
+      const pieces = events.push(chunk.toString('latin1'))
+      return pieces.some(({ isEvent }) => isEvent) ? editPieces(pieces, given) : latin1(pieces)
+    },
     end: () => Buffer.from(events.end(), 'latin1'),
   }
+}
+
+async function editPieces(pieces: readonly EventPiece[], given: Given): Promise<Buffer> {
+  const edited = pieces.map(({ text }) => text)
+  await given.pacer.runWithin(given.exchange, editInto(edited, pieces, given), given.budget)
+  return Buffer.from(edited.join(''), 'latin1')
+}
+
+/** Replaces what was filtered; the rest stays as it came when the work is abandoned. */
+function* editInto(edited: string[], pieces: readonly EventPiece[], given: Given): Sliced<undefined> {
+  for (const [at, { text, isEvent }] of pieces.entries()) {
+    if (!isEvent) continue
+    const filtered = yield* filterEvent(text, (data) => filterLatin1(data, given))
+    edited[at] = filtered.text
+    note(given.exchange, filtered.hidden.length)
+  }
+}
+
+function* filterLatin1(data: string, { filter }: Given): Sliced<FilteredMessage> {
+  const { text, hidden } = yield* filter(Buffer.from(data, 'latin1').toString('utf8'))
+  return { text: hidden.length === 0 ? data : Buffer.from(text).toString('latin1'), hidden }
+}
+
+function latin1(pieces: readonly EventPiece[]): Buffer {
+  return Buffer.from(pieces.map(({ text }) => text).join(''), 'latin1')
+}
+
+/** The record says how many tools were taken out of the answer, in all. */
+function note(exchange: Exchange, hidden: number): void {
+  if (hidden === 0) return
+  const all = (exchange.hiddenTools ?? 0) + hidden
+  exchange.hiddenTools = all
+  exchange.outcome.note = `${all} ${all === 1 ? 'tool' : 'tools'} hidden`
 }

@@ -10,13 +10,22 @@ export type AnswerEdit = {
 /**
  * `whole`: the head waits until the body is complete, because its length may change; a body longer than `maxBytes`
  * passes as it is. `edit` returns the very same buffer when nothing changed, and then the head does not change either.
- * `stream`: what `push` returns goes on at once, `end` says what is left.
+ * `paced`: what `push` returns goes on in order, `end` says what is left.
  */
 export type BodyEdit =
-  | { readonly kind: 'whole'; readonly maxBytes: number; edit(body: Buffer): Buffer }
-  | StreamEdit
+  | { readonly kind: 'whole'; readonly maxBytes: number; edit(body: Buffer): Promise<Buffer> }
+  | PacedEdit
 
-export type StreamEdit = { readonly kind: 'stream'; push(chunk: Buffer): Buffer; end(): Buffer }
+export type PacedEdit = {
+  readonly kind: 'paced'
+  push(chunk: Buffer): Buffer | Promise<Buffer>
+  /** Called once every `push` has settled. */
+  end(): Buffer
+}
+
+/** What `push` returns goes on at once, `end` says what is left. */
+
+export type StreamEdit = { push(chunk: Buffer): Buffer; end(): Buffer }
 
 /** Where an answer goes: the agent, or an edit before it. */
 export type AnswerSink = Pick<Reply, 'stream'>
@@ -41,12 +50,13 @@ export type AnswerHead = { readonly status: number; readonly headers: RawHeaders
 
 /** The agent's side of an answer whose body is edited. */
 export function editedStream(reply: AnswerSink, head: AnswerHead, edit: BodyEdit): ReplyStream {
-  return edit.kind === 'whole' ? new WholeEdit(reply, head, edit) : streamEdit(reply, head, edit)
+  return edit.kind === 'whole' ? new WholeEdit(reply, head, edit) : new QueuedEdit(reply, head, edit)
 }
 
 type Whole = Extract<BodyEdit, { kind: 'whole' }>
 
 class WholeEdit implements ReplyStream {
+  ended: Promise<undefined> | null = null
   readonly #reply: AnswerSink
   readonly #head: AnswerHead
   readonly #edit: Whole
@@ -54,6 +64,7 @@ class WholeEdit implements ReplyStream {
   #heldBytes = 0
   /** Set once the head has gone. */
   #stream: ReplyStream | null = null
+  #isDestroyed = false
 
   constructor(reply: AnswerSink, head: AnswerHead, edit: Whole) {
     this.#reply = reply
@@ -73,21 +84,23 @@ class WholeEdit implements ReplyStream {
   }
 
   end(trailers?: RawHeaders): void {
-    if (this.#stream === null) this.#writeEdited()
-    if (trailers === undefined) this.#stream?.end()
-    else this.#stream?.end(trailers)
+    if (this.#stream === null) this.ended = this.#endEdited(trailers)
+    else endStream(this.#stream, trailers)
   }
 
   destroy(): void {
+    this.#isDestroyed = true
     this.#stream?.destroy()
   }
 
-  #writeEdited(): void {
+  async #endEdited(trailers: RawHeaders | undefined): Promise<undefined> {
     const body = this.#taken()
-    const edited = this.#edit.edit(body)
+    const edited = await this.#edit.edit(body)
+    if (this.#isDestroyed) return
     const { headers } = this.#head
     const stream = this.#open(edited === body ? headers : headersFor(headers, edited.length))
     if (edited.length > 0) stream.write(edited)
+    endStream(stream, trailers)
   }
 
   #open(headers: RawHeaders): ReplyStream {
@@ -102,6 +115,74 @@ class WholeEdit implements ReplyStream {
     return body
   }
 }
+
+function endStream(stream: ReplyStream, trailers: RawHeaders | undefined): void {
+  if (trailers === undefined) stream.end()
+  else stream.end(trailers)
+}
+
+/** Passes the chunks on in order; while one is being edited those behind it wait, and the upstream is not read. */
+class QueuedEdit implements ReplyStream {
+  ended: Promise<undefined> | null = null
+  readonly #stream: ReplyStream
+  readonly #edit: PacedEdit
+  /** The last chunk that is being edited; null when none is. */
+  #pending: Promise<undefined> | null = null
+  #isDestroyed = false
+
+  constructor(reply: AnswerSink, { status, headers }: AnswerHead, edit: PacedEdit) {
+    this.#stream = reply.stream(status, headers, true)
+    this.#edit = edit
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#pending !== null) {
+      this.#follow(this.#pending.then(() => this.#edit.push(chunk)))
+      return false
+    }
+    const edited = this.#edit.push(chunk)
+    if (!(edited instanceof Promise)) return this.#pass(edited)
+    this.#follow(edited)
+    return false
+  }
+
+  onDrain(callback: () => void): void {
+    if (this.#pending === null) this.#stream.onDrain(callback)
+    else this.#pending.then(callback, ignore)
+  }
+
+  end(trailers?: RawHeaders): void {
+    if (this.#pending === null) this.#endNow(trailers)
+    else this.ended = this.#pending.then(() => this.#endNow(trailers))
+  }
+
+  destroy(): void {
+    this.#isDestroyed = true
+    this.#stream.destroy()
+  }
+
+  #follow(edited: Promise<Buffer>): void {
+    const pending = edited.then((bytes) => {
+      if (this.#pending === pending) this.#pending = null
+      this.#pass(bytes)
+      return undefined
+    })
+    // The exchange was ended meanwhile; whoever ended it destroys the stream.
+    pending.catch(ignore)
+    this.#pending = pending
+  }
+
+  #pass(bytes: Buffer): boolean {
+    return this.#isDestroyed || bytes.length === 0 || this.#stream.write(bytes)
+  }
+
+  #endNow(trailers: RawHeaders | undefined): undefined {
+    this.#pass(this.#edit.end())
+    if (!this.#isDestroyed) endStream(this.#stream, trailers)
+  }
+}
+
+function ignore(): void {}
 
 /** What a field says of the bytes of the body is no longer true. */
 const ABOUT_BYTES: ReadonlySet<string> = new Set([
@@ -135,8 +216,7 @@ function streamEdit(reply: AnswerSink, { status, headers }: AnswerHead, edit: St
     end(trailers) {
       const rest = edit.end()
       if (rest.length > 0) stream.write(rest)
-      if (trailers === undefined) stream.end()
-      else stream.end(trailers)
+      endStream(stream, trailers)
     },
     destroy: () => stream.destroy(),
   }

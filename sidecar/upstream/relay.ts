@@ -117,6 +117,18 @@ export class Relay implements ResponseHandler, Watched {
     if (this.#isOver) return
     if (trailers.length > 0) this.#stream?.end(inboundHeaders(this.#masked(trailers)))
     else this.#stream?.end()
+    const edited = this.#stream?.ended ?? null
+    if (edited === null) {
+      this.#ended()
+      return
+    }
+    // The upstream has finished: only the edit is left to be ended.
+    this.#carrier = null
+    edited.then(this.#ended, (error: unknown) => this.error(error as Error))
+  }
+
+  readonly #ended = (): void => {
+    if (this.#isOver) return
     this.#over()
     this.#answered()
   }

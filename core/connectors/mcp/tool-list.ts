@@ -1,3 +1,5 @@
+import { exceedsJsonBounds } from '../../request/json-size.ts'
+import type { Sliced } from '../../sliced.ts'
 import { isRecord } from '../fields.ts'
 
 /** Whether the agent may call a tool of this name, now or after a person agreed. */
@@ -6,18 +8,37 @@ export type MayCall = (toolName: string) => boolean
 /** What a filter made of one message: the same bytes, or a shorter list and what is missing in it. */
 export type FilteredMessage = { readonly text: string; readonly hidden: readonly string[] }
 
+/** Answers and events beyond these pass as they are. */
+export const TOOL_LIST_BOUNDS = { chars: 256 * 1024, tools: 1_000, nodes: 20_000, commas: 20_000 } as const
+/** Names that are decided between two yields. */
+const NAMES_PER_SLICE = 32
+
 /**
  * Takes the tools that the agent may not call out of an answer to `tools/list`, so that a model is not shown what it
- * would be refused. `ids` are those of the requests (as JSON). Everything else, and an answer in which nothing is
- * hidden, comes back byte for byte. This is a courtesy, no protection: a call is decided on its own.
+ * would be refused. `ids` are those of the requests (as JSON). Everything else, an answer beyond `TOOL_LIST_BOUNDS`, and
+ * one in which nothing is hidden, comes back byte for byte. This is a courtesy, no protection: a call is decided on its
+ * own. Yields after the parsing and after each `NAMES_PER_SLICE` names.
  */
-export function filterToolList(text: string, ids: ReadonlySet<string>, mayCall: MayCall): FilteredMessage {
+export function* filterToolList(
+  text: string,
+  ids: ReadonlySet<string>,
+  mayCall: MayCall,
+): Sliced<FilteredMessage> {
+  const { chars, tools, ...bounds } = TOOL_LIST_BOUNDS
+  const unchanged = { text, hidden: [] }
+  if (text.length > chars || exceedsJsonBounds(text, bounds)) return unchanged
   const value = parse(text)
   const messages = Array.isArray(value) ? value : [value]
-  const hidden: string[] = []
-  const kept = messages.map((message) => filterMessage(message, ids, { mayCall, hidden }))
-  if (hidden.length === 0) return { text, hidden }
-  return { text: JSON.stringify(Array.isArray(value) ? kept : kept[0]), hidden }
+  const lists = messages.flatMap((message) => listsIn(message, ids))
+  if (lists.length === 0 || lists.flat().length > tools) return unchanged
+  yield
+  const hidden = yield* hiddenTools(lists.flat(), mayCall)
+  if (hidden.size === 0) return unchanged
+  const kept = messages.map((message) => withoutTools(message, ids, hidden))
+  return {
+    text: JSON.stringify(Array.isArray(value) ? kept : kept[0]),
+    hidden: [...hidden].flatMap((tool) => nameOf(tool) ?? []),
+  }
 }
 
 /** The ids (as JSON) of the `tools/list` requests among what the agent sent. */
@@ -31,19 +52,35 @@ export function toolListIds(body: unknown): ReadonlySet<string> {
   )
 }
 
-type Filter = { readonly mayCall: MayCall; readonly hidden: string[] }
-
-function filterMessage(message: unknown, ids: ReadonlySet<string>, { mayCall, hidden }: Filter): unknown {
-  if (!isRecord(message) || !ids.has(JSON.stringify(message['id']))) return message
+/** The list of tools in an answer to one of the requests. */
+function listsIn(message: unknown, ids: ReadonlySet<string>): readonly (readonly unknown[])[] {
+  if (!isRecord(message) || !ids.has(JSON.stringify(message['id']))) return []
   const { result } = message
-  if (!isRecord(result) || !Array.isArray(result['tools'])) return message
-  const tools = result['tools'].filter((tool: unknown) => {
-    const name = isRecord(tool) ? tool['name'] : undefined
-    if (typeof name !== 'string' || mayCall(name)) return true
-    hidden.push(name)
-    return false
-  })
-  return { ...message, result: { ...result, tools } }
+  return isRecord(result) && Array.isArray(result['tools']) ? [result['tools']] : []
+}
+
+function* hiddenTools(tools: readonly unknown[], mayCall: MayCall): Sliced<ReadonlySet<unknown>> {
+  const hidden = new Set<unknown>()
+  let decided = 0
+  for (const tool of tools) {
+    const name = nameOf(tool)
+    if (name === undefined) continue
+    if (!mayCall(name)) hidden.add(tool)
+    decided += 1
+    if (decided % NAMES_PER_SLICE === 0) yield
+  }
+  return hidden
+}
+
+function nameOf(tool: unknown): string | undefined {
+  const name = isRecord(tool) ? tool['name'] : undefined
+  return typeof name === 'string' ? name : undefined
+}
+
+function withoutTools(message: unknown, ids: ReadonlySet<string>, hidden: ReadonlySet<unknown>): unknown {
+  const [list] = listsIn(message, ids)
+  if (list === undefined || !isRecord(message) || !isRecord(message['result'])) return message
+  return { ...message, result: { ...message['result'], tools: list.filter((tool) => !hidden.has(tool)) } }
 }
 
 /** Numbers stay the text that they were: the bounds in a tool's schema are often beyond what a double can hold. */
@@ -60,65 +97,87 @@ function parse(text: string): unknown {
 /** Not in the library's types yet. */
 const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => object }
 
-/** Events, and whole answers, longer than this pass as they are: a list of tools is far shorter, and nothing may be held back for long. */
-export const MAX_EVENT_CHARS = 4 * 1024 * 1024
+/** Events and what stands between them, in order: together the text as it came. */
+export type EventPiece = { readonly text: string; readonly isEvent: boolean }
 
-export type EventFilter = {
+export type EventSplitter = {
   /** Decoded text as it arrives; answers what may go on at once, cut at the ends of events. */
-  push(chunk: string): string
+  push(chunk: string): readonly EventPiece[]
   /** What is left when the stream ends. */
   end(): string
 }
 
+/** Lines end in CRLF, LF or CR, and the two that make a blank one need not be of a kind. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g
+/** How much of the end of a chunk may belong to a blank line that the next chunk ends. */
+const OVERLAP = 3
+
 /**
- * The same over server-sent events: each event goes on as soon as it is whole, its other fields untouched. Text that
- * is no event (a comment that keeps the connection open) passes too.
+ * Cuts server-sent events at their ends. Text that was searched is not searched again, however small the chunks are. The
+ * parts of an event that is longer than `TOOL_LIST_BOUNDS` go on as they come, as no events.
  */
-export function createEventFilter(rewrite: (data: string) => string): EventFilter {
-  let rest = ''
+export function createEventSplitter(): EventSplitter {
+  let held: string[] = []
+  let heldChars = 0
+  let tail = ''
   let isTooLong = false
+
+  function take(text: string): EventPiece {
+    const piece = { text: held.join('') + text, isEvent: !isTooLong }
+    held = []
+    heldChars = 0
+    isTooLong = false
+    return piece
+  }
+
+  function hold(rest: string): readonly EventPiece[] {
+    if (rest === '') return []
+    held.push(rest)
+    heldChars += rest.length
+    if (!isTooLong && heldChars <= TOOL_LIST_BOUNDS.chars) return []
+    const text = held.join('')
+    held = []
+    heldChars = 0
+    isTooLong = true
+    return [{ text, isEvent: false }]
+  }
+
   return {
     push(chunk) {
-      rest += chunk
-      let out = ''
-      for (let end = endOfEvent(rest); end !== -1; end = endOfEvent(rest)) {
-        out += isTooLong ? rest.slice(0, end) : rewriteEvent(rest.slice(0, end), rewrite)
-        rest = rest.slice(end)
-        isTooLong = false
+      const searched = tail + chunk
+      const offset = tail.length
+      const pieces: EventPiece[] = []
+      let from = 0
+      for (const match of searched.matchAll(BLANK_LINE)) {
+        const end = match.index + match[0].length - offset
+        // It ended in the chunk before, and only now the next line end is known to be another one.
+        if (end <= from) continue
+        pieces.push(take(chunk.slice(from, end)))
+        from = end
       }
-      if (rest.length > MAX_EVENT_CHARS || isTooLong) {
-        out += rest
-        rest = ''
-        isTooLong = true
-      }
-      return out
+      tail = from === 0 ? searched.slice(-OVERLAP) : chunk.slice(from).slice(-OVERLAP)
+      return [...pieces, ...hold(chunk.slice(from))]
     },
-    end() {
-      const last = rest
-      rest = ''
-      return last
-    },
+    end: () => take('').text,
   }
 }
 
-/** Lines end in CRLF, LF or CR, and the two that make a blank one need not be of a kind. */
-const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/
-
-function endOfEvent(text: string): number {
-  const match = BLANK_LINE.exec(text)
-  return match === null ? -1 : match.index + match[0].length
+/** The same for one server-sent event: its other fields stay untouched. */
+export function* filterEvent(
+  event: string,
+  filter: (data: string) => Sliced<FilteredMessage>,
+): Sliced<FilteredMessage> {
+  const lines = event.split(/\r\n|\n|\r/)
+  const data = lines.filter(isData).map((line) => line.slice('data:'.length).replace(/^ /, ''))
+  // No list of tools without the word, unless it is escaped.
+  if (data.length === 0 || !/tools|\\u/.test(event)) return { text: event, hidden: [] }
+  const { text, hidden } = yield* filter(data.join('\n'))
+  if (hidden.length === 0) return { text: event, hidden }
+  const first = lines.findIndex(isData)
+  const kept = lines.flatMap((line, at) => (isData(line) ? (at === first ? [`data: ${text}`] : []) : [line]))
+  return { text: kept.join('\n'), hidden }
 }
 
-/** Joins the event's data lines as a reader would, and writes them back as one line where the rewriting changed them. */
-function rewriteEvent(event: string, rewrite: (data: string) => string): string {
-  const lines = event.split(/\r\n|\n|\r/)
-  const isData = (line: string) => line === 'data' || line.startsWith('data:')
-  const data = lines.filter(isData).map((line) => line.slice('data:'.length).replace(/^ /, ''))
-  if (data.length === 0) return event
-  const before = data.join('\n')
-  const after = rewrite(before)
-  if (after === before) return event
-  const first = lines.findIndex(isData)
-  const kept = lines.flatMap((line, at) => (isData(line) ? (at === first ? [`data: ${after}`] : []) : [line]))
-  return kept.join('\n')
+function isData(line: string): boolean {
+  return line === 'data' || line.startsWith('data:')
 }

@@ -7,11 +7,16 @@ import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
 import { scanCandidates } from '../candidate-name.ts'
 import type { Exchange, Stage } from '../exchange.ts'
+import type { Pacer } from '../pacer.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { askForPlain, toolFilterOf } from '../tool-filter.ts'
 
 /** The only stage that reaches an upstream. */
-export function createForward({ clock }: Pick<PipelinePorts, 'clock'>, upstream: Upstream): Stage {
+export function createForward(
+  { clock }: Pick<PipelinePorts, 'clock'>,
+  upstream: Upstream,
+  pacer: Pacer,
+): Stage {
   return {
     name: 'forward',
     run(exchange): Promise<undefined> {
@@ -19,7 +24,7 @@ export function createForward({ clock }: Pick<PipelinePorts, 'clock'>, upstream:
       if (request === undefined) throw new Error('forwarded before it was read')
       const target = whereTo(exchange, request)
       if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
-      return upstream.forward(exchange, outboundOf(exchange, target, clock.nowMs()))
+      return upstream.forward(exchange, outboundOf(exchange, target, { nowMs: clock.nowMs(), pacer }))
     },
   }
 }
@@ -43,10 +48,12 @@ function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): 
   return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
 }
 
-function outboundOf(exchange: Exchange, target: UpstreamTarget, nowMs: number): Outbound {
+type Sending = { readonly nowMs: number; readonly pacer: Pacer }
+
+function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer }: Sending): Outbound {
   const { outbound, raw } = exchange
   if (outbound === undefined) throw new Error('forwarded before its credentials were seen to')
-  const edit = toolFilterOf(exchange, nowMs)
+  const edit = toolFilterOf(exchange, nowMs, pacer)
   return {
     target,
     method: raw.method,

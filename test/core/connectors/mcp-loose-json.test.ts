@@ -4,7 +4,7 @@ import { findConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
-import { MAX_JSON_DEPTH } from '../../../core/request/strict-json.ts'
+import { MAX_JSON_DEPTH } from '../../../core/request/json-bounds.ts'
 import { snapshotOf } from '../../sidecar/pipeline/test-world.ts'
 
 /** Bodies that are no JSON to a strict reader, and a call of a tool to many servers: what the rules say of that tool counts. */
@@ -109,6 +109,6 @@ test.each(['/*', "'", '"', '\\', '//', '#', '{"', ',', 'a:', '/* */'])(
   'a mebibyte of %s is judged in linear time',
   (unit) => {
     const text = `{${unit.repeat(Math.floor(2 ** 20 / unit.length))}`
-    expect(['mcp.rpc.unknown', 'ambiguous_request']).toContain(named(text))
+    expect(['mcp.rpc.unknown', 'ambiguous_request', 'body_too_large']).toContain(named(text))
   },
 )

@@ -13,7 +13,9 @@ import { isRefusal, type Refusal, refusal } from '../../../request/canonical.ts'
 import { doubledName, readValue, type Variables } from './values.ts'
 
 /** A document is at most this long in tokens; real ones have hundreds. */
-const MAX_TOKENS = 20_000
+export const MAX_TOKENS = 20_000
+/** All documents of a request together. */
+export const MAX_DOCUMENT_CHARS = 256 * 1024
 const MAX_FIELDS = 64
 const MAX_STEPS = 10_000
 
@@ -39,8 +41,9 @@ export type Asked = {
   readonly variables: Variables
 }
 
-export function readOperation(asked: Asked): Operation | Refusal {
-  const document = parseDocument(asked.query)
+/** `share`: of how many messages of a batch this is one; they share the bound of tokens. */
+export function readOperation(asked: Asked, share = 1): Operation | Refusal {
+  const document = parseDocument(asked.query, Math.floor(MAX_TOKENS / share))
   if (isRefusal(document)) return document
   const operation = chooseOperation(document, asked.operationName)
   if (isRefusal(operation)) return operation
@@ -70,11 +73,16 @@ const MAX_KNOWN_CHARACTERS = 65_536
 const MAX_KNOWN_DOCUMENT = 8_192
 let knownCharacters = 0
 
-function parseDocument(text: string): DocumentNode | Refusal {
+function parseDocument(text: string, maxTokens: number): DocumentNode | Refusal {
+  if (text.length > MAX_DOCUMENT_CHARS)
+    return refusal(
+      'body_too_large',
+      `the GraphQL document is longer than ${MAX_DOCUMENT_CHARS} characters; send values as variables`,
+    )
   const mark = markOf(text)
   const found = known.get(mark)
   if (found?.text === text) return found.document
-  const parsed = readDocument(text)
+  const parsed = readDocument(text, maxTokens)
   if (!isRefusal(parsed) && text.length <= MAX_KNOWN_DOCUMENT) remember(mark, text, parsed)
   return parsed
 }
@@ -93,9 +101,9 @@ function remember(mark: string, text: string, document: DocumentNode): void {
   known.set(mark, { text, document })
 }
 
-function readDocument(text: string): DocumentNode | Refusal {
+function readDocument(text: string, maxTokens: number): DocumentNode | Refusal {
   try {
-    return parse(text, { noLocation: true, maxTokens: MAX_TOKENS })
+    return parse(text, { noLocation: true, maxTokens })
   } catch (error) {
     // Deep nesting ends the parser's stack before its token limit.
     if (!(error instanceof GraphQLError || error instanceof RangeError)) throw error

@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../.
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig } from '../../connector.ts'
 import { isRecord } from '../../fields.ts'
 import { DEEDS, MILD } from './deeds.ts'
-import { type Asked, readOperation } from './document.ts'
+import { type Asked, MAX_DOCUMENT_CHARS, readOperation } from './document.ts'
 import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 
@@ -65,19 +65,30 @@ function nameMessages(value: unknown, given: Given): Classification {
   if (messages.length === 0 || messages.length > MAX_BATCH) {
     return refusal('malformed_request', `a GraphQL batch holds 1 to ${MAX_BATCH} messages`)
   }
+  if (charsOf(messages) > MAX_DOCUMENT_CHARS) {
+    const detail = `the GraphQL documents of a batch have at most ${MAX_DOCUMENT_CHARS} characters together`
+    return refusal('body_too_large', detail)
+  }
   const actions: Action[] = []
   for (const message of messages) {
-    const named = nameMessage(message, given)
+    const named = nameMessage(message, messages.length, given)
     if (isRefusal(named)) return named
     actions.push(...named)
   }
   return { kind: 'actions', actions }
 }
 
-function nameMessage(message: unknown, given: Given): readonly Action[] | Refusal {
+function charsOf(messages: readonly unknown[]): number {
+  return messages.reduce<number>((sum, message) => {
+    const query = isRecord(message) ? message['query'] : undefined
+    return sum + (typeof query === 'string' ? query.length : 0)
+  }, 0)
+}
+
+function nameMessage(message: unknown, share: number, given: Given): readonly Action[] | Refusal {
   const asked = readMessage(message)
   if (isRefusal(asked)) return asked
-  const operation = readOperation(asked)
+  const operation = readOperation(asked, share)
   if (isRefusal(operation)) return operation
   const mine = { ...given, variables: operation.variables }
   const actions: Action[] = []
