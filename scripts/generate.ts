@@ -7,11 +7,12 @@ import { heldRequestsPage } from './catalogue/held-requests-page.ts'
 import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
+import { limitsPage } from './limits/limits-page.ts'
 import { readmeText } from './readme/generated-block.ts'
 
 /**
  * Writes what follows from the sources: `crds/*.yaml` and the editor's schema from the schemas of the resources,
- * `docs/actions/*.md` from the catalogue, the README's table of settings from what reads them. With `--check` it only
+ * `docs/actions/*.md` from the catalogue, `docs/limits.md` from the bounds, the README's table of settings from what reads them. With `--check` it only
  * says which files differ, and exits 1 when any does. `--out FOLDER`: the resources alone, for looking at them.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -24,9 +25,11 @@ const folders = out === undefined ? [join(root, 'crds'), join(root, 'helm/files/
 const crds = folders.flatMap((folder) =>
   KINDS.map((kind) => [join(folder, `chaperone.dev_${kind.plural}.yaml`), crdText(kind)] as const),
 )
+/** Folders that also hold pages written by hand. */
+const MIXED: ReadonlySet<string> = new Set([root.replace(/\/$/, ''), join(root, 'docs')])
 const wanted = new Map(out === undefined ? [...crds, ...documents(), readme()] : crds)
 const stale = [...new Set([...wanted.keys()].map(dirname))]
-  .filter((folder) => folder !== dirname(readme()[0]))
+  .filter((folder) => !MIXED.has(folder))
   .flatMap(leftOver)
 const differing = [...wanted].filter(
   ([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text,
@@ -51,6 +54,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
   const actions = join(root, 'docs/actions')
   return [
     [join(root, 'docs/schema/manifest.schema.json'), editorSchema()],
+    [join(root, 'docs/limits.md'), limitsPage()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],
     [join(actions, 'held-requests.md'), heldRequestsPage(BUILT_IN)],
     ...BUILT_IN.map(

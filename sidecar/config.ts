@@ -15,6 +15,8 @@ export type GatewayConfig = {
   readonly dataDir: string
   readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
   readonly journalMaxBytes: number
+  /** A turn of the event loop that takes longer is reported. */
+  readonly eventLoopBlockedMs: number
   readonly logLevel: string
   /** Unix socket on which connections of other network namespaces are handed over; null for none. */
   readonly captureSocket: string | null
@@ -59,6 +61,7 @@ export function readConfig(env: Env): GatewayConfig {
       bundleFile: text(env, 'CA_BUNDLE_FILE') ?? join(dataDir, 'ca-bundle.crt'),
     },
     journalMaxBytes: journalMaxBytes(env),
+    eventLoopBlockedMs: eventLoopBlockedMs(env),
     logLevel: logLevel(env),
     captureSocket: text(env, 'CAPTURE_SOCKET'),
     pod: podConfig(env),
@@ -135,6 +138,12 @@ function journalMaxBytes(env: Env): number {
   throw new Error(
     `JOURNAL_MAX_BYTES is "${value}": set it to a whole number of bytes, at least ${MIN_JOURNAL_BYTES}, or leave it out for ${JOURNAL_BYTES}`,
   )
+}
+
+function eventLoopBlockedMs(env: Env): number {
+  const value = text(env, 'EVENT_LOOP_BLOCKED_MS') ?? '200'
+  if (/^\d{2,5}$/.test(value) && Number(value) >= 20) return Number(value)
+  throw new Error(`EVENT_LOOP_BLOCKED_MS is "${value}": set it to a number of milliseconds from 20 to 99999`)
 }
 
 function logLevel(env: Env): string {

@@ -42,6 +42,7 @@ import { createPodAuthority, type PodAuthority } from './tls/pod-authority.ts'
 import { createUnlistedPorts } from './unlisted-ports.ts'
 import { createDialer } from './upstream/dial.ts'
 import { createUpstream } from './upstream/http.ts'
+import { createWatchdog } from './watchdog.ts'
 
 export type Gateway = {
   readonly port: number
@@ -145,10 +146,11 @@ function createCore(config: GatewayConfig, given: Made) {
     lease: { step: control.leaseStep },
     rate,
   }
-  const handle = createPipeline(ports, upstream)
+  const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
+  const handle = createPipeline(ports, upstream, watchdog.stages)
   const execute = createExecutor({ ports, handle })
   return {
-    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate },
+    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, watchdog },
     renewLeaves() {
       leaf.clear()
       leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
@@ -261,7 +263,10 @@ function once(close: () => Promise<void>): () => Promise<void> {
   }
 }
 
-type Running = Pick<Core, 'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live' | 'rate'> & {
+type Running = Pick<
+  Core,
+  'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live' | 'rate' | 'watchdog'
+> & {
   readonly front: Front | null
   readonly pod: Pod | null
   readonly log: Logger
@@ -276,9 +281,11 @@ async function shutDown({
   live,
   journal,
   rate,
+  watchdog,
   lock,
   log,
 }: Running): Promise<void> {
+  watchdog.close()
   control.close()
   const stopping = new ChaperoneError('not_ready', { detail: 'The gateway is stopping.', retryAfterS: 2 })
   control.holds.failAll(stopping)

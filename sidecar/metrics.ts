@@ -18,6 +18,8 @@ export type Metrics = {
   accepted(): void
   /** The finished request. `isEchoMasked`: its answer held our credential. */
   finished(record: TrafficRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
+  /** The event loop was blocked while this stage ran. */
+  loopBlocked(stage: string): void
   /** Requests accepted, and finished by decision, since the start. */
   readonly counts: {
     readonly total: number
@@ -70,6 +72,7 @@ export function createMetrics(): Metrics {
   const slots: Slot[] = []
   const connectorErrors = new Map<string, Map<string, number>>()
   const rateLimited = new Map<string, number>()
+  const loopBlocked = new Map<string, number>()
   const seenAgents = new Set<string>()
   const seenScopes = new Set<string>(['all'])
   const latency = new Histogram(LATENCY_MS_BOUNDS)
@@ -103,6 +106,7 @@ export function createMetrics(): Metrics {
       const errorType = errorTypeOf(record)
       if (errorType !== null) bumpIn(connectorErrors, slot.connector, errorType)
     },
+    loopBlocked: (stage) => bump(loopBlocked, stage),
     scrape(gauges) {
       const out = createExposition()
       writeSlots(out, slots)
@@ -117,6 +121,7 @@ export function createMetrics(): Metrics {
       }
       out.family('svc_rate_limit_hits_total', 'counter', 'Requests refused with 429 by agent.')
       for (const [agent, n] of rateLimited) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
+      writeBlocked(out, loopBlocked)
       return out.text()
     },
     internal(gauges) {
@@ -200,6 +205,16 @@ function writeHistograms(out: Exposition, slots: readonly Slot[]): void {
   for (const slot of slots) out.histogram('svc_request_duration_seconds', slot.labels, slot.duration)
   out.family('svc_proxy_overhead_seconds', 'histogram', 'Time that the gateway itself added.')
   for (const slot of slots) out.histogram('svc_proxy_overhead_seconds', slot.labels, slot.overhead)
+}
+
+function writeBlocked(out: Exposition, byStage: ReadonlyMap<string, number>): void {
+  const name = 'svc_event_loop_blocked_total'
+  out.family(
+    name,
+    'counter',
+    'Turns of the event loop that took longer than EVENT_LOOP_BLOCKED_MS, by stage.',
+  )
+  for (const [stage, n] of byStage) out.sample(name, labelText({ stage }), n)
 }
 
 type ActiveContext = { readonly seenAgents: Set<string>; readonly label: (agent: string | null) => string }

@@ -16,7 +16,7 @@ import { executeByRows } from './to-request.ts'
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
 /** An SDK counts its requests up, and a trace has new names for each. All else in `_meta` is part of the call. */
 const UNBOUND = ['id', 'params._meta.progressToken', 'params._meta.traceparent', 'params._meta.tracestate']
-const MAX_BATCH = 64
+export const MAX_MCP_BATCH = 64
 
 /**
  * MCP over HTTP: POST is JSON-RPC, GET opens the server's stream, DELETE ends the session (both protocol revisions), on
@@ -124,8 +124,8 @@ function refuseLoose(detail: string): Classification {
 
 function nameMessages(request: CanonicalRequest, value: unknown, config: ConnectorConfig): Classification {
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
-  if (messages.length > MAX_BATCH) {
-    return refusal('malformed_request', `an MCP batch may hold ${MAX_BATCH} messages`)
+  if (messages.length > MAX_MCP_BATCH) {
+    return refusal('malformed_request', `an MCP batch may hold ${MAX_MCP_BATCH} messages`)
   }
   const mismatch = judgeHeaders(request.rawHeaders, messages)
   if (mismatch !== null) return mismatch

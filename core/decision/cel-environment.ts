@@ -43,11 +43,7 @@ export function createCelEnvironment(): Environment {
   for (const name of FACT_NAMES) cel.registerVariable(name, 'map')
   cel.registerVariable('now', 'google.protobuf.Timestamp')
   cel.registerType('LinearRegex', RE2JS)
-  cel.registerFunction(
-    `string.${LINEAR_MATCHES}(LinearRegex): bool`,
-    (text: string, pattern: RE2JS) => pattern.test(text),
-    { async: false },
-  )
+  cel.registerFunction(`string.${LINEAR_MATCHES}(LinearRegex): bool`, matchesWithin, { async: false })
   registerCompilerFunctions(cel)
   for (const type of ['string', 'int', 'double', 'bool']) {
     cel.registerOperator(`list == ${type}: bool`, refuseList)
@@ -57,6 +53,16 @@ export function createCelEnvironment(): Environment {
     cel.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => apply(a, Number(b)))
   }
   return cel
+}
+
+/** Characters of the text times instructions of the pattern: what one match may cost. */
+export const MAX_MATCH_STEPS = 512 * 1024
+
+/** Throws beyond the bound: the condition then has no value, which can only tighten. */
+function matchesWithin(text: string, pattern: RE2JS): boolean {
+  if (text.length * pattern.programSize() > MAX_MATCH_STEPS)
+    throw new Error('a text is too long for the regular expression that it is matched with')
+  return pattern.test(text)
 }
 
 function registerCompilerFunctions(cel: Environment): void {

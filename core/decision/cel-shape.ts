@@ -3,8 +3,8 @@ import { LINEAR_MATCHES } from './cel-environment.ts'
 import { type CelNode, COMPREHENSIONS, childrenOf, ShapeError } from './cel-node.ts'
 
 /** Node visits one evaluation may cost, counting a comprehension's body once per element. */
-const MAX_COST = 10_000
-const ELEMENTS = 64
+export const MAX_COST = 10_000
+export const ELEMENTS = 64
 
 /** They make lists of any length, or name values so that repeated doubling becomes possible. */
 const REFUSED = new Set(['split', 'join', 'json', 'bind', LINEAR_MATCHES])

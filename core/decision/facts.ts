@@ -11,10 +11,7 @@ import type { PlacedInput } from './environment.ts'
 export type Facts = Readonly<Record<string, unknown>>
 
 /** Beyond these a fact has no value for conditions: whoever looks at it gets an error, which can only tighten. */
-const MAX_LIST = 64
-const MAX_KEYS = 128
-const MAX_TEXT = 65_536
-const MAX_NESTING = 16
+export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
 /** CEL has no such type, so that touching the fact is an error. */
 const TOO_LARGE = Symbol('too large to be evaluated')
@@ -124,7 +121,7 @@ function hintsOf({ action, isProduction }: PlacedInput): Parameters {
 export function celValue(value: unknown, depth = 0): unknown {
   switch (typeof value) {
     case 'string':
-      return value.length > MAX_TEXT ? TOO_LARGE : value
+      return value.length > FACT_BOUNDS.text ? TOO_LARGE : value
     case 'number':
       return Number.isSafeInteger(value) ? BigInt(value) : value
     case 'object':
@@ -135,12 +132,12 @@ export function celValue(value: unknown, depth = 0): unknown {
 }
 
 function container(value: object, depth: number): unknown {
-  if (depth >= MAX_NESTING) return TOO_LARGE
+  if (depth >= FACT_BOUNDS.nesting) return TOO_LARGE
   if (Array.isArray(value)) {
-    return value.length > MAX_LIST ? TOO_LARGE : value.map((item) => celValue(item, depth + 1))
+    return value.length > FACT_BOUNDS.list ? TOO_LARGE : value.map((item) => celValue(item, depth + 1))
   }
   const entries = Object.entries(value)
-  if (entries.length > MAX_KEYS) return TOO_LARGE
+  if (entries.length > FACT_BOUNDS.keys) return TOO_LARGE
   const map = new Map<string, unknown>()
   for (const [key, item] of entries) if (item !== undefined) map.set(key, celValue(item, depth + 1))
   return map

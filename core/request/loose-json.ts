@@ -4,7 +4,7 @@
  * is read by some library in wide use. A text that is too long to look through is taken for one.
  */
 export function isLooseJson(text: string): boolean {
-  if (text.length > MAX_LOOKED) return true
+  if (text.length > MAX_LOOSE_CHARS) return true
   const strict: string[] = []
   for (let at = 0; at < text.length; ) {
     const end = tokenEnd(text, at)
@@ -16,7 +16,7 @@ export function isLooseJson(text: string): boolean {
 }
 
 /** Milliseconds of everybody's time; a message that is no JSON by mistake is shorter. */
-const MAX_LOOKED = 32 * 1024
+export const MAX_LOOSE_CHARS = 32 * 1024
 const BLANK = /\s/
 const STRUCTURE = '{}[]:,'
 const WORD = /[^\s{}[\]:,"'#]+/y

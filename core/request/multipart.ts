@@ -33,7 +33,7 @@ export function readPartNames(bytes: Uint8Array, boundary: string): readonly str
 export type Part = { readonly name: string; readonly start: number; readonly end: number }
 
 export const MAX_PARTS = 1_000
-const MAX_PART_HEAD = 4_096
+export const MAX_PART_HEAD = 4_096
 
 /** The parts of a multipart form, in order; 415 as `readPartNames`. Reads no further than `MAX_PARTS`. */
 export function readParts(bytes: Uint8Array, boundary: string): readonly Part[] | Refusal {

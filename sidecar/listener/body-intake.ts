@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { addChunk } from '../chunk-list.ts'
 import type { RequestBody } from '../pipeline/exchange.ts'
 
 /** What a body can ask of the connection it comes from. */
@@ -11,8 +12,6 @@ export type BodySource = {
 
 /** What is read ahead of a reader. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** Chunks below this are merged. */
-const MERGED_BYTES = 16 * 1024
 /** Large, because every pause and resume of an upload costs a round through the event loop. */
 const STREAM_BUFFER_BYTES = 256 * 1024
 
@@ -109,7 +108,7 @@ export class BodyIntake implements RequestBody {
       if (!this.#stream.push(chunk)) this.#source.hold()
       return
     }
-    this.#keep(chunk)
+    addChunk(this.#chunks, chunk)
     this.#queued += chunk.length
     this.#notifyWaiter()
     if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
@@ -135,21 +134,6 @@ export class BodyIntake implements RequestBody {
     this.#chunks = []
     this.#queued = 0
     if (!this.#isComplete) this.#source.want()
-  }
-
-  /**
-   * Small chunks are merged with the one before, each byte at most log2(`MERGED_BYTES`) times: a body that arrives byte by
-   * byte takes neither quadratic time nor an object per byte.
-   */
-  #keep(chunk: Buffer): void {
-    const chunks = this.#chunks
-    chunks.push(chunk)
-    for (let last = chunk; last.length < MERGED_BYTES; ) {
-      const before = chunks.at(-2)
-      if (before === undefined || before.length > last.length) return
-      last = Buffer.concat([before, last])
-      chunks.splice(-2, 2, last)
-    }
   }
 
   /** More than its limit is too much for a reader of the whole body, and enough for a reader of its head. */

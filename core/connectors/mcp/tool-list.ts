@@ -11,7 +11,7 @@ export type FilteredMessage = { readonly text: string; readonly hidden: readonly
 /** Answers and events beyond these pass as they are. */
 export const TOOL_LIST_BOUNDS = { chars: 256 * 1024, tools: 1_000, nodes: 20_000, commas: 20_000 } as const
 /** Names that are decided between two yields. */
-const NAMES_PER_SLICE = 32
+export const NAMES_PER_SLICE = 32
 
 /**
  * Takes the tools that the agent may not call out of an answer to `tools/list`, so that a model is not shown what it

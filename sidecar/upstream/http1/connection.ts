@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import { HeldHead } from './held-head.ts'
 import { sendBody } from './request-body.ts'
 import { declaredLength, type RequestFraming, type RequestLine, requestHead } from './request-head.ts'
 import {
@@ -48,7 +49,7 @@ export class UpstreamConnection implements BodySink {
   #handler: ResponseHandler | null = null
   #asked: Asked = { isHead: false, isUpgrade: false }
   #decoder: BodyDecoder | null = null
-  #held: Buffer | null = null
+  #held: HeldHead | null = null
   #keepAlive = false
   #keepAliveSeconds: number | null = null
   #interims = 0
@@ -148,7 +149,8 @@ export class UpstreamConnection implements BodySink {
         this.#feed(this.#decoder, chunk)
         return
       }
-      const bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
+      const bytes = this.#held === null ? chunk : this.#held.push(chunk)
+      if (bytes === null) return
       this.#held = null
       this.#readHeads(bytes, handler)
     } catch (error) {
@@ -166,7 +168,7 @@ export class UpstreamConnection implements BodySink {
         return
       }
       if (result.kind === 'incomplete') {
-        this.#held = bytes
+        this.#held = new HeldHead(bytes)
         return
       }
       const rest: Buffer | null = result.end < bytes.length ? bytes.subarray(result.end) : null

@@ -16,8 +16,8 @@ export type HeadResult =
 export type Asked = { readonly isHead: boolean; readonly isUpgrade: boolean }
 
 const INCOMPLETE: HeadResult = { kind: 'incomplete' }
-const HEAD_END = Buffer.from('\r\n\r\n')
-const MAX_HEAD_BYTES = 256 * 1024
+export const HEAD_END = Buffer.from('\r\n\r\n')
+export const MAX_HEAD_BYTES = 256 * 1024
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const CONTROL = /[^\t\x20-\x7e\x80-\xff]/

@@ -7,7 +7,12 @@ describe('the configuration', () => {
   test('has defaults for everything but the control plane, its token and the data folder', () => {
     expect(readConfig(GOOD)).toEqual({
       ...{ host: '127.0.0.1', port: 9443, controlPlaneUrl: 'http://127.0.0.1:3000', gatewayTokenFile: '/t' },
-      ...{ internalTokenFile: '/data/gateway.token', dataDir: '/data', journalMaxBytes: 268_435_456 },
+      ...{
+        internalTokenFile: '/data/gateway.token',
+        dataDir: '/data',
+        journalMaxBytes: 268_435_456,
+        eventLoopBlockedMs: 200,
+      },
       ca: { certFile: '/data/ca.crt', keyFile: '/data/ca.key', bundleFile: '/data/ca-bundle.crt' },
       logLevel: 'info',
       captureSocket: null,
@@ -24,6 +29,8 @@ describe('the configuration', () => {
     ['PORT', '-1'],
     ['JOURNAL_MAX_BYTES', '1e9'],
     ['JOURNAL_MAX_BYTES', '10'],
+    ['EVENT_LOOP_BLOCKED_MS', '5'],
+    ['EVENT_LOOP_BLOCKED_MS', 'soon'],
     ['LOG_LEVEL', 'loud'],
   ])('names %s when it is %o, and what to set', (name, value) => {
     expect(() => readConfig({ ...GOOD, [name]: value })).toThrow(new RegExp(`^${name} .*set it to`))

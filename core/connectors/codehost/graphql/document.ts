@@ -16,8 +16,8 @@ import { doubledName, readValue, type Variables } from './values.ts'
 export const MAX_TOKENS = 20_000
 /** All documents of a request together. */
 export const MAX_DOCUMENT_CHARS = 256 * 1024
-const MAX_FIELDS = 64
-const MAX_STEPS = 10_000
+export const MAX_FIELDS = 64
+export const MAX_STEPS = 10_000
 
 /** What one operation of a document asks for at its root, fragments resolved and conditions applied. */
 export type Operation = {

@@ -7,7 +7,7 @@ import { type Asked, MAX_DOCUMENT_CHARS, readOperation } from './document.ts'
 import { type Known, mutationActions } from './mutations.ts'
 import { queryActions } from './reads.ts'
 
-const MAX_BATCH = 16
+export const MAX_GRAPHQL_BATCH = 16
 /** Names of a message; anything else in it could change what is run. */
 const MEMBERS = ['query', 'operationName', 'variables', 'extensions']
 /** Top-level keys that must be there once and in one spelling. */
@@ -62,8 +62,8 @@ export function nameGraphql(
 
 function nameMessages(value: unknown, given: Given): Classification {
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value]
-  if (messages.length === 0 || messages.length > MAX_BATCH) {
-    return refusal('malformed_request', `a GraphQL batch holds 1 to ${MAX_BATCH} messages`)
+  if (messages.length === 0 || messages.length > MAX_GRAPHQL_BATCH) {
+    return refusal('malformed_request', `a GraphQL batch holds 1 to ${MAX_GRAPHQL_BATCH} messages`)
   }
   if (charsOf(messages) > MAX_DOCUMENT_CHARS) {
     const detail = `the GraphQL documents of a batch have at most ${MAX_DOCUMENT_CHARS} characters together`

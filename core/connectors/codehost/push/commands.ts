@@ -15,7 +15,7 @@ export type PushHead =
   | { readonly kind: 'more' }
   | { readonly kind: 'malformed'; readonly detail: string }
 
-const MAX_COMMANDS = 512
+export const MAX_COMMANDS = 512
 /** Of one section, shallow lines included. */
 const MAX_LINES = MAX_COMMANDS * 2
 const SHALLOW = 'shallow '
