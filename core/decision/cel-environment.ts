@@ -56,7 +56,7 @@ export function createCelEnvironment(): Environment {
 }
 
 /** Characters of the text times instructions of the pattern: what one match may cost. */
-export const MAX_MATCH_STEPS = 512 * 1024
+export const MAX_MATCH_STEPS = 1024 * 1024
 
 /** Throws beyond the bound: the condition then has no value, which can only tighten. */
 function matchesWithin(text: string, pattern: RE2JS): boolean {

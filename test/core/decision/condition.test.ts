@@ -95,6 +95,17 @@ describe('conditions', () => {
     expect(evaluate('parameters.text.matches("^(a+)+$")', { text })).toBe(false)
   })
 
+  test.each(['(?:a?){200}a{200}', '(?i)(\\\\w|\\\\W){0,500}z'])(
+    'a large pattern has no value for a long text: %s',
+    (pattern) => {
+      const condition = `parameters.text.matches("${pattern}")`
+      expect(evaluate(condition, { text: 'a'.repeat(60_000) })).toEqual({
+        error: expect.stringContaining('too long'),
+      })
+      expect(evaluate(condition, { text: `${'a'.repeat(300)}z` })).toBe(true)
+    },
+  )
+
   test.each([
     ['a list of 65', { x: Array(65).fill(1) }],
     ['a map of 129 keys', { x: Object.fromEntries(Array.from({ length: 129 }, (_, n) => [`k${n}`, 1])) }],
