@@ -263,10 +263,7 @@ function once(close: () => Promise<void>): () => Promise<void> {
   }
 }
 
-type Running = Pick<
-  Core,
-  'lock' | 'journal' | 'control' | 'uploader' | 'upstream' | 'live' | 'rate' | 'watchdog'
-> & {
+type Running = Core & {
   readonly front: Front | null
   readonly pod: Pod | null
   readonly log: Logger
