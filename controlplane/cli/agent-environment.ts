@@ -32,12 +32,19 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
     javaOptions({ trustStore: trustStore || undefined, proxyUrl: proxyUrl ?? undefined }),
   ]
   return {
-    ...(proxyUrl === null ? withoutProxies(env) : env),
+    ...withoutSecrets(proxyUrl === null ? withoutProxies(env) : env),
     ...Object.fromEntries(placeholders),
     ...(proxyUrl === null ? {} : proxyVariables(proxyUrl)),
     ...trustVariables({ caFile, bundleFile: caBundleFile, wgetrcFile }),
     [JAVA_OPTIONS_VARIABLE]: java.filter(Boolean).join(' '),
   }
+}
+
+/** Variables with which a command would be more than an agent. */
+const OWN_SECRETS = new Set(['CHAPERONE_TOKEN', 'MASTER_KEY', 'MASTER_KEY_FILE', 'MAINTENANCE_SECRET'])
+
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_SECRETS.has(name)))
 }
 
 /** A proxy of the user's own is not reached from where connections are redirected. */

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { parseArguments } from './arguments.ts'
+import { type ParsedArguments, parseArguments } from './arguments.ts'
 import { type Command, EXIT, type Invocation } from './command.ts'
 import { commandName } from './command-name.ts'
-import { findDataFolder } from './data-folder.ts'
+import { type DataFolder, findDataFolder } from './data-folder.ts'
 import { commandHelp, overview } from './help.ts'
 
 type Entry = { readonly name: string; readonly summary: string; readonly load: () => Promise<Command> }
@@ -127,11 +127,23 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
       context.terminal.print(commandHelp(command))
       return EXIT.ok
     }
-    const data = parsed.options['data']
-    const folder = findDataFolder(typeof data === 'string' ? data : undefined, context.env, context.cwd)
-    return await command.run({ ...parsed, ...context, folder })
+    return await command.run(invocationOf(parsed, context))
   } catch (error) {
     return report(error, context)
+  }
+}
+
+/** The folder is looked for when a command first uses it: some need none. */
+function invocationOf(parsed: ParsedArguments, context: CliContext): Invocation {
+  const data = parsed.options['data']
+  let found: DataFolder | undefined
+  return {
+    ...parsed,
+    ...context,
+    get folder() {
+      found ??= findDataFolder(typeof data === 'string' ? data : undefined, context.env, context.cwd)
+      return found
+    },
   }
 }
 

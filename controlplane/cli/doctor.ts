@@ -1,6 +1,7 @@
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { type Check, guarded } from './doctor/check.ts'
 import { clientChecks } from './doctor/clients.ts'
+import { LIMITS, type Limit } from './doctor/limits.ts'
 import { liveChecks } from './doctor/live-checks.ts'
 import { localChecks } from './doctor/local-checks.ts'
 
@@ -31,9 +32,13 @@ async function run(invocation: Invocation): Promise<number> {
   const live = isUp ? await guarded('control plane', start, () => liveChecks(invocation)) : []
   const checks = [...local, ...live, ...clientChecks(invocation.env)]
   const { print } = invocation.terminal
-  if (flag(invocation, 'json')) print(JSON.stringify({ checks }))
-  else for (const line of checks.flatMap(checkLines)) print(line)
+  if (flag(invocation, 'json')) print(JSON.stringify({ checks, limits: LIMITS }))
+  else for (const line of [...checks.flatMap(checkLines), '', ...LIMITS.flatMap(limitLines)]) print(line)
   return checks.some(({ state }) => state === 'problem') ? EXIT.refused : EXIT.ok
+}
+
+function limitLines({ attacker, run: plain, captured }: Limit): string[] {
+  return [`${attacker}`, `         run            ${plain}`, `         run --capture  ${captured}`]
 }
 
 function checkLines({ name, state, found, mend }: Check): string[] {

@@ -1,17 +1,21 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
-import { agentEnvironment } from './agent-environment.ts'
+import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
 import { usageError } from './arguments.ts'
 import { runCaptured, runInside } from './capture/run-captured.ts'
 import { type ApiClient, controlPlane, localGateway, running } from './client.ts'
 import { type Command, flag, type Invocation, text } from './command.ts'
-import { writePrivate } from './data-folder.ts'
+import { type RunFile, writePrivate } from './data-folder.ts'
+import { statePath } from './home.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
 import { requireOwnerLink } from './owner-link.ts'
 import { passThrough } from './pass-through.ts'
+
+const LIMIT =
+  'chaperone: governs what uses the proxy variables. A program that looks for a way around finds one: --capture holds it (chaperone doctor lists the limits).'
 
 export const run: Command = {
   name: 'run',
@@ -22,8 +26,8 @@ export const run: Command = {
     "Input, output, signals and the exit code are the command's own. SDKs that insist on an API key get a placeholder when\n" +
     'none is set; the gateway puts the real one in. Only loopback addresses are reached directly.\n' +
     'With --capture (Linux) it runs in a network namespace of its own, from which every connection leads to the gateway: clients\n' +
-    'that ignore proxy variables are governed, too. Servers on this machine are not reached from there. Unix sockets are, so it\n' +
-    'holds programs that do not look for a way out; a cluster holds those that do.',
+    'that ignore proxy variables are governed, too. Servers, Unix sockets and processes of this machine are not reached from\n' +
+    'there, and the data folder does not exist. chaperone doctor lists what holds and what does not.',
   words: Number.POSITIVE_INFINITY,
   options: {
     agent: { type: 'string', value: 'NAME', help: `which agent it acts as (default ${DEFAULT_AGENT})` },
@@ -49,9 +53,10 @@ async function start(invocation: Invocation): Promise<number> {
   const [stray] = invocation.positionals
   if (stray !== undefined)
     throw usageError(run, `${stray} stands before --: what is started, and its own words, go behind it.`)
-  const { folder, env, terminal } = invocation
+  const { env, terminal } = invocation
   const inside = await runInside(invocation.rest, env)
   if (inside !== null) return inside
+  const { folder } = invocation
   const name = text(invocation, 'agent') ?? DEFAULT_AGENT
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)
@@ -61,27 +66,34 @@ async function start(invocation: Invocation): Promise<number> {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
   }
   const facts = running(folder)
-  const wgetrcFile = join(folder.gateway, 'wgetrc')
-  const javaStoreFile = join(folder.gateway, TRUST_FILES.java)
-  writeFileSync(javaStoreFile, javaTrustStoreOf(certificatesIn(facts.ca_bundle_file)))
-  writePrivate(wgetrcFile, `ca_certificate = ${facts.ca_bundle_file}\n`, 0o644)
-  const agentEnv = agentEnvironment({
-    proxyUrl: flag(invocation, 'capture') ? null : agent.proxy_url,
-    caFile: facts.ca_file,
-    caBundleFile: facts.ca_bundle_file,
-    wgetrcFile,
-    javaStoreFile,
-    env,
+  if (!flag(invocation, 'capture')) {
+    terminal.warn(LIMIT)
+    const trust = { ...writeStores(folder.gateway, facts.ca_bundle_file), caFile: facts.ca_file }
+    return await passThrough(command, args, agentEnvironment({ ...trust, proxyUrl: agent.proxy_url, env }))
+  }
+  return await runCaptured({
+    ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
+    hidden: [statePath(env), facts.manifests],
+    env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
-  if (flag(invocation, 'capture'))
-    return runCaptured({
-      agent: name,
-      key: keyIn(agent.proxy_url),
-      folder,
-      command: invocation.rest,
-      env: agentEnv,
-    })
-  return await passThrough(command, args, agentEnv)
+}
+
+type TrustPaths = Pick<AgentEnvironmentInput, 'caFile' | 'caBundleFile' | 'wgetrcFile' | 'javaStoreFile'>
+
+/** The certificates for a command that does not see the data folder. */
+function copyTrust(dir: string, facts: RunFile): TrustPaths {
+  const [caFile, caBundleFile] = [join(dir, 'ca.crt'), join(dir, 'ca-bundle.crt')]
+  copyFileSync(facts.ca_file, caFile)
+  copyFileSync(facts.ca_bundle_file, caBundleFile)
+  return { caFile, ...writeStores(dir, caBundleFile) }
+}
+
+/** The same certificates for wget and Java. */
+function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFile'> {
+  const [wgetrcFile, javaStoreFile] = [join(dir, 'wgetrc'), join(dir, TRUST_FILES.java)]
+  writeFileSync(javaStoreFile, javaTrustStoreOf(certificatesIn(caBundleFile)))
+  writePrivate(wgetrcFile, `ca_certificate = ${caBundleFile}\n`, 0o644)
+  return { caBundleFile, wgetrcFile, javaStoreFile }
 }
 
 /** Before the first agent starts: it could otherwise register as the owner and approve its own requests. */

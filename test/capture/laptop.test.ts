@@ -56,7 +56,7 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
   })
 
   test.skipIf(!existsSync('/usr/bin/java'))('governs Java, with its own trust store', async () => {
-    const file = join(laptop.data, 'Client.java')
+    const file = join(laptop.data, '..', 'Client.java')
     writeFileSync(file, JAVA)
     const ran = await run('/usr/bin/java', file)
     expect(ran.stdout, ran.stderr).toMatch(/^20[01]\s*$/)
@@ -118,7 +118,7 @@ describe.skipIf(reason !== null)(`the namespace of somebody who is not root${tit
       import { dataFolder } from '${new URL('../../controlplane/cli/data-folder.ts', import.meta.url).href}'
       const command = ['sh', '-c', 'id -u; curl -sS -m 5 http://any.test:8080/x; nft delete table inet chaperone; true']
       const inside = await runInside(command, process.env)
-      process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), command, env: process.env }))`
+      process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), hidden: [], command, env: () => process.env, ownEnv: process.env }))`
     const file = join(dir, 'run.mjs')
     writeFileSync(file, script)
     const ran = await asUser(1_000, [process.execPath, file])

@@ -11,10 +11,9 @@ export type NamespaceCommand = { readonly program: string; readonly args: readon
 
 export type NamespaceInput = {
   readonly uid: number
-  readonly gid: number
   readonly rulesFile: string
   readonly resolvFile: string
-  /** What runs inside, as this user and without rights over the namespace. */
+  /** What runs inside, with rights over the namespace: it makes the one of the governed command. */
   readonly command: readonly string[]
 }
 
@@ -41,22 +40,11 @@ export function assertCanCapture(env: NodeJS.ProcessEnv, platform: NodeJS.Platfo
 
 /**
  * One command line that makes a network namespace with nothing in it but loopback, a device that leads nowhere and
- * the rules, and then becomes `command`. Whoever is not root does it in a user namespace of his own; what runs inside
- * has no rights over either, so it cannot take the rules away.
+ * the rules, and then becomes `command`. A user other than root does it in a user namespace of their own.
  */
-export function namespaceCommand({
-  uid,
-  gid,
-  rulesFile,
-  resolvFile,
-  command,
-}: NamespaceInput): NamespaceCommand {
-  const asUser = uid !== 0
-  const drop = asUser
-    ? ['unshare', '--user', `--map-user=${uid}`, `--map-group=${gid}`, '--']
-    : ['setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all', '--']
-  const own = asUser ? ['--user', '--map-root-user'] : []
-  const script = ['sh', '-c', SCRIPT, 'chaperone', rulesFile, resolvFile, ...drop, ...command]
+export function namespaceCommand({ uid, rulesFile, resolvFile, command }: NamespaceInput): NamespaceCommand {
+  const own = uid === 0 ? [] : ['--user', '--map-root-user']
+  const script = ['sh', '-c', SCRIPT, 'chaperone', rulesFile, resolvFile, ...command]
   return { program: 'unshare', args: [...own, '--net', '--mount', '--', ...script] }
 }
 

@@ -1,59 +1,116 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { captureRules } from '../../../core/capture/rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { DataFolder } from '../data-folder.ts'
-import { passThrough } from '../pass-through.ts'
+import { passThrough, toChildren } from '../pass-through.ts'
 import { startForwarder } from './forwarder.ts'
+import { assertOutside, closeInherited, coveredPaths, isolationCommand } from './isolation.ts'
 import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
 
-/** Says to our own program that it is the part inside the namespace; the command never sees it. */
+/** Says to our own program which part inside the namespaces it is; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
-const Inside = z.object({ agent: z.string(), key: z.string(), socket: z.string(), path: z.string() })
+const Inside = z.discriminatedUnion('part', [
+  z.object({
+    part: z.literal('forwarder'),
+    agent: z.string(),
+    key: z.string(),
+    socket: z.string(),
+    path: z.string(),
+    uid: z.number(),
+    gid: z.number(),
+    cwd: z.string(),
+    trustDir: z.string(),
+    covers: z.array(z.string()),
+  }),
+  /** The first process of the command's namespace: starts the command, passes signals on, reaps what is left. */
+  z.object({ part: z.literal('init'), path: z.string() }),
+])
+type Inside = z.infer<typeof Inside>
 
 export type CapturedRun = {
   readonly agent: string
   readonly key: string
   readonly folder: DataFolder
+  /** Folders besides the data folder that the command must not see. */
+  readonly hidden: readonly string[]
   readonly command: readonly string[]
-  /** What the command gets. */
-  readonly env: NodeJS.ProcessEnv
+  /** Returns what the command gets; certificates are in the folder given, which it may only read. */
+  readonly env: (trustDir: string) => NodeJS.ProcessEnv
+  /** Which tools and temporary folder are used. */
+  readonly ownEnv: NodeJS.ProcessEnv
 }
 
-/** Runs a command in a network namespace of its own, whose every connection is the agent's. Resolves with its exit code. */
-export async function runCaptured({ agent, key, folder, command, env }: CapturedRun): Promise<number> {
-  assertCanCapture(env)
+/**
+ * Runs a command in namespaces of its own: every connection is the agent's, and the data folder, other processes and
+ * the Unix sockets of this machine do not exist. Resolves with its exit code.
+ */
+export async function runCaptured(run: CapturedRun): Promise<number> {
+  const { agent, key, folder, command, ownEnv } = run
+  assertCanCapture(ownEnv)
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
-  const rulesFile = join(folder.gateway, 'capture.nft')
-  const resolvFile = join(folder.gateway, 'resolv.conf')
-  writeFileSync(rulesFile, captureRules({ proxyUid: 'nobody' }))
-  writeFileSync(resolvFile, `nameserver ${NAMESERVER}\noptions timeout:2 attempts:2\n`)
-  const own = [process.execPath, ...process.execArgv, process.argv[1] ?? '', 'run', '--', ...command]
-  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
-  const { program, args } = namespaceCommand({ uid, gid, rulesFile, resolvFile, command: own })
-  const inside = JSON.stringify({ agent, key, socket, path: env['PATH'] ?? '' } satisfies z.infer<
-    typeof Inside
-  >)
-  return passThrough(program, args, {
-    ...env,
-    PATH: toolPath(env),
-    [INSIDE_VARIABLE]: inside,
-  })
+  const hidden = [folder.root, ...run.hidden]
+    .filter((path) => existsSync(path))
+    .map((path) => realpathSync(path))
+  const cwd = process.cwd()
+  const covers = coveredPaths(hidden)
+  assertOutside(cwd, covers)
+  const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
+  try {
+    const env = run.env(trustDir)
+    const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+    const files = writeNetworkFiles(trustDir)
+    const inside: Inside = {
+      ...{ part: 'forwarder', agent, key, socket, uid, gid, cwd, trustDir },
+      path: env['PATH'] ?? '',
+      covers: [...covers],
+    }
+    closeInherited()
+    const { program, args } = namespaceCommand({ uid, ...files, command: ownCommand(command) })
+    return await passThrough(program, args, {
+      ...env,
+      PATH: toolPath(ownEnv),
+      [INSIDE_VARIABLE]: JSON.stringify(inside),
+    })
+  } finally {
+    rmSync(trustDir, { recursive: true, force: true })
+  }
 }
 
-/** The part inside: null when this process is not that. Resolves with the command's exit code. */
+/** The parts inside: null when this process is none of them. Resolves with the command's exit code. */
 export async function runInside(command: readonly string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   const text = env[INSIDE_VARIABLE]
   if (text === undefined) return null
-  const { agent, key, socket, path } = Inside.parse(JSON.parse(text))
-  const [program = '', ...args] = command
-  const forwarder = await startForwarder({ agent, key, socketPath: socket })
+  const inside = Inside.parse(JSON.parse(text))
   const { [INSIDE_VARIABLE]: _own, ...rest } = env
-  const code = await passThrough(program, args, { ...rest, PATH: path })
+  if (inside.part === 'init') {
+    const [program = '', ...args] = command
+    return passThrough(program, args, { ...rest, PATH: inside.path })
+  }
+  const { agent, key, socket } = inside
+  const forwarder = await startForwarder({ agent, key, socketPath: socket })
+  const init: Inside = { part: 'init', path: inside.path }
+  const { program, args } = isolationCommand({ ...inside, command: ownCommand(command) })
+  const ownEnv = { ...rest, [INSIDE_VARIABLE]: JSON.stringify(init) }
+  // unshare ignores signals while its child runs.
+  const code = await passThrough(program, args, ownEnv, toChildren)
   forwarder.close()
   return code
+}
+
+function ownCommand(command: readonly string[]): readonly string[] {
+  return [process.execPath, ...process.execArgv, process.argv[1] ?? '', 'run', '--', ...command]
+}
+
+function writeNetworkFiles(dir: string) {
+  const rulesFile = join(dir, 'capture.nft')
+  const resolvFile = join(dir, 'resolv.conf')
+  writeFileSync(rulesFile, captureRules({ proxyUid: 'nobody' }))
+  writeFileSync(resolvFile, `nameserver ${NAMESERVER}\noptions timeout:2 attempts:2\n`)
+  return { rulesFile, resolvFile }
 }
 
 function noSocket(path: string): ChaperoneError {

@@ -1,0 +1,110 @@
+import { closeSync, readdirSync, readFileSync } from 'node:fs'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { aliasesOf, otherProcessTables, parseMounts, unixSockets } from './mounts.ts'
+import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
+
+export type IsolationInput = {
+  readonly uid: number
+  readonly gid: number
+  /** Absolute; looked up again behind the covers. */
+  readonly cwd: string
+  /** The folder with certificates, made read-only. */
+  readonly trustDir: string
+  /** Paths that do not exist for the command. */
+  readonly covers: readonly string[]
+  /** The first process of the namespace, as this user and without rights over it. */
+  readonly command: readonly string[]
+}
+
+/**
+ * One command line that makes namespaces for mounts, processes and System V IPC, covers what the command must not reach,
+ * and then becomes `command`. Runs with rights over the network namespace; the command has none, and covers of a
+ * namespace that belongs to a parent cannot be removed from below.
+ */
+export function isolationCommand(input: IsolationInput): NamespaceCommand {
+  const { uid, gid, cwd, trustDir, covers, command } = input
+  const drop =
+    uid === 0
+      ? ['setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all', '--']
+      : ['unshare', '--user', `--map-user=${uid}`, `--map-group=${gid}`, '--']
+  const script = [
+    'sh',
+    '-c',
+    SCRIPT,
+    'chaperone',
+    cwd,
+    trustDir,
+    String(covers.length),
+    ...covers,
+    ...drop,
+    ...command,
+  ]
+  return {
+    program: 'unshare',
+    args: ['--mount', '--pid', '--ipc', '--fork', '--kill-child', '--', ...script],
+  }
+}
+
+/**
+ * $1 working directory, $2 trust folder, $3 number of covers, the covers, then the command. A working directory is a
+ * reference that a mount does not cover, so it is looked up again. Root without capabilities still owns block devices
+ * and kernel settings.
+ */
+const SCRIPT = `
+fail() { echo "chaperone: the command cannot be isolated: $1" >&2; exit ${NAMESPACE_FAILED}; }
+cwd=$1; trust=$2; count=$3; shift 3
+mount -t proc proc /proc || fail "the kernel does not allow a /proc of its own here (some containers do not)"
+mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
+while [ "$count" -gt 0 ]; do
+  if [ -d "$1" ]; then mount -t tmpfs -o ro,size=4k,mode=000 chaperone "$1" || fail "$1 cannot be covered"
+  elif [ -e "$1" ]; then mount --bind /dev/null "$1" || fail "$1 cannot be covered"; fi
+  shift; count=$((count - 1))
+done
+if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 chaperone /dev/shm || fail "/dev/shm cannot be replaced"; fi
+if [ "$1" = setpriv ]; then
+  for device in $(find /dev -type b 2>/dev/null); do mount --bind /dev/null "$device" || fail "$device cannot be covered"; done
+  for dir in /proc/sys /proc/sysrq-trigger /sys /sys/fs/cgroup; do
+    if [ -e "$dir" ]; then mount --bind "$dir" "$dir" && mount -o remount,bind,ro "$dir" || fail "$dir cannot be made read-only"; fi
+  done
+fi
+cd / && cd "$cwd" 2>/dev/null || fail "the working directory $cwd is in a folder that the command must not see: start it in another one"
+exec "$@"
+`
+
+/** Every path at which the folders can be reached, other process tables, and the Unix sockets of this machine. */
+export function coveredPaths(folders: readonly string[]): readonly string[] {
+  const mounts = parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
+  const aliases = folders.flatMap((folder) => aliasesOf(folder, mounts))
+  const sockets = unixSockets(readFileSync('/proc/net/unix', 'utf8'))
+  return [...new Set([...aliases, ...otherProcessTables(mounts), ...sockets])]
+}
+
+/** Throws `conflict` when the working directory would be covered. */
+export function assertOutside(cwd: string, folders: readonly string[]): void {
+  const covering = folders.find((folder) => cwd === folder || cwd.startsWith(`${folder}/`))
+  if (covering === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `The working directory ${cwd} is in ${covering}, which a captured command does not see. Start the command in another folder.`,
+  })
+}
+
+const CLOSE_ON_EXEC = 0o2000000
+
+/** Closes what a parent left open: a descriptor of a file in a covered folder reads it still. Node's own are closed on exec. */
+export function closeInherited(): void {
+  for (const name of readdirSync('/proc/self/fd')) {
+    const descriptor = Number(name)
+    if (descriptor > 2 && isInherited(descriptor)) closeSync(descriptor)
+  }
+}
+
+function isInherited(descriptor: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
+  } catch (error) {
+    // The one that listed the folder is closed by now.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+    throw error
+  }
+}

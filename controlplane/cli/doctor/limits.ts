@@ -1,0 +1,56 @@
+/** What one machine holds against one attacker. `run`: started by `chaperone run`; `captured`: with `--capture`. */
+export type Limit = { readonly attacker: string; readonly run: string; readonly captured: string }
+
+/** The same table as in docs/security.md, "On one machine". */
+export const LIMITS: readonly Limit[] = [
+  {
+    attacker: 'Program that uses the proxy variables',
+    run: 'held: every request is decided and recorded',
+    captured: 'held',
+  },
+  {
+    attacker: 'Program that ignores the proxy variables',
+    run: 'not held: it connects directly, with credentials that it finds itself',
+    captured: 'held: every connection leads to the gateway; UDP and unknown hosts are refused',
+  },
+  {
+    attacker: 'Program that acts as another agent',
+    run: "not held: it can read the other agent's key in the data folder",
+    captured: 'held: a port or the socket takes a request with the key of its agent only',
+  },
+  {
+    attacker: 'Program that reads tokens, keys, credentials, manifests or sessions',
+    run: 'not held: they are files of the same user',
+    captured: 'held: data folder, manifests folder and state folder do not exist inside',
+  },
+  {
+    attacker: 'Program that attaches to other processes',
+    run: 'not held, where the kernel lets a user trace their own processes',
+    captured: 'held: process namespace and /proc of its own, no inherited descriptors',
+  },
+  {
+    attacker: 'Program that uses a daemon of the machine (containers, desktop bus, terminal multiplexer)',
+    run: 'not held',
+    captured: 'held for Unix sockets that exist when the command starts; not for sockets made later',
+  },
+  {
+    attacker: 'Program that changes files which the user runs later (shell profile, hooks, this program)',
+    run: 'not held',
+    captured: 'not held: it has the files of the user, but for the folders above',
+  },
+  {
+    attacker: 'Program that types into a shared terminal (TIOCSTI)',
+    run: 'not held, where the kernel allows it (dev.tty.legacy_tiocsti)',
+    captured: 'not held there; set the sysctl to 0',
+  },
+  {
+    attacker: 'Other user of the machine',
+    run: 'held: files are private, ports need a key',
+    captured: 'held',
+  },
+  {
+    attacker: 'Root, or an agent that runs as root',
+    run: 'not held',
+    captured: 'not held: files of root are run by the machine; start agents as an ordinary user',
+  },
+]

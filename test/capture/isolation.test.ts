@@ -1,0 +1,250 @@
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Laptop, startLaptop } from '../support/laptop.ts'
+import { descendant } from '../support/processes.ts'
+import { noNamespaces } from './network.ts'
+
+const reason = noNamespaces()
+const title = reason === null ? '' : ` (skipped: ${reason})`
+const ESCAPE = new URL('escape.py', import.meta.url).pathname
+const MARK = 'MARK_OF_A_SECRET'
+
+/** What is outside and must not be reached, beside the installation. */
+type Outside = { readonly dir: string; readonly abstract: string; readonly shared: string; close(): void }
+
+async function startOutside(): Promise<Outside> {
+  const dir = mkdtempSync(join(tmpdir(), 'chaperone-outside-'))
+  chmodSync(dir, 0o755)
+  const abstract = `chaperone-${process.pid}-${Date.now()}`
+  const servers = await Promise.all([join(dir, 'daemon.sock'), `\0${abstract}`].map(listen))
+  chmodSync(join(dir, 'daemon.sock'), 0o777)
+  const shared = `/dev/shm/${abstract}`
+  writeFileSync(shared, MARK, { mode: 0o666 })
+  return {
+    ...{ dir, abstract, shared },
+    close() {
+      for (const server of servers) server.close()
+      rmSync(dir, { recursive: true, force: true })
+      rmSync(shared, { force: true })
+    },
+  }
+}
+
+async function listen(path: string): Promise<Server> {
+  const server = createServer((socket) => socket.on('error', () => socket.destroy()))
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  return server
+}
+
+const leaksOf = (stdout: string) => {
+  const all = JSON.parse(stdout) as Record<string, unknown>
+  return {
+    count: Object.keys(all).length,
+    leaks: Object.entries(all).filter(([, leaked]) => leaked !== null),
+  }
+}
+
+describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
+  let laptop: Laptop
+  let outside: Outside
+  const alias = mkdtempSync(join(tmpdir(), 'chaperone-alias-'))
+  beforeAll(async () => {
+    outside = await startOutside()
+    laptop = await startLaptop()
+    writeFileSync(join(laptop.manifests, 'note.txt'), MARK)
+    execFileSync('mount', ['--bind', laptop.data, alias])
+  })
+  afterAll(async () => {
+    execFileSync('umount', [alias])
+    rmSync(alias, { recursive: true })
+    outside.close()
+    await laptop.stop()
+  })
+
+  test('reaches nothing of the installation, of other processes and of their sockets', async () => {
+    const { data, manifests, pid, ready } = laptop
+    const secrets = ['admin.token', 'gateway.token', 'keys/master.key', 'keys/ca.key', 'gateway/ports.key']
+    const files = [
+      ...secrets.map((name) => join(data, name)),
+      join(manifests, 'note.txt'),
+      join(alias, 'admin.token'),
+    ]
+    const marks = [MARK, 'svc_port_', ...secrets.map((name) => readFileSync(join(data, name), 'utf8').trim())]
+    const gateway = descendant(pid, 'sidecar/main') ?? 0
+    const ports = [Number(new URL(ready.base_url).port), Number(new URL(ready.gateway_url).port)]
+    const facts = {
+      ...{
+        files,
+        marks: marks.map((mark) => mark.slice(0, 40)),
+        pids: [pid, gateway, process.pid],
+        ports,
+        descriptors: [7, 63],
+      },
+      folders: [data, manifests, alias],
+      sockets: [join(data, 'gateway', 'capture.sock'), join(outside.dir, 'daemon.sock')],
+      ...{ abstract: outside.abstract, shared: outside.shared },
+    }
+    const descriptors = [openSync(join(data, 'admin.token'), 'r'), openSync(data, 'r')] as const
+    const ran = await run(
+      [
+        process.execPath,
+        CLI,
+        'run',
+        '--data',
+        data,
+        '--capture',
+        '--',
+        '/usr/bin/python3',
+        ESCAPE,
+        factsIn(outside, facts),
+      ],
+      { descriptors, env: { CHAPERONE_TOKEN: MARK, MASTER_KEY: MARK, TMPDIR: outside.dir } },
+    )
+    for (const one of descriptors) closeSync(one)
+    const { count, leaks } = leaksOf(ran.stdout || ran.stderr)
+    expect(leaks).toEqual([])
+    expect(count).toBeGreaterThan(200)
+    expect(readFileSync(join(data, 'admin.token'), 'utf8')).not.toBe('')
+    expect(readdirSync(outside.dir).filter((name) => name.startsWith('chaperone-trust-'))).toEqual([])
+  }, 120_000)
+
+  test('is not started in a folder that it must not see', async () => {
+    const command = [process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', 'true']
+    for (const cwd of [laptop.data, join(laptop.data, 'keys'), laptop.manifests, alias]) {
+      const ran = await run(command, { cwd })
+      expect([ran.code === 0, ran.stdout]).toEqual([false, ''])
+      expect(ran.stderr).toMatch(/working directory .* is in .*start/is)
+    }
+  })
+
+  test('gets signals, and its children end with it', async () => {
+    const script = 'trap "echo got TERM; exit 9" TERM; sleep 600 & echo ready; while :; do sleep 0.1; done'
+    const child = spawn(process.execPath, [
+      CLI,
+      'run',
+      '--data',
+      laptop.data,
+      '--capture',
+      '--',
+      'sh',
+      '-c',
+      script,
+    ])
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += String(chunk)
+      if (out === 'ready\n') child.kill('SIGTERM')
+    })
+    const code = await new Promise((resolve) => child.once('close', resolve))
+    expect([out, code]).toEqual(['ready\ngot TERM\n', 9])
+  })
+})
+
+describe.skipIf(reason !== null)(`a captured command of another user${title}`, () => {
+  test('reaches nothing either, with all that user namespaces allow', async () => {
+    const outside = await startOutside()
+    const data = join(outside.dir, 'data')
+    const state = join(outside.dir, 'state')
+    mkdirSync(join(data, 'gateway'), { recursive: true })
+    mkdirSync(join(state, 'chaperone'), { recursive: true })
+    const files = [join(data, 'admin.token'), join(state, 'chaperone', 'session.json')]
+    for (const file of files) writeFileSync(file, MARK, { mode: 0o600 })
+    const socket = await listen(join(data, 'gateway', 'capture.sock'))
+    const owned = [
+      data,
+      join(data, 'gateway'),
+      state,
+      join(state, 'chaperone'),
+      ...files,
+      join(data, 'gateway', 'capture.sock'),
+    ]
+    for (const path of owned) chownSync(path, 1_000, 1_000)
+    const facts = {
+      ...{ files, marks: [MARK], pids: [process.pid], ports: [], descriptors: [7, 63] },
+      folders: [data, join(state, 'chaperone')],
+      sockets: [join(data, 'gateway', 'capture.sock'), join(outside.dir, 'daemon.sock')],
+      ...{ abstract: outside.abstract, shared: outside.shared },
+    }
+    const script = `
+      import { runCaptured, runInside } from '${moduleUrl('capture/run-captured.ts')}'
+      import { dataFolder } from '${moduleUrl('data-folder.ts')}'
+      const command = ['/usr/bin/python3', '${ESCAPE}', ${JSON.stringify(factsIn(outside, facts))}]
+      const inside = await runInside(command, process.env)
+      const hidden = ['${join(state, 'chaperone')}']
+      const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), hidden, command }
+      process.exitCode = inside ?? (await runCaptured({ ...own, env: (dir) => ({ ...process.env, SSL_CERT_FILE: dir + '/capture.nft' }), ownEnv: process.env }))`
+    const file = join(outside.dir, 'run.mjs')
+    writeFileSync(file, script)
+    const descriptors = [openSync(files[0] as string, 'r'), openSync(data, 'r')] as const
+    const args = ['--reuid', '1000', '--regid', '1000', '--clear-groups', '--', process.execPath, file]
+    const ran = await run(['setpriv', ...args], { descriptors, cwd: '/' })
+    for (const one of descriptors) closeSync(one)
+    socket.close()
+    outside.close()
+    const { count, leaks } = leaksOf(ran.stdout || ran.stderr)
+    expect(leaks).toEqual([])
+    expect(count).toBeGreaterThan(80)
+    expect(existsSync(data)).toBe(false)
+  }, 120_000)
+})
+
+const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
+
+/** A file, because arguments and variables are searched for secrets. */
+function factsIn({ dir }: Outside, facts: object): string {
+  const file = join(dir, 'facts.json')
+  writeFileSync(file, JSON.stringify(facts), { mode: 0o644 })
+  return file
+}
+
+function moduleUrl(path: string): string {
+  return new URL(`../../controlplane/cli/${path}`, import.meta.url).href
+}
+
+type RunOptions = {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** What the command inherits as 7 and 63. */
+  readonly descriptors?: readonly [number, number]
+}
+
+function run(argv: readonly string[], { cwd, env = {}, descriptors }: RunOptions = {}) {
+  const [program = '', ...args] = argv
+  const stdio: Array<'ignore' | 'pipe' | number> = ['ignore', 'pipe', 'pipe']
+  if (descriptors !== undefined) {
+    while (stdio.length < 64) stdio.push('ignore')
+    stdio[7] = descriptors[0]
+    stdio[63] = descriptors[1]
+  }
+  const child = spawn(program, args, {
+    stdio,
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+  let [stdout, stderr] = ['', '']
+  child.stdout?.on('data', (chunk: Buffer) => {
+    stdout += String(chunk)
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += String(chunk)
+  })
+  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr })),
+  )
+}
