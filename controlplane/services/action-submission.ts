@@ -1,4 +1,5 @@
 import type { ActionSpec, KnownAction } from '../../core/action/spec.ts'
+import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
 import { matchedDetails } from '../../core/decision/audit-details.ts'
 import { requiredView } from '../../core/decision/required-groups.ts'
 import { REQUEST_STATUS } from '../../core/decision/vocabulary.ts'
@@ -225,7 +226,7 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
   return {
     action_type: action.type,
     connector: action.connector,
-    target: action.resource.target ?? null,
+    target: canonicalTarget(action.connector, action.resource) ?? null,
     method: null,
     host: null,
     path: null,

@@ -1,13 +1,13 @@
-import type { Action, Resource } from '../action/action.ts'
+import type { Action } from '../action/action.ts'
 import { parseBody } from '../request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../request/canonical.ts'
 import { canonicalise } from '../request/canonicalise.ts'
+import { canonicalTarget } from './canonical-target.ts'
 import { classify, decidingKeys } from './classify.ts'
 import type { ExecuteRequest, ExecuteSpec } from './connector.ts'
 import { baseOf } from './domains.ts'
 import { missing, wrong } from './endpoint.ts'
-import { canonicalResource } from './names.ts'
-import { type BoundConnector, findConnector, type HostIndex, nameRulesOf } from './registry.ts'
+import { type BoundConnector, findConnector, type HostIndex } from './registry.ts'
 
 /** A request that an action stands for, and who will carry it. */
 export type ActionRequest = {
@@ -111,8 +111,4 @@ function judgeTarget(spec: ExecuteSpec, actions: readonly Action[], type: string
     'resource.target',
     `is not ${other}, which the request is for: submit it with that target, or correct the parameters`,
   )
-}
-
-function canonicalTarget(type: string, resource: Resource): string | undefined {
-  return canonicalResource(nameRulesOf(type), resource).target
 }

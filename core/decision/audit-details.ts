@@ -1,5 +1,6 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { canonicalJson } from '../action/spec.ts'
+import { canonicalTarget } from '../connectors/canonical-target.ts'
 import { beginning, excerpt } from '../excerpt.ts'
 import type { Decision } from './decision.ts'
 
@@ -27,10 +28,11 @@ export function requestedDetails(
   action: Action,
   facts: { readonly environment: string | undefined; readonly riskScore: number; readonly sha256: Sha256 },
 ): RequestedDetails {
-  const { provider, target } = action.resource
+  const { provider } = action.resource
+  const target = canonicalTarget(action.connector, action.resource) ?? null
   return {
     action_type: action.type,
-    resource: { provider, target: target ?? null, environment: facts.environment ?? null },
+    resource: { provider, target, environment: facts.environment ?? null },
     ...statedDetails('parameters', action.parameters, facts.sha256),
     risk_score: percent(facts.riskScore),
     ...statedDetails('risk_hints', action.riskHints, facts.sha256),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ActionSpec } from '../action/spec.ts'
+import { SubmittedSpec } from '../action/submitted-spec.ts'
 import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
 import { ApprovalStatus, KillScope } from './internal.ts'
 import { LIMITS } from './limits.ts'
@@ -8,14 +9,14 @@ import { LIMITS } from './limits.ts'
 
 export const WebhookUrl = z.url({ protocol: /^https?$/, error: 'is no http or https address' }).max(2_048)
 
-export const SubmitBody = z.object({ action_spec: ActionSpec, webhook_url: WebhookUrl.optional() })
+export const SubmitBody = z.object({ action_spec: SubmittedSpec, webhook_url: WebhookUrl.optional() })
 export const BatchBody = z.object({
   actions: z
-    .array(z.object({ action_spec: ActionSpec }))
+    .array(z.object({ action_spec: SubmittedSpec }))
     .min(1)
     .max(LIMITS.batchMax),
 })
-export const DryRunBody = z.object({ action_spec: ActionSpec })
+export const DryRunBody = z.object({ action_spec: SubmittedSpec })
 export const ExecuteBody = z.object({ decision_token: z.string().min(1).max(16_384) })
 export const VerifyBody = z.object({
   decision_token: z.string().max(65_536),

@@ -1,5 +1,6 @@
 import type { Action, Parameters } from '../../core/action/action.ts'
 import { shownHeaders } from '../../core/connectors/bound-headers.ts'
+import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
 import { shownEnvironment } from '../../core/decision/environment.ts'
 import { groupNames, requiredView } from '../../core/decision/required-groups.ts'
@@ -39,7 +40,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
     connector: connector.connector.name,
     connector_name: connector.entry.name,
     action_type: type,
-    target: storableText(primary?.resource.target ?? '') || null,
+    target: storableText((primary && targetOf(primary)) ?? '') || null,
     environment: (input && shownEnvironment(input)) ?? null,
     risk_hints: { ...primary?.riskHints },
     method: request.method,
@@ -85,9 +86,13 @@ function besides({ bodyBytes, request, connector }: Exchange, parameters: Parame
 const OPEN_STREAM =
   'open: the agent goes on sending while it waits. Whoever approves this call approves all that follows in it.'
 
+function targetOf({ connector, resource }: Action): string | undefined {
+  return canonicalTarget(connector, resource)
+}
+
 function describeAction(action: Action): Record<string, unknown> {
-  const { type, resource, parameters } = action
-  return { type, target: resource.target ?? null, parameters, ...reasonFor(action) }
+  const { type, parameters } = action
+  return { type, target: targetOf(action) ?? null, parameters, ...reasonFor(action) }
 }
 
 /** Why the action has this name and not a milder one. */

@@ -1,5 +1,6 @@
 import type { Action, Parameters } from '../../core/action/action.ts'
 import { scoreRisk } from '../../core/action/risk.ts'
+import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
 import {
   type MatchedDetails,
   matchedDetails,
@@ -116,9 +117,9 @@ function storable(exchange: Exchange, action: Action): Action {
 function parametersOf({ actions = [], named, connector }: Exchange, action: Action): Parameters {
   if (actions.length > 1 && named?.kind !== 'candidates') {
     return {
-      actions: actions.map(({ type, resource, parameters }) => ({
+      actions: actions.map(({ type, connector: name, resource, parameters }) => ({
         type,
-        target: resource.target ?? null,
+        target: canonicalTarget(name, resource) ?? null,
         parameters,
       })),
     }

@@ -1,0 +1,65 @@
+import type * as z from 'zod'
+import { canonicalName } from '../connectors/names.ts'
+import { fold } from './pattern.ts'
+import { ActionSpec, type ResourceSpec } from './spec.ts'
+
+type Problem = { readonly field: 'target' | 'organization' | 'repository'; readonly message: string }
+
+/**
+ * An action spec as agents submit it. On the code host its resource has one reading: `target` and `organization` with
+ * `repository` name the same repository, and each name is one that a code host can have. Rules, approvers and the audit
+ * log judge by the target, the execution by what it is made of.
+ */
+export const SubmittedSpec = ActionSpec.superRefine(({ type, resource }, context) => {
+  if (!isOfCodehost(type, resource)) return
+  for (const { field, message } of problemsOf(type, resource))
+    context.addIssue({ code: 'custom', path: ['resource', field], message })
+})
+
+type CodehostResource = z.infer<typeof ResourceSpec>
+
+function isOfCodehost(type: string, { provider }: CodehostResource): boolean {
+  return fold(type).startsWith('codehost.') || fold(provider) === 'codehost'
+}
+
+function problemsOf(type: string, resource: CodehostResource): readonly Problem[] {
+  const { target, organization, repository } = resource
+  const problems = [
+    ...nameProblem('organization', organization),
+    ...nameProblem('repository', repository),
+    ...(target === undefined || isAddress(type) ? [] : pathProblem(target)),
+  ]
+  return problems.length > 0 ? problems : contradiction(resource)
+}
+
+const SPACE = /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/u
+
+function nameProblem(field: 'organization' | 'repository', name: string | undefined): readonly Problem[] {
+  if (name === undefined || isSegment(name)) return []
+  return [{ field, message: 'is not one name: no slash, blank or control character, and not empty' }]
+}
+
+function pathProblem(target: string): readonly Problem[] {
+  if (target.split('/').every(isSegment)) return []
+  const message = 'is no <owner>/<repo>: no blank, control character, scheme, empty or dot segment'
+  return [{ field: 'target', message }]
+}
+
+function isSegment(text: string): boolean {
+  return !/^\.{0,2}$/.test(text) && !text.includes('/') && !SPACE.test(text)
+}
+
+/** The target of a request without a row, or of GraphQL, is its address. */
+function isAddress(type: string): boolean {
+  return /^codehost\.(unmapped|graphql)\./.test(fold(type))
+}
+
+function contradiction({ target, organization, repository }: CodehostResource): readonly Problem[] {
+  if (target === undefined) return []
+  const [owner, name] = canonicalName('repository', target).split('/')
+  const isSame =
+    (organization === undefined || canonicalName('name', organization) === owner) &&
+    (repository === undefined || canonicalName('repository', repository) === name)
+  if (isSame) return []
+  return [{ field: 'target', message: 'is not what organization and repository name: leave one of them out' }]
+}
