@@ -94,6 +94,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./restore.ts')).restore,
   },
   {
+    name: 'trust',
+    summary: 'let a data folder in a working tree count',
+    load: async () => (await import('./trust.ts')).trust,
+  },
+  {
     name: 'doctor',
     summary: 'find what is wrong, with the line that mends it',
     load: async () => (await import('./doctor.ts')).doctor,
@@ -141,7 +146,13 @@ function invocationOf(parsed: ParsedArguments, context: CliContext): Invocation 
     ...parsed,
     ...context,
     get folder() {
-      found ??= findDataFolder(typeof data === 'string' ? data : undefined, context.env, context.cwd)
+      const { env, cwd, terminal } = context
+      found ??= findDataFolder({
+        flag: typeof data === 'string' ? data : undefined,
+        env,
+        cwd,
+        warn: terminal.warn,
+      })
       return found
     },
   }

@@ -49,7 +49,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   data: {
     type: 'string',
     value: 'DIR',
-    help: 'data folder (default: CHAPERONE_DATA, else the nearest .chaperone upward)',
+    help: 'data folder (default: CHAPERONE_DATA, a trusted .chaperone upward, ~/.local/state/chaperone/data)',
   },
   json: { type: 'boolean', help: 'machine-readable output' },
   help: { type: 'boolean', short: 'h', help: 'this text' },

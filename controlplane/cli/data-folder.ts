@@ -12,6 +12,9 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import { statePath } from './home.ts'
+import { assertOwnFolder, realFolder } from './own-folder.ts'
+import { trustedFolders } from './trusted-folders.ts'
 
 /** Every path of a data folder, absolute. */
 export type DataFolder = ReturnType<typeof dataFolder>
@@ -54,13 +57,82 @@ export const RunFile = z.object({
 })
 export type RunFile = z.infer<typeof RunFile>
 
-/** `--data`, else CHAPERONE_DATA, else the nearest `.chaperone` upward, else `.chaperone` here. */
-export function findDataFolder(flag: string | undefined, env: NodeJS.ProcessEnv, cwd: string): DataFolder {
-  if (flag !== undefined) return dataFolder(resolve(cwd, flag))
-  if (env['CHAPERONE_DATA']) return dataFolder(resolve(cwd, env['CHAPERONE_DATA']))
+/** The name of a data folder in a working tree. */
+export const FOLDER_NAME = '.chaperone'
+
+export type Search = {
+  /** `--data`. */
+  readonly flag: string | undefined
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd: string
+  readonly warn: (line: string) => void
+}
+
+/**
+ * `--data`, else CHAPERONE_DATA, else the nearest trusted `.chaperone` upward, else the folder in the home. A
+ * `.chaperone` nearer than that is passed over with a warning: a repository can bring one. Throws `conflict` when the
+ * folder belongs to, or may be changed by, another user.
+ */
+export function findDataFolder(search: Search): DataFolder {
+  const folder = dataFolder(
+    namedFolder(search) ?? trustedFolder(search) ?? join(statePath(search.env), 'data'),
+  )
+  assertOwnData(folder)
+  return folder
+}
+
+/** Throws `conflict` when another user owns or may change the folder or what commands believe in it. */
+export function assertOwnData(folder: DataFolder): void {
+  const { root, keys, run, lock, adminToken, gatewayToken, gateway, manifests, logs, caCert, caBundle } =
+    folder
+  const secrets = [
+    folder.caKey,
+    folder.masterKey,
+    folder.enrolToken,
+    folder.operatorToken,
+    folder.postgresPassword,
+  ]
+  assertOwnFolder(root, [
+    keys,
+    run,
+    lock,
+    adminToken,
+    gatewayToken,
+    gateway,
+    manifests,
+    logs,
+    caCert,
+    caBundle,
+    ...secrets,
+  ])
+}
+
+function namedFolder({ flag, env, cwd }: Search): string | null {
+  const name = flag ?? env['CHAPERONE_DATA']
+  return name === undefined || name === '' ? null : resolve(cwd, name)
+}
+
+function trustedFolder({ env, cwd, warn }: Search): string | null {
+  const upward = foldersUpward(cwd)
+  if (upward.length === 0) return null
+  const trusted = trustedFolders(env)
+  const found = upward.find((folder) => trusted.includes(folder))
+  const nearest = upward[0]
+  if (nearest !== undefined && nearest !== found) {
+    warn(
+      `chaperone: ${nearest} is not trusted and is passed over. If it is yours: chaperone trust ${nearest}`,
+    )
+  }
+  return found ?? null
+}
+
+/** Data folders in this folder and those above it, nearest first, as real paths. */
+function foldersUpward(cwd: string): readonly string[] {
+  const found: string[] = []
   for (let dir = cwd; ; dir = dirname(dir)) {
-    if (existsSync(join(dir, '.chaperone'))) return dataFolder(join(dir, '.chaperone'))
-    if (dirname(dir) === dir) return dataFolder(join(cwd, '.chaperone'))
+    const inside = join(dir, FOLDER_NAME)
+    if (existsSync(inside)) found.push(realFolder(inside))
+    if (dirname(dir) === dir) return found
   }
 }
 

@@ -68,10 +68,20 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   }
   const state = KillState.parse(await api.call('POST', PATH, body))
   const elapsedMs = Math.round(performance.now() - started)
-  if (!flag(invocation, 'json')) invocation.terminal.print(acknowledgement(state, active, elapsedMs))
+  if (!flag(invocation, 'json')) {
+    invocation.terminal.print(acknowledgement(state, active, elapsedMs))
+    invocation.terminal.print(installationLine(invocation, api))
+  }
   if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
   printState(invocation, state, active ? [] : ['Still stopped, by scopes of their own:'])
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
+}
+
+/** Says which installation answered: a count alone would not show that it was another one. */
+function installationLine(invocation: Invocation, { url }: ApiClient): string {
+  return invocation.env['CHAPERONE_URL']
+    ? `Control plane ${url}`
+    : `Installation ${invocation.folder.root} at ${url}`
 }
 
 /** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */

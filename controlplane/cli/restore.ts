@@ -28,9 +28,7 @@ export const restore: Command = {
       help: 'the master key that the backup leaves out, kept as keys/master.key',
     },
   },
-  examples: [
-    ['chaperone restore chaperone.backup --master-key master.key --data .chaperone', 'then: chaperone up'],
-  ],
+  examples: [['chaperone restore chaperone.backup --master-key master.key --data DIR', 'then: chaperone up']],
   run,
 }
 

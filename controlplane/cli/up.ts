@@ -38,7 +38,7 @@ export const up: Command = {
     },
   },
   examples: [
-    ['chaperone up', 'dashboard on http://127.0.0.1:3000, data in .chaperone'],
+    ['chaperone up', 'dashboard on http://127.0.0.1:3000, data in your home'],
     ['chaperone up --data /tmp/try --port 0 --gateway-port 0', 'a second installation beside it'],
     ['chaperone up --json | head -1', 'one line of JSON when ready, for scripts'],
     ['DATABASE_URL=postgres://me@db/chaperone chaperone up --no-gateway', 'Mode B on a database of your own'],

@@ -44,8 +44,13 @@ export const LIMITS: readonly Limit[] = [
     captured: 'not held there; set the sysctl to 0',
   },
   {
+    attacker: 'Repository with a data folder in it',
+    run: 'held: a folder counts after "chaperone trust DIR" only',
+    captured: 'held',
+  },
+  {
     attacker: 'Other user of the machine',
-    run: 'held: files are private, ports need a key',
+    run: 'held: files are private, ports need a key, folders of others are refused; not for who takes the port of an installation that has ended',
     captured: 'held',
   },
   {

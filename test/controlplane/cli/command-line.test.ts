@@ -7,12 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import {
-  dataFolder,
-  ensureSecret,
-  findDataFolder,
-  prepareDataFolder,
-} from '../../../controlplane/cli/data-folder.ts'
+import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/data-folder.ts'
 import { acknowledgement } from '../../../controlplane/cli/kill.ts'
 import { printable } from '../../../controlplane/cli/table.ts'
 import { trafficLine } from '../../../controlplane/cli/traffic.ts'
@@ -57,7 +52,7 @@ const COMMANDS = [
     'get',
     'policy',
   ],
-  ...['inject', 'catalogue', 'backup', 'restore', 'doctor', 'logs', 'demo', 'cluster-setup'],
+  ...['inject', 'catalogue', 'backup', 'restore', 'trust', 'doctor', 'logs', 'demo', 'cluster-setup'],
 ]
 
 describe('the command line', () => {
@@ -182,15 +177,6 @@ describe('the command line', () => {
     const { code, err } = await cli(['up', '--data', join(root, 'file', 'data')])
     expect(code).toBe(1)
     expect(err).toMatch(/cannot be used \(ENOTDIR\)[\s\S]*--data/)
-  })
-
-  it('finds the nearest data folder upward, after --data and CHAPERONE_DATA', () => {
-    const deep = join(root, 'a', 'b')
-    mkdirSync(deep, { recursive: true })
-    mkdirSync(join(root, '.chaperone'))
-    expect(findDataFolder(undefined, {}, deep).root).toBe(join(root, '.chaperone'))
-    expect(findDataFolder(undefined, { CHAPERONE_DATA: '../x' }, deep).root).toBe(join(root, 'a', 'x'))
-    expect(findDataFolder('y', { CHAPERONE_DATA: '../x' }, deep).root).toBe(join(deep, 'y'))
   })
 
   it('makes a key once, for its owner alone', async () => {
