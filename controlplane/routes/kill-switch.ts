@@ -14,6 +14,8 @@ const Reply = State.extend({
   active: z.boolean(),
   scope: z.string(),
   acknowledged: z.object({ acked: z.number(), total: z.number(), ms: z.number() }),
+  /** `false`: in force on connected gateways and not stored yet. */
+  stored: z.literal(false).optional(),
   warning: z.string().optional(),
   nearest: z.array(z.string()).optional(),
 })

@@ -38,7 +38,11 @@ export function createKillRelay({ killSwitch }: KillRelayDeps): KillRelay {
         ...added.map((scope) => killSwitch.set({ active: true, scope, source, by, ...given })),
         ...lifted.map(({ scope }) => killSwitch.set({ active: false, scope, source, by })),
       ])
-      return { applied, effective: [...killSwitch.effective()], acknowledged: slowest(replies) }
+      const warning = replies.find(({ stored }) => stored === false)?.warning
+      return {
+        ...{ applied, effective: [...killSwitch.effective()], acknowledged: slowest(replies) },
+        ...(warning === undefined ? {} : { warning }),
+      }
     },
   }
 }

@@ -1,4 +1,6 @@
+import type { StateOrder } from '../../core/wire/kill.ts'
 import type { Query } from './query.ts'
+import { onlyRow } from './rows.ts'
 
 /** The channel on which replicas hear that something changed; its payload is only the version. */
 export const CHANGES_CHANNEL = 'chaperone'
@@ -19,6 +21,15 @@ export async function bumpVersion(q: Query): Promise<number> {
 export async function currentVersion(q: Query): Promise<number> {
   const { rows } = await q.query<{ version: number }>('select version from config_version', [])
   return onlyVersion(rows)
+}
+
+/** The version with the epoch of the database. */
+export async function currentOrder(q: Query): Promise<StateOrder> {
+  const { rows } = await q.query<StateOrder>(
+    'select o.epoch, c.version as revision from state_order o, config_version c',
+    [],
+  )
+  return onlyRow(rows)
 }
 
 function onlyVersion(rows: readonly { version: number }[]): number {

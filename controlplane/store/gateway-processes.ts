@@ -6,8 +6,10 @@ export const PROCESSES_PAYLOAD = 'processes'
 
 /** A replica that was silent for so long is gone. It speaks every two seconds. */
 const SILENT_S = 10
-/** Longer than anybody counts those that left. */
+/** Longer than processes that left are counted. */
 const FORGET_S = 300
+/** Longer than processes of a silent replica are counted: their gateways may run without a control plane. */
+const FORGET_SILENT_S = 4_000
 
 export type ProcessFacts = {
   /** `namespace/name` of its gateway. */
@@ -95,8 +97,10 @@ export type KnownProcess = {
   readonly connectedS: number
   /** Seconds since its replica was heard of. */
   readonly silentS: number
-  /** Seconds since it left, or since its replica fell silent for good; null while it is connected. */
+  /** Seconds since it left, or since its replica was heard of last; null while it is connected. */
   readonly awayS: number | null
+  /** It did not leave: its replica is silent. */
+  readonly isSilent: boolean
 }
 
 /** Every process that any replica has or had a moment ago. Forgets what dead replicas have left behind. */
@@ -115,7 +119,9 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
        kill_state as "killState", extract(epoch from clock_timestamp() - connected_at)::float8 as "connectedS",
        extract(epoch from clock_timestamp() - heard_at)::float8 as "silentS",
        extract(epoch from clock_timestamp() - away_at)::float8 as "awayS",
-       coalesce(away_at < clock_timestamp() - make_interval(secs => ${FORGET_S}), false) as forgotten
+       departed_at is null and not is_alive as "isSilent",
+       coalesce(away_at < clock_timestamp() - make_interval(secs =>
+         case when departed_at is null then ${FORGET_SILENT_S} else ${FORGET_S} end), false) as forgotten
      from timed`,
     [],
   )
@@ -137,11 +143,13 @@ export async function isAgentServed(q: Query, gatewayId: string, agent: string):
 async function forget(q: Query): Promise<void> {
   await q.query(
     `with dead as (
-       delete from replicas where seen_at < clock_timestamp() - make_interval(secs => ${FORGET_S})
+       delete from replicas where seen_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
      )
-     delete from gateway_processes p where not exists (select from replicas r where r.id = p.replica_id
-         and r.seen_at > clock_timestamp() - make_interval(secs => ${FORGET_S}))
-       and coalesce(departed_at, told_at) < clock_timestamp() - make_interval(secs => ${FORGET_S})`,
+     delete from gateway_processes p
+     where departed_at < clock_timestamp() - make_interval(secs => ${FORGET_S})
+       or departed_at is null and told_at < clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S})
+         and not exists (select from replicas r where r.id = p.replica_id
+           and r.seen_at > clock_timestamp() - make_interval(secs => ${FORGET_SILENT_S}))`,
     [],
   )
 }

@@ -1,4 +1,4 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import type { Query } from './query.ts'
 
 /** Tells every replica at commit that stops (`kill`) or one approval (its id) changed. */
@@ -13,13 +13,57 @@ export type KillInput = {
   readonly activatedBy: string
 }
 
+/** The latched stops, and where this state stands among all of them. */
+export type StoredKills = { readonly order: StateOrder; readonly entries: readonly KillEntry[] }
+
 /** Every latched stop, oldest first. */
-export async function listKillSwitches(q: Query): Promise<KillEntry[]> {
-  const { rows } = await q.query<Omit<KillEntry, 'since'> & { since: Date }>(
-    'select scope, source, reason, since from kill_switches order by since, source, scope',
+export async function listKillSwitches(q: Query): Promise<readonly KillEntry[]> {
+  return (await readKillSwitches(q)).entries
+}
+
+export async function readKillSwitches(q: Query): Promise<StoredKills> {
+  const { rows } = await q.query<Joined>(
+    `select o.epoch, o.kill_revision as revision, k.scope, k.source, k.reason, k.since
+     from state_order o left join kill_switches k on true order by k.since, k.source, k.scope`,
     [],
   )
-  return rows.map((row) => ({ ...row, since: row.since.toISOString() }))
+  const { epoch, revision } = firstRow(rows)
+  const entries = rows.flatMap(({ scope, source, reason, since }) =>
+    since === null ? [] : [{ scope, source, reason, since: since.toISOString() }],
+  )
+  return { order: { epoch, revision }, entries }
+}
+
+type Joined = StateOrder & Omit<KillEntry, 'since'> & { readonly since: Date | null }
+
+function firstRow(rows: readonly Joined[]): Joined {
+  const [row] = rows
+  if (row !== undefined) return row
+  throw new Error('the table state_order has lost its row: restore the database from a backup')
+}
+
+/**
+ * Notes that an announced stop is stored or lifted. False when it was before: then it must not be stored again.
+ * Notes older than any announcement that is taken back are removed.
+ */
+export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
+  const { rowCount } = await q.query(
+    `with old as (
+       delete from kill_announcements where settled_at < clock_timestamp() - interval '90 days'
+     )
+     insert into kill_announcements (id) values ($1) on conflict (id) do nothing`,
+    [id],
+  )
+  return rowCount > 0
+}
+
+/** Those of these announcements that are stored or lifted. */
+export async function listSettled(q: Query, ids: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await q.query<{ id: string }>(
+    'select id from kill_announcements where id = any($1::text[])',
+    [ids],
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** True when this source had not latched this scope with this reason before. */

@@ -42,7 +42,7 @@ export async function listenOn(options: ListenOptions): Promise<AsyncDisposable>
 type Listening = { readonly lost: Promise<void>; end(): Promise<void> }
 
 async function connect(options: ListenOptions): Promise<Listening> {
-  const { config, channel, onNotify, hangMs } = options
+  const { config, channel, onNotify } = options
   const client = new pg.Client({ ...config, connectionTimeoutMillis: 5_000 })
   const { promise: lost, resolve } = Promise.withResolvers<void>()
   client.on('error', () => resolve())
@@ -56,15 +56,24 @@ async function connect(options: ListenOptions): Promise<Listening> {
     throw error
   }
   const end = () => client.end()
-  // Nothing is sent on this connection otherwise, so that it would not notice that its server is gone.
-  const check = setInterval(() => void answers(client, options).catch(end), hangMs)
-  void lost.then(() => clearInterval(check))
+  void keepChecked(client, options, lost)
   return { lost, end }
 }
 
-async function answers(client: pg.Client, options: ListenOptions): Promise<void> {
-  using _guard = watchStatement(client, options, () => undefined)
-  await client.query('select 1')
+/** Nothing is sent on this connection otherwise, so that it would not notice that its server is gone. */
+async function keepChecked(client: pg.Client, options: ListenOptions, lost: Promise<void>): Promise<void> {
+  const over = new AbortController()
+  void lost.then(() => over.abort())
+  try {
+    for (;;) {
+      await wait(options.hangMs, undefined, { signal: over.signal, ref: false })
+      using _guard = watchStatement(client, options, () => undefined)
+      await client.query('select 1')
+    }
+  } catch {
+    // Over, or lost: then the connection is ended, which `lost` tells.
+    if (!over.signal.aborted) await client.end().catch(() => undefined)
+  }
 }
 
 async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Listening | undefined> {

@@ -1,7 +1,13 @@
 import type { KnownProcess } from '../store/gateway-processes.ts'
 
 /** A process that was connected a moment ago: it still counts when somebody asks how many were stopped. */
-export type Gone = { readonly gatewayId: string; readonly processId: string; readonly atMs: number }
+export type Gone = {
+  readonly gatewayId: string
+  readonly processId: string
+  readonly atMs: number
+  /** It did not leave: its replica is silent, and the process may run under its lease. */
+  readonly isSilent: boolean
+}
 
 /** A row of the database and when we read it, by our clock. */
 export type HeardProcess = KnownProcess & { readonly heardMs: number }
@@ -12,9 +18,12 @@ export type Untold = { readonly left: readonly Gone[]; readonly replaced: readon
 /** Who is away, as the database says it and as this replica has just seen it. */
 export type Absences = {
   left(process: Pick<Gone, 'gatewayId' | 'processId'>): void
-  /** Who comes for the first time takes the place of the one of its gateway that left first. */
+  /** A process that comes for the first time takes the place of the one of its gateway that left first. */
   arrived(process: Pick<Gone, 'gatewayId' | 'processId'>): void
-  /** Away, but there within the last 60 s, and not replaced since. */
+  /**
+   * Away, but there within the last 60 s and not replaced since; or connected to a replica that fell silent, until it is
+   * seen elsewhere or its lease is over.
+   */
   count(): number
   untold(): Untold
   /** From now on the database says it. */
@@ -25,35 +34,43 @@ export type AbsencesDeps = {
   readonly known: () => readonly HeardProcess[]
   /** Ids of the processes that are connected, to any replica. */
   readonly connected: () => ReadonlySet<string>
+  /** Milliseconds for which a gateway lets anything pass without its control plane. */
+  readonly leaseMs: (gatewayId: string) => number
   readonly nowMs: () => number
 }
 
 const REMEMBER_MS = 60_000
+/** A replica beats for 10 s after its last read, and a beat counts for a moment. */
+const BEATS_ON_MS = 15_000
+/** A lease may be set to a day; nobody waits that long for an answer of `kill on` without unreachable processes. */
+const MAX_LEASE_MS = 3_600_000
 
-export function createAbsences({ known, connected, nowMs }: AbsencesDeps): Absences {
+export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDeps): Absences {
   const leaving = new Map<string, Gone>()
   const replaced = new Set<string>()
 
   function away(): readonly Gone[] {
     const gone = new Map(leaving)
-    for (const { processId, gatewayId, awayS, heardMs } of known()) {
+    for (const { processId, gatewayId, awayS, heardMs, isSilent } of known()) {
       if (awayS === null || gone.has(processId)) continue
-      gone.set(processId, { processId, gatewayId, atMs: heardMs - awayS * 1_000 })
+      gone.set(processId, { processId, gatewayId, atMs: heardMs - awayS * 1_000, isSilent })
     }
     const there = connected()
-    const isCounted = ({ processId, atMs }: Gone) =>
-      !there.has(processId) && !replaced.has(processId) && nowMs() - atMs <= REMEMBER_MS
+    const keptMs = ({ gatewayId, isSilent }: Gone) =>
+      isSilent ? Math.min(leaseMs(gatewayId), MAX_LEASE_MS) + BEATS_ON_MS : REMEMBER_MS
+    const isCounted = (one: Gone) =>
+      !there.has(one.processId) && !replaced.has(one.processId) && nowMs() - one.atMs <= keptMs(one)
     return [...gone.values()].filter(isCounted)
   }
 
   return {
     left({ gatewayId, processId }) {
-      leaving.set(processId, { gatewayId, processId, atMs: nowMs() })
+      leaving.set(processId, { gatewayId, processId, atMs: nowMs(), isSilent: false })
     },
     arrived({ gatewayId, processId }) {
       const isBack = leaving.delete(processId) || known().some((row) => row.processId === processId)
       if (isBack) return
-      const others = away().filter((gone) => gone.gatewayId === gatewayId)
+      const others = away().filter((gone) => gone.gatewayId === gatewayId && !gone.isSilent)
       const [first] = others.sort((a, b) => a.atMs - b.atMs)
       if (first !== undefined) replaced.add(first.processId)
     },

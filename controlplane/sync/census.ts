@@ -36,6 +36,8 @@ export type CensusDeps = {
   readonly replicaId: string
   readonly roster: Roster
   readonly clock: Clock
+  /** Milliseconds for which a gateway lets anything pass without its control plane. */
+  readonly leaseMs: (gatewayId: string) => number
   /** After each look at what others say. */
   readonly onLooked: () => void
   readonly onFailed: (error: unknown) => void
@@ -51,6 +53,7 @@ export function createCensus(deps: CensusDeps): Census {
   const absences = createAbsences({
     known: () => known,
     nowMs: clock.nowMs,
+    leaseMs: deps.leaseMs,
     connected: () => new Set([...roster.peers.keys(), ...elsewhere().map(idOf)]),
   })
 

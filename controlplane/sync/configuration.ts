@@ -13,6 +13,7 @@ import { listAllPermissions, type PermissionRow } from '../store/permissions.ts'
 import { listPolicies, type PolicyRow } from '../store/policies.ts'
 import { listPublicKeys } from '../store/public-keys.ts'
 import type { Db, Query } from '../store/query.ts'
+import { currentEpoch } from '../store/state-order.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
 
 type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
@@ -20,6 +21,8 @@ type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
 /** Everything that gateways are told, read at one version in one transaction. */
 export type Configuration = {
   readonly version: number
+  /** Of the database, see `StateOrder`. */
+  readonly epoch: number
   readonly gateways: ReadonlyMap<string, GatewayRow>
   readonly agents: readonly AgentRow[]
   readonly connectors: ReadonlyArray<Bound<ConnectorEntry>>
@@ -53,6 +56,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     const token = await deps.organisationToken.read(q)
     return {
       version: await currentVersion(q),
+      epoch: await currentEpoch(q),
       gateways: new Map(gateways.map((row) => [row.id, row])),
       agents: await listAgents(q),
       connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),

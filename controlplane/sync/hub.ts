@@ -3,13 +3,17 @@ import { LIMITS } from '../../core/wire/limits.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
 import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/sync.ts'
 import { newId } from '../crypto/ids.ts'
+import type { Keyring } from '../crypto/keyring.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 import type { ProcessWord } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
 import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
 import type { Clock } from './clock.ts'
+import { createEpochRaiser } from './epoch-raiser.ts'
+import { createFreshness } from './freshness.ts'
 import { processesOf } from './gateway-processes.ts'
 import { createKillCast, type KillCast } from './kill-cast.ts'
+import { createKillProof } from './kill-proof.ts'
 import type { SectionLibrary } from './library.ts'
 import { type GatewayLive, liveOf, type Sighting } from './live.ts'
 import { createManifestCast, type ManifestCast } from './manifest-cast.ts'
@@ -30,6 +34,8 @@ import { createWords } from './words.ts'
 
 export type HubDeps = {
   readonly db: Db
+  /** Of all replicas: signs announced stops. */
+  readonly keyring: Pick<Keyring, 'derive'>
   readonly library: SectionLibrary
   readonly log: Logger
   readonly clock: Clock
@@ -71,31 +77,40 @@ export type Hub = AsyncDisposable & {
 }
 
 /** Reads the state once, then watches the database. Rejects when it cannot be read. */
-export async function createHub({ db, library, log, clock, pods = null, podTiming }: HubDeps): Promise<Hub> {
+export async function createHub(deps: HubDeps): Promise<Hub> {
+  const { db, keyring, library, log, clock, pods = null, podTiming } = deps
   const roster = createRoster()
   const orders = createOrderBook()
   const census: Census = createCensus({
     ...{ db, roster, clock, replicaId: newId('process') },
+    leaseMs: (gatewayId) => {
+      const spec = library.configuration?.gateways.get(gatewayId)?.spec
+      return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
+    },
     onLooked: () => {
       kill.look()
       sharing.look()
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
   })
-  const kill = createKillCast({ db, roster, census, clock })
+  const order = { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
+  const kill = createKillCast({
+    ...{ db, roster, census, clock, ...order, proof: createKillProof(keyring) },
+    onFailed: (error) => log.error({ err: error }, 'kill state of a gateway could not be compared'),
+  })
   const sharing: SharingCast = createSharingCast({ roster, census })
-  const manifests = createManifestCast({ db, roster, library, clock })
+  const manifests = createManifestCast({ db, roster, library, clock, ...order })
   const verdicts = createVerdictCast({ db, roster })
   const words = createWords({
     ...{ db, roster },
-    apply: (peer, word) => applyWord(peer, word, { kill, census, clock, log }),
+    apply: (peer, word) => applyWord(peer, word, { kill, manifests, census, clock, log }),
     onFailed: (error) => log.error({ err: error }, 'words of gateway processes could not be taken'),
   })
   const sessions = createPodSessions({
     ...{ roster, clock, log, pods: pods ?? NO_PODS },
     ...(podTiming === undefined ? {} : { timing: podTiming }),
   })
-  await library.reload()
+  await manifests.refresh()
   await kill.refresh()
   await census.refresh()
   const watch = await watchChanges({

@@ -1,58 +1,98 @@
 import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import { isEarlier } from '../../core/state/order.ts'
+import type { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from '../../core/wire/kill.ts'
+import type { StoredKills } from '../store/kill-switches.ts'
 import { sha256Hex } from './signature.ts'
 
-/** What is stopped: what the database says, and what was announced but is not stored yet. */
+/** Kill state of one replica: what the database holds, and what was announced but is not stored yet. */
 export type KillBoard = {
+  /** Where the stored state stands; null before the first one. */
+  order(): StateOrder | null
   /** The union, without repetitions of a scope by one source. */
   effective(): readonly KillEntry[]
+  announced(): readonly KillAnnouncement[]
+  /** What the gateway of this name is sent; undefined before the first stored state. */
+  stateFor(gatewayName: string): KillStateMessage | undefined
   /** In force from now on, whatever the database does. */
-  announce(entry: KillEntry): void
-  /** The entry is stored now; the next `begin`/`store` pair takes it over. */
-  settle(entry: KillEntry): void
-  /** Forgets what was announced for this scope, by one source or (null) by all: it was lifted before it was stored. */
+  announce(announcement: KillAnnouncement): void
+  /** Stored, or found settled by another replica: the next `begin`/`take` pair takes it over. */
+  settle(id: string): void
+  /** Discards announcements for this scope, by one source or (null) by all: they were lifted before they were stored. */
   retract(scope: string, source: string | null): void
   /** False once it was stored or retracted: then there is nothing left to store. */
-  isAnnounced(entry: KillEntry): boolean
-  /** To be called before the database is read, so that an older answer cannot lift a newer stop. */
-  begin(): (stored: readonly KillEntry[]) => boolean
+  isAnnounced(id: string): boolean
+  isSettled(id: string): boolean
+  /**
+   * To be called before the database is read, so that an earlier answer cannot lift a later stop. The result takes the
+   * answer; true when it changed what gateways are sent.
+   */
+  begin(): (stored: StoredKills) => boolean
 }
 
+/** Ids that every message repeats. Gateways that missed them report theirs and are sent them once more. */
+const MAX_SETTLED = 64
+
 export function createKillBoard(): KillBoard {
-  let stored: readonly KillEntry[] = []
-  const announced = new Map<string, { entry: KillEntry; isStored: boolean }>()
-  const effective = () => unionEffective([...stored, ...[...announced.values()].map((known) => known.entry)])
+  let stored: StoredKills | null = null
+  const announced = new Map<string, { readonly announcement: KillAnnouncement; isStored: boolean }>()
+  let settled: readonly string[] = []
+  const pending = () => [...announced.values()].map(({ announcement }) => announcement)
+  const effective = () => unionEffective([...(stored?.entries ?? []), ...pending().map(({ entry }) => entry)])
+
+  function remove(id: string): void {
+    if (announced.delete(id)) settled = [...settled, id].slice(-MAX_SETTLED)
+  }
+
   return {
     effective,
-    announce(entry) {
-      announced.set(keyOf(entry), { entry, isStored: false })
+    order: () => stored?.order ?? null,
+    announced: pending,
+    stateFor(gatewayName) {
+      if (stored === null) return undefined
+      const isFor = isForGateway(gatewayName)
+      return {
+        order: stored.order,
+        stored: stored.entries.filter(isFor),
+        announced: pending().filter(({ entry }) => isFor(entry)),
+        settled: [...settled],
+      }
     },
-    settle(entry) {
-      const known = announced.get(keyOf(entry))
+    announce(announcement) {
+      announced.set(announcement.id, { announcement, isStored: false })
+    },
+    settle(id) {
+      const known = announced.get(id)
       if (known !== undefined) known.isStored = true
     },
     retract(scope, source) {
-      for (const [key, { entry }] of announced) {
-        if (entry.scope === scope && (source === null || entry.source === source)) announced.delete(key)
+      for (const { id, entry } of pending()) {
+        if (entry.scope === scope && (source === null || entry.source === source)) remove(id)
       }
     },
-    isAnnounced: (entry) => announced.get(keyOf(entry))?.entry === entry,
+    isAnnounced: (id) => announced.get(id)?.isStored === false,
+    isSettled: (id) => settled.includes(id),
     begin() {
-      const settled = [...announced].filter(([, { isStored }]) => isStored)
-      return (entries) => {
-        const before = JSON.stringify(effective())
-        stored = entries
-        for (const [key, value] of settled) if (announced.get(key) === value) announced.delete(key)
-        return JSON.stringify(effective()) !== before
+      const done = [...announced].filter(([, { isStored }]) => isStored).map(([id]) => id)
+      return (read) => {
+        // Two reads may overtake each other when connections change.
+        if (stored !== null && isEarlier(read.order, stored.order)) return false
+        const before = JSON.stringify([stored?.order, effective(), settled])
+        stored = read
+        for (const id of done) remove(id)
+        return JSON.stringify([stored.order, effective(), settled]) !== before
       }
     },
   }
 }
 
-/** The entries that one gateway is sent: a stop in a Gateway manifest is that gateway's own affair. */
+/** The entries that one gateway is sent: a stop in a Gateway manifest concerns that gateway only. */
 export function entriesFor(entries: readonly KillEntry[], gatewayName: string): KillEntry[] {
+  return entries.filter(isForGateway(gatewayName))
+}
+
+function isForGateway(gatewayName: string): (entry: KillEntry) => boolean {
   const own = `manifest:${gatewayName}`
-  return entries.filter((entry) => !entry.source.startsWith('manifest:') || entry.source === own)
+  return ({ source }) => !source.startsWith('manifest:') || source === own
 }
 
 /** A name for a state of stops as one gateway is sent it: the same on every replica, stored or only announced. */
@@ -64,8 +104,4 @@ export function killStateOf(entries: readonly KillEntry[]): string {
 /** Whether a stop covers the whole gateway (and not only an agent or a connector). */
 export function stopsGateway(entry: KillEntry, gatewayName: string): boolean {
   return matchKill([entry], { gateway: gatewayName, agent: null, agentId: null, connectors: [] }) !== null
-}
-
-function keyOf(entry: KillEntry): string {
-  return `${entry.source}\n${entry.scope}`
 }

@@ -1,9 +1,15 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
-import { listKillSwitches } from '../store/kill-switches.ts'
+import { isEarlier } from '../../core/state/order.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import type { AckBody } from '../../core/wire/sync.ts'
+import { readKillSwitches, type StoredKills } from '../store/kill-switches.ts'
 import type { Db } from '../store/query.ts'
 import type { Census } from './census.ts'
 import type { Clock } from './clock.ts'
+import type { EpochRaiser } from './epoch-raiser.ts'
+import type { Freshness } from './freshness.ts'
 import { createKillBoard, entriesFor, killStateOf } from './kill-board.ts'
+import type { KillProof } from './kill-proof.ts'
+import { createKillReports } from './kill-reports.ts'
 import { createKillRound, type KillRound } from './kill-round.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
@@ -15,20 +21,23 @@ export type KillCast = {
   effective(): readonly KillEntry[]
   /** Stops that are in force and not stored yet. */
   announced(): readonly KillEntry[]
+  announcements(): readonly KillAnnouncement[]
   /** Sends a stop to every connected gateway at once, before it is stored. */
-  announce(entry: KillEntry): KillRound
-  /** The announced entry is stored now. */
-  settle(entry: KillEntry): void
-  /** Forgets announced entries that were lifted: by one source, or (null) by all. */
+  announce(entry: KillEntry): { readonly round: KillRound; readonly announcement: KillAnnouncement }
+  /** Called with each stop that another replica announced and a gateway has given back to be stored. */
+  onAdopted(store: (announcement: KillAnnouncement) => void): void
+  /** The announcement is stored now, or was settled elsewhere. */
+  settle(id: string): void
+  /** Discards announced entries that were lifted: by one source, or (null) by all. */
   retract(scope: string, source: string | null): void
-  /** Whether the entry still waits to be stored. */
-  isAnnounced(entry: KillEntry): boolean
+  /** Whether the announcement still waits to be stored. */
+  isAnnounced(id: string): boolean
   /** Reads the stored stops again and sends them when they changed. */
   refresh(): Promise<void>
   /** Sends the state as it is, to count acknowledgements. */
   round(): KillRound
   greet(peer: Peer): void
-  ack(peer: Peer, seq: number): void
+  ack(peer: Peer, body: AckBody): void
   /** Processes of other replicas may have acknowledged. */
   look(): void
 }
@@ -38,32 +47,35 @@ export type KillCastDeps = {
   readonly roster: Roster
   readonly census: Pick<Census, 'elsewhere' | 'awayCount'>
   readonly clock: Clock
+  readonly freshness: Freshness
+  readonly proof: KillProof
+  readonly raiseEpoch: EpochRaiser
+  readonly onFailed: (error: unknown) => void
 }
 
-export function createKillCast({ db, roster, census, clock }: KillCastDeps): KillCast {
+export function createKillCast(deps: KillCastDeps): KillCast {
+  const { roster, census, clock, proof } = deps
   const board = createKillBoard()
   let rounds: readonly KillRound[] = []
   let seq = 0
 
-  function send(peer: Peer): void {
+  function send(peer: Peer, settled: readonly string[] = []): void {
     const effective = entriesFor(board.effective(), peer.name)
+    const state = board.stateFor(peer.name)
     peer.sentKill = { seq, state: killStateOf(effective) }
-    peer.send({ type: 'kill', seq, effective })
+    const full = state && { state: { ...state, settled: [...new Set([...state.settled, ...settled])] } }
+    peer.send({ type: 'kill', seq, effective, ...full })
   }
 
-  /** Processes of other replicas that are told by theirs, and have acknowledged what is in force now. */
-  function look(): void {
-    if (rounds.every((round) => round.isOver())) return
-    const effective = board.effective()
-    for (const { processId, facts, killState } of census.elsewhere()) {
-      if (killState !== killStateOf(entriesFor(effective, facts.name))) continue
-      for (const round of rounds) round.heard(processId)
-    }
+  const look = () => hearElsewhere(rounds, board.effective(), census)
+
+  function nextSeq(): void {
+    // Rises across restarts and replicas too.
+    seq = Math.max(seq + 1, clock.nowMs())
   }
 
   function round(): KillRound {
-    // Rises across restarts and replicas too: a gateway that changes its control plane must not think it knows better.
-    seq = Math.max(seq + 1, clock.nowMs())
+    nextSeq()
     const here = [...roster.peers.keys()]
     const processes = [...here, ...census.elsewhere().map(({ processId }) => processId)]
     const total = processes.length + census.awayCount()
@@ -74,29 +86,75 @@ export function createKillCast({ db, roster, census, clock }: KillCastDeps): Kil
     return started
   }
 
+  const refresh = createSerial(async () => {
+    const take = board.begin()
+    const read = () => readKillState(deps, board.order())
+    const isChanged = take(await deps.freshness.read('kill switches', read))
+    if (isChanged) round()
+  })
+
+  const reports = createKillReports({
+    ...deps,
+    board,
+    refresh,
+    round,
+    sendSettled(peer, ids) {
+      nextSeq()
+      send(peer, ids)
+    },
+  })
+
   return {
     effective: board.effective,
-    announced: () => board.effective().filter(board.isAnnounced),
+    announced: () => board.announced().map(({ entry }) => entry),
+    announcements: board.announced,
     announce(entry) {
-      board.announce(entry)
-      return round()
+      const announcement = proof.announcementOf(entry)
+      board.announce(announcement)
+      return { round: round(), announcement }
     },
+    onAdopted: reports.onAdopted,
     settle: board.settle,
     retract: board.retract,
     isAnnounced: board.isAnnounced,
-    refresh: createSerial(async () => {
-      const take = board.begin()
-      if (take(await listKillSwitches(db))) round()
-    }),
+    refresh,
     round,
     greet(peer) {
       seq = Math.max(seq, clock.nowMs())
       send(peer)
     },
     look,
-    ack(peer, acked) {
-      if (peer.sentKill !== null && acked >= peer.sentKill.seq) peer.killState = peer.sentKill.state
-      for (const open of rounds) open.ack(peer.processId, acked)
+    ack(peer, body) {
+      const { kill_seq: acked } = body
+      if (acked !== undefined) {
+        if (peer.sentKill !== null && acked >= peer.sentKill.seq) peer.killState = peer.sentKill.state
+        for (const open of rounds) open.ack(peer.processId, acked)
+      }
+      reports.compare(peer, body)
     },
   }
+}
+
+/** Processes of other replicas that acknowledged what is in force now. */
+function hearElsewhere(
+  rounds: readonly KillRound[],
+  effective: readonly KillEntry[],
+  census: Pick<Census, 'elsewhere'>,
+): void {
+  if (rounds.every((round) => round.isOver())) return
+  for (const { processId, facts, killState } of census.elsewhere()) {
+    if (killState !== killStateOf(entriesFor(effective, facts.name))) continue
+    for (const round of rounds) round.heard(processId)
+  }
+}
+
+async function readKillState(
+  { db, raiseEpoch }: Pick<KillCastDeps, 'db' | 'raiseEpoch'>,
+  known: StateOrder | null,
+): Promise<StoredKills> {
+  const read = await readKillSwitches(db)
+  if (known === null || !isEarlier(read.order, known)) return read
+  // The database has lost commits: its state counts, in a new epoch.
+  await raiseEpoch({ kill: known, config: null })
+  return readKillSwitches(db)
 }

@@ -1,3 +1,4 @@
+import type { StateOrder } from '../../core/wire/kill.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'
 import { buildSections, type SectionSet } from './sections.ts'
 import { createSerial } from './serial.ts'
@@ -8,6 +9,8 @@ import { createSerial } from './serial.ts'
  */
 export type SectionLibrary = {
   readonly version: number | null
+  /** Where what was read stands among all states; null before the first `reload`. */
+  readonly order: StateOrder | null
   /** What was read; null before the first `reload`. */
   readonly configuration: Configuration | null
   /** Reads the configuration again. Rejects when the database cannot be read; what was read before stays. */
@@ -28,6 +31,10 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   return {
     get version() {
       return configuration?.version ?? null
+    },
+    get order() {
+      if (configuration === null) return null
+      return { epoch: configuration.epoch, revision: configuration.version }
     },
     get configuration() {
       return configuration

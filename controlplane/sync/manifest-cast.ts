@@ -1,7 +1,11 @@
+import { isEarlier } from '../../core/state/order.ts'
+import type { StateOrder } from '../../core/wire/kill.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { currentVersion } from '../store/config-version.ts'
+import { currentOrder } from '../store/config-version.ts'
 import type { Db } from '../store/query.ts'
 import type { Clock } from './clock.ts'
+import type { EpochRaiser } from './epoch-raiser.ts'
+import type { Freshness } from './freshness.ts'
 import type { SectionLibrary } from './library.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
@@ -14,7 +18,10 @@ export type ManifestCast = {
   refresh(): Promise<void>
   /** Rejects when the database cannot be read and the gateway is not known yet. */
   greet(peer: Peer): Promise<void>
+  /** Nothing while this replica is not fresh: it cannot vouch for what it sent. */
   beat(): void
+  /** A gateway has a later configuration than it was sent here: this replica lags, or the database went back. */
+  reported(peer: Peer, order: StateOrder): Promise<void>
 }
 
 export type ManifestCastDeps = {
@@ -22,9 +29,12 @@ export type ManifestCastDeps = {
   readonly roster: Roster
   readonly library: SectionLibrary
   readonly clock: Clock
+  readonly freshness: Freshness
+  readonly raiseEpoch: EpochRaiser
 }
 
-export function createManifestCast({ db, roster, library, clock }: ManifestCastDeps): ManifestCast {
+export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
+  const { db, roster, library, clock, freshness } = deps
   function send(peer: Peer): void {
     const set = library.of(peer.gatewayId, peer.agent)
     if (set === null) {
@@ -35,16 +45,21 @@ export function createManifestCast({ db, roster, library, clock }: ManifestCastD
     }
     // Read before its agent was registered: the first rules of a sidecar must not say that nobody knows it.
     if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
-    const hashes = JSON.stringify(set.hashes)
-    if (hashes === peer.sentHashes) return
-    peer.sentHashes = hashes
+    const sent = JSON.stringify([library.order?.epoch, set.hashes])
+    if (sent === peer.sentHashes) return
+    peer.sentHashes = sent
     peer.sentVersion = set.version
-    peer.send(signManifest(peer.syncKey, set.version, set.hashes))
+    peer.send(signManifest(peer.syncKey, set, library.order))
   }
 
   const refresh = createSerial(async () => {
-    if (library.version === (await currentVersion(db))) return
-    await library.reload()
+    const isChanged = await freshness.read('configuration', async () => {
+      const { epoch, revision } = await currentOrder(db)
+      if (library.order?.epoch === epoch && library.order.revision === revision) return false
+      await library.reload()
+      return true
+    })
+    if (!isChanged) return
     for (const peer of roster.peers.values()) {
       // Whoever came meanwhile may be newer than what was read: its greeting reads once more and says what there is.
       const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null
@@ -52,18 +67,31 @@ export function createManifestCast({ db, roster, library, clock }: ManifestCastD
     }
   })
 
+  function beatTo(peers: Iterable<Peer>): void {
+    if (!freshness.isFresh()) return
+    const until = new Date(clock.nowMs() + LIMITS.leaseHighRiskMs).toISOString()
+    for (const peer of peers) {
+      if (peer.sentVersion !== null) peer.send(signBeat(peer.syncKey, peer.sentVersion, until))
+    }
+  }
+
   return {
     refresh,
     async greet(peer) {
       // A gateway that enrolled a moment ago, or the agent of a sidecar, may be faster than the word of it.
       if (peer.agent !== null || library.of(peer.gatewayId) === null) await refresh()
       send(peer)
+      beatTo([peer])
     },
-    beat() {
-      const until = new Date(clock.nowMs() + LIMITS.leaseHighRiskMs).toISOString()
-      for (const peer of roster.peers.values()) {
-        if (peer.sentVersion !== null) peer.send(signBeat(peer.syncKey, peer.sentVersion, until))
-      }
+    beat: () => beatTo(roster.peers.values()),
+    async reported(peer, order) {
+      if (library.order === null || !isEarlier(library.order, order)) return
+      // It may have refused what it was sent, which is then sent again whatever this replica reads.
+      peer.sentHashes = ''
+      await refresh()
+      const isBehind = isEarlier(library.order, order)
+      if (isBehind && (await deps.raiseEpoch({ kill: null, config: order }))) await refresh()
+      send(peer)
     },
   }
 }

@@ -23,7 +23,7 @@ export type Peer = {
   readonly connectedAtMs: number
   readonly syncKey: Uint8Array
   sentVersion: number | null
-  /** The hashes last sent, as one text, to see whether a new version concerns this gateway at all. */
+  /** Epoch and hashes last sent, as one text, to see whether a new version concerns this gateway at all. */
   sentHashes: string
   appliedVersion: number | null
   lastSeenMs: number

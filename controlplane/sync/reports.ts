@@ -4,10 +4,12 @@ import type { ProcessWord } from '../store/process-words.ts'
 import type { Census } from './census.ts'
 import type { Clock } from './clock.ts'
 import type { KillCast } from './kill-cast.ts'
+import type { ManifestCast } from './manifest-cast.ts'
 import type { Peer } from './peer.ts'
 
 export type ReportsDeps = {
   readonly kill: Pick<KillCast, 'ack'>
+  readonly manifests: Pick<ManifestCast, 'reported'>
   readonly census: Pick<Census, 'changed'>
   readonly clock: Clock
   readonly log: Logger
@@ -23,16 +25,20 @@ export function applyWord(peer: Peer, word: ProcessWord, deps: ReportsDeps): voi
   else applyStatus(peer, word.body)
 }
 
-function applyAck(peer: Peer, body: AckBody, { kill, census, log }: ReportsDeps): void {
+function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
+  const { kill, census, log } = deps
   if (body.version !== undefined) {
     peer.appliedVersion = body.version
     peer.rejected = null
   }
-  if (body.kill_seq !== undefined) {
-    const before = peer.killState
-    kill.ack(peer, body.kill_seq)
-    // Another replica may be counting.
-    if (peer.killState !== before) census.changed()
+  const before = peer.killState
+  kill.ack(peer, body)
+  // Another replica may be counting.
+  if (peer.killState !== before) census.changed()
+  if (body.config_order !== undefined) {
+    deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {
+      log.warn({ gateway: peer.name, err: error }, 'configuration not compared with the one of a gateway')
+    })
   }
   if (body.rejected === undefined) return
   peer.rejected = body.rejected.error.slice(0, MAX_ERROR)

@@ -1,6 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
+import type { StateOrder } from '../../core/wire/kill.ts'
 import type { DownMessage } from '../../core/wire/sync.ts'
 import { beatMacText, manifestMacText } from '../../core/wire/sync-mac.ts'
+import type { SectionSet } from './sections.ts'
 
 type Manifest = Extract<DownMessage, { type: 'manifest' }>
 type Beat = Extract<DownMessage, { type: 'beat' }>
@@ -8,11 +10,11 @@ type Beat = Extract<DownMessage, { type: 'beat' }>
 /** `syncKey` is the gateway's row's: SHA-256 of `sync:` and its token, 32 bytes. */
 export function signManifest(
   syncKey: Uint8Array,
-  version: number,
-  sections: Readonly<Record<string, string>>,
+  { version, hashes }: Pick<SectionSet, 'version' | 'hashes'>,
+  order: StateOrder | null,
 ): Manifest {
-  const mac = hmac(syncKey, manifestMacText(version, sections))
-  return { type: 'manifest', version, sections: { ...sections }, mac }
+  const mac = hmac(syncKey, manifestMacText(version, hashes))
+  return { type: 'manifest', version, sections: { ...hashes }, mac, ...(order === null ? {} : { order }) }
 }
 
 /** Says: at `version`, and still the control plane until `until` (ISO 8601). */

@@ -124,6 +124,8 @@ export const KillRelayReply = z.object({
   applied: z.boolean(),
   effective: z.array(KillEntry),
   acknowledged: z.object({ acked: z.number().int(), total: z.number().int(), ms: z.number() }),
+  /** Present when a stop is in force on connected gateways and not stored yet. */
+  warning: z.string().optional(),
 })
 
 export const SweepBody = z.object({

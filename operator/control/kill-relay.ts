@@ -118,9 +118,9 @@ async function deliver(
   const link = links.get(name)
   const stop = wanted.get(source)
   if (link === undefined || stop === undefined || link.taken.get(source) === textOf(stop)) return
-  const { applied, acknowledged } = await client.kill(link.replica, stop, signal)
+  const { applied, acknowledged, warning } = await client.kill(link.replica, stop, signal)
   link.taken.set(source, textOf(stop))
-  log.warn({ replica: name, source, scopes: stop.scopes, applied, ...acknowledged }, 'stop relayed')
+  log.warn({ replica: name, source, scopes: stop.scopes, applied, ...acknowledged, warning }, 'stop relayed')
 }
 
 function keyFor(replica: string, source: string): string {

@@ -2,6 +2,7 @@ import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/commands.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import type { Commands } from '../control/commands.ts'
+import { isStored } from '../control/control-plane.ts'
 import type { KillState } from '../control/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'
 import { type ApiRoute, post } from './api-route.ts'
@@ -31,7 +32,8 @@ async function activate({ commands, kill }: KillRouteDeps, { scope, reason }: St
     kill.clearLocal(scope)
     return reply
   }
-  kill.setForwarded(scope)
+  // A stop that the control plane could not store yet is forwarded again.
+  if (isStored(reply)) kill.setForwarded(scope)
   return ok({ ...stateOf(kill, { active: true, scope }), ...reply.body })
 }
 

@@ -3,13 +3,16 @@ import type { Clock } from '../clock.ts'
 /** A stream that stays silent, or whose beats are older than this, counts as lost although it is open. */
 export const LATE_MS = 15_000
 
-/** Since when the control plane's word is missing. Only signed messages count as its word. */
+/**
+ * Since when the control plane's word is missing. Only signed beats count as its word: a replica that cannot read the
+ * database sends manifests, and no beats.
+ */
 export type Beats = {
   /** `at` is the control plane's wall time: the two clocks may differ. */
   connected(at: string): void
   disconnected(): void
-  /** A signed message came. `until` is the wall time up to which a beat speaks; absent for a manifest. */
-  heard(until?: string): void
+  /** A signed beat came. `until` is the wall time up to which it speaks. */
+  heard(until: string): void
   readonly isConnected: boolean
   /** Milliseconds since the control plane was lost; 0 while it is there. */
   lostForMs(): number
@@ -28,11 +31,13 @@ export function createBeats(clock: Clock): Beats {
     },
     disconnected() {
       isConnected = false
-      lostAt ??= clock.monotonicMs()
+      const now = clock.monotonicMs()
+      // A stream that was silent is lost since its last beat, not since it ended.
+      lostAt ??= now - lastHeard > LATE_MS ? lastHeard : now
     },
     heard(until) {
       // A beat that was held back somewhere for long proves nothing about now.
-      if (until !== undefined && clock.nowMs() - aheadMs - Date.parse(until) > LATE_MS) return
+      if (clock.nowMs() - aheadMs - Date.parse(until) > LATE_MS) return
       lastHeard = clock.monotonicMs()
       lostAt = null
     },

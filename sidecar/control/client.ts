@@ -8,13 +8,22 @@ import { FileTrustAgent } from './file-trust-agent.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
+/** `bearer`: the token that the stream was opened with; what arrives on it is signed with that one. */
+export type StreamReply = {
+  readonly status: number
+  readonly body: AsyncIterable<Buffer>
+  readonly bearer: string
+}
+
 /** The gateway's way to its control plane. Every method rejects when it cannot be reached or answers too late. */
 export type ControlClient = {
   /** Text and bytes are JSON already. */
   post(path: string, body: object | string | Buffer, timeoutMs?: number): Promise<ControlReply>
   get(path: string, timeoutMs?: number): Promise<ControlReply>
   /** The long-lived answer of the stream; ends when `signal` fires. */
-  open(path: string, signal: AbortSignal): Promise<{ status: number; body: AsyncIterable<Buffer> }>
+  open(path: string, signal: AbortSignal): Promise<StreamReply>
+  /** Later calls get new connections: the open ones may lead to a replica that the stream has left. */
+  renew(): void
   close(): Promise<void>
 }
 
@@ -27,8 +36,6 @@ export type ClientDeps = {
   readonly headers?: Readonly<Record<string, string>>
   /** PEM file with the only authorities that may vouch for the control plane; read for every connection. */
   readonly caFile?: string | null
-  /** Told the token that a stream is opened with: what arrives on it is signed with that one. */
-  readonly onStream?: (token: string) => void
   /** How long a call may wait for one of the few connections. Default 60 s: a thousand holds may begin at once. */
   readonly maxWaitMs?: number
 }
@@ -56,7 +63,8 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   const { token, processId, caFile = null } = deps
   const base = new URL(deps.url.endsWith('/') ? deps.url : `${deps.url}/`)
   const prefix = base.pathname.replace(/\/+$/, '')
-  const { bulk, prompt, streams } = agentsFor(base, caFile)
+  // The stream has a connection of its own, so that it never waits behind a batch of records.
+  let agents = { ...callAgents(base, caFile), streams: agentFor(base, caFile, { keepAlive: false }) }
   const underWay = new Set<CallDeadline>()
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
 
@@ -64,17 +72,11 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     { method, path, body, signal, agent, deadline }: Call,
     bearer: string,
   ): Promise<IncomingMessage> {
-    const options: RequestOptions = {
-      ...{ method, agent, signal, path: prefix + path },
-      headers: {
-        ...deps.headers,
-        authorization: `Bearer ${bearer}`,
-        [PROCESS_HEADER]: processId,
-        ...(body === null
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-      },
+    const headers = {
+      ...{ ...deps.headers, authorization: `Bearer ${bearer}`, [PROCESS_HEADER]: processId },
+      ...contentHeaders(body),
     }
+    const options: RequestOptions = { method, agent, signal, headers, path: prefix + path }
     const request = base.protocol === 'https:' ? requestTls(base, options) : requestPlain(base, options)
     request.once('socket', limitConnect)
     deadline?.watch(request)
@@ -92,7 +94,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     const bearer = await readToken()
     const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS)
     const { signal } = deadline
-    const agent = BULK.has(path) ? bulk : prompt
+    const agent = BULK.has(path) ? agents.bulk : agents.prompt
     underWay.add(deadline)
     try {
       const response = await send({ method, path, body, signal, agent, deadline }, bearer)
@@ -108,13 +110,15 @@ export function createControlClient(deps: ClientDeps): ControlClient {
 
   async function open(path: string, signal: AbortSignal) {
     const bearer = await readToken()
-    deps.onStream?.(bearer)
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(tooLate(STREAM_HEAD_MS)), STREAM_HEAD_MS)
     const either = AbortSignal.any([signal, late.signal])
     try {
-      const response = await send({ method: 'GET', path, body: null, signal: either, agent: streams }, bearer)
-      return { status: response.statusCode ?? 0, body: bodyOf(response, signal) }
+      const response = await send(
+        { method: 'GET', path, body: null, signal: either, agent: agents.streams },
+        bearer,
+      )
+      return { status: response.statusCode ?? 0, body: bodyOf(response, signal), bearer }
     } catch (error) {
       throw reasonOf(either, error)
     } finally {
@@ -127,22 +131,32 @@ export function createControlClient(deps: ClientDeps): ControlClient {
       call('POST', path, { body: isJson(body) ? body : JSON.stringify(body), timeoutMs }),
     get: (path, timeoutMs = DEFAULT_TIMEOUT_MS) => call('GET', path, { body: null, timeoutMs }),
     open,
+    renew() {
+      const { bulk, prompt } = agents
+      agents = { ...agents, ...callAgents(base, caFile) }
+      // Calls under way end by themselves.
+      for (const socket of [bulk, prompt].flatMap(freeSocketsOf)) socket.destroy()
+    },
     close() {
       for (const deadline of underWay) deadline.cut(new Error('the client of the control plane was closed'))
-      for (const agent of [bulk, prompt, streams]) agent.destroy()
+      for (const agent of Object.values(agents)) agent.destroy()
       return Promise.resolve()
     },
   }
 }
 
-function agentsFor(base: URL, caFile: string | null) {
+function contentHeaders(body: string | Buffer | null) {
+  if (body === null) return {}
+  return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+}
+
+function callAgents(base: URL, caFile: string | null) {
   const pooled = { keepAlive: true, maxSockets: MAX_CALLS, timeout: KEEP_ALIVE_MS }
-  return {
-    bulk: agentFor(base, caFile, pooled),
-    prompt: agentFor(base, caFile, pooled),
-    // The stream has a connection of its own, so that it never waits behind a batch of records.
-    streams: agentFor(base, caFile, { keepAlive: false }),
-  }
+  return { bulk: agentFor(base, caFile, pooled), prompt: agentFor(base, caFile, pooled) }
+}
+
+function freeSocketsOf({ freeSockets }: Agent): Socket[] {
+  return Object.values(freeSockets).flatMap((sockets) => sockets ?? [])
 }
 
 type AgentOptions = { readonly keepAlive: boolean; readonly maxSockets?: number; readonly timeout?: number }

@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
+import type { CommandReply } from '../../core/wire/commands.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { type DownMessage, type ResultBody, type StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
@@ -11,16 +12,17 @@ import type { Order } from './execute.ts'
 import { createHolds, type Holds } from './holds.ts'
 import type { Message } from './inbox.ts'
 import type { KillState } from './kill-state.ts'
-import { createMacSession } from './mac.ts'
 import { createSnapshots, type Snapshots } from './snapshots.ts'
 import { createStatusReports } from './status.ts'
-import { createControlStream } from './stream.ts'
+import { ControlStream, type StreamTimes } from './stream.ts'
 import { createWaits, type Waits } from './waits.ts'
 
-export type ControlPlaneDeps = Omit<ClientDeps, 'onStream'> & {
+export type ControlPlaneDeps = ClientDeps & {
   readonly kill: KillState
   readonly clock: Clock
   readonly random: () => number
+  /** How long beats may stay away, and how another replica is looked for. */
+  readonly streamTimes?: Partial<StreamTimes>
   readonly status: () => StatusBody
   readonly onSnapshot: (snapshot: Snapshot) => void
   /** Which agents other processes serve as well. */
@@ -60,14 +62,14 @@ const FAILURE_POLICY = {
 
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { url, token, processId, headers = {}, caFile = null, clock, random, log } = deps
-  const mac = createMacSession()
-  const client = createControlClient({ url, token, processId, headers, caFile, onStream: mac.use })
-  const ack = createAcks(client, log)
+  const client = createControlClient({ url, token, processId, headers, caFile })
+  const send = createAcks(client, log)
+  const ack: Acks = (body) => send({ ...body, ...deps.kill.report(), ...snapshots.report() })
   const beats = createBeats(clock)
   const waits = createWaits()
   const commands = createCommands(client, url)
   const holds = createHolds({ client, random, log })
-  const snapshots = createSnapshots({
+  const snapshots: Snapshots = createSnapshots({
     ...{ client, ack, clock, random, log },
     onSnapshot(snapshot) {
       deps.onSnapshot(snapshot)
@@ -76,9 +78,9 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
   const { isConnected, status } = { isConnected: () => beats.isConnected, status: deps.status }
   const reports = createStatusReports({ client, isConnected, status, log })
-  const stream = createControlStream({
+  const stream = new ControlStream({
     ...{ client, controlPlaneUrl: url, beats, random, log },
-    checkMac: mac.check,
+    ...(deps.streamTimes === undefined ? {} : { times: deps.streamTimes }),
     handlers: {
       hello({ gateway }) {
         deps.kill.setGatewayName(gateway.name)
@@ -87,7 +89,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         forwardStops(deps.kill, commands)
       },
       manifest: snapshots.offer,
-      kill: (message) => applyKill(message, { ...deps, ack }),
+      kill: (message, isCurrent) => applyKill(message, { ...deps, ack: isCurrent ? ack : ignore }),
       verdict: ({ verdict }) => holds.verdict(verdict),
       sharing: ({ agents }) => deps.onSharing(agents),
       execute: (order) => void carryOut(order, deps.execute, { client, log }),
@@ -102,7 +104,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       return leaseStep(lostForMs, snapshots.current()?.gateway.failurePolicy ?? FAILURE_POLICY)
     },
     reportStatus: reports.now,
-    start: stream.start,
+    start: () => stream.start(),
     close() {
       stream.close()
       snapshots.close()
@@ -113,13 +115,16 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
 
 type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & { readonly ack: Acks }
 
-/** Acknowledged only when everything that it stops was cut. */
+/**
+ * Acknowledged only when everything that it stops was cut. An earlier state than the one in force is not acknowledged,
+ * but answered: the replica then reads what it lacks.
+ */
 function applyKill(
-  { seq, effective }: Extract<DownMessage, { type: 'kill' }>,
+  { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,
   { kill, clock, log, ack }: KillContext,
 ): void {
-  const cut = kill.applyRemote(effective)
-  ack({ kill_seq: seq, applied_at: isoNow(clock) })
+  const cut = kill.applyRemote(effective, state)
+  ack({ ...(kill.holds(effective) ? { kill_seq: seq } : {}), applied_at: isoNow(clock) })
   if (effective.length > 0)
     log.warn({ scopes: effective.map((entry) => entry.scope), cut }, 'kill switch active')
 }
@@ -128,9 +133,14 @@ function applyKill(
 function forwardStops(kill: KillState, commands: Commands): void {
   for (const { scope, reason } of kill.unforwarded()) {
     void commands({ command: 'kill-switch', input: { active: true, scope, reason } }).then((reply) => {
-      if (reply.status === 200) kill.setForwarded(scope)
+      if (reply.status === 200 && isStored(reply)) kill.setForwarded(scope)
     })
   }
+}
+
+/** False while the control plane has the stop in memory only: it is then forwarded again. */
+export function isStored({ body }: CommandReply): boolean {
+  return body['stored'] !== false
 }
 
 /** The result goes up once; when it does not arrive, the control plane says that it is unknown. */
@@ -149,3 +159,5 @@ async function carryOut(
 }
 
 const RESULT_TIMEOUT_MS = 10_000
+
+function ignore(): void {}

@@ -1,5 +1,4 @@
 import { DownMessage, PROTOCOL } from '../../core/wire/sync.ts'
-import type { Beats } from './beats.ts'
 import type { MacCheck } from './mac.ts'
 
 export type Message<T extends DownMessage['type']> = Extract<DownMessage, { type: T }>
@@ -8,7 +7,9 @@ export type Genuine = Message<'manifest' | 'beat'>
 /** What the stream tells the rest of the gateway, in the order of arrival; kills of one chunk first. */
 export type StreamHandlers = {
   hello(message: Message<'hello'>): void
+  /** Genuine, as beats are. */
   manifest(message: Message<'manifest'>): void
+  beat(message: Message<'beat'>): void
   kill(message: Message<'kill'>): void
   verdict(message: Message<'verdict'>): void
   execute(message: Message<'execute'>): void
@@ -19,7 +20,6 @@ export type StreamHandlers = {
 
 export type InboxDeps = {
   readonly handlers: StreamHandlers
-  readonly beats: Beats
   readonly checkMac: MacCheck
   readonly log: {
     warn(fields: object, message: string): void
@@ -28,12 +28,7 @@ export type InboxDeps = {
 }
 
 /** Lines of the stream -> handlers. What is not understood is said and skipped; what is not signed by our enroller is ignored. */
-export function createInbox({
-  handlers,
-  beats,
-  checkMac,
-  log,
-}: InboxDeps): (lines: readonly string[]) => void {
+export function createInbox({ handlers, checkMac, log }: InboxDeps): (lines: readonly string[]) => void {
   function parse(text: string): DownMessage | null {
     const parsed = DownMessage.safeParse(jsonOrNull(text))
     if (parsed.success) return parsed.data
@@ -53,20 +48,17 @@ export function createInbox({
   }
 
   function hello(message: Message<'hello'>): void {
-    beats.connected(message.at)
     const { protocol } = message
     if (protocol !== PROTOCOL) log.warn({ protocol, ours: PROTOCOL }, 'control plane speaks another protocol')
     handlers.hello(message)
   }
 
   function manifest(message: Message<'manifest'>): void {
-    if (!isGenuine(message)) return
-    beats.heard()
-    handlers.manifest(message)
+    if (isGenuine(message)) handlers.manifest(message)
   }
 
   function beat(message: Message<'beat'>): void {
-    if (isGenuine(message)) beats.heard(message.until)
+    if (isGenuine(message)) handlers.beat(message)
   }
 
   const on: { readonly [T in DownMessage['type']]: (message: Message<T>) => void } = {

@@ -1,19 +1,37 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
-import { KillEntry } from '../../core/wire/kill.ts'
+import { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import { isErrno } from '../journal/errno.ts'
 
 /** What survives a restart without a control plane: a stopped gateway stays stopped. */
 const KillFile = z.object({
   /** `namespace/name`, so that `gateway:X` scopes match before the control plane has said who we are. */
   gateway: z.string(),
-  /** The last effective state that the control plane sent. */
+  /** The latest stored state that the control plane sent. */
   remote: z.array(KillEntry),
-  /** Set here and not known to be stored in the control plane yet: scope, reason, since. */
-  local: z.array(z.object({ scope: z.string(), reason: z.string(), since: z.string() })),
+  /** Where that state stands; null before the first one. An earlier state lifts nothing, after a restart either. */
+  order: StateOrder.nullable().default(null),
+  /** Stops that a replica broadcast and that are not known to be stored. */
+  announced: z.array(KillAnnouncement).default([]),
+  /** Ids of announcements that are stored or lifted since. */
+  settled: z.array(z.string()).default([]),
+  /** Set here: scope, reason, since. */
+  local: z.array(
+    z.object({
+      scope: z.string(),
+      reason: z.string(),
+      since: z.string(),
+      /** The control plane has stored it, in a state later than this one. Left out: it does not know it yet. */
+      forwardedAt: StateOrder.nullable().optional(),
+    }),
+  ),
 })
 export type KillFile = z.infer<typeof KillFile>
+
+export function emptyKillFile(gateway: string, remote: readonly KillEntry[] = []): KillFile {
+  return { gateway, remote: [...remote], order: null, announced: [], settled: [], local: [] }
+}
 
 /** `null` when there is none. A file that cannot be understood throws: the caller must then assume a stop. */
 export function readKillFile(path: string): KillFile | null {

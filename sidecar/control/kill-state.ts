@@ -1,26 +1,37 @@
 import { type KillSubject, matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import { isEarlier } from '../../core/state/order.ts'
+import type { KillEntry, KillStateMessage } from '../../core/wire/kill.ts'
+import type { AckBody } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { KillPort } from '../pipeline/ports.ts'
-import { type KillFile, readKillFile, writeKillFile } from './kill-file.ts'
+import { emptyKillFile, type KillFile, readKillFile, writeKillFile } from './kill-file.ts'
 import type { Live } from './live.ts'
 
 /**
- * What is stopped: the union of what the control plane says and what was set on this gateway. Each source is latched;
- * one set here counts from the moment it is set, also while the control plane is away.
+ * What is stopped: the union of the latest state that the control plane has stored, of stops that it broadcast before
+ * they were stored, and of those that were set on this gateway. A stop set here counts from the moment it is set, also
+ * while the control plane is away.
  */
 export type KillState = KillPort & {
   effective(): readonly KillEntry[]
-  /** The control plane's whole effective state. Returns how many exchanges were cut. */
-  applyRemote(effective: readonly KillEntry[]): number
+  /**
+   * What a replica sent. Its stored state counts unless it is earlier than the one that is known here; what it
+   * announced counts until it is settled. Returns how many exchanges were cut. Without `state` the replica is older
+   * than these rules, and `effective` counts as it is.
+   */
+  applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
+  /** Whether all of these are in force here, so that they can be acknowledged. */
+  holds(entries: readonly KillEntry[]): boolean
+  /** What a replica is told with each acknowledgement, so that it reads again what it lacks. */
+  report(): Pick<AckBody, 'kill_order' | 'announced'>
   /** Stops here and now; returns how many exchanges were cut. */
   setLocal(scope: string, reason: string): number
   /** Undoes a local stop that the control plane has not taken over. */
   clearLocal(scope: string): void
   /** Local stops that the control plane does not know yet. */
   unforwarded(): readonly KillEntry[]
-  /** The control plane has stored our stop: from now on its word decides. */
+  /** The control plane has stored our stop: it counts here until a later state comes, and then that state decides. */
   setForwarded(scope: string): void
   /** The control plane has cleared our source for that scope. */
   clearForwarded(scope: string): void
@@ -40,64 +51,87 @@ export type KillStateDeps = {
 
 /** The one gateway of a laptop, until the control plane says otherwise. */
 const UNNAMED = 'default/local'
-
-type LocalEntry = KillFile['local'][number]
+const MAX_SETTLED = 1_000
 
 export function createKillState(deps: KillStateDeps): KillState {
-  const stored = load(deps)
-  let gatewayName = stored.gateway
-  let remote: readonly KillEntry[] = stored.remote
-  const local = new Map<string, LocalEntry>(stored.local.map((entry) => [entry.scope, entry]))
+  let state = load(deps)
   let effective: readonly KillEntry[] = []
 
-  const ownSource = () => `gateway:${gatewayName}`
-  const localEntries = () => [...local.values()].map((entry) => ({ ...entry, source: ownSource() }))
+  const ownSource = () => `gateway:${state.gateway}`
+  const entryOf = ({ scope, reason, since }: KillFile['local'][number]): KillEntry => ({
+    ...{ scope, reason, since },
+    source: ownSource(),
+  })
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
+  const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
 
   function unite(): void {
-    effective = unionEffective([...remote, ...localEntries()])
+    const announced = state.announced.map(({ entry }) => entry)
+    effective = unionEffective([...state.remote, ...announced, ...state.local.map(entryOf)])
   }
 
-  function changed(): number {
+  function change(changes: Partial<KillFile>): number {
+    state = { ...state, ...changes }
     unite()
-    save(deps, { gateway: gatewayName, remote: [...remote], local: [...local.values()] })
-    return effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, gatewayName)))
+    save(deps, state)
+    return effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, state.gateway)))
   }
   unite()
 
   return {
-    match: (subject) => match({ ...subject, gateway: gatewayName }),
+    match: (subject) => match({ ...subject, gateway: state.gateway }),
     effective: () => effective,
-    applyRemote(entries) {
-      remote = entries
-      return changed()
+    applyRemote: (entries, message) =>
+      change(message === undefined ? withEffective(state, entries) : withMessage(state, message)),
+    holds(entries) {
+      const held = new Set(effective.map(keyOf))
+      return entries.every((entry) => held.has(keyOf(entry)))
     },
-    setLocal(scope, reason) {
-      local.set(scope, { scope, reason, since: isoNow(deps.clock) })
-      return changed()
-    },
+    report: () => ({
+      ...(state.order === null ? {} : { kill_order: state.order }),
+      ...(state.announced.length === 0 ? {} : { announced: state.announced }),
+    }),
+    setLocal: (scope, reason) =>
+      change({ local: [...without(scope), { scope, reason, since: isoNow(deps.clock) }] }),
     clearLocal(scope) {
-      local.delete(scope)
-      changed()
+      change({ local: without(scope) })
     },
-    unforwarded: localEntries,
+    unforwarded: () => state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(entryOf),
     setForwarded(scope) {
-      const entry = localEntries().find((candidate) => candidate.scope === scope)
-      if (entry === undefined) return
-      local.delete(scope)
-      remote = [...remote, entry]
-      changed()
+      const forwardedAt = state.order
+      change({
+        local: state.local.map((entry) => (entry.scope === scope ? { ...entry, forwardedAt } : entry)),
+      })
     },
     clearForwarded(scope) {
-      local.delete(scope)
-      remote = remote.filter((entry) => entry.scope !== scope || entry.source !== ownSource())
-      changed()
+      const isOurs = (entry: KillEntry) => entry.scope === scope && entry.source === ownSource()
+      change({ local: without(scope), remote: state.remote.filter((entry) => !isOurs(entry)) })
     },
     setGatewayName(name) {
-      gatewayName = name
+      state = { ...state, gateway: name }
       unite()
     },
   }
+}
+
+function withEffective({ local }: KillFile, entries: readonly KillEntry[]): Partial<KillFile> {
+  return { remote: [...entries], local: local.filter(({ forwardedAt }) => forwardedAt === undefined) }
+}
+
+function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFile> {
+  const settled = [...new Set([...known.settled, ...message.settled])].slice(-MAX_SETTLED)
+  const isOpen = ({ id }: { readonly id: string }) => !settled.includes(id)
+  const byId = new Map([...known.announced, ...message.announced].map((each) => [each.id, each]))
+  const announced = [...byId.values()].filter(isOpen)
+  const { order, stored } = message
+  if (known.order !== null && isEarlier(order, known.order)) return { announced, settled }
+  const isKept = ({ forwardedAt }: KillFile['local'][number]) =>
+    forwardedAt === undefined || (forwardedAt !== null && !isEarlier(forwardedAt, order))
+  return { announced, settled, order, remote: stored, local: known.local.filter(isKept) }
+}
+
+function keyOf({ scope, source }: KillEntry): string {
+  return JSON.stringify([scope, source])
 }
 
 function subjectOf(exchange: Exchange, gateway: string): KillSubject {
@@ -113,15 +147,14 @@ function subjectOf(exchange: Exchange, gateway: string): KillSubject {
 /** A state that cannot be read might have been a stop: then everything is stopped until the control plane speaks. */
 function load({ file, clock, log }: KillStateDeps): KillFile {
   try {
-    return readKillFile(file) ?? { gateway: UNNAMED, remote: [], local: [] }
+    return readKillFile(file) ?? emptyKillFile(UNNAMED)
   } catch (error) {
     log.error(
       { err: error, file },
       'kill state cannot be read: everything is stopped until the control plane says',
     )
     const reason = `the stored kill state ${file} cannot be read`
-    const remote = [{ scope: 'all', source: 'kill.json', reason, since: isoNow(clock) }]
-    return { gateway: UNNAMED, remote, local: [] }
+    return emptyKillFile(UNNAMED, [{ scope: 'all', source: 'kill.json', reason, since: isoNow(clock) }])
   }
 }
 

@@ -2,22 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { DownMessage } from '../../core/wire/sync.ts'
 import { beatMacText, manifestMacText } from '../../core/wire/sync-mac.ts'
 
-/** Proves that a manifest or beat comes from whoever enrolled this gateway's token. */
+/** Proves that a manifest or beat comes from the control plane that enrolled this gateway's token. */
 export type MacCheck = (message: Extract<DownMessage, { type: 'manifest' | 'beat' }>) => boolean
-
-/** `check` holds messages against the token that the stream at hand was opened with. */
-export type MacSession = { readonly check: MacCheck; use(token: string): void }
-
-/** Nothing is genuine before `use` was called. */
-export function createMacSession(): MacSession {
-  let check: MacCheck = () => false
-  return {
-    check: (message) => check(message),
-    use(token) {
-      check = createMacCheck(token)
-    },
-  }
-}
 
 export function createMacCheck(token: string): MacCheck {
   const key = createHash('sha256').update(`sync:${token}`).digest()

@@ -1,5 +1,7 @@
 import { buildSnapshotInSteps } from '../../core/snapshot/build.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import { isEarlier } from '../../core/state/order.ts'
+import type { StateOrder } from '../../core/wire/kill.ts'
 import type { AckBody, DownMessage } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import { createBackoff, pause } from './backoff.ts'
@@ -11,8 +13,13 @@ export type Manifest = Extract<DownMessage, { type: 'manifest' }>
 /** The one snapshot in force. A wrong manifest is refused and reported; the last good one stays. */
 export type Snapshots = {
   current(): Snapshot | null
-  /** Applies the newest manifest offered; earlier ones that are not applied yet are skipped. Returns at once. */
+  /**
+   * Applies the newest manifest offered; those before it that are not applied yet are skipped. One that is earlier than
+   * what was offered before comes from a replica that lags, and is ignored. Returns at once.
+   */
   offer(manifest: Manifest): void
+  /** What a replica is told with each acknowledgement, so that it reads again what it lacks. */
+  report(): Pick<AckBody, 'config_order'>
   close(): void
 }
 
@@ -32,6 +39,7 @@ export type SnapshotsDeps = {
 export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   let current: Snapshot | null = null
   let wanted: Manifest | null = null
+  let order: StateOrder | null = null
   let attempt = new AbortController()
   let isRunning = false
 
@@ -80,9 +88,17 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     isRunning = false
   }
 
+  function ignore({ version }: Manifest): void {
+    deps.log.debug({ version, order }, 'earlier manifest ignored')
+    if (current !== null && !isRunning) deps.ack({ version: current.version, applied_at: isoNow(deps.clock) })
+  }
+
   return {
     current: () => current,
+    report: () => (order === null ? {} : { config_order: order }),
     offer(manifest) {
+      if (isLate(manifest, order)) return ignore(manifest)
+      order = manifest.order ?? order
       wanted = manifest
       if (isRunning) attempt.abort()
       else void run()
@@ -92,6 +108,10 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
       attempt.abort()
     },
   }
+}
+
+function isLate({ order }: Manifest, known: StateOrder | null): boolean {
+  return order !== undefined && known !== null && isEarlier(order, known)
 }
 
 /** A slice that took less leaves the event loop for one turn; rules of a usual number are in force at once. */

@@ -1,109 +1,198 @@
-import { SYNC_PATHS } from '../../core/wire/sync.ts'
-import { createBackoff, pause } from './backoff.ts'
+import { type Backoff, createBackoff, pause } from './backoff.ts'
 import { type Beats, LATE_MS } from './beats.ts'
 import type { ControlClient } from './client.ts'
-import { createInbox, type StreamHandlers } from './inbox.ts'
-import { createLineSplitter } from './lines.ts'
-import type { MacCheck } from './mac.ts'
+import { createDeferredHandlers, type GatewayHandlers } from './deferred.ts'
+import type { InboxDeps, Message } from './inbox.ts'
+import { openSession, type Session } from './session.ts'
 
 export type StreamDeps = {
-  readonly client: ControlClient
+  readonly client: Pick<ControlClient, 'open' | 'renew'>
   readonly controlPlaneUrl: string
-  readonly handlers: Omit<StreamHandlers, 'goaway'>
+  readonly handlers: GatewayHandlers
   readonly beats: Beats
-  readonly checkMac: MacCheck
   readonly random: () => number
-  readonly log: {
-    warn(fields: object, message: string): void
-    info(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
-  /** Milliseconds of silence after which a connection counts as dead. */
-  readonly silenceMs?: number
+  readonly log: InboxDeps['log'] & { info(fields: object, message: string): void }
+  readonly times?: Partial<StreamTimes>
 }
 
+export type StreamTimes = {
+  /** Milliseconds without a beat after which another replica is looked for. */
+  readonly silenceMs: number
+  /** Milliseconds that a replica has for its first beat when the one in use sends none. A replica sends one with its greeting. */
+  readonly firstBeatMs: number
+  /** The first and the longest pause before an attempt to find another replica. */
+  readonly firstSearchMs: number
+  readonly searchMs: number
+}
+
+const TIMES: StreamTimes = { silenceMs: LATE_MS, firstBeatMs: 6_000, firstSearchMs: 5_000, searchMs: 30_000 }
 /** Asked to leave, a gateway comes back almost at once: the next replica is there already. */
 const LEAVE_MS = 20
 
-export type ControlStream = { start(): void; close(): void }
+type Stream = Session & {
+  readonly hello: () => Message<'hello'> | null
+  /** Takes it in use: its messages count in full from now on. */
+  promote(): void
+  /** It was asked to leave. */
+  readonly isLeaving: () => boolean
+}
 
-/** Keeps one long answer of the control plane open and reads it; comes back with jitter when it ends. */
-export function createControlStream(deps: StreamDeps): ControlStream {
-  const { client, beats, log, controlPlaneUrl } = deps
-  const stopped = new AbortController()
-  const backoff = createBackoff(deps.random)
-  let session = new AbortController()
-  let isLeaving = false
-  let lastProblem = ''
+/**
+ * Keeps one stream of the control plane in use and comes back with jitter when it ends.
+ *
+ * A replica that cannot read the database sends no beats, but a stop can still come through it. Its stream is therefore
+ * kept while a second one is opened, which may lead to another replica, and is left only for one that beats.
+ */
+export class ControlStream {
+  readonly #deps: StreamDeps
+  readonly #times: StreamTimes
+  readonly #stopped = new AbortController()
+  readonly #backoff: Backoff
+  /** Of all gateways at once, when the whole database is away: each looks less and less often. */
+  readonly #searches: Backoff
+  #search = new AbortController()
+  #current: Stream | null = null
+  #candidate: Stream | null = null
+  #silence: NodeJS.Timeout | undefined
+  #lastProblem = ''
 
-  const receive = createInbox({
-    beats,
-    checkMac: deps.checkMac,
-    log,
-    handlers: {
-      ...deps.handlers,
-      hello(message) {
-        backoff.reset()
-        lastProblem = ''
-        log.info({ gateway: message.gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
-        deps.handlers.hello(message)
-      },
-      goaway(message) {
-        isLeaving = true
-        const leaving = session
-        setTimeout(() => leaving.abort(), deps.random() * message.after_ms).unref()
-      },
-    },
-  })
-
-  async function read(signal: AbortSignal, onChunk: () => void): Promise<void> {
-    const reply = await client.open(SYNC_PATHS.stream, signal)
-    if (reply.status !== 200) throw refusal(reply.status)
-    const splitter = createLineSplitter()
-    for await (const chunk of reply.body) {
-      onChunk()
-      receive(splitter.push(chunk))
-    }
-    throw new Error('the control plane ended the stream')
+  constructor(deps: StreamDeps) {
+    this.#deps = deps
+    this.#times = { ...TIMES, ...deps.times }
+    this.#backoff = createBackoff(deps.random)
+    this.#searches = createBackoff(deps.random, this.#times.firstSearchMs, this.#times.searchMs)
   }
 
-  async function connect(): Promise<void> {
-    isLeaving = false
-    session = new AbortController()
-    const silent = new Error('the control plane went silent')
-    const silence = setTimeout(() => session.abort(silent), deps.silenceMs ?? LATE_MS)
-    try {
-      await read(AbortSignal.any([session.signal, stopped.signal]), () => silence.refresh())
-    } catch (error) {
-      complain(error)
-    } finally {
-      clearTimeout(silence)
-      session.abort()
-      beats.disconnected()
+  start(): void {
+    void this.#run()
+  }
+
+  close(): void {
+    this.#stopped.abort()
+    clearTimeout(this.#silence)
+    for (const stream of [this.#current, this.#candidate]) stream?.close()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      const stream = this.#current ?? this.#openCurrent()
+      const reason = await stream.ended
+      // Otherwise it was left for another one.
+      if (this.#current === stream) await this.#lost(stream, reason)
     }
+  }
+
+  #openCurrent(): Stream {
+    const stream = this.#open()
+    this.#current = stream
+    stream.promote()
+    this.#restartSilence()
+    return stream
+  }
+
+  async #lost(stream: Stream, reason: unknown): Promise<void> {
+    this.#complain(reason, stream)
+    // A replica ends the earlier stream of a process that opens another: the candidate leads to the same replica.
+    if (this.#candidate?.isOpen === true) return this.#take(this.#candidate)
+    this.#current = null
+    this.#search.abort()
+    this.#deps.beats.disconnected()
+    await pause(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#stopped.signal)
+  }
+
+  #open(): Stream {
+    let hello: Message<'hello'> | null = null
+    let isLeaving = false
+    const handlers = createDeferredHandlers(this.#deps.handlers)
+    const session = openSession(this.#deps, {
+      ...handlers,
+      hello: (message) => {
+        hello = message
+        if (stream === this.#current) this.#connected(message)
+        handlers.hello(message)
+      },
+      beat: (message) => this.#beat(message, stream),
+      goaway: (message) => {
+        isLeaving = true
+        setTimeout(() => stream.close(), this.#deps.random() * message.after_ms).unref()
+      },
+    })
+    const stream: Stream = {
+      ended: session.ended,
+      get isOpen() {
+        return session.isOpen
+      },
+      close: session.close,
+      hello: () => hello,
+      promote: handlers.promote,
+      isLeaving: () => isLeaving,
+    }
+    return stream
+  }
+
+  #beat({ until }: Message<'beat'>, stream: Stream): void {
+    if (stream === this.#candidate) this.#take(stream)
+    if (stream !== this.#current) return
+    this.#restartSilence()
+    this.#search.abort()
+    this.#searches.reset()
+    this.#deps.beats.heard(until)
+  }
+
+  #connected({ at, gateway }: Message<'hello'>): void {
+    const { client, beats, log, controlPlaneUrl } = this.#deps
+    this.#backoff.reset()
+    this.#lastProblem = ''
+    // Connections for calls may still lead to the replica before.
+    client.renew()
+    beats.connected(at)
+    log.info({ gateway: gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
+  }
+
+  /** The candidate becomes the stream in use. */
+  #take(stream: Stream): void {
+    const before = this.#current
+    this.#current = stream
+    this.#candidate = null
+    const hello = stream.hello()
+    if (hello !== null) this.#connected(hello)
+    stream.promote()
+    before?.close()
+  }
+
+  #restartSilence(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => void this.#lookElsewhere(), this.#times.silenceMs).unref()
+  }
+
+  /** Opens second streams, one at a time, until one of them or the stream in use beats. */
+  async #lookElsewhere(): Promise<void> {
+    if (this.#current === null) return
+    if (!this.#current.isOpen) return this.#current.close(new Error('the control plane went silent'))
+    const { log, controlPlaneUrl } = this.#deps
+    log.warn({ controlPlane: controlPlaneUrl }, 'control plane sends no beats; trying another replica')
+    this.#search = new AbortController()
+    const signal = AbortSignal.any([this.#search.signal, this.#stopped.signal])
+    while (!signal.aborted) {
+      await pause(this.#searches.next(), signal)
+      if (!signal.aborted) await this.#tryAnother(signal)
+    }
+  }
+
+  async #tryAnother(signal: AbortSignal): Promise<void> {
+    const stream = this.#open()
+    this.#candidate = stream
+    await Promise.race([stream.ended, pause(this.#times.firstBeatMs, signal)])
+    if (stream !== this.#current) stream.close()
+    if (this.#candidate === stream) this.#candidate = null
   }
 
   /** The same trouble is said once, not at every attempt; leaving is none. */
-  function complain(error: unknown): void {
-    if (stopped.signal.aborted || isLeaving) return
-    const problem = error instanceof Error ? error.message : String(error)
-    if (problem !== lastProblem) log.warn({ err: error, controlPlane: controlPlaneUrl }, 'no control plane')
-    lastProblem = problem
+  #complain(err: unknown, stream: Stream): void {
+    if (this.#stopped.signal.aborted || stream.isLeaving()) return
+    const { log, controlPlaneUrl } = this.#deps
+    const problem = err instanceof Error ? err.message : String(err)
+    if (problem !== this.#lastProblem) log.warn({ err, controlPlane: controlPlaneUrl }, 'no control plane')
+    this.#lastProblem = problem
   }
-
-  async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      await connect()
-      await pause(isLeaving ? LEAVE_MS : backoff.next(), stopped.signal)
-    }
-  }
-
-  return { start: () => void run(), close: () => stopped.abort() }
-}
-
-function refusal(status: number): Error {
-  if (status !== 401 && status !== 403) return new Error(`the control plane answered ${status}`)
-  return new Error(
-    `the control plane does not accept this gateway's token (${status}): check that GATEWAY_TOKEN_FILE holds the token of an enrolled gateway, and that CONTROL_PLANE_URL is its control plane`,
-  )
 }

@@ -12,11 +12,15 @@ export type TcpRelay = AsyncDisposable & {
   swallow(options?: { readonly onlyOpen?: boolean }): void
   /** Lets new connections pass. Those that were swallowed stay dead. */
   restore(): Promise<void>
+  /** New connections go to another server. */
+  retarget(url: string): void
+  /** Ends the open connections. */
+  cut(): void
   readonly accepted: number
 }
 
 export async function startTcpRelay(target: string): Promise<TcpRelay> {
-  const { hostname, port } = new URL(target)
+  let { hostname, port } = new URL(target)
   const pairs = new Set<{ readonly near: Socket; readonly far: Socket; isDead: boolean }>()
   let isSwallowing = false
   let accepted = 0
@@ -51,10 +55,14 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
   }
   return {
     port: own,
-    url: url.href,
+    url: url.href.replace(/\/$/, ''),
     get accepted() {
       return accepted
     },
+    retarget(to) {
+      ;({ hostname, port } = new URL(to))
+    },
+    cut: endAll,
     refuse: close,
     swallow({ onlyOpen = false } = {}) {
       for (const pair of pairs) pair.isDead = true

@@ -32,6 +32,7 @@ import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { lendSlots } from '../../../controlplane/store/rate-slots.ts'
+import type { Clock } from '../../../controlplane/sync/clock.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'
 import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
@@ -42,7 +43,7 @@ import { startPostgres, type TestDatabase, type TestPostgres } from '../../suppo
 const log = pino({ level: 'silent' })
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests'
 const KEYRING = createKeyring(Buffer.alloc(32, 7))
-const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
 
 export type Enrolled = { readonly id: string; readonly name: string; readonly token: string }
 export type Reply = { readonly status: number; readonly body: Record<string, unknown> }
@@ -67,8 +68,15 @@ export type Replica = {
 export type World = {
   readonly database: TestDatabase
   readonly keyring: typeof KEYRING
-  replica(): Promise<Replica>
+  replica(options?: ReplicaOptions): Promise<Replica>
   stop(): Promise<void>
+}
+
+export type ReplicaOptions = {
+  /** Another way to the same database. */
+  readonly databaseUrl?: string
+  readonly hangMs?: number
+  readonly clock?: Clock
 }
 
 export async function startWorld(): Promise<World> {
@@ -78,8 +86,8 @@ export async function startWorld(): Promise<World> {
   return {
     database,
     keyring: KEYRING,
-    async replica() {
-      const replica = await startReplica(database)
+    async replica(options = {}) {
+      const replica = await startReplica({ databaseUrl: database.url, clock: systemClock, ...options })
       replicas.push(replica)
       return replica
     },
@@ -90,8 +98,9 @@ export async function startWorld(): Promise<World> {
   }
 }
 
-async function startReplica(database: TestDatabase): Promise<Replica> {
-  const db = await openDb({ url: database.url, log })
+async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock: Clock }): Promise<Replica> {
+  const { databaseUrl, clock, hangMs } = given
+  const db = await openDb({ url: databaseUrl, log, ...(hangMs === undefined ? {} : { hangMs }) })
   await migrate(db)
   const { id: orgId } = await db.tx((q) => ensureOrg(q))
   const library = createSectionLibrary({
@@ -100,7 +109,7 @@ async function startReplica(database: TestDatabase): Promise<Replica> {
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
     approvalsChat: async () => ({ channel: null, botToken: null }),
   })
-  const hub = await createHub({ db, library, log, clock })
+  const hub = await createHub({ db, keyring: KEYRING, library, log, clock })
   const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })
   const killSwitch = createKillSwitch({ db, hub, orgId, clock, log, cancelStopped })
   const sweeper = createExpirySweeper({ db, log })

@@ -14,6 +14,9 @@ function slowLibrary() {
     get version() {
       return read.version
     },
+    get order() {
+      return { epoch: 1, revision: read.version }
+    },
     configuration: null,
     reload() {
       const seen = { version: stored.version, gateways: [...stored.gateways] }
@@ -39,8 +42,10 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 function world() {
   const { library, stored, readings } = slowLibrary()
   const roster = createRoster()
-  const db = { query: async () => ({ rows: [{ version: stored.version }], rowCount: 1 }) } as never
-  const cast = createManifestCast({ db, roster, library, clock: { nowMs: () => 0 } as never })
+  const db = { query: async () => ({ rows: [{ epoch: 1, revision: stored.version }], rowCount: 1 }) } as never
+  const clock = { nowMs: () => 0, monotonicMs: () => 0 }
+  const freshness = { read: <T>(_: string, work: () => Promise<T>) => work(), isFresh: () => false }
+  const cast = createManifestCast({ db, roster, library, clock, freshness, raiseEpoch: async () => false })
   const arrive = (gatewayId: string) => {
     const said: Array<{ readonly type: string }> = []
     const sink = {

@@ -179,7 +179,7 @@ describe('gateway processes at two replicas', () => {
     await lift(one)
   })
 
-  test('of a replica that died without a word are away once it was silent, by the database’s clock', async () => {
+  test('of a replica that died without a word are away until their lease is over, by the database’s clock', async () => {
     await connect(one)
     await one.db.query("insert into replicas (id) values ('dead')")
     await one.db.query(
@@ -194,7 +194,17 @@ describe('gateway processes at two replicas', () => {
     await bothSee(1)
     expect(await stop(one, 'silent')).toMatchObject({ acked: 1, total: 2 })
     await one.db.query(
-      "update replicas set seen_at = clock_timestamp() - interval '61 seconds' where id = 'dead'",
+      "update replicas set seen_at = clock_timestamp() - interval '600 seconds' where id = 'dead'",
+    )
+    // A process of the same gateway that comes does not take its place: it may still run.
+    const other = await connect(one)
+    await bothSee(2)
+    expect(await stop(one, 'silent for long')).toMatchObject({ acked: 2, total: 3 })
+    other.close()
+    await eventually('the other left', () => (processesAt(one) === 1 ? true : null))
+    await one.db.query('delete from gateway_processes where departed_at is not null')
+    await one.db.query(
+      "update replicas set seen_at = clock_timestamp() - interval '616 seconds' where id = 'dead'",
     )
     await eventually(
       'it is forgotten',
@@ -202,10 +212,10 @@ describe('gateway processes at two replicas', () => {
       10_000,
     )
     await one.db.query(
-      "update replicas set seen_at = clock_timestamp() - interval '301 seconds' where id = 'dead'",
+      "update replicas set seen_at = clock_timestamp() - interval '4001 seconds' where id = 'dead'",
     )
     await one.db.query(
-      "update gateway_processes set told_at = told_at - interval '301 seconds' where replica_id = 'dead'",
+      "update gateway_processes set told_at = told_at - interval '4001 seconds' where replica_id = 'dead'",
     )
     await eventually('its rows are gone', async () => {
       const { rowCount } = await one.db.query("select 1 from gateway_processes where replica_id = 'dead'")

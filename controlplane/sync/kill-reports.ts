@@ -1,0 +1,80 @@
+import { isEarlier } from '../../core/state/order.ts'
+import type { KillAnnouncement, StateOrder } from '../../core/wire/kill.ts'
+import type { AckBody } from '../../core/wire/sync.ts'
+import { listSettled } from '../store/kill-switches.ts'
+import type { Query } from '../store/query.ts'
+import type { Clock } from './clock.ts'
+import type { EpochRaiser } from './epoch-raiser.ts'
+import type { KillBoard } from './kill-board.ts'
+import type { KillProof } from './kill-proof.ts'
+import type { Peer } from './peer.ts'
+
+/** What gateways report of the kill state, which may be more than this replica has. */
+export type KillReports = {
+  compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
+  onAdopted(store: (announcement: KillAnnouncement) => void): void
+}
+
+export type KillReportsDeps = {
+  readonly db: Query
+  readonly board: KillBoard
+  readonly clock: Clock
+  readonly proof: KillProof
+  readonly raiseEpoch: EpochRaiser
+  readonly refresh: () => Promise<void>
+  readonly round: () => void
+  readonly sendSettled: (peer: Peer, ids: readonly string[]) => void
+  readonly onFailed: (error: unknown) => void
+}
+
+/** Notes of settled announcements are kept a little longer than this. */
+const MAX_AGE_MS = 80 * 86_400_000
+
+export function createKillReports(deps: KillReportsDeps): KillReports {
+  const { board, clock, proof, refresh } = deps
+  let store: (announcement: KillAnnouncement) => void = () => undefined
+
+  /** A gateway that changed replicas brings stops that its former replica could not store. */
+  async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
+    const unknown = given.filter((each) => !board.isAnnounced(each.id) && proof.isGenuine(each))
+    if (unknown.length === 0) return
+    const settled = await settledOf(unknown)
+    const open = unknown.filter(({ id }) => !settled.includes(id) && !board.isAnnounced(id))
+    for (const announcement of open) board.announce(announcement)
+    if (open.length > 0) deps.round()
+    for (const announcement of open) store(announcement)
+    if (settled.length === 0) return
+    // The state that this replica has read may be earlier than the moment at which they were settled.
+    await refresh()
+    deps.sendSettled(peer, settled)
+  }
+
+  async function settledOf(announcements: readonly KillAnnouncement[]): Promise<readonly string[]> {
+    const ids = announcements.map(({ id }) => id)
+    // Without the database they count as open: storing them finds out whether they were lifted.
+    const known = await listSettled(deps.db, ids).catch(() => ids.filter(board.isSettled))
+    const isOld = ({ entry }: KillAnnouncement) => clock.nowMs() - Date.parse(entry.since) > MAX_AGE_MS
+    return announcements.filter((each) => known.includes(each.id) || isOld(each)).map(({ id }) => id)
+  }
+
+  /** The gateway has a later state than this replica, which reads again and finds out whether the database went back. */
+  async function catchUp(order: StateOrder): Promise<void> {
+    const isBehind = () => {
+      const own = board.order()
+      return own !== null && isEarlier(own, order)
+    }
+    if (!isBehind()) return
+    await refresh()
+    if (isBehind() && (await deps.raiseEpoch({ kill: order, config: null }))) await refresh()
+  }
+
+  return {
+    compare(peer, { kill_order: order, announced = [] }) {
+      if (announced.length > 0) adopt(peer, announced).catch(deps.onFailed)
+      if (order !== undefined) catchUp(order).catch(deps.onFailed)
+    },
+    onAdopted(listener) {
+      store = listener
+    },
+  }
+}

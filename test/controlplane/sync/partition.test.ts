@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type ControlPlane, createControlPlane } from '../../../sidecar/control/control-plane.ts'
+import { createKillState, type KillState } from '../../../sidecar/control/kill-state.ts'
+import { createLive } from '../../../sidecar/control/live.ts'
+import { createTestClock, type TestClock } from '../../sidecar/control/control-world.ts'
+import { createTestLog } from '../../sidecar/control/test-log.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
+import { type Enrolled, person, type Replica, startWorld, type World } from './harness.ts'
+
+/*
+ * Two replicas, each with a way of its own to one PostgreSQL, and the control side of a gateway behind a balancer. The
+ * clock of replica A is moved, so that its last read is too old without waiting for it.
+ */
+let world: World
+let wayOfA: TcpRelay
+let clockOfA: TestClock
+let a: Replica
+let b: Replica
+let balancer: TcpRelay
+let gateway: Enrolled
+const gateways: TestGateway[] = []
+const admin = person({ role: 'admin', email: 'root@example.com' })
+type Reply = { acknowledged: { acked: number; total: number }; warning?: string; stored?: false }
+
+const stop = async (on: Replica, reason: string, scope = 'all') =>
+  (await on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: true, reason, scope }))
+    .body as unknown as Reply
+const lift = (on: Replica, scope = 'all') =>
+  on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: false, scope })
+const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 20_000)
+
+type TestGateway = AsyncDisposable & {
+  readonly control: ControlPlane
+  readonly kill: KillState
+  readonly clock: TestClock
+  readonly processId: string
+}
+
+function startGateway(dir: string, of = gateway): TestGateway {
+  const log = createTestLog()
+  const clock = createTestClock()
+  const kill = createKillState({ file: join(dir, 'kill.json'), live: createLive(), clock, log })
+  const processId = `proc_${randomUUID()}`
+  const control = createControlPlane({
+    ...{ url: balancer.url, token: of.token, processId, kill, clock, log },
+    // Beats come every 5 s.
+    streamTimes: { silenceMs: 7_000, firstBeatMs: 3_000, firstSearchMs: 200, searchMs: 400 },
+    random: Math.random,
+    status: () => ({
+      ...{ url: '', version: '0', applied_version: null, agents: 1, uptime_seconds: 1 },
+      journal: { state: 'ok', pending: 0, bytes: 0 },
+    }),
+    onSharing: () => undefined,
+    onSnapshot: () => undefined,
+    execute: () => Promise.reject(new Error('no order is expected here')),
+  })
+  control.start()
+  const started: TestGateway = {
+    ...{ control, kill, clock, processId },
+    async [Symbol.asyncDispose]() {
+      control.close()
+      control.holds.failAll(new Error('test is over'))
+      await control.client.close()
+    },
+  }
+  gateways.push(started)
+  return started
+}
+const isStopped = ({ kill }: TestGateway) => kill.effective().length > 0
+
+let dir = ''
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world?.stop())
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'chaperone-partition-'))
+  wayOfA = await startTcpRelay(world.database.url)
+  clockOfA = createTestClock()
+  b = await world.replica()
+  a = await world.replica({ databaseUrl: wayOfA.url, hangMs: 500, clock: clockOfA })
+  gateway = await b.enrol('default/local')
+  balancer = await startTcpRelay(a.url)
+  await b.db.query('truncate gateway_processes, replicas')
+})
+afterEach(async () => {
+  for (const one of gateways.splice(0)) await one[Symbol.asyncDispose]()
+  await balancer[Symbol.asyncDispose]()
+  await wayOfA.restore()
+  await eventually(
+    'the database is back',
+    () =>
+      lift(b).then(
+        () => true,
+        () => null,
+      ),
+    20_000,
+  )
+  await a.stop()
+  await b.stop()
+  await wayOfA[Symbol.asyncDispose]()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+async function connectToA(): Promise<TestGateway> {
+  const one = startGateway(dir)
+  await until('lease', () => one.control.beats.isConnected && one.control.leaseStep() === 'ok')
+  await until('both replicas know it', () => b.hub.liveOf(gateway.id)?.processes === 1)
+  return one
+}
+
+const CUTS: ReadonlyArray<readonly [string, () => Promise<void> | void]> = [
+  ['refuses', () => wayOfA.refuse()],
+  ['is a black hole', () => wayOfA.swallow()],
+]
+
+describe.each(CUTS)('a replica whose database %s', (_, cut) => {
+  test('keeps its stream, sends no beats, and loses its gateway to one that beats; the stop of the other arrives', async () => {
+    const one = await connectToA()
+    balancer.retarget(b.url)
+    await cut()
+    clockOfA.advance(60_000)
+    const first = await stop(b, 'set elsewhere')
+    // It is not reached, and it is not forgotten either.
+    expect(first.acknowledged).toMatchObject({ acked: 0, total: 1 })
+    expect(a.hub.isHere(gateway.id)).toBe(true)
+    await until('stopped through the other replica', () => isStopped(one))
+    await until('acknowledged', () => b.hub.processes().some(({ has_kill_state }) => has_kill_state))
+    expect((await stop(b, 'set elsewhere')).acknowledged).toMatchObject({ acked: 1, total: 1 })
+    expect(one.control.leaseStep()).toBe('ok')
+  })
+
+  test('still stops its gateway: answered within 2 s as not stored, kept at another replica, stored when it is back', async () => {
+    const one = await connectToA()
+    await cut()
+    const startedAt = performance.now()
+    const reply = await stop(a, 'without a database')
+    expect(performance.now() - startedAt).toBeLessThan(2_500)
+    expect(reply).toMatchObject({ stored: false, warning: expect.stringContaining('could not be stored') })
+    await until('stopped', () => isStopped(one))
+    await wayOfA.restore()
+    await until('stored', () => b.hub.kill.effective().length === 1)
+    expect((await lift(b)).status).toBe(200)
+    await until('lifted', () => !isStopped(one))
+  })
+})
+
+describe('a stop that was announced and not stored', () => {
+  test('outlives its replica: the gateway brings it to another one, where it is stored, seen and lifted for good', async () => {
+    const one = await connectToA()
+    await wayOfA.refuse()
+    await stop(a, 'of a replica that dies')
+    await until('stopped', () => isStopped(one))
+    balancer.retarget(b.url)
+    const dying = a.stop()
+    await until('stored by the other', () => b.hub.kill.effective().length === 1)
+    expect(isStopped(one)).toBe(true)
+    await until('settled', () => one.kill.report().announced === undefined)
+    const { rows } = await b.db.query('select scope, source, reason from kill_switches')
+    expect(rows).toEqual([{ scope: 'all', source: 'dashboard', reason: 'of a replica that dies' }])
+    await lift(b)
+    await until('lifted', () => !isStopped(one))
+    await wayOfA.restore()
+    await dying
+    expect(b.hub.kill.effective()).toEqual([])
+  })
+
+  test('is not stored again by the replica that announced it when another one lifted it meanwhile', async () => {
+    const one = await connectToA()
+    await wayOfA.refuse()
+    await stop(a, 'lifted elsewhere')
+    await until('stopped', () => isStopped(one))
+    balancer.retarget(b.url)
+    balancer.cut()
+    await until('stored by the other', () => b.hub.kill.effective().length === 1)
+    await lift(b)
+    await until('lifted', () => !isStopped(one))
+    await wayOfA.restore()
+    await until('the first replica has read again', () => a.hub.kill.announcements().length === 0)
+    expect([a.hub.kill.effective(), b.hub.kill.effective()]).toEqual([[], []])
+    expect(isStopped(one)).toBe(false)
+  })
+
+  test('is not believed when its proof is not of a replica', async () => {
+    const entry = { scope: 'all', source: 'dashboard', reason: 'forged', since: new Date().toISOString() }
+    const forged = { id: 'forged', entry, proof: 'ab'.repeat(32) }
+    const genuine = { ...(await announced()), entry }
+    for (const announcement of [forged, genuine, { ...genuine, proof: '' }, { ...genuine, proof: 'zz' }]) {
+      const ack = { announced: [announcement], applied_at: new Date().toISOString() }
+      expect((await b.gateway(gateway, 'POST', '/api/gateway/ack', ack)).status).toBe(200)
+    }
+    const one = await connectToA()
+    await stop(b, 'a real one', 'agent:x')
+    await until('stopped', () => isStopped(one))
+    expect(b.hub.kill.effective()).toMatchObject([{ scope: 'agent:x' }])
+    await lift(b, 'agent:x')
+  })
+})
+
+/** A real announcement of replica B, to be bent. */
+async function announced() {
+  const { announcement } = b.hub.kill.announce({
+    ...{ scope: 'agent:bent', source: 'dashboard', reason: 'r', since: new Date().toISOString() },
+  })
+  b.hub.kill.retract('agent:bent', null)
+  return announcement
+}
+
+test('a replica that lags lifts nothing, also after the gateway was started again', async () => {
+  const one = await connectToA()
+  await wayOfA.refuse()
+  balancer.retarget(b.url)
+  balancer.cut()
+  await until('at the other', () => one.control.beats.isConnected)
+  await stop(b, 'the lagging one does not know it')
+  await until('stopped', () => isStopped(one))
+  await one[Symbol.asyncDispose]()
+  const order = JSON.parse(readFileSync(join(dir, 'kill.json'), 'utf8')).order
+  expect(order.revision).toBeGreaterThan(0)
+  const again = startGateway(dir)
+  expect(isStopped(again)).toBe(true)
+  // What replica A would send: an earlier state without the stop.
+  again.kill.applyRemote([], {
+    ...{ order: { ...order, revision: order.revision - 1 }, stored: [], announced: [], settled: [] },
+  })
+  expect(isStopped(again)).toBe(true)
+  await wayOfA.restore()
+})
+
+test('a database that lost commits begins a new epoch: its state counts, and later stops arrive', async () => {
+  const one = await connectToA()
+  await stop(b, 'lost with the failover')
+  await until('stopped', () => isStopped(one))
+  const before = one.kill.report().kill_order
+  await b.db.query('delete from kill_switches')
+  await b.db.query('update state_order set kill_revision = 1')
+  await until('the state of the database counts', () => !isStopped(one))
+  expect(one.kill.report().kill_order?.epoch).toBeGreaterThan(before?.epoch ?? 0)
+  await stop(b, 'after the failover')
+  await until('stopped again', () => isStopped(one))
+})

@@ -1,0 +1,160 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { KillStateMessage } from '../../../core/wire/kill.ts'
+import { createKillState } from '../../../sidecar/control/kill-state.ts'
+import { createLive } from '../../../sidecar/control/live.ts'
+import { eventually } from '../../support/eventually.ts'
+import { createTestClock, startControlWorld } from './control-world.ts'
+import { agentEntry } from './fake-control-plane.ts'
+import { createTestLog } from './test-log.ts'
+
+const SINCE = '2026-01-01T00:00:00.000Z'
+const stop = (scope: string, source = 'api') => ({ scope, source, reason: 'incident', since: SINCE })
+const announce = (id: string, scope: string) => ({ id, entry: stop(scope), proof: 'p' })
+const message = (
+  epoch: number,
+  revision: number,
+  changes: Partial<KillStateMessage> = {},
+): KillStateMessage => ({
+  ...{ order: { epoch, revision }, stored: [], announced: [], settled: [] },
+  ...changes,
+})
+
+let dir = ''
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'chaperone-order-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+const killState = () =>
+  createKillState({
+    ...{ file: join(dir, 'kill.json'), live: createLive(), clock: createTestClock(), log: createTestLog() },
+  })
+const scopes = (kill: ReturnType<typeof killState>) => kill.effective().map(({ scope }) => scope)
+
+describe('kill states in the order of the database', () => {
+  const known = message(5, 10, { stored: [stop('all')] })
+  test.each<[string, KillStateMessage, string[]]>([
+    ['an earlier revision', message(5, 9), ['all']],
+    ['an earlier epoch with a later revision', message(4, 99), ['all']],
+    ['the same state', message(5, 10, { stored: [stop('all')] }), ['all']],
+    ['a later revision', message(5, 11), []],
+    ['a later epoch with an earlier revision', message(6, 1), []],
+    ['an earlier revision with another stop', message(5, 9, { stored: [stop('agent:x')] }), ['all']],
+    [
+      'an earlier revision that announces',
+      message(5, 9, { announced: [announce('1', 'agent:x')] }),
+      ['agent:x', 'all'],
+    ],
+    [
+      'a later revision that announces',
+      message(5, 11, { announced: [announce('1', 'agent:x')] }),
+      ['agent:x'],
+    ],
+    ['an earlier one that settles what is unknown', message(5, 9, { settled: ['9'] }), ['all']],
+  ])('%s', (_, next, expected) => {
+    const kill = killState()
+    kill.applyRemote([], known)
+    kill.applyRemote([], next)
+    expect(scopes(kill)).toEqual(expected)
+    // The same after a restart, and once more.
+    expect(scopes(killState())).toEqual(expected)
+    const again = killState()
+    again.applyRemote([], next)
+    expect(scopes(again)).toEqual(expected)
+  })
+
+  test('an announced stop stays until its id is settled, whatever states come; then it does not come back', () => {
+    const kill = killState()
+    kill.applyRemote([], message(5, 1, { announced: [announce('1', 'all')] }))
+    for (const next of [message(5, 2), message(6, 1), message(6, 2, { settled: ['2'] })]) {
+      kill.applyRemote([], next)
+      expect(scopes(kill)).toEqual(['all'])
+    }
+    expect(kill.report()).toEqual({
+      kill_order: { epoch: 6, revision: 2 },
+      announced: [announce('1', 'all')],
+    })
+    const restarted = killState()
+    expect(scopes(restarted)).toEqual(['all'])
+    restarted.applyRemote([], message(6, 3, { settled: ['1'] }))
+    expect(scopes(restarted)).toEqual([])
+    expect(restarted.report()).toEqual({ kill_order: { epoch: 6, revision: 3 } })
+    // The replica that announced it lags.
+    restarted.applyRemote([], message(5, 1, { announced: [announce('1', 'all')] }))
+    expect(scopes(restarted)).toEqual([])
+    const last = killState()
+    last.applyRemote([], message(5, 1, { announced: [announce('1', 'all')] }))
+    expect(scopes(last)).toEqual([])
+  })
+
+  test('a stop that was set here and forwarded stays until a later state comes', () => {
+    const kill = killState()
+    kill.applyRemote([], message(5, 10))
+    kill.setLocal('all', 'here')
+    kill.setForwarded('all')
+    expect(kill.unforwarded()).toEqual([])
+    for (const next of [message(5, 9), message(5, 10)]) {
+      kill.applyRemote([], next)
+      expect(scopes(kill)).toEqual(['all'])
+    }
+    kill.applyRemote([], message(5, 11))
+    expect(scopes(kill)).toEqual([])
+  })
+
+  test('the file of an earlier version is read, and what it says holds until the first state', () => {
+    writeFileSync(
+      join(dir, 'kill.json'),
+      JSON.stringify({ gateway: 'a/b', remote: [stop('all')], local: [] }),
+    )
+    const kill = killState()
+    expect(scopes(kill)).toEqual(['all'])
+    kill.applyRemote([], message(5, 1))
+    expect(scopes(kill)).toEqual([])
+    expect(JSON.parse(readFileSync(join(dir, 'kill.json'), 'utf8')).order).toEqual({ epoch: 5, revision: 1 })
+  })
+
+  test('a control plane of an earlier version is believed as before', () => {
+    const kill = killState()
+    kill.applyRemote([], message(5, 10, { stored: [stop('all')] }))
+    kill.applyRemote([])
+    expect(scopes(kill)).toEqual([])
+  })
+})
+
+describe('a gateway', () => {
+  const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null), 5_000)
+  test('answers an earlier kill state with its own order and does not acknowledge it', async () => {
+    await using world = await startControlWorld()
+    await until('connection', () => world.control.beats.isConnected)
+    const send = (seq: number, state: KillStateMessage) =>
+      world.fake.send({ type: 'kill', seq, effective: state.stored, state })
+    send(101, message(5, 10, { stored: [stop('all')] }))
+    send(102, message(5, 9, { stored: [stop('agent:other')] }))
+    const last = () => world.fake.acks.at(-1)
+    await until('answer', () => world.fake.acks.filter((ack) => ack.kill_order?.revision === 10).length >= 2)
+    expect(world.fake.acks.some((ack) => ack.kill_seq === 101)).toBe(true)
+    expect(world.fake.acks.some((ack) => ack.kill_seq === 102)).toBe(false)
+    expect(last()?.kill_order).toEqual({ epoch: 5, revision: 10 })
+  })
+
+  test('ignores an earlier configuration and says which one it has', async () => {
+    await using world = await startControlWorld()
+    await until('snapshot', () => world.control.snapshots.current() !== null)
+    const configure = (revision: number, agent: string) => {
+      world.fake.configure({ agents: [agentEntry(agent)] }, { isAnnounced: false })
+      world.fake.send({ ...world.fake.manifest(), order: { epoch: 5, revision } })
+    }
+    configure(10, 'later')
+    await until('later', () => world.control.snapshots.current()?.agentsByName.has('later') === true)
+    const before = world.fake.acks.length
+    configure(9, 'earlier')
+    await until('answer', () => world.fake.acks.length > before)
+    expect(world.fake.acks.at(-1)?.config_order).toEqual({ epoch: 5, revision: 10 })
+    expect(world.control.snapshots.current()?.agentsByName.has('earlier')).toBe(false)
+    configure(1, 'next epoch')
+    world.fake.send({ ...world.fake.manifest(), order: { epoch: 6, revision: 1 } })
+    await until('next', () => world.control.snapshots.current()?.agentsByName.has('next epoch') === true)
+  })
+})

@@ -1,0 +1,252 @@
+import { createHash, createHmac } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { DownMessage } from '../../../core/wire/sync.ts'
+import { beatMacText } from '../../../core/wire/sync-mac.ts'
+import { createBeats } from '../../../sidecar/control/beats.ts'
+import { ControlStream } from '../../../sidecar/control/stream.ts'
+import { createTestLog } from './test-log.ts'
+
+/* Streams of replicas that beat or do not, on a clock that only the test moves. */
+
+const TOKEN = 'token'
+const EFFECTIVE = [{ scope: 'all', source: 'api', reason: 'r', since: '2026-01-01T00:00:00.000Z' }]
+beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+type Fake = {
+  readonly openedAt: number
+  isEnded: boolean
+  say(message: DownMessage): void
+  beat(): void
+  end(): void
+}
+
+function streamOf(signal: AbortSignal): { fake: Fake; body: AsyncGenerator<Buffer> } {
+  const lines: Buffer[] = []
+  let wake = Promise.withResolvers<void>()
+  const stir = () => {
+    wake.resolve()
+    wake = Promise.withResolvers<void>()
+  }
+  const fake: Fake = {
+    openedAt: Date.now(),
+    isEnded: false,
+    say(message) {
+      lines.push(Buffer.from(`${JSON.stringify(message)}\n`))
+      stir()
+    },
+    beat() {
+      const until = new Date(Date.now() + 30_000).toISOString()
+      const key = createHash('sha256').update(`sync:${TOKEN}`).digest()
+      const mac = createHmac('sha256', key).update(beatMacText(1, until)).digest('hex')
+      this.say({ type: 'beat', version: 1, until, mac })
+    },
+    end() {
+      this.isEnded = true
+      stir()
+    },
+  }
+  signal.addEventListener('abort', () => fake.end())
+  async function* body() {
+    for (;;) {
+      for (const line of lines.splice(0)) yield line
+      if (fake.isEnded) return
+      await wake.promise
+    }
+  }
+  return { fake, body: body() }
+}
+
+function world(random = () => 0.5) {
+  const streams: Fake[] = []
+  const kills: Array<readonly [seq: number, isCurrent: boolean]> = []
+  const hellos: number[] = []
+  let renewals = 0
+  let answer: (fake: Fake) => void = () => undefined
+  let isRefusing = false
+  const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+  const beats = createBeats(clock)
+  const stream = new ControlStream({
+    client: {
+      async open(_path, signal) {
+        const { fake, body } = streamOf(signal)
+        streams.push(fake)
+        if (isRefusing) throw new Error('refused')
+        const at = new Date().toISOString()
+        fake.say({ type: 'hello', protocol: 1, gateway: { id: 'g', name: 'n' }, lease_ms: 30_000, at })
+        answer(fake)
+        return { status: 200, body, bearer: TOKEN }
+      },
+      renew: () => void renewals++,
+    },
+    controlPlaneUrl: 'http://x',
+    handlers: {
+      hello: () => void hellos.push(streams.length),
+      manifest: () => undefined,
+      kill: ({ seq }, isCurrent) => void kills.push([seq, isCurrent]),
+      verdict: () => undefined,
+      execute: () => undefined,
+      sharing: () => undefined,
+    },
+    ...{ beats, random, log: createTestLog() },
+  })
+  stream.start()
+  return {
+    ...{ streams, kills, hellos, beats, stream },
+    open: () => streams.filter(({ isEnded }) => !isEnded),
+    renewals: () => renewals,
+    onOpen: (then: (fake: Fake) => void) => {
+      answer = then
+    },
+    refuse: (isIt: boolean) => {
+      isRefusing = isIt
+    },
+  }
+}
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+describe('a stream without beats', () => {
+  test('is kept, and left only for a second one that beats', async () => {
+    const { streams, open, beats, stream, renewals, onOpen } = world()
+    await pass(0)
+    streams[0]?.beat()
+    await pass(14_000)
+    expect(streams).toHaveLength(1)
+    await pass(12_000)
+    // The second one has greeted and does not beat: the first is still in use, and nothing was renewed for it.
+    expect(streams.length).toBeGreaterThan(1)
+    expect(streams[0]?.isEnded).toBe(false)
+    expect(renewals()).toBe(1)
+    onOpen((fake) => fake.beat())
+    for (let second = 0; second < 60 && streams[0]?.isEnded === false; second++) await pass(1_000)
+    expect(streams[0]?.isEnded).toBe(true)
+    expect(open()).toHaveLength(1)
+    expect([renewals(), beats.isConnected]).toEqual([2, true])
+    const count = streams.length
+    for (let beat = 0; beat < 20; beat++) {
+      open()[0]?.beat()
+      await pass(5_000)
+    }
+    expect(streams).toHaveLength(count)
+    expect(beats.lostForMs()).toBe(0)
+    stream.close()
+  })
+
+  test('takes stops from both streams; only the one in use acknowledges, the other once it is in use', async () => {
+    const { streams, kills, stream, onOpen } = world()
+    await pass(0)
+    streams[0]?.say({ type: 'kill', seq: 1, effective: [] })
+    onOpen((fake) => fake.say({ type: 'kill', seq: 7, effective: EFFECTIVE }))
+    await pass(20_000)
+    expect(kills).toEqual([
+      [1, true],
+      [7, false],
+    ])
+    streams[0]?.say({ type: 'kill', seq: 2, effective: EFFECTIVE })
+    await pass(0)
+    expect(kills.at(-1)).toEqual([2, true])
+    streams.at(-1)?.beat()
+    await pass(0)
+    expect(kills.at(-1)).toEqual([7, true])
+    stream.close()
+  })
+
+  test('beats again: the second one is closed', async () => {
+    const { streams, open, stream } = world()
+    await pass(19_000)
+    expect(open()).toHaveLength(2)
+    streams[0]?.beat()
+    await pass(1)
+    expect(open()).toEqual([streams[0]])
+    await pass(10_000)
+    expect(streams).toHaveLength(2)
+    stream.close()
+  })
+
+  test('that is ended by its replica because the second one leads there too gives its place to that one', async () => {
+    const { streams, open, beats, stream, hellos, onOpen } = world()
+    await pass(0)
+    onOpen(() => {
+      for (const earlier of streams.slice(0, -1)) earlier.end()
+    })
+    await pass(600_000)
+    // One at a time, further and further apart, and the gateway is never without a stream.
+    expect(open().length).toBeGreaterThanOrEqual(1)
+    expect(beats.isConnected).toBe(true)
+    expect(streams.length).toBeLessThan(600 / 20)
+    expect(hellos.length).toBeGreaterThan(2)
+    // The lease runs all the same.
+    expect(beats.lostForMs()).toBeGreaterThan(590_000)
+    stream.close()
+  })
+
+  test.each([0, 0.3, 0.9])(
+    'is searched from at most every quarter of a minute (random %d)',
+    async (value) => {
+      const { streams, open, stream } = world(() => value)
+      await pass(3_600_000)
+      expect(streams.length).toBeLessThan(3_600 / 15)
+      expect(open().length).toBeLessThanOrEqual(2)
+      expect(streams[0]?.isEnded).toBe(false)
+      stream.close()
+    },
+  )
+
+  test('is searched from by a thousand gateways at a thousand times', async () => {
+    let seed = 1
+    const random = () => {
+      seed = (seed * 16_807) % 2_147_483_647
+      return seed / 2_147_483_647
+    }
+    const gateways = Array.from({ length: 1_000 }, () => world(random))
+    await pass(300_000)
+    const perSecond = new Map<number, number>()
+    for (const { openedAt } of gateways.flatMap(({ streams }) => streams.slice(1))) {
+      const second = Math.floor(openedAt / 1_000)
+      perSecond.set(second, (perSecond.get(second) ?? 0) + 1)
+    }
+    const later = [...perSecond].filter(([second]) => second > 1_800_000_000 + 120).map(([, count]) => count)
+    expect(Math.max(...later)).toBeLessThan(100)
+    for (const { stream } of gateways) stream.close()
+  })
+
+  test('whose second one is refused is kept', async () => {
+    const { streams, open, stream, refuse } = world()
+    await pass(1_000)
+    refuse(true)
+    await pass(120_000)
+    expect(open()[0]).toBe(streams[0])
+    expect(streams[0]?.isEnded).toBe(false)
+    stream.close()
+  })
+})
+
+test('a beat with another key neither renews nor changes over', async () => {
+  const { streams, open, beats, stream, onOpen } = world()
+  await pass(0)
+  onOpen((fake) =>
+    fake.say({
+      type: 'beat',
+      version: 1,
+      until: new Date(Date.now() + 30_000).toISOString(),
+      mac: 'ab'.repeat(32),
+    }),
+  )
+  await pass(60_000)
+  expect(open()[0]).toBe(streams[0])
+  expect(beats.lostForMs()).toBeGreaterThanOrEqual(60_000)
+  stream.close()
+})
+
+test('a silent stream that ends is lost since its last beat', async () => {
+  const { streams, beats, stream, refuse } = world()
+  await pass(0)
+  streams[0]?.beat()
+  await pass(100_000)
+  refuse(true)
+  for (const each of streams) each.end()
+  await pass(0)
+  expect(beats.isConnected).toBe(false)
+  expect(beats.lostForMs()).toBeGreaterThanOrEqual(100_000)
+  stream.close()
+})
