@@ -120,7 +120,7 @@ function createPool({ config, max, log }: ConnectionPoolOptions): pg.Pool {
 
 const CHECK_MS = 3_000
 
-/** False also when the server does not answer. */
+/** False also when the server does not answer. One that refuses (too many connections, starting) is there: true. */
 async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<boolean> {
   const client = new pg.Client({ ...config, connectionTimeoutMillis: CHECK_MS, query_timeout: CHECK_MS })
   client.on('error', ignore)
@@ -131,8 +131,8 @@ async function isWorkingOn(config: pg.ClientConfig, processId: number): Promise<
       [processId],
     )
     return rowCount === 1
-  } catch {
-    return false
+  } catch (error) {
+    return error instanceof pg.DatabaseError
   } finally {
     void client.end().catch(ignore)
   }

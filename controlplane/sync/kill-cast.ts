@@ -67,7 +67,7 @@ export function createKillCast(deps: KillCastDeps): KillCast {
     peer.send({ type: 'kill', seq, effective, ...full })
   }
 
-  const look = () => hearElsewhere(rounds, board.effective(), census)
+  const look = () => countElsewhere(rounds, board.effective(), census)
 
   function nextSeq(): void {
     // Rises across restarts and replicas too.
@@ -136,7 +136,7 @@ export function createKillCast(deps: KillCastDeps): KillCast {
 }
 
 /** Processes of other replicas that acknowledged what is in force now. */
-function hearElsewhere(
+function countElsewhere(
   rounds: readonly KillRound[],
   effective: readonly KillEntry[],
   census: Pick<Census, 'elsewhere'>,

@@ -9,6 +9,7 @@ import { createLive } from '../../../sidecar/control/live.ts'
 import { createTestClock, type TestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
+import { freezePostgres } from '../../support/freeze-postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
 import { type Enrolled, person, type Replica, startWorld, type World } from './harness.ts'
 
@@ -18,7 +19,9 @@ import { type Enrolled, person, type Replica, startWorld, type World } from './h
  */
 let world: World
 let wayOfA: TcpRelay
+let wayOfB: TcpRelay
 let clockOfA: TestClock
+let clockOfB: TestClock
 let a: Replica
 let b: Replica
 let balancer: TcpRelay
@@ -81,8 +84,10 @@ afterAll(() => world?.stop())
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'chaperone-partition-'))
   wayOfA = await startTcpRelay(world.database.url)
+  wayOfB = await startTcpRelay(world.database.url)
   clockOfA = createTestClock()
-  b = await world.replica()
+  clockOfB = createTestClock()
+  b = await world.replica({ databaseUrl: wayOfB.url, hangMs: 500, clock: clockOfB })
   a = await world.replica({ databaseUrl: wayOfA.url, hangMs: 500, clock: clockOfA })
   gateway = await b.enrol('default/local')
   balancer = await startTcpRelay(a.url)
@@ -92,6 +97,7 @@ afterEach(async () => {
   for (const one of gateways.splice(0)) await one[Symbol.asyncDispose]()
   await balancer[Symbol.asyncDispose]()
   await wayOfA.restore()
+  await wayOfB.restore()
   await eventually(
     'the database is back',
     () =>
@@ -104,6 +110,7 @@ afterEach(async () => {
   await a.stop()
   await b.stop()
   await wayOfA[Symbol.asyncDispose]()
+  await wayOfB[Symbol.asyncDispose]()
   rmSync(dir, { recursive: true, force: true })
 })
 
@@ -146,6 +153,48 @@ describe.each(CUTS)('a replica whose database %s', (_, cut) => {
     await wayOfA.restore()
     await until('stored', () => b.hub.kill.effective().length === 1)
     expect((await lift(b)).status).toBe(200)
+    await until('lifted', () => !isStopped(one))
+  })
+})
+
+const EVERYWHERE: ReadonlyArray<readonly [string, () => Promise<() => Promise<void> | void>]> = [
+  ['refuses', () => cutBoth((way) => way.refuse())],
+  ['is a black hole', () => cutBoth((way) => way.swallow())],
+  ['stands still', async () => (await freezePostgres(world.database.adminUrl)).thaw],
+]
+async function cutBoth(cut: (way: TcpRelay) => Promise<void> | void): Promise<() => Promise<void>> {
+  const ways = [wayOfA, wayOfB]
+  await Promise.all(ways.map(cut))
+  return async () => void (await Promise.all(ways.map((way) => way.restore())))
+}
+
+describe.each(EVERYWHERE)('a database that %s for every replica', (_, cut) => {
+  test('leaves the streams, through which stops arrive, and the lease runs; both end with it', async () => {
+    const one = await connectToA()
+    const restore = await cut()
+    const pass = (ms: number) => {
+      for (const clock of [clockOfA, clockOfB, one.clock]) clock.advance(ms)
+    }
+    try {
+      pass(30_000)
+      const startedAt = performance.now()
+      const reply = await stop(a, 'nothing is stored')
+      expect(performance.now() - startedAt).toBeLessThan(2_500)
+      expect(reply).toMatchObject({ stored: false })
+      await until('stopped', () => isStopped(one))
+      expect(one.control.leaseStep()).toBe('high_risk')
+      pass(90_000)
+      expect(one.control.leaseStep()).toBe('writes')
+      expect([a.hub.isHere(gateway.id), one.control.beats.isConnected]).toEqual([true, true])
+      const lifted = await lift(a)
+      expect(lifted.status).toBe(503)
+      expect(isStopped(one)).toBe(true)
+    } finally {
+      await restore()
+    }
+    await until('stored', () => b.hub.kill.effective().length === 1)
+    await until('lease', () => one.control.leaseStep() === 'ok')
+    expect((await lift(a)).status).toBe(200)
     await until('lifted', () => !isStopped(one))
   })
 })

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+
+/** A PostgreSQL whose processes all stand still: connections are accepted by the kernel, and nothing is answered. */
+export async function freezePostgres(adminUrl: string): Promise<{ thaw(): void }> {
+  const client = new pg.Client({ connectionString: adminUrl })
+  // It is frozen with the others.
+  client.on('error', () => undefined)
+  await client.connect()
+  const { rows: places } = await client.query<{ data_directory: string }>('show data_directory')
+  const file = join(places[0]?.data_directory ?? '', 'postmaster.pid')
+  const postmaster = Number(readFileSync(file, 'utf8').split('\n')[0])
+  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity')
+  // The postmaster first, so that it starts no others.
+  const pids = [postmaster, ...rows.map(({ pid }) => pid)]
+  const send = (signal: NodeJS.Signals) => {
+    for (const pid of pids) {
+      try {
+        process.kill(pid, signal)
+      } catch (error) {
+        // A connection of that moment is over.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
+    }
+  }
+  send('SIGSTOP')
+  return {
+    thaw() {
+      send('SIGCONT')
+      void client.end().catch(() => undefined)
+    },
+  }
+}
