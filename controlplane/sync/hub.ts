@@ -76,6 +76,13 @@ export type Hub = AsyncDisposable & {
   settle(result: ResultBody): boolean
 }
 
+function leaseMsOf(library: Pick<SectionLibrary, 'configuration'>): (gatewayId: string) => number {
+  return (gatewayId) => {
+    const spec = library.configuration?.gateways.get(gatewayId)?.spec
+    return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
+  }
+}
+
 /** Reads the state once, then watches the database. Rejects when it cannot be read. */
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming } = deps
@@ -83,10 +90,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const orders = createOrderBook()
   const census: Census = createCensus({
     ...{ db, roster, clock, replicaId: newId('process') },
-    leaseMs: (gatewayId) => {
-      const spec = library.configuration?.gateways.get(gatewayId)?.spec
-      return (spec?.failurePolicy.everythingAfterSeconds ?? LIMITS.leaseEverythingMs / 1_000) * 1_000
-    },
+    leaseMs: leaseMsOf(library),
     onLooked: () => {
       kill.look()
       sharing.look()
