@@ -78,6 +78,7 @@ export function createRoutes(
     ...createGatewayRoutes({
       ...parts,
       hub: { ...hub, settle: parts.relay.settle },
+      ownProcesses: parts.identify.ownProcesses,
       lend: (borrower, asked) => lendSlots(db, borrower, asked),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { TOKEN_AUDIENCE } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/sync.ts'
+import type { OwnProcesses } from '../services/process-owners.ts'
 import type { Principal, SidecarPrincipal } from './route.ts'
 
 export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
@@ -9,6 +10,8 @@ export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 /** Who a gateway's token belongs to; undefined = nobody. */
 export type IdentifyGateway = {
   gatewayToken(token: string): Promise<{ readonly id: string; readonly name: string } | undefined>
+  /** Throws `forbidden` for processes of another gateway or pod. */
+  readonly ownProcesses: OwnProcesses
   /** The sidecar of a pod, by its projected ServiceAccount token. Null where there is no cluster to ask. */
   readonly podToken?: IdentifyPod | null
 }
@@ -36,6 +39,7 @@ export async function authenticateGateway(
   if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
     throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
   }
+  await identify.ownProcesses(found, [processId])
   return { kind: 'gateway', ...found, processId }
 }
 

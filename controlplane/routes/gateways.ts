@@ -17,8 +17,9 @@ import {
 } from '../../core/wire/sync.ts'
 import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
-import type { Approvals } from '../services/approvals.ts'
+import type { Approvals, HoldHolder } from '../services/approvals.ts'
 import type { Commands } from '../services/commands.ts'
+import type { OwnProcesses } from '../services/process-owners.ts'
 import type { Records } from '../services/records.ts'
 import type { Borrower } from '../store/rate-slots.ts'
 import type { Hub } from '../sync/hub.ts'
@@ -31,6 +32,7 @@ export type GatewayRoutesDeps = {
   readonly library: SectionLibrary
   readonly approvals: Approvals
   readonly records: Records
+  readonly ownProcesses: OwnProcesses
   readonly commands: Commands
   readonly authority: GatewayAuthority
   readonly lend: (borrower: Borrower, asked: SlotsBody) => Promise<SlotsReply>
@@ -62,7 +64,6 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       const { sidecar } = owner
       const syncKey = sidecar === null ? await syncKeyOf(owner.gatewayId) : sidecar.syncKey
       if (syncKey === undefined) throw gone(owner)
-      if (hub.isForeign(owner)) throw foreign(owner)
       const sink = takeOver(raw.reply)
       const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey }, sink)
       // A gateway that went away meanwhile has no close event left to send.
@@ -143,8 +144,8 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       body: ResultBody,
       bodyLimit: HOLD_LIMIT_BYTES,
       response: OK,
-      handler: async ({ body }) => {
-        hub.settle(body)
+      handler: async ({ principal, body }) => {
+        hub.settle(body, gatewayOf(principal).processId)
         return { ok: true }
       },
     }),
@@ -182,12 +183,12 @@ function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
       body: SpendBody,
       response: SpendReply,
       handler: async ({ principal, params, body }) =>
-        approvals.spend(gatewayOf(principal).gatewayId, params.id, body.binding),
+        approvals.spend(holderOf(gatewayOf(principal)), params.id, body.binding),
     }),
   ]
 }
 
-function records({ records: service }: GatewayRoutesDeps): Route {
+function records({ records: service, ownProcesses }: GatewayRoutesDeps): Route {
   return route({
     method: 'POST',
     path: SYNC_PATHS.records,
@@ -200,6 +201,8 @@ function records({ records: service }: GatewayRoutesDeps): Route {
       const owner = gatewayOf(principal)
       const agents = body.records.map(({ agent }) => agent)
       assertOwn(owner.sidecar, agents)
+      const sources = [...body.records, ...body.lost].map(({ process_id }) => process_id)
+      await ownProcesses(owner, sources)
       return { accepted: await service.ingest(owner, body) }
     },
   })
@@ -248,6 +251,10 @@ function slots({ lend }: GatewayRoutesDeps): Route {
   })
 }
 
+function holderOf({ gatewayId, sidecar }: GatewayPrincipal): HoldHolder {
+  return { gatewayId, agent: sidecar?.agent.name ?? null }
+}
+
 /** A sidecar speaks for one agent. 403 when it names another. */
 function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
   const foreign = sidecar && agents.find((agent) => agent !== null && agent !== sidecar.agent.name)
@@ -259,9 +266,4 @@ function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<s
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {
   return new ChaperoneError('not_found', { detail: `The gateway ${name} is not configured any more` })
-}
-
-function foreign({ processId }: GatewayPrincipal): ChaperoneError {
-  const detail = `The process ${processId} belongs to another gateway: each process makes an id of its own`
-  return new ChaperoneError('forbidden', { detail })
 }

@@ -22,14 +22,16 @@ export type ApprovalsDeps = {
   readonly onOpened?: (card: ApprovalCard) => void
 }
 
+/** A gateway process; `agent`: the only one that it serves, when it is a sidecar. */
+export type HoldHolder = { readonly gatewayId: string; readonly agent: string | null }
 export type HoldOwner = { readonly gatewayId: string; readonly gatewayName: string }
 
 /** The one state machine behind `apr_` and `apv_`; all times are the database's. */
 export type Approvals = {
   /** Joins the open hold of the same request, passes on an unspent yes, or opens a hold. Throws `too_many_holds`. */
   hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
-  /** True exactly once per approved hold. `not_found` for a hold of another gateway. */
-  spend(gatewayId: string, id: string, binding: string): Promise<SpendReply>
+  /** True exactly once per approved hold. `not_found` for a hold of another gateway, or of another agent in a pod. */
+  spend(holder: HoldHolder, id: string, binding: string): Promise<SpendReply>
   /**
    * Pending until every required set of groups has an answer; one deny denies. Throws `not_found`, `conflict` (ended, or
    * answered by this person already), `gone` (too late), `forbidden` (not in a required group).
@@ -49,7 +51,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       if (reply.outcome === 'created' || reply.outcome === 'deferred') deps.onOpened?.(reply.approval)
       return reply
     },
-    async spend(gatewayId, id, binding) {
+    async spend(holder, id, binding) {
+      const { gatewayId } = holder
+      await statusOfHold(db, holder, id)
       const key = {
         id,
         gatewayId,
@@ -57,7 +61,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         windowS: LIMITS.approvedRetryWindowS,
       }
       const spent = await spendHold(db, key)
-      return { spent, status: await statusOfHold(db, gatewayId, id) }
+      return { spent, status: await statusOfHold(db, holder, id) }
     },
     respond: (answer) => respond(deps, answer),
     async list(filter) {
@@ -68,8 +72,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 }
 
-async function statusOfHold(q: Query, gatewayId: string, id: string): Promise<ApprovalStatus> {
+async function statusOfHold(q: Query, { gatewayId, agent }: HoldHolder, id: string): Promise<ApprovalStatus> {
   const row = await getApproval(q, id)
-  if (row !== undefined && row.gatewayId === gatewayId) return approvalCard(row).status
+  const isOwn = row?.gatewayId === gatewayId && (agent === null || row.agent === agent)
+  if (row !== undefined && isOwn) return approvalCard(row).status
   throw new ChaperoneError('not_found', { detail: `This gateway has no approval ${id}; ask again` })
 }

@@ -6,6 +6,7 @@ import type { Db } from '../store/query.ts'
 import { type SessionUser, useSessions } from '../store/sessions.ts'
 import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { createAgentKeyUse } from './agent-key-use.ts'
+import { createProcessOwners } from './process-owners.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
 export function createIdentities({
@@ -42,6 +43,7 @@ export function createIdentities({
     },
     podToken,
     operatorToken,
+    ownProcesses: createProcessOwners(db),
     gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
   }
 }

@@ -4,6 +4,7 @@ import type { Query } from './query.ts'
 export type AnsweredHold = {
   readonly id: string
   readonly gatewayId: string
+  readonly agent: string | null
   readonly status: ApprovalStatus
   readonly respondedBy: string | null
   readonly via: string | null
@@ -17,7 +18,7 @@ export async function listAnsweredHolds(
   { withinS, gatewayId }: { readonly withinS: number; readonly gatewayId?: string },
 ): Promise<readonly AnsweredHold[]> {
   const { rows } = await q.query<AnsweredHold>(
-    `select id, gateway_id as "gatewayId", status, responded_by as "respondedBy", via, note, responded_at as at
+    `select id, gateway_id as "gatewayId", agent, status, responded_by as "respondedBy", via, note, responded_at as at
      from approvals where kind = 'hold' and status <> 'pending' and gateway_id is not null
        and responded_at > clock_timestamp() - make_interval(secs => $1) and ($2::text is null or gateway_id = $2)
      order by responded_at`,

@@ -40,21 +40,28 @@ export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
   return rowCount === 1
 }
 
-/** For the replica that waits for it. */
-export async function putResult(q: Query, result: ResultBody): Promise<void> {
+/** Instead of a process id: the replica that sent the order passes the result on. No caller can have it as its id. */
+export const PASSED_ON = ''
+
+/** For the replica that waits for it. `processId`: where it came from. */
+export async function putResult(q: Query, result: ResultBody, processId: string): Promise<void> {
   await q.query(
     `with old as (delete from execution_results where created_at < now() - interval '5 minutes'),
-     put as (insert into execution_results (order_id, result) values ($1, $2) on conflict do nothing)
+     put as (insert into execution_results (order_id, process_id, result) values ($1, $4, $2) on conflict do nothing)
      select pg_notify('${ORDERS_CHANNEL}', $3)`,
-    [result.order_id, JSON.stringify(result), `result ${result.order_id}`],
+    [result.order_id, JSON.stringify(result), `result ${result.order_id}`, processId],
   )
 }
 
-/** Read once: answers of upstreams are not kept. */
-export async function takeResult(q: Query, orderId: string): Promise<ResultBody | undefined> {
+/** The result that came from this process. Read once: answers of upstreams are not kept. */
+export async function takeResult(
+  q: Query,
+  orderId: string,
+  processId: string,
+): Promise<ResultBody | undefined> {
   const { rows } = await q.query<{ result: ResultBody }>(
-    'delete from execution_results where order_id = $1 returning result',
-    [orderId],
+    'delete from execution_results where order_id = $1 and process_id = $2 returning result',
+    [orderId, processId],
   )
   return rows[0]?.result
 }

@@ -53,8 +53,6 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
 
 /** Keeps one stream per gateway process supplied with what it must know, and knows what each acknowledged. */
 export type Hub = AsyncDisposable & {
-  /** Whether a process of another gateway is connected here under this id: then it cannot be this one's. */
-  isForeign(owner: Pick<StreamOwner, 'gatewayId' | 'processId'>): boolean
   /** Takes over a stream whose head was sent: hello, kill state and manifest go out at once. Call the result when it closed. */
   open(owner: StreamOwner, sink: StreamSink): () => void
   /** A call of a process: a session adopts its rotated token. */
@@ -72,8 +70,10 @@ export type Hub = AsyncDisposable & {
   readonly kill: Omit<KillCast, 'greet' | 'ack' | 'look'>
   /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
-  /** False for a result that nobody waits for any more. */
-  settle(result: ResultBody): boolean
+  /** False for a result that is not waited for any more, or comes from a process that does not have the order. */
+  settle(result: ResultBody, processId: string): boolean
+  /** Orders that processes here have. */
+  readonly orders: Pick<OrderBook, 'processOf' | 'waiting'>
 }
 
 function leaseMsOf(library: Pick<SectionLibrary, 'configuration'>): (gatewayId: string) => number {
@@ -133,8 +133,6 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   return {
     open: (owner, sink) =>
       connect({ roster, kill, census, sharing, manifests, verdicts, clock, log }, owner, sink),
-    isForeign: ({ gatewayId, processId }) =>
-      (roster.peers.get(processId)?.gatewayId ?? gatewayId) !== gatewayId,
     seen: sessions.seen,
     say: words.say,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, { roster, census }), kill.effective()),
@@ -145,6 +143,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     kill,
     execute: (gatewayId, order) => handOver(whoServes(roster.of(gatewayId), order), orders, order),
     settle: orders.settle,
+    orders,
     async [Symbol.asyncDispose]() {
       clearInterval(beats)
       sessions[Symbol.dispose]()
@@ -201,7 +200,7 @@ function whoServes(peers: readonly Peer[], { agent }: Order): Peer | undefined {
 
 function handOver(peer: Peer | undefined, orders: OrderBook, order: Order): Promise<ResultBody> | null {
   if (peer === undefined) return null
-  const result = orders.wait(order.order_id)
+  const result = orders.wait(order.order_id, peer.processId)
   peer.send({ type: 'execute', ...order })
   return result
 }

@@ -6,6 +6,7 @@ import {
   askForGateway,
   ORDERS_CHANNEL,
   offerOrder,
+  PASSED_ON,
   putResult,
   sayHaveGateway,
   takeOrder,
@@ -23,13 +24,13 @@ export type OrderRelay = AsyncDisposable & {
   /** Null: no replica has the gateway, and nothing was sent. Rejects with `upstream_timeout` when no result came. */
   execute(gatewayId: string, order: Order): Promise<ResultBody | null>
   /** A result that a gateway has sent here. */
-  settle(result: ResultBody): boolean
+  settle(result: ResultBody, processId: string): boolean
 }
 
 export type OrderRelayDeps = {
   readonly db: Db
   readonly log: Logger
-  readonly hub: Pick<Hub, 'isHere' | 'execute' | 'settle'>
+  readonly hub: Pick<Hub, 'isHere' | 'execute' | 'settle' | 'orders'>
 }
 
 /** How long the other replicas have to say that the gateway is theirs. */
@@ -40,14 +41,17 @@ type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): 
 
 export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promise<OrderRelay> {
   const elsewhere = new Map<string, Waiting>()
-  const here = new Set<string>()
   const asking = new Map<string, (isConnected: boolean) => void>()
   const failed = (error: unknown) => log.error({ err: error }, 'an order or its result was not passed on')
 
   async function fetchResult(orderId: string): Promise<void> {
-    if (!elsewhere.has(orderId) && !here.has(orderId)) return
-    const result = await takeResult(db, orderId)
-    if (result !== undefined && !hub.settle(result)) elsewhere.get(orderId)?.settle(result)
+    const processId = hub.orders.processOf(orderId)
+    // Only the replica that sent an order knows to which process; the others wait for its word.
+    if (processId === undefined && !elsewhere.has(orderId)) return
+    const result = await takeResult(db, orderId, processId ?? PASSED_ON)
+    if (result === undefined) return
+    if (processId === undefined) elsewhere.get(orderId)?.settle(result)
+    else hub.settle(result, processId)
   }
 
   async function askElsewhere(gatewayId: string): Promise<boolean> {
@@ -66,7 +70,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   /** The connection was lost for a while: whatever was said meanwhile is looked up. */
   async function lookForAll(): Promise<void> {
-    for (const waiting of [...elsewhere.keys(), ...here]) await fetchResult(waiting)
+    for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
   }
 
   const on: Readonly<Record<string, (id: string, gatewayId: string) => Promise<void>>> = {
@@ -103,13 +107,11 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     isConnected: async (gatewayId) => hub.isHere(gatewayId) || askElsewhere(gatewayId),
     async execute(gatewayId, order) {
       const result = hub.execute(gatewayId, order)
-      if (result === null) return executeElsewhere(gatewayId, order)
-      here.add(order.order_id)
-      return result.finally(() => here.delete(order.order_id))
+      return result === null ? executeElsewhere(gatewayId, order) : result
     },
-    settle(result) {
-      if (hub.settle(result)) return true
-      putResult(db, result).catch(failed)
+    settle(result, processId) {
+      if (hub.settle(result, processId)) return true
+      putResult(db, result, processId).catch(failed)
       return false
     },
     async [Symbol.asyncDispose]() {
@@ -129,7 +131,7 @@ function serving({ db, hub }: Pick<OrderRelayDeps, 'db' | 'hub'>) {
     async order(orderId: string, gatewayId: string): Promise<void> {
       if (!hub.isHere(gatewayId)) return
       const order = await takeOrder(db, orderId)
-      if (order !== undefined) await putResult(db, await carriedOut(hub, gatewayId, order))
+      if (order !== undefined) await putResult(db, await carriedOut(hub, gatewayId, order), PASSED_ON)
     },
   }
 }

@@ -8,12 +8,23 @@ const TIMEOUT_MS = 30_000
 
 /** Orders that wait for their result. No answer within 30 s: the result is unknown and the order is never repeated. */
 export type OrderBook = {
-  wait(orderId: string): Promise<ResultBody>
-  settle(result: ResultBody): boolean
+  /** Waits for the result of the process that the order was sent to. */
+  wait(orderId: string, processId: string): Promise<ResultBody>
+  /** False for a result that is not waited for, or comes from another process than the order was sent to. */
+  settle(result: ResultBody, processId: string): boolean
+  /** The process that has the order; undefined when its result is not waited for here. */
+  processOf(orderId: string): string | undefined
+  /** Orders that wait here. */
+  waiting(): readonly string[]
   close(): void
 }
 
-type Waiting = { resolve(result: ResultBody): void; reject(error: Error): void; timer: NodeJS.Timeout }
+type Waiting = {
+  processId: string
+  resolve(result: ResultBody): void
+  reject(error: Error): void
+  timer: NodeJS.Timeout
+}
 
 export function createOrderBook(): OrderBook {
   const waiting = new Map<string, Waiting>()
@@ -26,18 +37,21 @@ export function createOrderBook(): OrderBook {
   const fail = (orderId: string, detail: string) =>
     take(orderId)?.reject(new ChaperoneError('upstream_timeout', { detail }))
   return {
-    wait(orderId) {
+    wait(orderId, processId) {
       const { promise, resolve, reject } = Promise.withResolvers<ResultBody>()
       const expire = () =>
         fail(orderId, 'the gateway did not answer within 30 s: whether it was done is unknown')
-      waiting.set(orderId, { resolve, reject, timer: setTimeout(expire, TIMEOUT_MS) })
+      waiting.set(orderId, { processId, resolve, reject, timer: setTimeout(expire, TIMEOUT_MS) })
       return promise
     },
-    settle(result) {
-      const entry = take(result.order_id)
+    settle(result, processId) {
+      const isExpected = waiting.get(result.order_id)?.processId === processId
+      const entry = isExpected ? take(result.order_id) : undefined
       entry?.resolve(result)
       return entry !== undefined
     },
+    processOf: (orderId) => waiting.get(orderId)?.processId,
+    waiting: () => [...waiting.keys()],
     close() {
       for (const orderId of [...waiting.keys()])
         fail(orderId, 'the control plane stops: the result is unknown')

@@ -22,15 +22,20 @@ export function createVerdictCast({ db, roster }: { db: Db; roster: Roster }): V
     refresh: createSerial(async () => {
       const answered = await listAnsweredHolds(db, { withinS: RELAY_WINDOW_S })
       for (const hold of answered.filter((one) => !sent.has(keyOf(one)))) {
-        for (const peer of roster.of(hold.gatewayId)) peer.send(verdictMessage(hold))
+        for (const peer of roster.of(hold.gatewayId)) if (isFor(hold, peer)) peer.send(verdictMessage(hold))
       }
       sent = new Set(answered.map(keyOf))
     }),
     async greet(peer) {
       const answered = await listAnsweredHolds(db, { withinS: GREET_WINDOW_S, gatewayId: peer.gatewayId })
-      for (const hold of answered) peer.send(verdictMessage(hold))
+      for (const hold of answered) if (isFor(hold, peer)) peer.send(verdictMessage(hold))
     },
   }
+}
+
+/** A sidecar holds requests of its own agent only. */
+function isFor({ agent }: AnsweredHold, peer: Peer): boolean {
+  return peer.agent === null || peer.agent === agent
 }
 
 function verdictMessage(hold: AnsweredHold): DownMessage {

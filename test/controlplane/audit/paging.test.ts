@@ -172,6 +172,7 @@ const NOBODY = {
   session: async () => undefined,
   approverKey: async () => undefined,
   agentKey: async () => undefined,
+  ownProcesses: async () => undefined,
   gatewayToken: async () => undefined,
 }
 

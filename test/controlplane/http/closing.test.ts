@@ -10,6 +10,7 @@ const AUTH = {
     session: async () => undefined,
     approverKey: async () => undefined,
     agentKey: async () => undefined,
+    ownProcesses: async () => undefined,
     gatewayToken: async () => undefined,
   },
   ...{

@@ -81,6 +81,7 @@ const auth: AuthDeps = {
       key === 'svc_test_good'
         ? { kind: 'agent', agentId: 'agent_1', name: 'a', capabilities: [] }
         : undefined,
+    ownProcesses: async () => undefined,
     gatewayToken: async () => undefined,
   },
   isTokenRestricted: async () => false,

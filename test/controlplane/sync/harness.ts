@@ -18,6 +18,7 @@ import { createExplain } from '../../../controlplane/services/explain.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
 import { createPodReports } from '../../../controlplane/services/pod-identities.ts'
+import { createProcessOwners } from '../../../controlplane/services/process-owners.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
 import { createCancelStopped } from '../../../controlplane/services/stopped-approvals.ts'
 import { bumpVersion } from '../../../controlplane/store/config-version.ts'
@@ -115,12 +116,14 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
   const sweeper = createExpirySweeper({ db, log })
   const approvals = createApprovals({ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake })
   const refusedPods: PodRef[] = []
+  const ownProcesses = createProcessOwners(db)
   const routes = [
     ...createGatewayRoutes({
       hub,
       library,
       approvals,
       records: createRecords({ db, orgId, log }),
+      ownProcesses,
       authority: createGatewayAuthority(KEYRING, Date.now()),
       lend: (borrower, asked) => lendSlots(db, borrower, asked),
       commands: createCommands({
@@ -163,6 +166,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
         session: async ([id = '']) => sessions.get(id),
         approverKey: async () => undefined,
         agentKey: async () => undefined,
+        ownProcesses,
         gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
       },
       isTokenRestricted: async () => false,
@@ -174,7 +178,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   let isStopped = false
-  const gateway: Replica['gateway'] = (of, method, path, body, processId = 'proc_test') =>
+  const gateway: Replica['gateway'] = (of, method, path, body, processId = `proc_${of.id}`) =>
     send(url + path, method, { authorization: `Bearer ${of.token}`, 'x-process-id': processId }, body)
   return {
     url,

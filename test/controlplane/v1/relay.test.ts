@@ -28,10 +28,11 @@ async function replica(...gateways: string[]): Promise<{ relay: OrderRelay; sent
   const hub = {
     isHere: (gatewayId: string) => gateways.includes(gatewayId),
     settle: book.settle,
+    orders: book,
     execute(gatewayId: string, order: Order) {
       if (!gateways.includes(gatewayId)) return null
       sent.push(order)
-      return book.wait(order.order_id)
+      return book.wait(order.order_id, 'proc_1')
     },
   }
   const relay = await createOrderRelay({ db, hub, log: createTestLog() as never })
@@ -68,7 +69,7 @@ test('an order reaches the gateway through the replica that has it, exactly once
   expect(await asked.relay.isConnected('gw_1')).toBe(true)
   const done = asked.relay.execute('gw_1', order)
   await until(() => others.some(({ sent }) => sent.length > 0))
-  others.find(({ sent }) => sent.length > 0)?.relay.settle(resultOf(order))
+  others.find(({ sent }) => sent.length > 0)?.relay.settle(resultOf(order), 'proc_1')
   expect(await done).toEqual(resultOf(order))
   expect(others.flatMap(({ sent }) => sent)).toEqual([order])
   expect(
@@ -80,7 +81,7 @@ test('a result that arrives at another replica reaches the one that waits', asyn
   const [here, there] = [await replica('gw_1'), await replica('gw_1')]
   const done = here.relay.execute('gw_1', order)
   expect(here.sent).toEqual([order])
-  expect(there.relay.settle(resultOf(order))).toBe(false)
+  expect(there.relay.settle(resultOf(order), 'proc_1')).toBe(false)
   expect(await done).toEqual(resultOf(order))
   expect(there.sent).toEqual([])
 })
@@ -92,3 +93,16 @@ test('a gateway that nobody has is nowhere, and its order is never carried out l
   expect((await db.query('select 1 from execution_orders where id = $1', [order.order_id])).rowCount).toBe(0)
   expect(other.sent).toEqual([])
 })
+
+test.each(['proc_2', 'proc_x', 'ord_1'])(
+  'a result from process %s, which did not get the order, counts nowhere',
+  async (thief) => {
+    const [asked, holder, third] = [await replica(), await replica('gw_1'), await replica()]
+    const done = asked.relay.execute('gw_1', order)
+    await until(() => holder.sent.length > 0)
+    const forged = { ...resultOf(order), result: 'forged' }
+    for (const { relay } of [holder, asked, third]) expect(relay.settle(forged, thief)).toBe(false)
+    third.relay.settle(resultOf(order), 'proc_1')
+    expect(await done).toEqual(resultOf(order))
+  },
+)
