@@ -224,7 +224,7 @@ describe('what is known of a gateway', () => {
       action_spec: { type: 'x.y' },
     }
     expect(replica.hub.execute(enrolled.id, order)).toBeNull()
-    const stream = await openStream(replica, enrolled)
+    const stream = await openStream(replica, enrolled, { processId: 'proc_executor' })
     await stream.next('manifest')
     const waiting = replica.hub.execute(enrolled.id, order)
     expect(await stream.next('execute')).toMatchObject(order)
@@ -236,7 +236,11 @@ describe('what is known of a gateway', () => {
       result: { id: 7 },
       error: null,
     }
-    const reply = await replica.gateway(enrolled, 'POST', '/api/gateway/results', result)
+    const settle = (body: object, processId: string) =>
+      replica.gateway(enrolled, 'POST', '/api/gateway/results', body, processId)
+    // Another process of the same gateway does not have the order.
+    await settle({ ...result, result: 'forged' }, 'proc_bystander')
+    const reply = await settle(result, 'proc_executor')
     expect(reply.status).toBe(200)
     expect(await waiting).toEqual(result)
     stream.close()
