@@ -23,7 +23,7 @@ const keyOf = (of: Enrolled) => createHash('sha256').update(`sync:${of.token}`).
 async function fetchSections(of: Enrolled, hashes: Record<string, string>): Promise<Record<string, string>> {
   const entries = Object.entries(hashes).map(async ([name, hash]) => {
     const response = await fetch(`${replica.url}/api/gateway/sections/${name}?hash=${hash}`, {
-      headers: { authorization: `Bearer ${of.token}`, 'x-process-id': 'proc_fetch' },
+      headers: { authorization: `Bearer ${of.token}`, 'x-process-id': `proc_fetch_${of.id}` },
     })
     expect(response.status).toBe(200)
     return [name, await response.text()] as const
