@@ -3,6 +3,8 @@ import { type Refusal, refusal } from './canonical.ts'
 export const MAX_JSON_DEPTH = 64
 /** Objects, lists and keys of one body: what a parser takes long for. */
 export const MAX_JSON_NODES = 20_000
+/** For how many a key counts that has to be decoded, or folded where it may decide. */
+export const SLOW_KEY_NODES = 8
 /** Members and elements of one body; plain elements are cheap. */
 export const MAX_JSON_COMMAS = 200_000
 

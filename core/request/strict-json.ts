@@ -1,5 +1,11 @@
 import { type Refusal, refusal } from './canonical.ts'
-import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, tooManyValues } from './json-bounds.ts'
+import {
+  MAX_JSON_COMMAS,
+  MAX_JSON_DEPTH,
+  MAX_JSON_NODES,
+  SLOW_KEY_NODES,
+  tooManyValues,
+} from './json-bounds.ts'
 
 /**
  * Parses JSON of which every parser makes the same thing, in linear time. `decidingKeys` are the keys that a class
@@ -103,15 +109,22 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   const frame = scan.stack.at(-1)
   if (frame === undefined || !frame.expectsKey) return null
   frame.expectsKey = false
-  scan.nodes += 1
+  const inner = scan.text.slice(start + 1, end - 1)
+  scan.nodes += weightOf(inner, frame.path !== null)
   if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
-  const key = decodeKey(scan.text, start, end)
+  const key = decodeKey(inner)
   if (key === null) return null
   if (key.includes('\0')) return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
   if (!addKey(frame.keys, key))
     return refusal('ambiguous_request', `the key "${key.slice(0, 100)}" appears twice in one JSON object`)
   frame.memberPath = frame.path === null ? null : frame.path === '' ? key : `${frame.path}.${key}`
   return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
+}
+
+/** What a key counts for: decoding and folding cost several times what a plain key does. */
+function weightOf(inner: string, mayDecide: boolean): number {
+  const isSlow = inner.includes('\\') || (mayDecide && !PLAIN.test(inner))
+  return isSlow ? SLOW_KEY_NODES : 1
 }
 
 function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Refusal | null {
@@ -162,9 +175,8 @@ function groupByParent(decidingKeys: readonly string[]): Map<string, FoldedKey[]
   return groups
 }
 
-/** The key between two quotes; only an escaped one needs decoding. Null in text that is no JSON anyway. */
-function decodeKey(text: string, start: number, end: number): string | null {
-  const inner = text.slice(start + 1, end - 1)
+/** The text between two quotes as a key; only an escaped one needs decoding. Null in text that is no JSON anyway. */
+function decodeKey(inner: string): string | null {
   if (!inner.includes('\\')) return inner
   const parsed = tryParse(`"${inner}"`)
   return parsed !== null && typeof parsed.value === 'string' ? parsed.value : null
@@ -181,8 +193,24 @@ export function stringEnd(text: string, start: number): number {
     if (code === BACKSLASH) break
   }
   let at = text.indexOf('"', start + 1)
-  while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1)
+  for (let tries = 0; at !== -1 && isEscaped(text, at); tries++) {
+    if (tries === MAX_SEARCHES) return walkString(text, at + 1)
+    at = text.indexOf('"', at + 1)
+  }
   return at === -1 ? text.length : at + 1
+}
+
+/** Beyond so many escaped quotes a search for each costs more than a walk. */
+const MAX_SEARCHES = 16
+
+/** The same from within a string. */
+function walkString(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === BACKSLASH) at += 1
+    else if (code === QUOTE) return at + 1
+  }
+  return text.length
 }
 
 function isEscaped(text: string, at: number): boolean {

@@ -14,7 +14,12 @@ import { MAX_MCP_BATCH } from '../../core/connectors/mcp.ts'
 import { MAX_MATCH_STEPS } from '../../core/decision/cel-environment.ts'
 import { ELEMENTS, MAX_COST } from '../../core/decision/cel-shape.ts'
 import { FACT_BOUNDS } from '../../core/decision/facts.ts'
-import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES } from '../../core/request/json-bounds.ts'
+import {
+  MAX_JSON_COMMAS,
+  MAX_JSON_DEPTH,
+  MAX_JSON_NODES,
+  SLOW_KEY_NODES,
+} from '../../core/request/json-bounds.ts'
 import { MAX_LOOSE_CHARS } from '../../core/request/loose-json.ts'
 import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/multipart.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
@@ -54,7 +59,7 @@ const REQUESTS: readonly Row[] = [
   [
     'JSON',
     'as its body',
-    `depth ${MAX_JSON_DEPTH}; ${number(MAX_JSON_NODES)} objects, lists and keys; ${number(MAX_JSON_COMMAS)} members and elements`,
+    `depth ${MAX_JSON_DEPTH}; ${number(MAX_JSON_NODES)} objects, lists and keys (a key with escapes, or that has to be folded, counts ${SLOW_KEY_NODES}); ${number(MAX_JSON_COMMAS)} members and elements`,
     'counted before it is parsed, no further than the bound',
     '413; 400 for the depth',
   ],
