@@ -24,6 +24,7 @@ import { createDesired, type DesiredDeps } from './services/desired.ts'
 import { createExplain } from './services/explain.ts'
 import { createGatewayProbe } from './services/gateway-probe.ts'
 import { createHealth } from './services/health.ts'
+import { createIngestQuota } from './services/ingest-quota.ts'
 import { prepareInstallation } from './services/installation.ts'
 import { createKillRelay } from './services/kill-relay.ts'
 import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
@@ -40,6 +41,7 @@ import { createSignInDevices } from './services/sign-in-devices.ts'
 import { createTraffic } from './services/traffic.ts'
 import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
+import type { Clock } from './sync/clock.ts'
 import { createHub, type Hub } from './sync/hub.ts'
 import { createSectionLibrary, type SectionLibrary } from './sync/library.ts'
 import type { OrganisationTokenScope } from './sync/organisation-token.ts'
@@ -100,7 +102,7 @@ export async function createParts(deps: PartsDeps) {
     killSwitch,
     approvals,
     notify,
-    records: createRecords(base),
+    ...recordParts({ ...base, hub }),
     isTokenRestricted,
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
     ...operatorParts({ ...base, killSwitch, hub, library, pods: gateways.pods }),
@@ -115,13 +117,28 @@ export async function createParts(deps: PartsDeps) {
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
     retention,
-    metrics: createControlPlaneMetrics({ ...base, processes: () => connectedProcesses(hub) }),
     probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     async stop() {
       for (const part of [daily, sweeper, pages.changes]) part[Symbol.dispose]()
       for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
+  }
+}
+
+type RecordDeps = Parameters<typeof createRecords>[0] & { readonly clock: Clock; readonly hub: Hub }
+
+/** The records of gateways, their quota, and the metrics of both. */
+function recordParts(given: RecordDeps) {
+  const ingestQuota = createIngestQuota({ nowMs: given.clock.monotonicMs })
+  return {
+    records: createRecords(given),
+    ingestQuota,
+    metrics: createControlPlaneMetrics({
+      ...given,
+      processes: () => connectedProcesses(given.hub),
+      refusedBatches: ingestQuota.refused,
+    }),
   }
 }
 

@@ -34,6 +34,21 @@ export const RecordAuditSchema = z.object({
 
 export type RecordAudit = z.infer<typeof RecordAuditSchema>
 
+/** What a row counts that stands for many refusals of one agent. */
+export const RefusalsSchema = z.object({
+  count: z.int().min(1).max(1_000_000_000),
+  /** ISO 8601 UTC. */
+  first: z.iso.datetime(),
+  last: z.iso.datetime(),
+  distinct_targets: z.int().min(0),
+  /** True when there were more distinct targets than the gateway could tell apart. */
+  more_targets: z.boolean(),
+  /** The first of them, at most 32. */
+  targets: z.array(z.string().max(400)).max(32),
+  /** Count by reason. */
+  reasons: z.record(z.string().max(100), z.int().min(1)),
+})
+
 /**
  * The one record of a governed request: what the journal holds, what is uploaded, what `/internal/traffic` and
  * `/api/dashboard/traffic` show. Paths are stored without credentials; bodies are never stored.
@@ -79,6 +94,11 @@ export const RecordSchema = z.object({
   /** Of what was denied, held or let through by the level alone; a plain allow names its permission above. */
   why: RecordWhySchema.nullish(),
   audit: RecordAuditSchema.nullish(),
+  /**
+   * Of a row that counts refusals: fields in which they differ are null, or `*` for the method. Absent from the record of
+   * one request.
+   */
+  refusals: RefusalsSchema.nullish(),
 })
 
 export type TrafficRecord = z.infer<typeof RecordSchema>

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
 import { isConfidential } from '../core/loopback.ts'
+import { REFUSAL_LIMITS } from '../core/state/refusal-windows.ts'
 
 export type GatewayConfig = {
   readonly host: string
@@ -17,6 +18,8 @@ export type GatewayConfig = {
   readonly journalMaxBytes: number
   /** A turn of the event loop that takes longer is reported. */
   readonly eventLoopBlockedMs: number
+  /** Refusals of an agent in a minute that have a record each, whatever they are. */
+  readonly wholeRefusals: number
   readonly logLevel: string
   /** Unix socket on which connections of other network namespaces are handed over; null for none. */
   readonly captureSocket: string | null
@@ -62,6 +65,7 @@ export function readConfig(env: Env): GatewayConfig {
     },
     journalMaxBytes: journalMaxBytes(env),
     eventLoopBlockedMs: eventLoopBlockedMs(env),
+    wholeRefusals: wholeRefusals(env),
     logLevel: logLevel(env),
     captureSocket: text(env, 'CAPTURE_SOCKET'),
     pod: podConfig(env),
@@ -144,6 +148,15 @@ function eventLoopBlockedMs(env: Env): number {
   const value = text(env, 'EVENT_LOOP_BLOCKED_MS') ?? '200'
   if (/^\d{2,5}$/.test(value) && Number(value) >= 20) return Number(value)
   throw new Error(`EVENT_LOOP_BLOCKED_MS is "${value}": set it to a number of milliseconds from 20 to 99999`)
+}
+
+function wholeRefusals(env: Env): number {
+  const value = text(env, 'WHOLE_REFUSALS_PER_MINUTE')
+  if (value === null) return REFUSAL_LIMITS.whole
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
+  throw new Error(
+    `WHOLE_REFUSALS_PER_MINUTE is "${value}": set it to a number from 1 to 999999, or leave it out for ${REFUSAL_LIMITS.whole}`,
+  )
 }
 
 function logLevel(env: Env): string {

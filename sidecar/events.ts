@@ -25,18 +25,25 @@ export type Events = EventPort & {
 /** One call per business event: it counts, keeps and logs, so that the three never disagree. */
 export function createEvents({ metrics, recent, unlistedPorts, log }: EventsDeps): Events {
   const active = new Roster<Exchange>()
+  function counted(exchange: Exchange, record: TrafficRecord): void {
+    const { denyReason, isEchoMasked } = exchange.outcome
+    metrics.finished(record, denyReason, isEchoMasked)
+    if (exchange.connector === undefined && exchange.decision?.would === 'deny') unlistedPorts.note(exchange)
+  }
   return {
     accepted(exchange) {
       metrics.accepted()
       const seat = active.add(exchange)
       return () => active.remove(seat)
     },
-    finished(exchange, record, json) {
-      const { denyReason, isEchoMasked } = exchange.outcome
-      metrics.finished(record, denyReason, isEchoMasked)
+    counted,
+    rowFinished(record, json) {
       recent.add(json)
-      if (exchange.connector === undefined && exchange.decision?.would === 'deny')
-        unlistedPorts.note(exchange)
+      log.info({ ...lineOf(record), refusals: record.refusals }, 'refusals')
+    },
+    finished(exchange, record, json) {
+      counted(exchange, record)
+      recent.add(json)
       // What passed as it should is a line only for those who ask for it: at ten thousand a second it is noise.
       if (record.decision !== 'ALLOW' || record.note !== null) log.info(lineOf(record), 'request')
       else if (log.isLevelEnabled('debug')) log.debug(lineOf(record), 'request')

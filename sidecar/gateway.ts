@@ -32,9 +32,11 @@ import type { FrontDeps } from './listener/deps.ts'
 import { createFront, type Front } from './listener/front.ts'
 import { createMetrics } from './metrics.ts'
 import { resolveAbsolute } from './name-owner.ts'
+import { once } from './once.ts'
 import { createAdmit } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
+import { createRefusals } from './pipeline/refusals.ts'
 import { openPod, type Pod, signRequest } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
 import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
@@ -116,9 +118,11 @@ function createCore(config: GatewayConfig, given: Made) {
     log,
     onBatchReady: () => uploader.wake(),
   })
+  const refusals = createRefusals({ journal, events, clock, newId, whole: config.wholeRefusals })
   const view = createView({
     ...{ clock, kill, journal, events, metrics, unlistedPorts, controlPlaneUrl: config.controlPlaneUrl },
     control: () => control,
+    deferrals: () => uploader.deferrals,
   })
   const rate = createRate({ monotonicMs: clock.monotonicMs, lend: createLend(() => control.client) })
   const control: ControlPlane = createControlPlane({
@@ -145,12 +149,13 @@ function createCore(config: GatewayConfig, given: Made) {
     snapshot: control.snapshots.current,
     lease: { step: control.leaseStep },
     rate,
+    refusals,
   }
   const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
   const handle = createPipeline(ports, upstream, watchdog.stages)
   const execute = createExecutor({ ports, handle })
   return {
-    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, watchdog },
+    ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, refusals, watchdog },
     renewLeaves() {
       leaf.clear()
       leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
@@ -255,14 +260,6 @@ async function serveInPod(config: PodConfig, given: InPod): Promise<Gateway> {
   return { port: POD_PORTS.health, close: once(() => closeAll(pod)) }
 }
 
-function once(close: () => Promise<void>): () => Promise<void> {
-  let closing: Promise<void> | null = null
-  return () => {
-    closing ??= close()
-    return closing
-  }
-}
-
 type Running = Core & {
   readonly front: Front | null
   readonly pod: Pod | null
@@ -278,6 +275,7 @@ async function shutDown({
   live,
   journal,
   rate,
+  refusals,
   watchdog,
   lock,
   log,
@@ -289,6 +287,7 @@ async function shutDown({
   await pod?.close()
   await front?.close(CLOSE_GRACE_MS)
   live.abortAll(stopping)
+  refusals.close()
   await Promise.all([uploader.close(LAST_UPLOAD_MS), rate.close()])
   await upstream.close()
   await control.client.close()

@@ -11,6 +11,7 @@ export type Gauges = {
   readonly approvalsPending: number
   readonly connectors: number
   readonly uptimeSeconds: number
+  readonly deferredBatches: number
 }
 
 export type Metrics = {
@@ -111,7 +112,7 @@ export function createMetrics(): Metrics {
       const out = createExposition()
       writeSlots(out, slots)
       writeActive(out, gauges, { seenAgents, label: bounds.agent })
-      writeKill(out, gauges, seenScopes)
+      writeState(out, gauges, seenScopes)
       out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
       out.sample('svc_approvals_pending', '', gauges.approvalsPending)
       out.family('svc_connector_errors_total', 'counter', 'Upstream failures by connector and kind.')
@@ -136,6 +137,12 @@ export function createMetrics(): Metrics {
       return out.text()
     },
   }
+}
+
+function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
+  writeKill(out, gauges, seenScopes)
+  out.family('svc_record_batches_deferred_total', 'counter', 'Batches of records over the ingest quota.')
+  out.sample('svc_record_batches_deferred_total', '', gauges.deferredBatches)
 }
 
 function countRequest(slot: Slot, record: TrafficRecord, action_type: string): void {

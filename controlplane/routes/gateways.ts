@@ -19,6 +19,7 @@ import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals, HoldHolder } from '../services/approvals.ts'
 import type { Commands } from '../services/commands.ts'
+import type { IngestQuota } from '../services/ingest-quota.ts'
 import type { OwnProcesses } from '../services/process-owners.ts'
 import type { Records } from '../services/records.ts'
 import type { Borrower } from '../store/rate-slots.ts'
@@ -33,6 +34,7 @@ export type GatewayRoutesDeps = {
   readonly approvals: Approvals
   readonly records: Records
   readonly ownProcesses: OwnProcesses
+  readonly ingestQuota: IngestQuota
   readonly commands: Commands
   readonly authority: GatewayAuthority
   readonly lend: (borrower: Borrower, asked: SlotsBody) => Promise<SlotsReply>
@@ -188,7 +190,7 @@ function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
   ]
 }
 
-function records({ records: service, ownProcesses }: GatewayRoutesDeps): Route {
+function records({ records: service, ingestQuota, ownProcesses }: GatewayRoutesDeps): Route {
   return route({
     method: 'POST',
     path: SYNC_PATHS.records,
@@ -197,10 +199,12 @@ function records({ records: service, ownProcesses }: GatewayRoutesDeps): Route {
     body: RecordsBody,
     bodyLimit: RECORDS_LIMIT_BYTES,
     response: RecordsReply,
+    statuses: [429],
     handler: async ({ principal, body }) => {
       const owner = gatewayOf(principal)
       const agents = body.records.map(({ agent }) => agent)
       assertOwn(owner.sidecar, agents)
+      ingestQuota.take({ name: owner.name, agent: owner.sidecar?.agent.name ?? null }, body.records.length)
       const sources = [...body.records, ...body.lost].map(({ process_id }) => process_id)
       await ownProcesses(owner, sources)
       return { accepted: await service.ingest(owner, body) }

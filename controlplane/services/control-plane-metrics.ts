@@ -12,6 +12,8 @@ export type MetricsDeps = {
   readonly orgId: string
   /** Gateway processes that are connected, to any replica. */
   readonly processes: () => number
+  /** Batches of records that the ingest quota refused, by Gateway. */
+  readonly refusedBatches: ReadonlyMap<string, number>
 }
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
@@ -23,11 +25,14 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
     })
     return counting
   }
-  return { scrape: async () => exposition(await counts(), deps.processes()) }
+  return { scrape: async () => exposition(await counts(), deps) }
 }
 
 /** A registry of its own for each scrape: every value is read from the database or the hub at that moment. */
-function exposition({ total, lastHour, decisions24h }: ActionCounts, processes: number): Promise<string> {
+function exposition(
+  { total, lastHour, decisions24h }: ActionCounts,
+  { processes, refusedBatches }: MetricsDeps,
+): Promise<string> {
   const registry = new Registry()
   const registers = [registry]
   new Counter({
@@ -39,7 +44,7 @@ function exposition({ total, lastHour, decisions24h }: ActionCounts, processes: 
     name: 'svc_processes_active',
     help: 'Gateway processes connected to any replica',
     registers,
-  }).set(processes)
+  }).set(processes())
   new Gauge({ name: 'svc_actions_last_hour', help: 'Actions of the last hour', registers }).set(lastHour)
   const decisions = new Gauge({
     name: 'svc_decisions_24h',
@@ -47,6 +52,13 @@ function exposition({ total, lastHour, decisions24h }: ActionCounts, processes: 
     labelNames: ['outcome'],
     registers,
   })
+  const refused = new Counter({
+    name: 'svc_record_batches_refused_total',
+    help: 'Batches of records over the ingest quota, by Gateway; the gateway sends them again',
+    labelNames: ['gateway'],
+    registers,
+  })
+  for (const [gateway, count] of refusedBatches) refused.inc({ gateway }, count)
   for (const [outcome, count] of Object.entries(decisions24h)) decisions.set({ outcome }, count)
   return registry.metrics()
 }

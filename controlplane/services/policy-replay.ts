@@ -110,7 +110,8 @@ type Change = ReplayReply['changes'][number]
 function replayed(deps: PolicyReplayDeps, { record, agent, gateway, policies }: Case): Change | null {
   const { snapshot } = gateway
   const request = requestOf(record.method, `https://${record.host ?? ''}${record.path ?? '/'}`)
-  if (record.action_type === null || isRefusal(request)) return null
+  const isRow = record.refusals !== null && record.refusals !== undefined
+  if (isRow || record.action_type === null || isRefusal(request)) return null
   const bound = findConnector(snapshot.hosts, request.host, request.port)
   if (bound === null) return null
   const type = record.action_type

@@ -93,7 +93,9 @@ function eventsOf(record: TrafficRecord): readonly Event[] {
   const isStopped = record.decision === 'ALLOW' && record.reason === 'kill_switch'
   // What was held has its `action.requested` since it was.
   if (record.decision === 'DENY' || isStopped) {
-    return wasHeld ? [denied(record)] : [requested(record), denied(record)]
+    // A row of many requests has no single action that was asked for.
+    const isAlone = wasHeld || isRow(record)
+    return isAlone ? [denied(record)] : [requested(record), denied(record)]
   }
   return wasHeld && record.decision === 'ALLOW' ? [executed(record)] : []
 }
@@ -110,17 +112,24 @@ function unstated({ connector, why }: TrafficRecord): Record<string, unknown> {
 }
 
 function denied(record: TrafficRecord): Event {
-  const { audit, why, approval_id } = record
+  const { audit, why, approval_id, refusals } = record
+  const reason = audit?.reason ?? why?.reason ?? record.reason
   const details = {
     ...requestOf(record),
     decision: 'deny',
-    reason: audit?.reason ?? why?.reason ?? record.reason,
+    reason: isRow(record) ? [record.note, reason].filter(Boolean).join(': ') : reason,
+    ...(isRow(record) ? { refusals } : {}),
     matched_policy: audit?.matched_policy ?? null,
     matched_rule: audit?.matched_rule ?? null,
     risk_score: audit === null || audit === undefined ? riskOf(why) : audit.risk_score,
     approval_id,
   }
   return { eventType: 'action.denied', details }
+}
+
+/** It counts many refusals. */
+function isRow({ refusals }: TrafficRecord): boolean {
+  return refusals !== null && refusals !== undefined
 }
 
 function riskOf(why: TrafficRecord['why']): number | null {

@@ -13,9 +13,9 @@ export type ActionCounts = {
 export async function countActions(q: Query, orgId: string): Promise<ActionCounts> {
   const { rows } = await q.query<{ total: number; last_hour: number }>(
     `select (select count(*) from action_requests where org_id = $1)
-         + (select count(*) from traffic where org_id = $1) + traffic_purged + actions_purged as total,
+         + (select coalesce(sum(requests), 0)::bigint from traffic where org_id = $1) + traffic_purged + actions_purged as total,
        (select count(*) from action_requests where org_id = $1 and created_at > now() - interval '1 hour')
-         + (select count(*) from traffic where org_id = $1 and time > now() - interval '1 hour') as last_hour
+         + (select coalesce(sum(requests), 0)::bigint from traffic where org_id = $1 and time > now() - interval '1 hour') as last_hour
      from maintenance`,
     [orgId],
   )
@@ -34,7 +34,7 @@ async function countDecisions(q: Query, orgId: string): Promise<Readonly<Record<
     `select decision->>'outcome' as outcome, count(*) as count from action_requests
        where org_id = $1 and created_at > now() - interval '24 hours' group by 1
      union all
-     select decision, count(*) from traffic where org_id = $1 and time > now() - interval '24 hours' group by 1`,
+     select decision, sum(requests)::bigint from traffic where org_id = $1 and time > now() - interval '24 hours' group by 1`,
     [orgId],
   )
   const counts = { allow: 0, deny: 0, requires_approval: 0 }

@@ -28,8 +28,10 @@ export type AgentActivityRow = {
   readonly lastAt: Date
 }
 
-const COUNTS = `count(*) filter (where decision = 'ALLOW')::int as allow,
-  count(*) filter (where decision = 'HOLD')::int as hold, count(*) filter (where decision = 'DENY')::int as deny`
+/** Requests, not rows: a row may count many refusals. */
+const sumOf = (condition: string) => `coalesce(sum(requests) filter (where ${condition}), 0)::bigint`
+const COUNTS = `${sumOf("decision = 'ALLOW'")} as allow, ${sumOf("decision = 'HOLD'")} as hold,
+  ${sumOf("decision = 'DENY'")} as deny`
 const WITHIN = 'org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz'
 
 /** Every bucket of the span, those without a request too, oldest first. */
@@ -37,7 +39,7 @@ export async function countByTime(q: Query, orgId: string, span: Span): Promise<
   const { rows } = await q.query<BucketRow>(
     `with counted as (
        select date_bin(make_interval(secs => $4), time, $2::timestamptz) as bucket, ${COUNTS},
-         count(*) filter (where would is not null and decision = 'ALLOW')::int as "wouldBlock",
+         ${sumOf("would is not null and decision = 'ALLOW'")} as "wouldBlock",
          percentile_cont(0.5) within group (order by latency_ms) as p50,
          percentile_cont(0.95) within group (order by latency_ms) as p95
        from traffic where ${WITHIN} group by 1)
@@ -57,7 +59,7 @@ export async function loudestDenials(
 ): Promise<readonly DenialRow[]> {
   const { rows } = await q.query<DenialRow>(
     `select agent, action_type as "actionType", case when action_type is null then host end as host, reason,
-       count(*)::int as count, max(time) as "lastAt"
+       sum(requests)::bigint as count, max(time) as "lastAt"
      from traffic where ${WITHIN} and decision = 'DENY' group by 1, 2, 3, 4
      order by count desc, max(time) desc limit $4`,
     [orgId, from, to, limit],
@@ -72,7 +74,7 @@ export async function busiestAgents(
 ): Promise<readonly AgentActivityRow[]> {
   const { rows } = await q.query<AgentActivityRow>(
     `select agent, ${COUNTS}, max(time) as "lastAt" from traffic where ${WITHIN} and agent is not null
-     group by agent order by count(*) desc, agent limit $4`,
+     group by agent order by sum(requests) desc, agent limit $4`,
     [orgId, from, to, limit],
   )
   return rows

@@ -131,8 +131,9 @@ export async function dropOldTraffic(q: Query, days: number): Promise<number> {
   await q.query("set local lock_timeout = '10s'")
   const firstKept = "((now() at time zone 'utc')::date - $1::integer)"
   const { rows } = await q.query<{ purged: number }>(
-    `with old as (select count(*) as purged from traffic where time < ${firstKept}::timestamp at time zone 'utc'),
-     noted as (update maintenance set traffic_purged = traffic_purged + (select purged from old))
+    `with old as (select count(*) as purged, coalesce(sum(requests), 0)::bigint as requests from traffic
+       where time < ${firstKept}::timestamp at time zone 'utc'),
+     noted as (update maintenance set traffic_purged = traffic_purged + (select requests from old))
      select purged from old`,
     [days],
   )

@@ -19,7 +19,7 @@ const FIELDS = `id text, process_id text, seq bigint, time timestamptz, gateway 
   action_type text, decision text, would text, note text, reason text, approval_id text, act_id text, method text,
   host text, path text, status integer, error_type text, latency_ms double precision, overhead_ms double precision,
   bytes_in bigint, bytes_out bigint, permission text, policies text[], snapshot_version bigint, transport text, why jsonb,
-  candidates text[]`
+  candidates text[], refusals jsonb`
 const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 
 /**
@@ -35,8 +35,8 @@ export async function insertTraffic(
   const days = [...new Set(records.map((record) => record.time.slice(0, 10)))]
   await q.query('select ensure_traffic_days($1::date[])', [days])
   const { rows } = await q.query<{ id: string }>(
-    `insert into traffic (org_id, ${NAMES.join(', ')})
-     select $1, ${NAMES.map(selectedAs).join(', ')} from json_to_recordset($2::json) as r(${FIELDS})
+    `insert into traffic (org_id, ${NAMES.join(', ')}, requests)
+     select $1, ${NAMES.map(selectedAs).join(', ')}, coalesce((r.refusals->>'count')::bigint, 1) from json_to_recordset($2::json) as r(${FIELDS})
      on conflict do nothing returning id`,
     [orgId, JSON.stringify(records)],
   )

@@ -33,6 +33,9 @@ export const LIMITS = {
   beatMs: 5_000,
   recordFlushMs: 100,
   recordBatchMax: 500,
+  /** Records a second that a replica takes from one Gateway, and from the sidecars of one agent. */
+  ingestGatewayPerSecond: 10_000,
+  ingestSidecarPerSecond: 1_000,
   permissionShards: 16,
   listDefault: 50,
   listMax: 500,
@@ -41,6 +44,7 @@ export const LIMITS = {
 export const HEADERS = {
   decision: 'X-Service-Decision',
   requestId: 'X-Request-Id',
+  recordId: 'X-Service-Record',
   error: 'X-Service-Error',
   version: 'X-Service-Version',
   /** Sent by a page of the dashboard with every request. */

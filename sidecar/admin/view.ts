@@ -29,6 +29,8 @@ export type ViewDeps = {
   readonly events: Events
   readonly metrics: Metrics
   readonly unlistedPorts: Pick<UnlistedPorts, 'warnings'>
+  /** Batches of records that the ingest quota refused. */
+  readonly deferrals: () => number
 }
 
 export function createView(deps: ViewDeps): View {
@@ -61,7 +63,10 @@ export function createView(deps: ViewDeps): View {
       control_plane: controlPlaneOf(deps),
       lease: deps.control().leaseStep(),
       kill_switches: kill.effective(),
-      journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes, lost: journal.lost },
+      journal: {
+        ...{ state: journal.state, pending: journal.pending, bytes: journal.bytes, lost: journal.lost },
+        deferred_batches: deps.deferrals(),
+      },
       counts: countsOf(metrics, events, deps.control().holds.waiting),
       uptime_seconds: uptime(),
     }),
@@ -71,6 +76,7 @@ export function createView(deps: ViewDeps): View {
       approvalsPending: deps.control().holds.waiting,
       connectors: connectors().size,
       uptimeSeconds: uptime(),
+      deferredBatches: deps.deferrals(),
     }),
     report: (url) => ({
       url,
@@ -79,9 +85,19 @@ export function createView(deps: ViewDeps): View {
       agents: agents().length,
       uptime_seconds: uptime(),
       journal: { state: journal.state, pending: journal.pending, bytes: journal.bytes },
-      warnings: [...deps.unlistedPorts.warnings(snapshot())],
+      warnings: [
+        ...deps.unlistedPorts.warnings(snapshot()),
+        ...quotaWarnings(deps.deferrals(), journal.pending),
+      ],
     }),
   }
+}
+
+function quotaWarnings(deferrals: number, pending: number): readonly string[] {
+  if (deferrals === 0) return []
+  return [
+    `The control plane deferred ${deferrals} batches of records of this process, which exceed its ingest quota; ${pending} records wait in the journal.`,
+  ]
 }
 
 function controlPlaneOf({ controlPlaneUrl, control }: ViewDeps) {

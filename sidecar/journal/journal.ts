@@ -3,40 +3,17 @@ import { join } from 'node:path'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import type { JournalPort, OpenIntent } from '../pipeline/ports.ts'
+import type { GrowingRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { recordJson } from '../pipeline/record-json.ts'
 import { Roster, type Seat } from '../roster.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
-import { line, type Phase } from './line.ts'
+import type { JournalBatch, JournalDeps, JournalState } from './journal-deps.ts'
+import { line } from './line.ts'
 import { Lines } from './lines.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
+import { OpenRows } from './open-rows.ts'
 import { recoverSegments } from './recover.ts'
 import { openSegment, type SegmentFile } from './segment.ts'
-
-/** `full`: over its size until the control plane acknowledges. `unwritable`: the disk said no; tried again each second. */
-export type JournalState = 'ok' | 'full' | 'unwritable'
-
-export type JournalBatch = {
-  /** Record JSON by record id. */
-  readonly records: ReadonlyMap<string, Buffer>
-  readonly lost: readonly LostRange[]
-}
-
-export type JournalDeps = {
-  /** Created when missing. */
-  readonly dir: string
-  readonly processId: string
-  /** Forwarding stops short of this many bytes on disk; the rest is for the results of what is under way. */
-  readonly maxBytes: number
-  readonly log: {
-    warn(fields: object, message: string): void
-    info(fields: object, message: string): void
-  }
-  /** A whole batch is waiting and need not wait for the timer. */
-  readonly onBatchReady?: () => void
-  /** How often an unwritable journal is tried again. */
-  readonly probeMs?: number
-}
 
 const SEGMENT_BYTES = 4 * 1024 * 1024
 const RESERVE_BYTES = 8 * 1024 * 1024
@@ -68,6 +45,9 @@ export class Journal implements JournalPort {
   readonly #intentLimit: number
   /** Records of intents without a result: carried into the next segment, so that old ones can go. */
   readonly #open = new Roster<string>()
+  readonly #rows = new OpenRows()
+  /** Sequence numbers of dropped intents, given to the next records. */
+  readonly #freeSeqs: number[] = []
   #segment: SegmentFile
   #segmentNumber = 1
   #seq = 0
@@ -120,7 +100,19 @@ export class Journal implements JournalPort {
   }
 
   nextSeq(): number {
-    return this.#seq++
+    return this.#freeSeqs.pop() ?? this.#seq++
+  }
+
+  drop({ id, seq }: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void {
+    this.#open.remove(intent.seat)
+    this.#freeSeqs.push(seq)
+    this.#lines.addText(line('dropped', JSON.stringify({ id })))
+    this.#schedule()
+  }
+
+  grow(row: GrowingRow): void {
+    this.#rows.change(row)
+    this.#schedule()
   }
 
   intent(record: TrafficRecord): OpenIntent {
@@ -135,6 +127,7 @@ export class Journal implements JournalPort {
 
   result(record: TrafficRecord, json: Buffer, intent?: OpenIntent): void {
     if (intent !== undefined) this.#open.remove(intent.seat)
+    this.#rows.close(record.id)
     this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
     this.#buffer('result', json)
   }
@@ -142,6 +135,7 @@ export class Journal implements JournalPort {
   /** Writes what waits for the end of this turn. */
   flush(): void {
     this.#isScheduled = false
+    this.#lines.addText(this.#rows.takeLines())
     if (this.#lines.bytes > 0) this.#write()
     if (this.#segment.bytes >= this.#segmentBytes && !this.#isBroken) this.#rotate()
   }
@@ -163,7 +157,7 @@ export class Journal implements JournalPort {
   close(): void {
     this.flush()
     if (this.#probe !== null) clearInterval(this.#probe)
-    const isEmpty = this.#backlog.active === 0 && this.#open.size === 0 && !this.#isBroken
+    const isEmpty = this.#backlog.active === 0 && this.#open.size + this.#rows.size === 0 && !this.#isBroken
     this.#segment.close()
     // Whatever still comes is lost here; its intent, if it had one, becomes `unknown` at the next start.
     this.#isBroken = true
@@ -192,8 +186,12 @@ export class Journal implements JournalPort {
       this.#deps.log.warn({ unknown: unknown.length }, 'requests without a known outcome')
   }
 
-  #buffer(phase: Phase, json: string | Buffer): void {
+  #buffer(phase: 'intent' | 'result', json: string | Buffer): void {
     this.#lines.add(phase, json)
+    this.#schedule()
+  }
+
+  #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => this.flush())
@@ -204,6 +202,7 @@ export class Journal implements JournalPort {
     const lines = this.#lines.take()
     const fits = !this.#isBroken && this.bytes + lines.length <= this.#deps.maxBytes
     const isWritten = fits && this.#attempt(() => this.#segment.append(lines))
+    if (!isWritten) this.#rows.invalidate()
     this.#tellResults(isWritten)
     this.#tellIntents(isWritten)
   }
@@ -253,7 +252,7 @@ export class Journal implements JournalPort {
     try {
       const next = openSegment(this.#path(this.#segmentNumber + 1))
       const carried = this.#open.all().map((json) => line('intent', json))
-      next.append(Buffer.from(carried.join('')))
+      next.append(Buffer.from(carried.join('') + this.#rows.carried()))
       this.#segment = next
       this.#segmentNumber++
     } catch (error) {

@@ -1,14 +1,21 @@
-/** `{"phase":"intent","record":{…}}`: one line of a segment. */
-export type Phase = 'intent' | 'result'
+/**
+ * `{"phase":"intent","record":{…}}`: one line of a segment. `tally`: the numbers of a row that still grows, whose record is
+ * the last intent of its id. `dropped`: the request of this intent was counted by a row.
+ */
+export type Phase = 'intent' | 'result' | 'tally' | 'dropped'
 
 const PREFIX = {
   intent: '{"phase":"intent","record":',
   result: '{"phase":"result","record":',
+  tally: '{"phase":"tally","record":',
+  dropped: '{"phase":"dropped","record":',
 } as const satisfies Record<Phase, string>
 
 export function line(phase: Phase, recordJson: string): string {
   return `${PREFIX[phase] + recordJson}}\n`
 }
+
+const PHASES = ['result', 'intent', 'tally', 'dropped'] as const
 
 export type ParsedLine = {
   readonly phase: Phase
@@ -18,8 +25,8 @@ export type ParsedLine = {
 
 /** Null for a line that a crash or a full disk cut off. */
 export function parseLine(raw: string): ParsedLine | null {
-  const phase = raw.startsWith(PREFIX.result) ? 'result' : raw.startsWith(PREFIX.intent) ? 'intent' : null
-  if (phase === null || !raw.endsWith('}}')) return null
+  const phase = PHASES.find((each) => raw.startsWith(PREFIX[each]))
+  if (phase === undefined || !raw.endsWith('}}')) return null
   const json = raw.slice(PREFIX[phase].length, -1)
   try {
     const record: unknown = JSON.parse(json)

@@ -3,7 +3,7 @@ import type { Phase } from './line.ts'
 const PREFIX = {
   intent: Buffer.from('{"phase":"intent","record":'),
   result: Buffer.from('{"phase":"result","record":'),
-} as const satisfies Record<Phase, Buffer>
+} as const satisfies Partial<Record<Phase, Buffer>>
 const SUFFIX = Buffer.from('}\n')
 const FIRST_BYTES = 64 * 1024
 
@@ -19,11 +19,16 @@ export class Lines {
     return this.#used
   }
 
-  add(phase: Phase, recordJson: string | Buffer): void {
+  add(phase: 'intent' | 'result', recordJson: string | Buffer): void {
     this.#put(PREFIX[phase])
     if (typeof recordJson === 'string') this.#putText(recordJson)
     else this.#put(recordJson)
     this.#put(SUFFIX)
+  }
+
+  /** Whole lines. */
+  addText(lines: string): void {
+    this.#putText(lines)
   }
 
   /** All of them, and an empty start; good until the next one is added. */

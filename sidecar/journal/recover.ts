@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { RecordSchema, type TrafficRecord } from '../../core/record.ts'
+import * as z from 'zod'
+import { RecordSchema, RefusalsSchema, type TrafficRecord } from '../../core/record.ts'
+import { refusalsText } from '../../core/state/refusal-windows.ts'
 import { type ParsedLine, parseLine } from './line.ts'
 
 /** A segment that an earlier process left, or that this one closed: `results` of it may be unacknowledged. */
@@ -17,20 +19,39 @@ export type Recovery = {
 
 /** Reads what earlier processes left in `dir`. Changes nothing. */
 export function recoverSegments(dir: string): Recovery {
-  const found: Found = { open: new Map(), resolved: new Set(), tornLines: 0 }
+  const found: Found = {
+    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map(), tornLines: 0 },
+  }
   const segments = segmentPaths(dir).map((path) => readSegment(path, found))
   const unknown: TrafficRecord[] = []
   for (const [id, json] of found.open) {
-    if (found.resolved.has(id)) continue
+    if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
-    if (record.success) unknown.push({ ...record.data, note: 'unknown', status: null })
+    if (record.success) unknown.push(asLeft(record.data, found.tallies.get(id)))
     else found.tornLines++
   }
   return { segments, unknown, tornLines: found.tornLines }
 }
 
+const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
+
+/** A row counts what it counted last; what became of a single request is not known. */
+function asLeft(record: TrafficRecord, tallyJson: string | undefined): TrafficRecord {
+  const { refusals } = record
+  if (refusals === null || refusals === undefined) return { ...record, note: 'unknown', status: null }
+  const tally = tallyJson === undefined ? null : Tally.safeParse(JSON.parse(tallyJson)).data
+  const last = { ...refusals, ...tally?.refusals }
+  return { ...record, refusals: last, note: refusalsText(last) }
+}
+
 /** Over all segments, because a result may be in a later one than its intent. */
-type Found = { readonly open: Map<string, string>; readonly resolved: Set<string>; tornLines: number }
+type Found = {
+  readonly open: Map<string, string>
+  readonly resolved: Set<string>
+  readonly dropped: Set<string>
+  readonly tallies: Map<string, string>
+  tornLines: number
+}
 
 function readSegment(path: string, found: Found): LeftSegment {
   const before = found.resolved.size
@@ -42,7 +63,13 @@ function readSegment(path: string, found: Found): LeftSegment {
 function note(parsed: ParsedLine | null, found: Found): void {
   if (parsed === null) found.tornLines++
   else if (parsed.phase === 'result') found.resolved.add(parsed.record.id)
-  else found.open.set(parsed.record.id, parsed.json)
+  else if (parsed.phase === 'dropped') found.dropped.add(parsed.record.id)
+  else if (parsed.phase === 'tally') found.tallies.set(parsed.record.id, parsed.json)
+  else {
+    // A whole record is newer than the tallies before it.
+    found.open.set(parsed.record.id, parsed.json)
+    found.tallies.delete(parsed.record.id)
+  }
 }
 
 /** Results of one segment as `id -> record JSON`, in order. */

@@ -59,6 +59,8 @@ export function newExchange(parts: ExchangeParts): Exchange {
     echoMask: undefined,
     recordId: undefined,
     intentSeq: undefined,
+    assignRecord: undefined,
+    refusalRow: undefined,
     intent: undefined,
     time: undefined,
     tunnelBytes: undefined,

@@ -6,12 +6,14 @@ import type { Decision } from '../../core/decision/decision.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { RefusalRow } from '../../core/state/refusal-windows.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
 import type { EchoMask } from './echo-mask.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { Naming } from './naming.ts'
 import type { OrderedAction } from './ordered-action.ts'
 import type { OpenIntent } from './ports.ts'
+import type { RefusalRecord } from './refusal-record.ts'
 
 /** How the bytes arrived. Listeners differ in nothing else: behind them is one pipeline. */
 export type Transport =
@@ -181,6 +183,10 @@ export type Exchange = {
   /** Id and sequence of the record, given with the intent so that intent and result are one record. */
   recordId?: string | undefined
   intentSeq?: number | undefined
+  /** Gives the exchange the id of its record once it is refused; set by the pipeline. */
+  assignRecord?: ((exchange: Exchange) => void) | undefined
+  /** The row that counts this refusal. */
+  refusalRow?: RefusalRow<RefusalRecord> | undefined
   /** What was written down before anything went upstream. */
   intent?: OpenIntent | undefined
   /** `timeMs` in ISO 8601, as both of them say it. */

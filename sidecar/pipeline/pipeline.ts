@@ -64,6 +64,7 @@ export function createPipeline(
   return async (exchange) => {
     const unregister = ports.live.add(exchange)
     const isOver = ports.events.accepted(exchange)
+    exchange.assignRecord = ports.refusals.assign
     try {
       const run = new Run(stages, exchange, { pacer, clock })
       for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()
@@ -144,6 +145,7 @@ function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string
     exchange.outcome.note = 'stopped by kill switch'
     exchange.outcome.reason = 'kill_switch'
   }
+  if (ports.refusals.finished(exchange)) return
   if (isEventful(exchange)) exchange.actId ??= ports.newId('actionRequest')
   const record = buildRecord(exchange, ports)
   const json = bytesOf(recordJson(record))

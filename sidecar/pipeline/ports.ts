@@ -19,6 +19,7 @@ export type PipelinePorts = {
   readonly holds: HoldPort
   readonly live: LivePort
   readonly events: EventPort
+  readonly refusals: RefusalPort
   readonly clock: { nowMs(): number; monotonicMs(): number }
   readonly newId: (kind: 'request' | 'record' | 'actionRequest') => string
 }
@@ -51,7 +52,32 @@ export type JournalPort = {
    */
   result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
+  /** The request of this intent was counted by a row: it gets no record, and its sequence number is free again. */
+  drop(record: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void
+  /** The row has changed; written once a turn, until `result` closes it. */
+  grow(row: GrowingRow): void
   readonly processId: string
+}
+
+/** A record that still changes. */
+export type GrowingRow = {
+  readonly id: string
+  /** The whole record as JSON. */
+  json(): string
+  /** `{"id":…,"refusals":{…}}` without the targets: what changes with each refusal. */
+  tally(): string
+  /** Counts the changes that need the whole record. */
+  readonly revision: number
+}
+
+export type RefusalPort = {
+  /**
+   * Gives the exchange, which is refused, the id of its record: its own, or that of the row that counts it. Called once,
+   * before the answer.
+   */
+  assign(exchange: Exchange): void
+  /** Adds the finished exchange to the row that counts it; false when it has a record of its own. */
+  finished(exchange: Exchange): boolean
 }
 
 export type HoldPort = {
@@ -80,4 +106,8 @@ export type EventPort = {
   accepted(exchange: Exchange): () => void
   /** Record (as an object and as JSON), metrics and log line of one finished request, in one call. */
   finished(exchange: Exchange, record: TrafficRecord, json: Buffer): void
+  /** Metrics of a finished refusal that a row counts. */
+  counted(exchange: Exchange, record: TrafficRecord): void
+  /** A row that counts nothing more: its log line. */
+  rowFinished(record: TrafficRecord, json: Buffer): void
 }

@@ -6,7 +6,7 @@ import type { TrafficRecord } from '../../core/record.ts'
  */
 export function recordJson(record: TrafficRecord): string {
   const { process, rule, after } = partsOf(record)
-  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}${auditText(record)}`
+  return `{"id":${text(record.id)}${process}${record.seq},"time":"${record.time}"${rule}${nullable(record.path)},"status":${record.status},"error_type":${nullable(record.error_type)},"latency_ms":${number(record.latency_ms)},"overhead_ms":${number(record.overhead_ms)},"bytes_in":${record.bytes_in},"bytes_out":${record.bytes_out}${after}${auditText(record)}${refusalsText(record)}}`
 }
 
 /**
@@ -118,7 +118,11 @@ function whyText({ why }: TrafficRecord): string {
 
 /** Differs from request to request, and only refusals have it. */
 function auditText({ audit }: TrafficRecord): string {
-  return audit === null || audit === undefined ? '}' : `,"audit":${JSON.stringify(audit)}}`
+  return audit === null || audit === undefined ? '' : `,"audit":${JSON.stringify(audit)}`
+}
+
+function refusalsText({ refusals }: TrafficRecord): string {
+  return refusals === null || refusals === undefined ? '' : `,"refusals":${JSON.stringify(refusals)}`
 }
 
 /** What JSON must escape, and lone surrogates, which have no UTF-8 form. */

@@ -13,7 +13,10 @@ import { whyOf } from './record-why.ts'
  * have the same id and sequence number. Times in ms; overhead is what the gateway itself took: neither the wait for
  * a person nor anything from the moment the request was handed to the upstream connection counts.
  */
-export function buildRecord(exchange: Exchange, ports: PipelinePorts): TrafficRecord {
+export function buildRecord(
+  exchange: Exchange,
+  ports: Pick<PipelinePorts, 'journal' | 'clock' | 'newId'>,
+): TrafficRecord {
   exchange.recordId ??= ports.newId('record')
   exchange.intentSeq ??= ports.journal.nextSeq()
   exchange.time ??= new Date(exchange.timeMs).toISOString()

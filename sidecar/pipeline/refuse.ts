@@ -25,6 +25,7 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
   outcome.denyReason = refused.reason
   outcome.errorCode = refused.code
   outcome.reason = refused.detail
+  exchange.assignRecord?.(exchange)
   const answer = shapeRefusal(exchange, refused, bodyOf(exchange, refused))
   outcome.status = answer.status
   reply.send(answer.status, headersOf(exchange, refused, answer.contentType), answer.body)
@@ -99,7 +100,7 @@ function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
       detail,
       ...(error === undefined ? {} : { error }),
       ...(retryAfterS === null ? {} : { retryAfterS }),
-      extra: { ...refused.extra, request_id: exchange.id },
+      extra: { ...refused.extra, request_id: exchange.id, ...recordId(exchange) },
     },
   })
 }
@@ -114,6 +115,7 @@ function headersOf(exchange: Exchange, refused: Refused, contentType: string): s
     'Cache-Control',
     'no-store',
   )
+  if (exchange.recordId !== undefined) headers.push(HEADERS.recordId, exchange.recordId)
   const seconds = retryAfter(refused)
   if (seconds !== null) headers.push('Retry-After', String(seconds))
   if (refused.code === 'proxy_auth_required') {
@@ -122,6 +124,11 @@ function headersOf(exchange: Exchange, refused: Refused, contentType: string): s
   const isHttp1 = transport !== 'connect-h2' && transport !== 'port-h2'
   if (isHttp1 && CLOSING.has(refused.code)) headers.push('Connection', 'close')
   return headers
+}
+
+/** Names the record of the refusal, or the row that counts it. */
+function recordId({ recordId }: Exchange): Readonly<Record<string, string>> {
+  return recordId === undefined ? {} : { record_id: recordId }
 }
 
 function retryAfter({ code, retryAfterS }: Refused): number | null {

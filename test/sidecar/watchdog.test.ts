@@ -76,6 +76,7 @@ describe('the watchdog', () => {
       approvalsPending: 0,
       connectors: 0,
       uptimeSeconds: 0,
+      deferredBatches: 0,
     }
     expect(metrics.scrape(gauges)).toContain('svc_event_loop_blocked_total{stage="classify"} 2')
   })

@@ -46,7 +46,10 @@ beforeAll(async () => {
 `,
   )
   everything = await startEverything({ rules: { '*': RULES }, extra: [policy, titles].join('\n---\n') })
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({
+    manifests: { 'everything.yaml': everything.manifests },
+    env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
+  })
   agent = await portAgent(laptop, 'attacker')
   line = connectLine(agent.target)
 }, 60_000)

@@ -48,7 +48,10 @@ beforeAll(async () => {
   }
   for (const way of WAYS) rules[way] = allowAll()
   everything = await startEverything({ rules, extra: reading })
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({
+    manifests: { 'everything.yaml': everything.manifests },
+    env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
+  })
   for (const name of [...WAYS, 'streaming', 'denied', 'listed-only']) lines.set(name, await openLine(name))
 }, 60_000)
 afterAll(async () => {

@@ -16,7 +16,10 @@ beforeAll(async () => {
   everything = await startEverything({
     rules: { '*': [...allowAll(), ['codehost', 'codehost.repo.delete', 'deny']] },
   })
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({
+    manifests: { 'everything.yaml': everything.manifests },
+    env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
+  })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

@@ -25,7 +25,10 @@ beforeAll(async () => {
       ],
     },
   })
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({
+    manifests: { 'everything.yaml': everything.manifests },
+    env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
+  })
   onPort = testAgent(laptop)
   keyed = await keyedAgent(laptop, 'keyed')
 }, 60_000)

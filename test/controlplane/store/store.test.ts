@@ -220,7 +220,7 @@ describe('traffic', () => {
     await insertTraffic(db, orgId, rows)
     await insertTraffic(db, orgId, rows)
     expect(await listTraffic(db, orgId, { filter: {}, limit: 10 })).toEqual(
-      [...rows].reverse().map((row) => ({ ...row, why: null, candidates: null })),
+      [...rows].reverse().map((row) => ({ ...row, refusals: null, why: null, candidates: null })),
     )
     expect(await count('traffic_default')).toBe(0)
   })

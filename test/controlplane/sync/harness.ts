@@ -15,6 +15,7 @@ import { createApprovals } from '../../../controlplane/services/approvals.ts'
 import { createCommands } from '../../../controlplane/services/commands.ts'
 import { createDesired } from '../../../controlplane/services/desired.ts'
 import { createExplain } from '../../../controlplane/services/explain.ts'
+import { createIngestQuota } from '../../../controlplane/services/ingest-quota.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
 import { createPodReports } from '../../../controlplane/services/pod-identities.ts'
@@ -124,6 +125,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       approvals,
       records: createRecords({ db, orgId, log }),
       ownProcesses,
+      ingestQuota: createIngestQuota({ nowMs: clock.monotonicMs, gatewayPerSecond: 200 }),
       authority: createGatewayAuthority(KEYRING, Date.now()),
       lend: (borrower, asked) => lendSlots(db, borrower, asked),
       commands: createCommands({

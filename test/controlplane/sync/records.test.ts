@@ -2,6 +2,9 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
+import { countActions } from '../../../controlplane/store/action-counts.ts'
+import { busiestAgents, countByTime, loudestDenials } from '../../../controlplane/store/activity.ts'
+import { dropOldTraffic } from '../../../controlplane/store/maintenance.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { auditOf, type Enrolled, holdBody, person, type Replica, startWorld, type World } from './harness.ts'
 
@@ -187,3 +190,74 @@ async function waitFor(condition: () => Promise<boolean>): Promise<void> {
   const { eventually } = await import('../../support/eventually.ts')
   await eventually('the condition', async () => ((await condition()) ? true : null))
 }
+
+const REFUSALS = {
+  ...{ count: 1_240, first: new Date().toISOString(), last: new Date(Date.now() + 5_000).toISOString() },
+  ...{ distinct_targets: 87, more_targets: false, targets: ['acme/site', 'acme/«tools»'] },
+  reasons: { permission: 1_200, rate_limit: 40 },
+}
+
+test('a row that counts refusals is one record and one audit event, which says what it counts', async () => {
+  const note = '1,240 refusals from … to …, 87 targets'
+  const act = newId('actionRequest')
+  const row = record({
+    ...{ decision: 'DENY', reason: null, action_type: null, status: 403, act_id: act, method: '*' },
+    ...{ note, refusals: REFUSALS, agent: 'flooder' },
+  })
+  await upload([row])
+  await upload([row])
+  const events = await auditOf(replica.db, act)
+  expect(events.map(({ type }) => type)).toEqual(['action.denied'])
+  expect(events[0]?.details).toMatchObject({
+    reason: note,
+    refusals: REFUSALS,
+    record_id: row.id,
+    decision: 'deny',
+  })
+  const { rows } = await replica.db.query('select requests, refusals from traffic where id = $1', [row.id])
+  expect(rows).toEqual([{ requests: 1_240, refusals: REFUSALS }])
+})
+
+test('every count has all requests of a row', async () => {
+  const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''
+  const span = { from: '2026-04-01T00:00:00.000Z', to: '2026-04-01T00:10:00.000Z', bucketSeconds: 60 }
+  const time = '2026-04-01T00:01:30.000Z'
+  const before = await countActions(replica.db, orgId)
+  const denied = { decision: 'DENY', reason: 'permission', status: 403, time, agent: 'loud' } as const
+  await upload([record({ ...denied, refusals: REFUSALS }), record(denied), record({ time, agent: 'loud' })])
+  const buckets = await countByTime(replica.db, orgId, span)
+  expect(buckets.reduce((sum, { deny }) => sum + deny, 0)).toBe(1_241)
+  expect(buckets.reduce((sum, { allow }) => sum + allow, 0)).toBe(1)
+  const top = { ...span, limit: 5 }
+  expect(await loudestDenials(replica.db, orgId, top)).toMatchObject([{ agent: 'loud', count: 1_241 }])
+  expect(await busiestAgents(replica.db, orgId, top)).toMatchObject([
+    { agent: 'loud', allow: 1, deny: 1_241 },
+  ])
+  expect((await countActions(replica.db, orgId)).total - before.total).toBe(1_242)
+  const live = await countActions(replica.db, orgId)
+  await upload([record({ ...denied, time: new Date().toISOString(), refusals: { ...REFUSALS, count: 500 } })])
+  const after = await countActions(replica.db, orgId)
+  expect(after.lastHour - live.lastHour).toBe(500)
+  expect(after.decisions24h.deny - live.decisions24h.deny).toBe(500)
+  expect(await dropOldTraffic(replica.db, 1)).toBe(3)
+  expect((await countActions(replica.db, orgId)).total).toBe(after.total)
+})
+
+test('a gateway over its ingest quota is told when to come again, nothing is stored, and others are not delayed', async () => {
+  const greedy = await replica.enrol('default/greedy')
+  const send = (from: Enrolled, records: TrafficRecord[]) =>
+    replica.gateway(from, 'POST', '/api/gateway/records', { records, lost: [] })
+  const batch = () => Array.from({ length: 1_000 }, () => record({ agent: null, process_id: 'proc_greedy' }))
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n++) statuses.push((await send(greedy, batch())).status)
+  expect(statuses.slice(0, 2)).toEqual([200, 200])
+  const last = batch()
+  const refused = await send(greedy, last)
+  expect(refused.status).toBe(429)
+  expect(refused.body).toMatchObject({
+    retry_after: expect.any(Number),
+    message: expect.stringContaining('default/greedy'),
+  })
+  expect(await stored(last[0]?.id ?? '')).toEqual([])
+  expect((await send(gateway, [record()])).status).toBe(200)
+})

@@ -8,6 +8,7 @@ const GAUGES: Gauges = {
   approvalsPending: 3,
   connectors: 4,
   uptimeSeconds: 5,
+  deferredBatches: 0,
 }
 const series = (text: string) => text.split('\n').filter((row) => row !== '' && !row.startsWith('#'))
 

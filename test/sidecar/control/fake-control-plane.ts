@@ -54,6 +54,8 @@ export class FakeControlPlane implements AsyncDisposable {
   reply: (command: CommandBody) => CommandReply = () => ({ status: 200, body: { ok: true } })
   /** Set to answer this status to record batches. */
   recordsStatus = 200
+  /** Joins the body of another status. */
+  recordsReply: object = {}
   /** Record ids that make a whole batch invalid. */
   poison = new Set<string>()
   /** Answers a section with other bytes than announced. */
@@ -240,7 +242,8 @@ export class FakeControlPlane implements AsyncDisposable {
 
   #records(body: unknown, response: ServerResponse): unknown {
     const batch = RecordsBody.parse(body)
-    if (this.recordsStatus !== 200) return reply(response, this.recordsStatus, { error: 'away' })
+    if (this.recordsStatus !== 200)
+      return reply(response, this.recordsStatus, { error: 'away', ...this.recordsReply })
     if (batch.records.some((record) => this.poison.has(record.id))) {
       return reply(response, 400, { error: 'Validation failed' })
     }

@@ -65,6 +65,23 @@ describe('records', () => {
     expect(new Set(fake.records.map((record) => record.id)).size).toBe(10)
   })
 
+  test('over the ingest quota stay in the journal for as long as the control plane says, and are counted', async () => {
+    fake.recordsStatus = 429
+    fake.recordsReply = { retry_after: 1 }
+    const attempts = () => fake.paths.filter((path) => path.endsWith('/records')).length
+    for (let n = 0; n < 1_500; n++) put(trafficRecord({ id: `rec_${n}`, seq: n }))
+    await until('the refusal', () => uploader.deferrals === 1)
+    const refusedAt = performance.now()
+    await until('another attempt', () => attempts() === 2)
+    expect(performance.now() - refusedAt).toBeGreaterThan(900)
+    expect(journal.pending).toBe(1_500)
+    fake.recordsStatus = 200
+    await until('upload', () => fake.records.length === 1_500)
+    await until('trim', () => journal.pending === 0)
+    expect(journal.lost).toBe(0)
+    expect(log.text()).toContain('the ingest quota is used up')
+  })
+
   test('one record that the control plane cannot take does not hold up the others', async () => {
     fake.poison.add('rec_3')
     for (let n = 0; n < 8; n++) put(trafficRecord({ id: `rec_${n}`, seq: n }))

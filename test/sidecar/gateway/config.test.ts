@@ -15,6 +15,7 @@ describe('the configuration', () => {
       },
       ca: { certFile: '/data/ca.crt', keyFile: '/data/ca.key', bundleFile: '/data/ca-bundle.crt' },
       logLevel: 'info',
+      wholeRefusals: 60,
       captureSocket: null,
       pod: null,
     })
@@ -31,6 +32,8 @@ describe('the configuration', () => {
     ['JOURNAL_MAX_BYTES', '10'],
     ['EVENT_LOOP_BLOCKED_MS', '5'],
     ['EVENT_LOOP_BLOCKED_MS', 'soon'],
+    ['WHOLE_REFUSALS_PER_MINUTE', '0'],
+    ['WHOLE_REFUSALS_PER_MINUTE', '1e9'],
     ['LOG_LEVEL', 'loud'],
   ])('names %s when it is %o, and what to set', (name, value) => {
     expect(() => readConfig({ ...GOOD, [name]: value })).toThrow(new RegExp(`^${name} .*set it to`))

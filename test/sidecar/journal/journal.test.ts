@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
-import { Journal, type JournalDeps } from '../../../sidecar/journal/journal.ts'
+import { Journal } from '../../../sidecar/journal/journal.ts'
+import type { JournalDeps } from '../../../sidecar/journal/journal-deps.ts'
 import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestLog } from '../control/test-log.ts'
@@ -224,3 +225,89 @@ async function collect(journal: Journal) {
     journal.acknowledge(batch.records.keys(), [])
   }
 }
+
+describe('a row that grows', () => {
+  const tally = (count: number) => ({
+    ...{ count, first: '2026-01-02T03:04:05.678Z', last: '2026-01-02T03:05:00.000Z' },
+    ...{ distinct_targets: 1, more_targets: false, targets: ['acme/site'], reasons: { permission: count } },
+  })
+  function rowOf(id: string) {
+    let count = 0
+    const json = () => recordJson(trafficRecord({ id, seq: 7, decision: 'DENY', refusals: tally(count) }))
+    return {
+      ...{ id, revision: 1, json },
+      tally: () => JSON.stringify({ id, refusals: { ...tally(count), targets: undefined } }),
+      add: () => ++count,
+    }
+  }
+  const onDisk = () => readFileSync(join(dir, 'proc_1-1.jsonl'), 'utf8')
+
+  test('is written once a turn, whole when more than its numbers changed', () => {
+    const journal = journalOf('proc_1')
+    const row = rowOf('rec_row')
+    for (let turn = 0; turn < 3; turn++) {
+      for (let n = 0; n < 10; n++) {
+        row.add()
+        journal.grow(row)
+      }
+      if (turn === 2) row.revision++
+      journal.flush()
+    }
+    expect(onDisk().match(/"phase":"[a-z]+"/g)).toEqual([
+      '"phase":"intent"',
+      '"phase":"tally"',
+      '"phase":"intent"',
+    ])
+  })
+
+  test('counts what it counted last after its process died, also in a later segment', async () => {
+    const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
+    const row = rowOf('rec_row')
+    for (let n = 0; n < 400; n++) {
+      row.add()
+      journal.grow(row)
+      journal.flush()
+    }
+    expect(existsSync(join(dir, 'proc_1-1.jsonl')), 'the first segment is gone').toBe(false)
+    const left = await collect(journalOf('proc_2', { maxBytes: 64 * 1024 }))
+    const found = left.records.get('rec_row')
+    expect(found).toMatchObject({ refusals: tally(400), note: expect.stringMatching(/^400 refusals from /) })
+  })
+
+  test('is over with its result, and is then like any other', async () => {
+    const journal = journalOf('proc_1')
+    const row = rowOf('rec_row')
+    row.add()
+    journal.grow(row)
+    const done = trafficRecord({ id: 'rec_row', seq: 7, refusals: tally(1) })
+    refuse(journal, done)
+    journal.flush()
+    expect([...(await collect(journalOf('proc_2'))).records.keys()]).toEqual(['rec_row'])
+  })
+
+  test('that reaches no disk is written whole once the disk is back', () => {
+    const journal = journalOf('proc_1', { maxBytes: 4_096 * 8 })
+    const row = rowOf('rec_row')
+    row.add()
+    refuse(journal, record(1, { path: 'x'.repeat(40_000) }))
+    journal.grow(row)
+    journal.flush()
+    expect(onDisk()).toBe('')
+    row.add()
+    journal.grow(row)
+    journal.flush()
+    expect(onDisk()).toContain('"phase":"intent"')
+  })
+})
+
+test('an intent that a row counts leaves no record, and its sequence number is given again', async () => {
+  const journal = journalOf('proc_1')
+  const seq = journal.nextSeq()
+  const intent = journal.intent(record(seq))
+  await intent.written
+  journal.drop({ id: `rec_${seq}`, seq }, intent)
+  expect(journal.nextSeq()).toBe(seq)
+  expect(journal.nextSeq()).toBe(seq + 1)
+  journal.flush()
+  expect([...(await collect(journalOf('proc_2'))).records.keys()]).toEqual([])
+})

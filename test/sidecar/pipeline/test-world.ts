@@ -20,6 +20,7 @@ import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
 import { createPipeline } from '../../../sidecar/pipeline/pipeline.ts'
 import type { HoldOutcome, PipelinePorts } from '../../../sidecar/pipeline/ports.ts'
+import { createRefusals, type Refusals } from '../../../sidecar/pipeline/refusals.ts'
 import { createDialer } from '../../../sidecar/upstream/dial.ts'
 import { createUpstream } from '../../../sidecar/upstream/http.ts'
 import { type Recorder, type RecorderOptions, startRecorder } from '../../support/recorder.ts'
@@ -42,6 +43,15 @@ export type World = AsyncDisposable & {
   readonly intents: TrafficRecord[]
   readonly holds: HoldBody[]
   readonly live: Set<Exchange>
+  /** Intents that a row counts. */
+  readonly dropped: string[]
+  /** Rows as they were last written. */
+  readonly grown: Map<string, TrafficRecord>
+  /** Refusals that rows count. */
+  readonly counted: TrafficRecord[]
+  /** Steers the clocks: milliseconds that the monotonic one is ahead, and the wall clock itself. */
+  readonly clock: { aheadMs: number; wallMs: number | null }
+  readonly refusals: Refusals
   readonly state: {
     snapshot: Snapshot | null
     kill: KillEntry[]
@@ -64,6 +74,7 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
   const intents: TrafficRecord[] = []
   const holds: HoldBody[] = []
   const live = new Set<Exchange>()
+  const clock: World['clock'] = { aheadMs: 0, wallMs: null }
   const state: World['state'] = {
     snapshot: null,
     kill: [],
@@ -73,6 +84,9 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
     intentError: null,
     onHold: async () => ({ kind: 'expired', approvalId: 'apv_1', note: null }),
   }
+  const dropped: string[] = []
+  const grown = new Map<string, TrafficRecord>()
+  const counted: TrafficRecord[] = []
   let seq = 0
   let ids = 0
   const ports: PipelinePorts = {
@@ -93,6 +107,8 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
       },
       result: (record) => records.push(structuredClone(record)),
       nextSeq: () => seq++,
+      drop: ({ id }) => void dropped.push(id),
+      grow: (row) => void grown.set(row.id, JSON.parse(row.json())),
       processId: 'proc_test',
     },
     holds: {
@@ -107,10 +123,20 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
         return () => live.delete(exchange)
       },
     },
-    events: { accepted: () => () => undefined, finished: () => undefined },
-    clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
+    events: {
+      accepted: () => () => undefined,
+      finished: () => undefined,
+      counted: (_exchange, record) => void counted.push(structuredClone(record)),
+      rowFinished: () => undefined,
+    },
+    clock: { nowMs: () => clock.wallMs ?? Date.now(), monotonicMs: () => clock.aheadMs + performance.now() },
     newId: (kind) => makeId(kind, Buffer.from(String(ids++).padStart(16, '0'))),
+    refusals: {
+      assign: (exchange) => refusals.assign(exchange),
+      finished: (exchange) => refusals.finished(exchange),
+    },
   }
+  const refusals = createRefusals(ports)
   const run = createPipeline(ports, upstream)
   const apply = (next: Rules) => {
     state.snapshot = snapshotOf(next, recorder.port, (state.snapshot?.version ?? 0) + 1)
@@ -122,6 +148,11 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
     intents,
     holds,
     live,
+    dropped,
+    grown,
+    counted,
+    clock,
+    refusals,
     state,
     ports,
     apply,
@@ -132,6 +163,7 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
       return exchange
     },
     async [Symbol.asyncDispose]() {
+      refusals.close()
       await upstream.close()
       await recorder.close()
     },

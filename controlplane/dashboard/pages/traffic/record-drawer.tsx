@@ -5,6 +5,7 @@ import { ActionName } from '../../parts/action-name.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { ExplainNow } from './explain-now.tsx'
 import { RecordFacts } from './record-facts.tsx'
+import { RefusalFacts } from './refusal-facts.tsx'
 import { WhyThen } from './why-then.tsx'
 
 type Props = {
@@ -40,8 +41,9 @@ function Detail({ record }: { readonly record: TrafficRecord }) {
   return (
     <Stack gap="lg" pb="xl">
       <WhyThen record={record} />
+      {record.refusals ? <RefusalFacts refusals={record.refusals} /> : null}
       <RecordFacts record={record} />
-      <ExplainNow record={record} />
+      {record.refusals ? null : <ExplainNow record={record} />}
     </Stack>
   )
 }

@@ -7,6 +7,7 @@ import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
 import { usePlace } from '../../routing/use-place.ts'
+import { RefusalsText } from './refusal-facts.tsx'
 
 type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
 
@@ -49,13 +50,11 @@ function Wide({ records, onOpen }: Props) {
                 <RecordLink record={record} onOpen={onOpen} />
               </Table.Td>
               <Table.Td>
-                <DecisionBadge decision={record.decision} note={record.note} />
+                <Decision record={record} />
               </Table.Td>
               <Table.Td>{record.status ?? '–'}</Table.Td>
               <Table.Td className="number">{latency(record)}</Table.Td>
-              <Table.Td className="mono">
-                <UntrustedText text={`${record.method} ${record.host ?? ''}${record.path ?? ''}`} />
-              </Table.Td>
+              <RequestCell record={record} />
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -70,7 +69,7 @@ function Narrow({ records, onOpen }: Props) {
       {records.map((record) => (
         <Paper key={record.id} withBorder p="sm" component="article" data-record={record.id}>
           <Group justify="space-between" gap="xs" mb={4}>
-            <DecisionBadge decision={record.decision} note={record.note} />
+            <Decision record={record} />
             <Text size="sm" c="dimmed" component="span">
               <TimeText at={record.time} />
             </Text>
@@ -80,13 +79,43 @@ function Narrow({ records, onOpen }: Props) {
             <UntrustedText text={record.agent ?? 'unknown'} />, {record.status ?? 'no answer'},{' '}
             {latency(record)}
           </Text>
-          <Text size="sm" component="div" className="mono clip">
-            <UntrustedText text={`${record.method} ${record.host ?? ''}${record.path ?? ''}`} />
-          </Text>
+          {record.refusals ? (
+            <Text size="sm" component="div">
+              <RefusalsText refusals={record.refusals} />
+            </Text>
+          ) : (
+            <Text size="sm" component="div" className="mono clip">
+              <UntrustedText text={requestLine(record)} />
+            </Text>
+          )}
         </Paper>
       ))}
     </Stack>
   )
+}
+
+function RequestCell({ record }: { readonly record: TrafficRecord }) {
+  if (record.refusals) {
+    return (
+      <Table.Td>
+        <RefusalsText refusals={record.refusals} />
+      </Table.Td>
+    )
+  }
+  return (
+    <Table.Td className="mono">
+      <UntrustedText text={requestLine(record)} />
+    </Table.Td>
+  )
+}
+
+function requestLine({ method, host, path }: TrafficRecord): string {
+  return `${method} ${host ?? ''}${path ?? ''}`
+}
+
+/** The note of a row repeats its numbers, which have a place of their own. */
+function Decision({ record: { decision, note, refusals } }: { readonly record: TrafficRecord }) {
+  return <DecisionBadge decision={decision} note={refusals ? null : note} />
 }
 
 /** A real link: it can be opened beside, copied and reached with the keyboard. */
@@ -108,11 +137,16 @@ function RecordLink({
         onOpen(record.id)
       }}
     >
-      <ActionName type={record.action_type} />
+      {record.refusals && record.action_type === null ? (
+        <span className="action-name action-none">several</span>
+      ) : (
+        <ActionName type={record.action_type} />
+      )}
     </Anchor>
   )
 }
 
-function latency({ latency_ms: ms }: TrafficRecord): string {
+function latency({ latency_ms: ms, refusals }: TrafficRecord): string {
+  if (refusals) return '–'
   return ms >= 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms)} ms`
 }

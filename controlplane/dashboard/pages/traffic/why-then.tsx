@@ -20,7 +20,7 @@ export function WhyThen({ record }: { readonly record: TrafficRecord }) {
     <Panel title="Decision">
       <Stack gap="sm">
         <Group gap="xs">
-          <DecisionBadge decision={decision} note={note} />
+          <DecisionBadge decision={decision} note={record.refusals ? null : note} />
           {would === null ? null : (
             <Text size="sm" component="span">
               full enforcement: <DecisionBadge decision={would} />

@@ -1,0 +1,56 @@
+import { Text } from '@mantine/core'
+import type { TrafficRecord } from '../../../../core/record.ts'
+import { FactList } from '../../parts/fact-list.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { TimeText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+
+export type Refusals = NonNullable<TrafficRecord['refusals']>
+
+/** `1,240 refusals from 14:03:10 to 14:03:59, 87 targets`. */
+export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
+  const { count, first, last, distinct_targets: targets, more_targets: isMore } = refusals
+  const counted = `${count.toLocaleString()} ${count === 1 ? 'refusal' : 'refusals'}`
+  const named = `${targets.toLocaleString()}${isMore ? ' or more' : ''} ${targets === 1 && !isMore ? 'target' : 'targets'}`
+  return (
+    <span className="refusals">
+      {counted} from <TimeText at={first} /> to <TimeText at={last} />, {named}
+    </span>
+  )
+}
+
+/** What a row counts that stands for many refusals. */
+export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
+  const { targets, distinct_targets: distinct, reasons } = refusals
+  const isCut = distinct > targets.length
+  return (
+    <Panel title="Refusals">
+      <Text mb="sm">
+        <RefusalsText refusals={refusals} />. The gateway counts what one agent is refused beyond 60 requests
+        in a minute. Fields in which these requests differ are empty.
+      </Text>
+      <FactList
+        facts={[
+          [
+            'Reasons',
+            Object.entries(reasons)
+              .map(([reason, count]) => `${reason}: ${count.toLocaleString()}`)
+              .join(', '),
+          ],
+          [
+            isCut ? `First ${targets.length} targets` : 'Targets',
+            <TargetList key="targets" targets={targets} />,
+          ],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function TargetList({ targets }: { readonly targets: readonly string[] }) {
+  return targets.map((target) => (
+    <div key={target} className="mono clip">
+      <UntrustedText text={target === '' ? 'none' : target} />
+    </div>
+  ))
+}

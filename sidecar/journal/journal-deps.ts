@@ -1,0 +1,26 @@
+import type { LostRange } from './lost.ts'
+
+/** `full`: over its size until the control plane acknowledges. `unwritable`: the disk said no; tried again each second. */
+export type JournalState = 'ok' | 'full' | 'unwritable'
+
+export type JournalBatch = {
+  /** Record JSON by record id. */
+  readonly records: ReadonlyMap<string, Buffer>
+  readonly lost: readonly LostRange[]
+}
+
+export type JournalDeps = {
+  /** Created when missing. */
+  readonly dir: string
+  readonly processId: string
+  /** Forwarding stops short of this many bytes on disk; the rest is for the results of what is under way. */
+  readonly maxBytes: number
+  readonly log: {
+    warn(fields: object, message: string): void
+    info(fields: object, message: string): void
+  }
+  /** A whole batch is waiting and need not wait for the timer. */
+  readonly onBatchReady?: () => void
+  /** How often an unwritable journal is tried again. */
+  readonly probeMs?: number
+}

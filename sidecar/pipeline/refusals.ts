@@ -1,0 +1,177 @@
+import { hash } from 'node:crypto'
+import type { TrafficRecord } from '../../core/record.ts'
+import {
+  createRefusalWindows,
+  type Refusal,
+  type RefusalRow,
+  type RefusalWindows,
+} from '../../core/state/refusal-windows.ts'
+import type { Exchange } from './exchange.ts'
+import type { GrowingRow, PipelinePorts, RefusalPort } from './ports.ts'
+import { primaryAction } from './primary-action.ts'
+import { buildRecord } from './record.ts'
+import { isEventful } from './record-audit.ts'
+import { addToRow, type RefusalRecord, recordOfRow } from './refusal-record.ts'
+
+export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 'newId'> & {
+  readonly windowMs?: number
+  /** Refusals of an agent in a window that have a record each; 60 when absent. */
+  readonly whole?: number
+}
+
+export type Refusals = RefusalPort & {
+  /** Writes the rows that are open. */
+  close(): void
+}
+
+/** The reason of a request that was never answered, and never let through. */
+const LEFT = 'left'
+
+/**
+ * Bounds the records of refusals: the first of an agent in a minute and the first of each kind have one each, all others
+ * are counted by one row.
+ */
+export function createRefusals(deps: RefusalsDeps): Refusals {
+  const { events, clock, newId, journal } = deps
+  let timer: NodeJS.Timeout | null = null
+  let isClosed = false
+  const windows: RefusalWindows<RefusalRecord> = createRefusalWindows({
+    hash: hashOf,
+    ...(deps.windowMs === undefined ? {} : { windowMs: deps.windowMs }),
+    ...(deps.whole === undefined ? {} : { whole: deps.whole }),
+    open: (): RefusalRecord => {
+      const row = { id: newId('record'), seq: journal.nextSeq() }
+      return { ...row, common: null, actId: null, revision: 0, isEnded: false }
+    },
+    onEnd(row) {
+      row.item.isEnded = true
+      writeRow(deps, row)
+    },
+  })
+
+  /** A minute may end without another request. */
+  function schedule(): void {
+    const end = windows.nextEndMs
+    if (timer !== null || end === null) return
+    timer = setTimeout(
+      () => {
+        timer = null
+        windows.expire(clock.monotonicMs())
+        schedule()
+      },
+      Math.max(1, Math.ceil(end - clock.monotonicMs())),
+    ).unref()
+  }
+
+  function assign(exchange: Exchange): void {
+    if (exchange.refusalRow !== undefined) return
+    if (isClosed || !isCountable(exchange)) {
+      exchange.recordId ??= newId('record')
+      return
+    }
+    const at = { nowMs: clock.monotonicMs(), time: timeOf(exchange) }
+    const row = windows.admit(exchange.agent?.name ?? '', refusalOf(exchange), at)
+    schedule()
+    if (row === null) exchange.recordId ??= newId('record')
+    else moveTo(row, exchange, deps)
+  }
+
+  return {
+    assign,
+    finished(exchange) {
+      if (exchange.recordId === undefined && hasLeft(exchange)) assign(exchange)
+      const row = exchange.refusalRow
+      if (row === undefined) return false
+      const record = buildRecord(exchange, deps)
+      events.counted(exchange, record)
+      const isLate = row.item.isEnded && row.item.common !== null
+      addToRow(row.item, record)
+      if (!row.item.isEnded) journal.grow(growing(row))
+      else if (!isLate) writeRow(deps, row)
+      return true
+    },
+    close() {
+      if (timer !== null) clearTimeout(timer)
+      timer = null
+      isClosed = true
+      windows.close()
+    },
+  }
+}
+
+/** The exchange has no record of its own any more. */
+function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, newId }: RefusalsDeps): void {
+  const { intent, recordId: id, intentSeq: seq } = exchange
+  if (intent !== undefined && id !== undefined && seq !== undefined) journal.drop({ id, seq }, intent)
+  exchange.intent = undefined
+  exchange.recordId = row.item.id
+  exchange.intentSeq = row.item.seq
+  exchange.refusalRow = row
+  if (isEventful(exchange)) row.item.actId ??= newId('actionRequest')
+}
+
+/** Writes a row that counts nothing more; one without a finished request is written with the first of them. */
+function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalRecord>): void {
+  const record = recordOfRow(row)
+  if (record === null) return
+  const json = Buffer.from(JSON.stringify(record))
+  events.rowFinished(record, json)
+  journal.result(record, json, undefined)
+}
+
+/** What went upstream, what an approver was asked about and what an order led to has a record of its own. */
+function isCountable(exchange: Exchange): boolean {
+  const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange
+  if (transport === 'order' || holdId !== undefined || approvalId !== undefined || isWaiting === true)
+    return false
+  if (outcome.denyReason === null) return hasLeft(exchange)
+  if (outcome.denyReason === 'approval_denied' || outcome.denyReason === 'approval_expired') return false
+  // An address is refused before anything is connected, but after the intent.
+  return intent === undefined || outcome.denyReason === 'address'
+}
+
+/** The agent closed the connection before anything was let through. */
+function hasLeft({ outcome, decision, intent, reply, isWaiting, holdId, approvalId }: Exchange): boolean {
+  if (outcome.denyReason !== null || reply.isStarted || intent !== undefined) return false
+  if (isWaiting === true || holdId !== undefined || approvalId !== undefined) return false
+  return decision === undefined || decision.verdict === 'deny'
+}
+
+function refusalOf(exchange: Exchange): Refusal {
+  const { outcome, decision, request, raw } = exchange
+  const action = primaryAction(exchange)
+  const host = request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? ''
+  return {
+    action: action?.type ?? null,
+    target: action?.resource.target ?? host,
+    rule: decision === undefined ? outcome.errorCode : [decision.permission, ...decision.policies].join(' '),
+    reason: outcome.denyReason ?? outcome.errorCode ?? LEFT,
+  }
+}
+
+function timeOf(exchange: Exchange): string {
+  exchange.time ??= new Date(exchange.timeMs).toISOString()
+  return exchange.time
+}
+
+/** 52 bits: cryptographic, so that an agent cannot choose a target that counts as seen. */
+function hashOf(text: string): number {
+  return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
+}
+
+const growings = new WeakMap<RefusalRecord, GrowingRow>()
+
+function growing(row: RefusalRow<RefusalRecord>): GrowingRow {
+  const known = growings.get(row.item)
+  if (known !== undefined) return known
+  const made: GrowingRow = {
+    id: row.item.id,
+    json: () => JSON.stringify(recordOfRow(row) as TrafficRecord),
+    tally: () => JSON.stringify({ id: row.item.id, refusals: { ...row.tally, targets: undefined } }),
+    get revision() {
+      return row.item.revision + row.tally.targets.length
+    },
+  }
+  growings.set(row.item, made)
+  return made
+}
