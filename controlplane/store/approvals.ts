@@ -234,7 +234,7 @@ export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
 
 export async function countPending(q: Query): Promise<number> {
   const { rows } = await q.query<{ count: number }>(
-    "select count(*)::int as count from approvals where status = 'pending'",
+    "select count(*)::int as count from approvals where status = 'pending' and expires_at > clock_timestamp()",
     [],
   )
   return onlyRow(rows).count
