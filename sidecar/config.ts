@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
 import { isConfidential } from '../core/loopback.ts'
 import { REFUSAL_LIMITS } from '../core/state/refusal-windows.ts'
+import type { ConnectionSettings } from './connection-limits.ts'
 
 export type GatewayConfig = {
   readonly host: string
@@ -20,6 +21,7 @@ export type GatewayConfig = {
   readonly eventLoopBlockedMs: number
   /** Refusals of an agent in a minute that have a record each, whatever they are. */
   readonly wholeRefusals: number
+  readonly connections: ConnectionSettings
   readonly logLevel: string
   /** Unix socket on which connections of other network namespaces are handed over; null for none. */
   readonly captureSocket: string | null
@@ -66,6 +68,11 @@ export function readConfig(env: Env): GatewayConfig {
     journalMaxBytes: journalMaxBytes(env),
     eventLoopBlockedMs: eventLoopBlockedMs(env),
     wholeRefusals: wholeRefusals(env),
+    connections: {
+      maxConnections: count(env, 'MAX_CONNECTIONS'),
+      maxConnectionsPerAgent: count(env, 'MAX_CONNECTIONS_PER_AGENT'),
+      maxTunnelsPerAgent: count(env, 'MAX_TUNNELS_PER_AGENT'),
+    },
     logLevel: logLevel(env),
     captureSocket: text(env, 'CAPTURE_SOCKET'),
     pod: podConfig(env),
@@ -157,6 +164,13 @@ function wholeRefusals(env: Env): number {
   throw new Error(
     `WHOLE_REFUSALS_PER_MINUTE is "${value}": set it to a number from 1 to 999999, or leave it out for ${REFUSAL_LIMITS.whole}`,
   )
+}
+
+function count(env: Env, name: string): number | null {
+  const value = text(env, name)
+  if (value === null) return null
+  if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
+  throw new Error(`${name} is "${value}": set it to a whole number from 1 to 999999, or leave it out`)
 }
 
 function logLevel(env: Env): string {

@@ -15,6 +15,7 @@ import { createView } from './admin/view.ts'
 import { openCaptureSocket } from './capture-socket.ts'
 import { systemClock } from './clock.ts'
 import type { GatewayConfig, PodConfig } from './config.ts'
+import { connectionLimits, descriptorLimit } from './connection-limits.ts'
 import type { ClientDeps } from './control/client.ts'
 import { type ControlPlane, createControlPlane } from './control/control-plane.ts'
 import { cutInactive } from './control/cut-inactive.ts'
@@ -33,7 +34,7 @@ import { createFront, type Front } from './listener/front.ts'
 import { createMetrics } from './metrics.ts'
 import { resolveAbsolute } from './name-owner.ts'
 import { once } from './once.ts'
-import { createAdmit } from './pipeline/admit.ts'
+import { createAdmit, createAgentOf } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
 import { createRefusals } from './pipeline/refusals.ts'
@@ -188,10 +189,12 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
     ...{ leaf, log },
     handle: core.handle,
     admit: createAdmit(ports),
+    agentOf: createAgentOf(ports),
+    onQuota: core.metrics.overQuota,
     api: (request) => api(request),
     newRequestId: () => ports.newId('request'),
     limits: {
-      maxConnections: LIMITS.maxConnections,
+      ...connectionLimits(config.connections, descriptorLimit(), config.pod !== null),
       idleTimeoutMs: LIMITS.idleTimeoutMs,
       headTimeoutMs: HEAD_TIMEOUT_MS,
     },

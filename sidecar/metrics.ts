@@ -21,6 +21,8 @@ export type Metrics = {
   finished(record: TrafficRecord, denyReason: DenyReason | null, isEchoMasked?: boolean): void
   /** The event loop was blocked while this stage ran. */
   loopBlocked(stage: string): void
+  /** A connection was refused, or evicted before it authenticated (`agent` null): the setting whose limit is reached. */
+  overQuota(agent: string | null, limit: string): void
   /** Requests accepted, and finished by decision, since the start. */
   readonly counts: {
     readonly total: number
@@ -74,6 +76,7 @@ export function createMetrics(): Metrics {
   const connectorErrors = new Map<string, Map<string, number>>()
   const rateLimited = new Map<string, number>()
   const loopBlocked = new Map<string, number>()
+  const overQuota = new Map<string, number>()
   const seenAgents = new Set<string>()
   const seenScopes = new Set<string>(['all'])
   const latency = new Histogram(LATENCY_MS_BOUNDS)
@@ -108,6 +111,9 @@ export function createMetrics(): Metrics {
       if (errorType !== null) bumpIn(connectorErrors, slot.connector, errorType)
     },
     loopBlocked: (stage) => bump(loopBlocked, stage),
+    overQuota(agent, limit) {
+      bump(overQuota, labelText({ agent: agent === null ? '' : bounds.agent(agent), limit }))
+    },
     scrape(gauges) {
       const out = createExposition()
       writeSlots(out, slots)
@@ -115,14 +121,11 @@ export function createMetrics(): Metrics {
       writeState(out, gauges, seenScopes)
       out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
       out.sample('svc_approvals_pending', '', gauges.approvalsPending)
-      out.family('svc_connector_errors_total', 'counter', 'Upstream failures by connector and kind.')
-      for (const [connector, byType] of connectorErrors) {
-        for (const [error_type, n] of byType)
-          out.sample('svc_connector_errors_total', labelText({ connector, error_type }), n)
-      }
+      writeErrors(out, connectorErrors)
       out.family('svc_rate_limit_hits_total', 'counter', 'Requests refused with 429 by agent.')
       for (const [agent, n] of rateLimited) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
       writeBlocked(out, loopBlocked)
+      writeRefused(out, overQuota)
       return out.text()
     },
     internal(gauges) {
@@ -245,6 +248,24 @@ function writeKill(out: Exposition, gauges: Gauges, seenScopes: Set<string>): vo
   out.family('svc_kill_switch_active', 'gauge', '1 while something stops this scope.')
   for (const scope of seenScopes)
     out.sample('svc_kill_switch_active', labelText({ scope }), active.has(scope) ? 1 : 0)
+}
+
+function writeErrors(out: Exposition, errors: ReadonlyMap<string, ReadonlyMap<string, number>>): void {
+  out.family('svc_connector_errors_total', 'counter', 'Upstream failures by connector and kind.')
+  for (const [connector, byType] of errors) {
+    for (const [error_type, n] of byType)
+      out.sample('svc_connector_errors_total', labelText({ connector, error_type }), n)
+  }
+}
+
+/** By limit; without an agent: evicted before it authenticated. */
+function writeRefused(out: Exposition, refused: ReadonlyMap<string, number>): void {
+  out.family(
+    'svc_connections_refused_total',
+    'counter',
+    'Connections refused or evicted, by agent and limit.',
+  )
+  for (const [labels, n] of refused) out.sample('svc_connections_refused_total', labels, n)
 }
 
 function writeGauge(out: Exposition, name: string, help: string, value: number): void {

@@ -20,6 +20,9 @@ import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
 import type { Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
+/** Of routes that anybody may call: the body is in memory before the caller is known. */
+const ANONYMOUS_BODY_LIMIT = 64 * 1024
+const ANONYMOUS_BODY_MS = 10_000
 const ANONYMOUS: Principal = { kind: 'anonymous' }
 
 export type ServerDeps = {
@@ -48,6 +51,7 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     forceCloseConnections: 'idle',
     // Streams to gateways live for days; the time-outs below cover headers and bodies of requests.
     requestTimeout: 60_000,
+    http: { headersTimeout: 20_000 },
     keepAliveTimeout: 75_000,
     // While it closes, too, an answer is one of ours.
     return503OnClosing: false,
@@ -89,9 +93,9 @@ function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDe
   app.route({
     method: declared.method,
     url: declared.path,
-    bodyLimit: declared.bodyLimit ?? BODY_LIMIT,
+    bodyLimit: declared.bodyLimit ?? (declared.auth === 'none' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    ...(declared.auth === 'none' ? {} : { onRequest: authenticator(declared, auth) }),
+    onRequest: declared.auth === 'none' ? limitBodyTime : authenticator(declared, auth),
     handler: async (request, reply) => {
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
@@ -110,6 +114,16 @@ function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDe
         .send(value.body)
     },
   })
+}
+
+/** Ends a connection whose body is not complete in time. Authenticated callers have `requestTimeout`. */
+const limitBodyTime: onRequestHookHandler = ({ raw }, _reply, done) => {
+  if (!raw.complete && raw.method !== 'GET') {
+    const timer = setTimeout(() => raw.socket.destroy(), ANONYMOUS_BODY_MS)
+    const clear = (): void => clearTimeout(timer)
+    raw.once('end', clear).once('close', clear)
+  }
+  done()
 }
 
 function authenticator(declared: Route, deps: AuthDeps): onRequestHookHandler {

@@ -18,7 +18,12 @@ export const LIMITS = {
   inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,
+  /** Of authenticated clients of one gateway process, and of one agent. */
   maxConnections: 1_000,
+  maxConnectionsPerAgent: 400,
+  /** Without an agent's key yet; the oldest leaves when another one arrives. */
+  maxUnauthenticatedConnections: 256,
+  unauthenticatedTimeoutMs: 30_000,
   maxConcurrentPerAgent: 256,
   maxPermissions: 100_000,
   maxPolicies: 1_000,

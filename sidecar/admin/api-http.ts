@@ -78,12 +78,12 @@ function digest(text: string): Buffer {
 }
 
 /** The body as the schema wants it. Throws 415 for anything but JSON, 400 naming every wrong or unknown field. */
-export function parseBody<S extends z.ZodType>(request: ApiRequest, schema: S): z.infer<S> {
+export async function parseBody<S extends z.ZodType>(request: ApiRequest, schema: S): Promise<z.infer<S>> {
   const type = headerOf(request.headers, 'content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') {
     throw new ChaperoneError('unsupported_body', { detail: 'Send JSON with Content-Type: application/json.' })
   }
-  const parsed = schema.safeParse(jsonOf(request.body))
+  const parsed = schema.safeParse(jsonOf(await request.readBody()))
   if (parsed.success) return parsed.data
   throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`))
 }

@@ -20,7 +20,7 @@ export function post<S extends z.ZodType>(
   schema: S,
   run: (body: z.infer<S>) => ApiAnswer | Promise<ApiAnswer>,
 ): ApiRoute {
-  return { method: 'POST', path, run: (request) => run(parseBody(request, schema)) }
+  return { method: 'POST', path, run: async (request) => run(await parseBody(request, schema)) }
 }
 
 /** Throws 404 for an unknown path, 405 for a known one with another method. */

@@ -1,4 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { HEALTH_PATHS } from '../../core/capture/pod-contract.ts'
 import type { Health } from './routes-state.ts'
 
@@ -29,7 +30,7 @@ export async function openHealthServer(port: number, deps: HealthServerDeps): Pr
   })
   server.headersTimeout = 5_000
   server.requestTimeout = 5_000
-  server.maxConnections = 64
+  evictOldest(server)
   const listen = (host: string): Promise<void> =>
     new Promise((resolve, reject) => {
       server.once('error', reject)
@@ -50,6 +51,22 @@ export async function openHealthServer(port: number, deps: HealthServerDeps): Pr
       }),
   }
 }
+
+/** A probe is accepted however many connections another client keeps open. */
+function evictOldest(server: Server): void {
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    const [oldest] = open
+    if (open.size >= MAX_CONNECTIONS && oldest !== undefined) {
+      open.delete(oldest)
+      oldest.destroy()
+    }
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+}
+
+const MAX_CONNECTIONS = 64
 
 function serve(deps: HealthServerDeps, path: string, response: ServerResponse): void {
   if (path === '/health') health(deps.health(), response)

@@ -13,7 +13,7 @@ export type InternalApiDeps = {
 
 /**
  * The gateway's own API (spec 4.2): this machine only, JSON only, no CORS; everything under `/internal/` with the
- * bearer token. Never rejects.
+ * bearer token, which is checked before the body is read. Never rejects.
  */
 export function createInternalApi({
   token,
@@ -27,7 +27,10 @@ export function createInternalApi({
       const isInternal = request.path.startsWith('/internal')
       if (isInternal || isLoopbackOnly) assertLocal(request)
       // Whoever has no token learns nothing, not even which paths exist.
-      if (isInternal) assertToken(request, token)
+      if (isInternal) {
+        assertToken(request, token)
+        request.onAuthenticated()
+      }
       return toReply(await routeOf(request).run(request))
     } catch (error) {
       if (error instanceof ChaperoneError) return failureReply(error)

@@ -1,3 +1,4 @@
+import { ChaperoneError } from '../../core/errors.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Incoming } from './http1/incoming.ts'
@@ -5,23 +6,36 @@ import type { Incoming } from './http1/incoming.ts'
 const MAX_BODY_BYTES = 1024 * 1024
 const JSON_TYPE: RawHeaders = ['Content-Type', 'application/json']
 
-/** A request to the gateway's own API: the whole body is read first. */
+/** A request to the gateway's own API. Its body is read when the API asks for it, after the token. */
 export async function serveApi(deps: FrontDeps, { head, body, reply, connection }: Incoming): Promise<void> {
-  const whole = await body.buffer(MAX_BODY_BYTES)
-  if (whole === null) {
-    sendJson(reply, 413, 'body too large', `the body of this API is limited to ${MAX_BODY_BYTES} bytes`)
-    return
-  }
   const question = head.target.indexOf('?')
+  const { slot, socket } = connection.lifeline
   const answer = await deps.api({
     method: head.method,
     path: question === -1 ? head.target : head.target.slice(0, question),
     query: question === -1 ? '' : head.target.slice(question + 1),
     headers: head.rawHeaders,
-    body: whole,
-    remoteAddress: connection.lifeline.socket.remoteAddress ?? '',
+    readBody: () => readWithin(body, deps.limits.headTimeoutMs),
+    onAuthenticated: slot.trust,
+    remoteAddress: socket.remoteAddress ?? '',
   })
   reply.send(answer.status, answer.headers, answer.body)
+}
+
+async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const detail = `The body was not complete after ${ms} ms.`
+    timer = setTimeout(() => reject(new ChaperoneError('malformed_request', { detail })), ms)
+  })
+  try {
+    const whole = await Promise.race([body.buffer(MAX_BODY_BYTES), late])
+    if (whole !== null) return whole
+  } finally {
+    clearTimeout(timer)
+  }
+  const detail = `The body of this API is limited to ${MAX_BODY_BYTES} bytes.`
+  throw new ChaperoneError('body_too_large', { detail })
 }
 
 /** Origin-form on an agent's port: somebody opened the address in a browser, or forgot to configure the proxy. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Credentials, Exchange } from '../pipeline/exchange.ts'
 import type { LeafCache } from '../tls/leaf-cache.ts'
+import type { OnQuota, QuotaLimits } from './quotas.ts'
 
 /** A request to the gateway itself: origin-form on the shared port. */
 export type ApiRequest = {
@@ -10,7 +11,10 @@ export type ApiRequest = {
   /** Without `?`; empty when there is none. */
   readonly query: string
   readonly headers: RawHeaders
-  readonly body: Buffer
+  /** The whole body. Rejects with `body_too_large`, and with `malformed_request` when it is not complete in time. */
+  readonly readBody: () => Promise<Buffer>
+  /** The caller has shown the token. */
+  readonly onAuthenticated: () => void
   readonly remoteAddress: string
 }
 
@@ -20,8 +24,7 @@ export type ApiReply = {
   readonly body: string | Buffer
 }
 
-export type FrontLimits = {
-  readonly maxConnections: number
+export type FrontLimits = QuotaLimits & {
   readonly idleTimeoutMs: number
   readonly headTimeoutMs: number
 }
@@ -35,6 +38,10 @@ export type FrontDeps = {
     target: { readonly host: string; readonly port: number },
     credentials: Credentials,
   ): 'intercept' | 'pipeline'
+  /** The agent that presents these credentials; null when they are nobody's. */
+  agentOf(credentials: Credentials): string | null
+  /** A connection was refused or evicted, because a quota is used up. */
+  readonly onQuota: OnQuota
   api(request: ApiRequest): Promise<ApiReply>
   newRequestId(): string
   readonly log: Pick<Logger, 'debug' | 'warn' | 'error'>

@@ -6,6 +6,7 @@ import { Http1Connection } from './http1/connection.ts'
 import type { Incoming, Site } from './http1/incoming.ts'
 import { createLifelines, type Lifeline } from './lifeline.ts'
 import { type PortOwner, serveAbsolute, serveConnect, unreadCredentials } from './proxy.ts'
+import { createQuotas } from './quotas.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { terminateTls } from './terminate-tls.ts'
 import { contextFor, enterTunnel } from './tunnel.ts'
@@ -40,23 +41,19 @@ const LOOPBACK = '127.0.0.1'
 /** Every socket that agents and operators reach: accepted, told apart by its first bytes, served. */
 export function createFront(deps: FrontDeps): Front {
   const { limits } = deps
-  const lifelines = createLifelines(
-    Math.max(10, Math.min(1_000, limits.headTimeoutMs / 4, limits.idleTimeoutMs / 4)),
-  )
+  const quotas = createQuotas(limits, deps.onQuota)
+  const shortestMs = Math.min(limits.headTimeoutMs, limits.idleTimeoutMs, limits.unauthenticatedTimeoutMs)
+  const lifelines = createLifelines(Math.max(10, Math.min(1_000, shortestMs / 4)), quotas)
   const shared = new Set<Server>()
   const agents = new Map<string, AgentPort>()
-  const state = { served: 0 }
 
   function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const lifeline = lifelines.add(socket)
-    if (state.served >= limits.maxConnections) {
-      turnAway(deps, { socket, lifeline, credentials })
-      return
-    }
-    state.served++
-    socket.once('close', () => state.served--)
-    arrive({ socket, lifeline })
+    // Elsewhere the first request says whose connection it is.
+    const detail = credentials.kind === 'port' ? lifeline.slot.claim(credentials.agent) : null
+    if (detail === null) arrive({ socket, lifeline })
+    else turnAway(deps, { socket, lifeline, credentials, detail })
   }
 
   function asProxy(owner: PortOwner): Reception {
@@ -83,7 +80,7 @@ export function createFront(deps: FrontDeps): Front {
 
   return {
     get connections() {
-      return state.served
+      return quotas.size
     },
     async listen(port, host) {
       const server = await open({ port, host }, asProxy(null))

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Quotas, Slot } from './quotas.ts'
 
 /** How long a connection that was answered and closed on our side may go on sending before it is cut. */
 export const LINGER_MS = 5_000
@@ -9,17 +10,20 @@ export const LINGER_MS = 5_000
  */
 export class Lifeline {
   readonly socket: Socket
+  /** What the connection counts for. */
+  readonly slot: Slot
   /** Ends the connection in good order: at once when idle, else after the reply at hand. */
   drain: () => void
   readonly #clock: { readonly nowMs: number }
   #deadline = Number.POSITIVE_INFINITY
   #expire: () => void
 
-  constructor(socket: Socket, clock: { readonly nowMs: number }) {
+  constructor(socket: Socket, clock: { readonly nowMs: number }, quotas: Quotas) {
     this.socket = socket
     this.#clock = clock
     this.#expire = () => socket.destroy()
     this.drain = () => socket.destroy()
+    this.slot = quotas.open(this)
   }
 
   /** Calls `expire` when `ms` pass without another call of `arm` or `rest`. */
@@ -49,13 +53,14 @@ export type Lifelines = {
 }
 
 /** All connections of a front, and the one timer that enforces their deadlines. */
-export function createLifelines(sweepMs: number): Lifelines {
+export function createLifelines(sweepMs: number, quotas: Quotas): Lifelines {
   const all = new Set<Lifeline>()
   const clock = { nowMs: performance.now() }
   let onEmpty: (() => void) | null = null
   const timer = setInterval(() => {
     clock.nowMs = performance.now()
     for (const lifeline of all) lifeline.check(clock.nowMs)
+    quotas.sweep(clock.nowMs)
   }, sweepMs)
   timer.unref()
 
@@ -64,7 +69,7 @@ export function createLifelines(sweepMs: number): Lifelines {
       return all.size
     },
     add(socket) {
-      const lifeline = new Lifeline(socket, clock)
+      const lifeline = new Lifeline(socket, clock, quotas)
       all.add(lifeline)
       socket.once('close', () => {
         all.delete(lifeline)

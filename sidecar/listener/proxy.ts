@@ -19,9 +19,10 @@ const NO_SOURCES = Object.freeze({})
 
 /** CONNECT: opens the tunnel and listens inside, or leaves the answer to the pipeline. */
 export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwner): Promise<void> {
-  const { head, problem } = incoming
+  const { head } = incoming
   const credentials = credentialsOf(incoming, owner)
   const target = parseTarget(head.target)
+  const problem = incoming.problem ?? overQuota(deps, incoming, credentials)
   if (problem !== null)
     return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
   if (target === null) {
@@ -35,13 +36,27 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
     return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: misdirected })
   }
   if (deps.admit(target, credentials) === 'pipeline') {
-    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: null })
+    const passed = pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: null })
+    return passed.finally(incoming.connection.lifeline.slot.endTunnel)
   }
   incoming.reply.upgrade(ESTABLISHED)
   const { socket, lifeline } = incoming.connection
   const sources = { connectAuthority: head.target }
   openTunnel(deps, { socket, lifeline, credentials, sources, host: target.host, isPort: owner !== null })
   return Promise.resolve()
+}
+
+/** Counts the connection for the agent whose credentials it presents, a tunnel as such. */
+function overQuota(
+  deps: FrontDeps,
+  { head, connection }: Incoming,
+  credentials: Credentials,
+): Problem | null {
+  const { slot } = connection.lifeline
+  const agent = deps.agentOf(credentials)
+  if (agent === null) return null
+  const detail = slot.claim(agent) ?? (head.method === 'CONNECT' ? slot.tunnel() : null)
+  return detail === null ? null : { code: 'not_ready', detail }
 }
 
 /** The Host header of a CONNECT repeats its target; the port may be left out. HTTP/1.0 clients send none. */
@@ -61,7 +76,7 @@ export function serveAbsolute(deps: FrontDeps, incoming: Incoming, owner: PortOw
     owner,
     kind: incoming.head.framing.upgrade === null ? 'http' : 'upgrade',
     transport: owner === null ? 'absolute' : 'port-absolute',
-    problem: incoming.problem ?? problem,
+    problem: incoming.problem ?? problem ?? overQuota(deps, incoming, credentialsOf(incoming, owner)),
   })
 }
 

@@ -10,6 +10,7 @@ import { newExchange } from './new-exchange.ts'
 import { openPassage } from './passage.ts'
 import { type Sniffed, sniff } from './sniff.ts'
 import { enterTunnel } from './tunnel.ts'
+import { turnAway } from './turned-away.ts'
 
 /** The listeners that redirected packets land on: TCP 443, TCP 80, and all other TCP ports. */
 export type CapturedKind = 'tls' | 'http' | 'other'
@@ -51,11 +52,21 @@ export function createTransparent(deps: TransparentDeps): (kind: CapturedKind, c
       socket.resetAndDestroy()
       return
     }
+    if (isTurnedAway(deps, { socket, lifeline })) return
     const arrival = { socket, lifeline, credentials, host: null }
     if (kind !== 'other') listen(deps, { ...arrival, port: kind === 'tls' ? 443 : 80 }, deps.limits)
     else
       serveOther(deps, arrival).catch((error: unknown) => deps.log.error({ err: error }, 'listener failed'))
   }
+}
+
+/** True when the agent has no room for another connection. */
+function isTurnedAway(deps: TransparentDeps, { socket, lifeline }: Captured): boolean {
+  const { credentials } = deps
+  const agent = deps.agentOf(credentials)
+  const detail = agent === null ? null : lifeline.slot.claim(agent)
+  if (detail !== null) turnAway(deps, { socket, lifeline, credentials, detail })
+  return detail !== null
 }
 
 async function serveOther(deps: TransparentDeps, given: Omit<Arrival, 'port'>): Promise<void> {

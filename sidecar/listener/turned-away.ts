@@ -12,17 +12,16 @@ export type TurnedAway = {
   readonly lifeline: Lifeline
   /** What the port says of who asks: nothing was read. */
   readonly credentials: Credentials
+  /** The limit that is reached. */
+  readonly detail: string
 }
-
-const DETAIL =
-  'This gateway has no free connections. Try again in a second, or close connections that are not used.'
 
 /**
  * A connection over the limit is answered: a client that is cut off tries again at once, one that reads 503 waits. And
  * it leaves the one record of an exchange. Nothing is read of it and nothing waits, so that each costs a record and no
  * more; what a full journal cannot take is counted as lost, as with any other refusal.
  */
-export function turnAway(deps: FrontDeps, { socket, lifeline, credentials }: TurnedAway): void {
+export function turnAway(deps: FrontDeps, { socket, lifeline, credentials, detail }: TurnedAway): void {
   const reply = createLastReply(socket)
   const exchange = newExchange({
     id: deps.newRequestId(),
@@ -35,7 +34,7 @@ export function turnAway(deps: FrontDeps, { socket, lifeline, credentials }: Tur
     body: EMPTY_BODY,
     reply,
     abort: createExchangeAbort(),
-    problem: { code: 'not_ready', detail: DETAIL },
+    problem: { code: 'not_ready', detail },
   })
   socket.resume()
   lifeline.arm(LINGER_MS, () => socket.destroy())

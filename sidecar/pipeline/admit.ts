@@ -19,3 +19,13 @@ export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>): Admit {
     return bound?.entry.tlsMode === 'intercept' ? 'intercept' : 'pipeline'
   }
 }
+
+/** The name of the agent that presents the credentials; null when they are nobody's. */
+export function createAgentOf(
+  ports: Pick<PipelinePorts, 'snapshot'>,
+): (credentials: Credentials) => string | null {
+  return (credentials) => {
+    const snapshot = ports.snapshot()
+    return snapshot === null ? null : (identify(credentials, snapshot)?.name ?? null)
+  }
+}

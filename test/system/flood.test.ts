@@ -73,24 +73,55 @@ test.each([
   60_000,
 )
 
-test('the connection beyond the limit is told 503, and there is room again when others leave', async () => {
-  await openMany(1_100, '')
-  const refused = await openSocket(agent.target.port)
-  const answer = await new Promise<string>((resolve) => {
-    let text = ''
-    refused.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
+test('1,000 idle tunnels of one agent leave the others theirs, and the agent is told its limit', async () => {
+  const other = await portAgent(laptop, 'neighbour')
+  const keyed = `${CONNECT.slice(0, -2)}Proxy-Authorization: ${agent.target.proxyAuthorization}\r\n\r\n`
+  const answers: string[] = []
+  for (let at = 0; at < 1_000; at++) {
+    const socket = await openSocket(agent.target.port)
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (chunk: Buffer) => {
+      answers[at] = (answers[at] ?? '') + chunk.toString()
     })
-    refused
-      .on('error', () => undefined)
-      .on('close', () => resolve(text))
-      .on('end', () => resolve(text))
-    refused.write(CONNECT)
-  })
-  expect(answer).toMatch(/^HTTP\/1\.1 503 /)
-  expect(answer).toMatch(/retry-after: \d/i)
+    socket.write(keyed)
+    sockets.push(socket)
+  }
+  await eventually('every tunnel is answered', () => Object.keys(answers).length === 1_000 || null)
+  const refused = answers.filter((answer) => !answer.startsWith('HTTP/1.1 200 '))
+  expect(refused).toHaveLength(600)
+  for (const answer of refused) {
+    expect(answer).toMatch(/^HTTP\/1\.1 503 /)
+    expect(answer).toMatch(/retry-after: \d/i)
+    expect(answer).toContain('MAX_CONNECTIONS_PER_AGENT')
+  }
+  const served = await other.send({ method: 'GET', host: HOST, target: '/user' })
+  expect(served.status).toBe(200)
+  expect((await fetch(`${laptop.ready.gateway_url}/health`)).status).toBe(200)
+  const metrics = await (await fetch(`${laptop.ready.gateway_url}/metrics`)).text()
+  const counted =
+    /svc_connections_refused_total\{agent="flooder",limit="MAX_CONNECTIONS_PER_AGENT"\} (\d+)/.exec(metrics)
+  expect(Number(counted?.[1])).toBe(600)
   for (const socket of sockets) socket.destroy()
   await eventually('the gateway serves again', async () => ((await status()) === 200 ? true : null))
+}, 60_000)
+
+test('1,000 calls of the internal API without a token, each with a body, are refused before the body', async () => {
+  const port = Number(new URL(laptop.ready.gateway_url).port)
+  const head =
+    'POST /internal/kill-switch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{'
+  let refusals = 0
+  for (let at = 0; at < 1_000; at++) {
+    const socket = await openSocket(port)
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (chunk: Buffer) => {
+      if (chunk.toString().startsWith('HTTP/1.1 401 ')) refusals++
+    })
+    socket.write(head)
+    sockets.push(socket)
+  }
+  await eventually('all are refused', () => refusals === 1_000 || null)
+  expect(await status()).toBe(200)
+  expect((await fetch(`${laptop.ready.gateway_url}/health`)).status).toBe(200)
 }, 60_000)
 
 test('a name in the handshake that the tunnel is not for is 421, whatever the Host header says', async () => {

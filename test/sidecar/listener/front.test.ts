@@ -354,40 +354,44 @@ describe('agent ports', () => {
 })
 
 describe('limits and shutdown', () => {
-  it('answers 503 with Retry-After over the connection limit, and takes connections again when one left', async () => {
+  it('answers 503 with the name of the limit over it, and takes connections again when one left', async () => {
     await using t = await startFront({ limits: { maxConnections: 1 } })
-    const first = await rawClient(t.port)
+    const port = await t.front.openAgentPort('bot')
+    const first = await rawClient(port)
     await until(
       () => t.front.connections === 1,
       () => 'the first connection',
     )
-    const second = await rawClient(t.port)
-    expect(await second.all()).toMatch(/^HTTP\/1\.1 503 .*Connection: close\r\n\r\n\{"error":"not ready"/s)
-    first.socket.destroy()
+    const second = await rawClient(port)
+    expect(await second.all()).toMatch(
+      /^HTTP\/1\.1 503 .*Connection: close\r\n\r\n\{"error":"not ready".*\(MAX_CONNECTIONS\)/s,
+    )
+    expect(t.quotas).toEqual(['bot MAX_CONNECTIONS'])
+    const health = await rawClient(t.port)
+    health.send('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    expect(await health.all()).toMatch(/^HTTP\/1\.1 200/)
+    for (const client of [first, second]) client.socket.destroy()
     await until(
       () => t.front.connections === 0,
-      () => 'the first connection to leave',
+      () => 'the connections to leave',
     )
-    const third = await rawClient(t.port)
-    third.send('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    const third = await rawClient(port)
+    third.send('GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n')
     expect(await third.all()).toMatch(/^HTTP\/1\.1 200/)
   })
 
   it('brings each connection over the limit before the pipeline once, with the agent whose port it is', async () => {
     await using t = await startFront({ limits: { maxConnections: 1 } })
     const port = await t.front.openAgentPort('bot')
-    const first = await rawClient(t.port)
+    const first = await rawClient(port)
     await until(
       () => t.front.connections === 1,
       () => 'the first connection',
     )
-    for (const place of [t.port, port]) {
-      const over = await rawClient(place)
-      over.send('GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n')
-      expect(await over.all()).toMatch(/^HTTP\/1\.1 503 /)
-    }
+    const over = await rawClient(port)
+    over.send('GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n')
+    expect(await over.all()).toMatch(/^HTTP\/1\.1 503 /)
     expect(t.exchanges.map(({ malformed, credentials }) => [malformed?.code, credentials])).toEqual([
-      ['not_ready', { kind: 'none' }],
       ['not_ready', { kind: 'port', agent: 'bot' }],
     ])
     first.socket.destroy()
@@ -395,12 +399,12 @@ describe('limits and shutdown', () => {
 
   it('ends a connection over the limit that the pipeline does not answer', async () => {
     await using t = await startFront({ limits: { maxConnections: 0 }, refuse: async () => undefined })
-    expect(await (await rawClient(t.port)).all()).toBe('')
+    expect(await (await rawClient(await t.front.openAgentPort('bot'))).all()).toBe('')
     await using u = await startFront({
       limits: { maxConnections: 0 },
       refuse: () => Promise.reject(new Error('broken')),
     })
-    expect(await (await rawClient(u.port)).all()).toBe('')
+    expect(await (await rawClient(await u.front.openAgentPort('bot'))).all()).toBe('')
     expect(u.failures).toHaveLength(1)
   })
 

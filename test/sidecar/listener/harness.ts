@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TLSSocket, connect as tlsConnect } from 'node:tls'
-import { ERRORS } from '../../../core/errors.ts'
+import { ChaperoneError, ERRORS } from '../../../core/errors.ts'
+import { failureReply } from '../../../sidecar/admin/api-http.ts'
 import type { ApiReply, ApiRequest, FrontDeps, FrontLimits } from '../../../sidecar/listener/deps.ts'
 import { createFront, type Front } from '../../../sidecar/listener/front.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
@@ -20,8 +21,10 @@ export type TestFront = AsyncDisposable & {
   readonly caFile: string
   /** Everything that reached the pipeline's door, in order. */
   readonly exchanges: Exchange[]
-  readonly apiRequests: ApiRequest[]
+  readonly apiRequests: Array<ApiRequest & { readonly body: Buffer }>
   readonly failures: unknown[]
+  /** `AGENT LIMIT` of every connection that was refused or evicted. */
+  readonly quotas: string[]
 }
 
 export type TestFrontOptions = {
@@ -29,6 +32,7 @@ export type TestFrontOptions = {
   /** What becomes of exchanges that could not be read. */
   readonly refuse?: Handle
   readonly admit?: FrontDeps['admit']
+  readonly agentOf?: FrontDeps['agentOf']
   readonly api?: (request: ApiRequest) => Promise<ApiReply>
   readonly limits?: Partial<FrontLimits>
 }
@@ -42,8 +46,9 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
     bundleFile: join(folder, 'bundle.crt'),
   })
   const exchanges: Exchange[] = []
-  const apiRequests: ApiRequest[] = []
+  const apiRequests: Array<ApiRequest & { readonly body: Buffer }> = []
   const failures: unknown[] = []
+  const quotas: string[] = []
   const handle = options.handle ?? echo
   const note = (fields: unknown): void => void failures.push(fields)
   const front = createFront({
@@ -54,13 +59,26 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
     },
     admit: options.admit ?? (() => 'intercept'),
     async api(request) {
-      apiRequests.push(request)
+      const body = await request.readBody().catch((error: unknown) => error)
+      if (body instanceof ChaperoneError) return failureReply(body)
+      apiRequests.push({ ...request, body: body as Buffer })
       if (options.api !== undefined) return options.api(request)
       return { status: 200, headers: ['Content-Type', 'text/plain'], body: `api ${request.path}` }
     },
     newRequestId: () => `req_${exchanges.length}`,
+    agentOf: options.agentOf ?? ((credentials) => (credentials.kind === 'port' ? credentials.agent : null)),
+    onQuota: (agent, limit) => void quotas.push(`${agent} ${limit}`),
     log: { debug: () => {}, warn: note, error: note },
-    limits: { maxConnections: 100, idleTimeoutMs: 20_000, headTimeoutMs: 10_000, ...options.limits },
+    limits: {
+      maxConnections: 100,
+      maxConnectionsPerAgent: 100,
+      maxTunnelsPerAgent: 100,
+      maxUnauthenticated: 100,
+      unauthenticatedTimeoutMs: 10_000,
+      idleTimeoutMs: 20_000,
+      headTimeoutMs: 10_000,
+      ...options.limits,
+    },
   })
   const port = await front.listen(0, '127.0.0.1')
   return {
@@ -71,6 +89,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
     exchanges,
     apiRequests,
     failures,
+    quotas,
     async [Symbol.asyncDispose]() {
       await front.close(0)
       await rm(folder, { recursive: true })

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Http1Connection } from '../../../../sidecar/listener/http1/connection.ts'
 import { readHead } from '../../../../sidecar/listener/http1/head.ts'
 import { createLifelines } from '../../../../sidecar/listener/lifeline.ts'
+import { createQuotas } from '../../../../sidecar/listener/quotas.ts'
 import fc from '../../../support/fast-check.ts'
 
 type Understood = { method: string; target: string; headers: string[]; body: string }
@@ -12,7 +13,14 @@ type Understood = { method: string; target: string; headers: string[]; body: str
 /** What a server makes of a connection's bytes: the requests it accepted, or that it refused something. */
 type Reading = { readonly requests: Understood[]; readonly isRefused: boolean }
 
-const lifelines = createLifelines(1_000)
+const LIMITS = {
+  ...{ maxConnections: 10, maxConnectionsPerAgent: 10, maxTunnelsPerAgent: 10, maxUnauthenticated: 10_000 },
+  unauthenticatedTimeoutMs: 60_000,
+}
+const lifelines = createLifelines(
+  1_000,
+  createQuotas(LIMITS, () => undefined),
+)
 const ours: Understood[] = []
 const theirs: Understood[] = []
 let refusedByUs = false

@@ -1,0 +1,198 @@
+import type { Socket } from 'node:net'
+
+export type QuotaLimits = {
+  /** Authenticated connections of all agents. */
+  readonly maxConnections: number
+  readonly maxConnectionsPerAgent: number
+  /** CONNECT tunnels; each is a connection, too. */
+  readonly maxTunnelsPerAgent: number
+  /** Connections that have not presented an agent's key yet, probes and scrapers included. */
+  readonly maxUnauthenticated: number
+  readonly unauthenticatedTimeoutMs: number
+}
+
+/** The name of the setting whose limit is reached. */
+export type QuotaName =
+  | 'MAX_CONNECTIONS'
+  | 'MAX_CONNECTIONS_PER_AGENT'
+  | 'MAX_TUNNELS_PER_AGENT'
+  | 'MAX_UNAUTHENTICATED_CONNECTIONS'
+
+/** `agent`: null for a connection that had not authenticated. */
+export type OnQuota = (agent: string | null, name: QuotaName) => void
+
+export type QuotaConnection = { readonly socket: Socket; drain: () => void }
+
+/** What one connection counts for. */
+export type Slot = {
+  /** Counts the connection for the agent; the reason when the agent, or the gateway, has no room for it. */
+  claim(agent: string): string | null
+  /** Counts it as a tunnel of the agent that claimed it, until it closes or `endTunnel`; the reason when there is no room. */
+  tunnel(): string | null
+  endTunnel(): void
+  /** A caller of the internal API showed the token: the connection is neither an agent's nor evicted. */
+  trust(): void
+}
+
+export type Quotas = {
+  /** Counts a new connection as unauthenticated; evicts the one that has been so for longest when there is no room. */
+  open(connection: QuotaConnection): Slot
+  /** Ends connections that did not authenticate in time. */
+  sweep(nowMs: number): void
+  /** Connections that are open, of whatever kind. */
+  readonly size: number
+}
+
+type State = {
+  readonly connection: QuotaConnection
+  readonly openedMs: number
+  kind: 'unauthenticated' | 'agent' | 'trusted' | 'closed'
+  agent: string
+  isTunnel: boolean
+  isDraining: boolean
+}
+
+/** How long a connection that was told to end may take. */
+const GRACE_MS = 5_000
+/** Callers of the internal API; beyond it they count as unauthenticated. */
+const MAX_TRUSTED = 32
+
+/**
+ * Limits how many connections who may hold. The unauthenticated ones have a room of their own, from which the oldest
+ * has to leave: a client that presents its key at once, a probe and a scraper are therefore always accepted.
+ */
+export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
+  /** In the order of arrival. */
+  const unauthenticated = new Set<State>()
+  const agents = createAgentCounts(limits, onQuota)
+  let trusted = 0
+
+  function evictOldest(): void {
+    const [oldest] = unauthenticated
+    if (oldest === undefined) return
+    onQuota(null, 'MAX_UNAUTHENTICATED_CONNECTIONS')
+    release(oldest)
+    oldest.connection.socket.destroy()
+  }
+
+  function release(state: State): void {
+    unauthenticated.delete(state)
+    if (state.kind === 'agent') agents.remove(state)
+    if (state.kind === 'trusted') trusted--
+    state.kind = 'closed'
+    state.isTunnel = false
+  }
+
+  function claim(state: State, agent: string): string | null {
+    if (state.kind === 'closed' || (state.kind === 'agent' && state.agent === agent)) return null
+    const refusal = agents.add(agent, state.kind === 'agent')
+    if (refusal !== null) return refusal
+    release(state)
+    state.kind = 'agent'
+    state.agent = agent
+    return null
+  }
+
+  function trust(state: State): void {
+    if (state.kind !== 'unauthenticated' || trusted >= MAX_TRUSTED) return
+    release(state)
+    state.kind = 'trusted'
+    trusted++
+  }
+
+  return {
+    get size() {
+      return unauthenticated.size + agents.total + trusted
+    },
+    open(connection) {
+      if (unauthenticated.size >= limits.maxUnauthenticated) evictOldest()
+      const openedMs = performance.now()
+      const unclaimed = { kind: 'unauthenticated', agent: '', isTunnel: false, isDraining: false } as const
+      const state: State = { connection, openedMs, ...unclaimed }
+      unauthenticated.add(state)
+      connection.socket.once('close', () => release(state))
+      return {
+        claim: (agent) => claim(state, agent),
+        tunnel: () => agents.addTunnel(state),
+        endTunnel: () => agents.removeTunnel(state),
+        trust: () => trust(state),
+      }
+    },
+    sweep(nowMs) {
+      const dueMs = nowMs - limits.unauthenticatedTimeoutMs
+      for (const state of unauthenticated) {
+        if (state.openedMs > dueMs) return
+        endOverdue(state, dueMs)
+      }
+    },
+  }
+}
+
+function endOverdue(state: State, dueMs: number): void {
+  if (state.openedMs + GRACE_MS <= dueMs) state.connection.socket.destroy()
+  else if (!state.isDraining) {
+    state.isDraining = true
+    state.connection.drain()
+  }
+}
+
+type Counts = { connections: number; tunnels: number }
+const ADVICE = 'Close connections that are not used, or try again in a second.'
+
+/** The connections and tunnels of each agent, and the limits of both. Additions return the reason of a refusal. */
+function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota) {
+  const agents = new Map<string, Counts>()
+  let total = 0
+
+  function refused(agent: string, name: QuotaName, what: string): string {
+    onQuota(agent, name)
+    return `${what} (${name}). ${ADVICE}`
+  }
+
+  return {
+    get total() {
+      return total
+    },
+    /** `isCounted`: the connection is another agent's so far. */
+    add(agent: string, isCounted: boolean): string | null {
+      const counts = agents.get(agent) ?? { connections: 0, tunnels: 0 }
+      const { connections } = counts
+      if (connections >= limits.maxConnectionsPerAgent) {
+        const what = `Agent "${agent}" has ${connections} open connections, as many as one agent may have`
+        return refused(agent, 'MAX_CONNECTIONS_PER_AGENT', what)
+      }
+      if (!isCounted && total >= limits.maxConnections)
+        return refused(agent, 'MAX_CONNECTIONS', `This gateway has no free connections: ${total} are open`)
+      counts.connections++
+      total++
+      agents.set(agent, counts)
+      return null
+    },
+    remove({ agent, isTunnel }: State): void {
+      const counts = agents.get(agent)
+      total--
+      if (counts === undefined) return
+      counts.connections--
+      if (isTunnel) counts.tunnels--
+      if (counts.connections === 0) agents.delete(agent)
+    },
+    addTunnel(state: State): string | null {
+      const { agent } = state
+      const counts = agents.get(agent)
+      if (state.kind !== 'agent' || state.isTunnel || counts === undefined) return null
+      if (counts.tunnels >= limits.maxTunnelsPerAgent) {
+        const what = `Agent "${agent}" has ${counts.tunnels} open tunnels, as many as one agent may have`
+        return refused(agent, 'MAX_TUNNELS_PER_AGENT', what)
+      }
+      counts.tunnels++
+      state.isTunnel = true
+      return null
+    },
+    removeTunnel(state: State): void {
+      const counts = agents.get(state.agent)
+      if (!state.isTunnel || counts === undefined) return
+      counts.tunnels--
+      state.isTunnel = false
+    },
+  }
+}

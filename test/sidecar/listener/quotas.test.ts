@@ -1,0 +1,229 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { connectionLimits } from '../../../sidecar/connection-limits.ts'
+import type { Credentials } from '../../../sidecar/pipeline/exchange.ts'
+import {
+  type RawClient,
+  rawClient,
+  startFront,
+  type TestFront,
+  type TestFrontOptions,
+  until,
+} from './harness.ts'
+
+let started: TestFront | null = null
+let front: TestFront
+let clients: RawClient[] = []
+afterEach(async () => {
+  for (const { socket } of clients) socket.destroy()
+  clients = []
+  await started?.[Symbol.asyncDispose]()
+  started = null
+})
+
+/** `Basic` of `NAME:key`; every other key is nobody's. */
+function agentOf(credentials: Credentials): string | null {
+  if (credentials.kind !== 'basic') return null
+  const [name, key] = Buffer.from(credentials.header.slice(6), 'base64').toString().split(':')
+  return key === 'key' && name !== undefined ? name : null
+}
+const basic = (agent: string, key = 'key'): string =>
+  `Proxy-Authorization: Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}\r\n`
+const request = (agent: string): string =>
+  `GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n${basic(agent)}\r\n`
+const connect = (agent: string): string =>
+  `CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n${basic(agent)}\r\n`
+const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+async function start(limits: TestFrontOptions['limits'], more: TestFrontOptions = {}): Promise<void> {
+  started = await startFront({ agentOf, limits: { ...limits }, ...more })
+  front = started
+}
+
+async function open(text = '', port = front.port): Promise<RawClient> {
+  const client = await rawClient(port)
+  clients.push(client)
+  return text === '' ? client : client.send(text)
+}
+
+async function status(client: RawClient): Promise<number> {
+  await client.until(({ received, isClosed }) => received.includes('\r\n\r\n') || isClosed)
+  return Number(client.received.split(' ')[1] ?? 0)
+}
+
+describe('an agent', () => {
+  test('with as many idle connections as it may have leaves the others theirs, and is told the limit', async () => {
+    await start({ maxConnections: 40, maxConnectionsPerAgent: 20 })
+    for (let at = 0; at < 20; at++) expect(await status(await open(request('greedy')))).toBe(200)
+    const over = await open(request('greedy'))
+    expect(await status(over)).toBe(503)
+    await over.until(({ received }) => received.includes('MAX_CONNECTIONS_PER_AGENT'))
+    expect(over.received).toContain('Agent \\"greedy\\" has 20 open connections')
+    expect(front.exchanges.filter(({ malformed }) => malformed?.code === 'not_ready')).toHaveLength(1)
+    expect(front.quotas).toEqual(['greedy MAX_CONNECTIONS_PER_AGENT'])
+    for (let at = 0; at < 20; at++) expect(await status(await open(request('other')))).toBe(200)
+    const [first] = clients
+    first?.socket.destroy()
+    await until(
+      () => front.front.connections === 40,
+      () => 'the connection to leave',
+    )
+    expect(await status(await open(request('greedy')))).toBe(200)
+  })
+
+  test.each([
+    ['many requests on one connection', request],
+    ['many tunnels, one after the other', connect],
+  ])('has one connection for %s', async (_, text) => {
+    await start({ maxConnectionsPerAgent: 1, maxTunnelsPerAgent: 1 })
+    for (let at = 0; at < 5; at++) {
+      const client = await open(text('bot'))
+      expect(await status(client)).toBe(200)
+      client.socket.destroy()
+      await until(
+        () => front.front.connections === 0,
+        () => 'the connection to leave',
+      )
+    }
+    const client = await open(request('bot'))
+    for (let at = 1; at <= 5; at++) {
+      await client.until(({ received }) => received.split('HTTP/1.1 200').length === at + 1)
+      client.send(request('bot'))
+    }
+    expect(front.quotas).toEqual([])
+  })
+
+  test('has as many tunnels as it may have, however many connections', async () => {
+    await start({ maxTunnelsPerAgent: 3 })
+    for (let at = 0; at < 3; at++) expect(await status(await open(connect('bot')))).toBe(200)
+    const over = await open(connect('bot'))
+    expect(await status(over)).toBe(503)
+    await over.until(({ received }) => received.includes('MAX_TUNNELS_PER_AGENT'))
+    expect(await status(await open(request('bot')))).toBe(200)
+    expect(await status(await open(connect('other')))).toBe(200)
+    clients[0]?.socket.destroy()
+    await until(
+      () => front.front.connections === 5,
+      () => 'the tunnel to leave',
+    )
+    expect(await status(await open(connect('bot')))).toBe(200)
+  })
+
+  test('whose tunnel is refused has none: the connection is free for the next', async () => {
+    await start(
+      { maxTunnelsPerAgent: 1 },
+      { agentOf, admit: () => 'pipeline', handle: async ({ reply }) => reply.send(403, [], 'no') },
+    )
+    const client = await open()
+    for (let at = 1; at <= 5; at++) {
+      client.send(connect('bot'))
+      await client.until(({ received }) => received.split('HTTP/1.1 403').length === at + 1)
+    }
+    expect(front.quotas).toEqual([])
+  })
+
+  test('that shows its key on a connection of another one takes it over', async () => {
+    await start({ maxConnectionsPerAgent: 1 })
+    const client = await open(request('one'))
+    expect(await status(client)).toBe(200)
+    client.send(request('two'))
+    await client.until(({ received }) => received.split('HTTP/1.1 200').length === 3)
+    const again = await open(request('two'))
+    expect(await status(again)).toBe(503)
+    expect(await status(await open(request('one')))).toBe(200)
+  })
+})
+
+describe('unauthenticated connections', () => {
+  const HOSTILE: readonly [string, string][] = [
+    ['say nothing', ''],
+    ['never end their head', 'GET http://a.example/ HTTP/1.1\r\nX: '],
+    ['never end their handshake', '\x16\x03\x01\x02\x00\x01\x00'],
+    ['have a wrong key', `GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n${basic('bot', 'wrong')}\r\n`],
+    ['have no key', 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n'],
+    ['send garbage', '\0\0\0\0'],
+    ['send half of an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\n'],
+    ['ask the API and keep the connection', HEALTH],
+    [
+      'announce a body for the API',
+      'POST /internal/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{',
+    ],
+    [
+      'announce a body for a proxy',
+      'POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 1000000\r\n\r\n{',
+    ],
+    ['are pipelined', HEALTH.repeat(50)],
+  ]
+  test.each(HOSTILE)('that %s keep neither an agent nor a probe out, and are counted', async (_, text) => {
+    await start({ maxUnauthenticated: 10 })
+    const agentPort = await front.front.openAgentPort('bot', 0, () => true)
+    for (let at = 0; at < 60; at++) {
+      await open(text, at % 2 === 0 ? front.port : agentPort)
+      await until(
+        () => front.front.connections <= 10,
+        () => 'the oldest to be evicted',
+      )
+    }
+    expect(await status(await open(request('bot')))).toBe(200)
+    expect(await status(await open(connect('bot')))).toBe(200)
+    expect(await status(await open(HEALTH))).toBe(200)
+    expect(front.front.connections).toBeLessThanOrEqual(12)
+  })
+
+  test('that are kept are closed after the time limit; the others stay', async () => {
+    await start({ unauthenticatedTimeoutMs: 100 })
+    const [silent, probe, agent] = [await open(), await open(HEALTH), await open(request('bot'))]
+    await silent.until(({ isClosed }) => isClosed)
+    await probe.until(({ isClosed }) => isClosed)
+    expect(probe.received).toMatch(/^HTTP\/1\.1 200/)
+    expect(agent.isClosed).toBe(false)
+    agent.send(request('bot'))
+    await agent.until(({ received }) => received.split('HTTP/1.1 200').length === 3)
+  })
+
+  test('do not evict a caller of the API that showed its token', async () => {
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await start(
+      { maxUnauthenticated: 5 },
+      {
+        agentOf,
+        api: async (request) => {
+          request.onAuthenticated()
+          await held
+          return { status: 200, headers: [], body: 'done' }
+        },
+      },
+    )
+    const caller = await open('POST /internal/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n')
+    await until(
+      () => front.apiRequests.length === 1,
+      () => 'the call',
+    )
+    for (let at = 0; at < 30; at++) await open()
+    release()
+    expect(await status(caller)).toBe(200)
+  })
+})
+
+describe('limits', () => {
+  const none = { maxConnections: null, maxConnectionsPerAgent: null, maxTunnelsPerAgent: null }
+  test.each([16, 64, 128, 256, 1_024, 4_096, 1_048_576])(
+    'with %s descriptors stay below half of them',
+    (descriptors) => {
+      const limits = connectionLimits({ ...none, maxConnections: 900_000 }, descriptors, false)
+      expect(limits.maxConnections + limits.maxUnauthenticated).toBeLessThanOrEqual(
+        Math.max(8, descriptors / 2),
+      )
+      expect(limits.maxConnections).toBeGreaterThan(0)
+      expect(limits.maxUnauthenticated).toBeGreaterThan(0)
+      expect(limits.maxConnectionsPerAgent).toBeLessThanOrEqual(limits.maxConnections)
+      expect(limits.maxTunnelsPerAgent).toBeLessThanOrEqual(limits.maxConnectionsPerAgent)
+    },
+  )
+
+  test('leave the only agent of a pod all of them, and one of many less than half', () => {
+    expect(connectionLimits(none, 1_048_576, true).maxConnectionsPerAgent).toBe(1_000)
+    expect(connectionLimits(none, 1_048_576, false).maxConnectionsPerAgent).toBe(400)
+    expect(connectionLimits(none, 256, false).maxConnectionsPerAgent).toBe(36)
+  })
+})
