@@ -22,6 +22,7 @@ const LONGEST = [
   'test/dashboard/second/pages.test.ts',
   'test/capture/laptop.test.ts',
   'test/dashboard/looks.test.ts',
+  'test/controlplane/proof/starts.test.ts',
   'test/controlplane/proof/owners.test.ts',
   'test/dashboard/people.test.ts',
   'test/controlplane/cli/embedded-postgres.test.ts',

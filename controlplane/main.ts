@@ -1,4 +1,6 @@
+import { writeSync } from 'node:fs'
 import { pino } from 'pino'
+import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { type ControlPlane, createControlPlane } from './controlplane.ts'
 
@@ -20,6 +22,12 @@ async function start(): Promise<ControlPlane> {
 
 let controlPlane: ControlPlane | undefined
 let stopping = false
+let wasTold = false
+
+// Whatever ended it: an exit code alone tells nobody what to change.
+process.on('exit', (code) => {
+  if (code !== 0 && !wasTold) writeSync(2, `The control plane ended with exit code ${code}.\n`)
+})
 
 async function stop(): Promise<void> {
   if (stopping) return
@@ -28,7 +36,16 @@ async function stop(): Promise<void> {
   process.exit(0)
 }
 
-for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(signal, () => void stop())
+async function fail(what: string, error: unknown): Promise<void> {
+  const message = failureReason(error)
+  wasTold = true
+  writeSync(2, `The control plane ${what}: ${message}\n`)
+  await tell({ type: 'fatal', message })
+  process.exit(1)
+}
+
+for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const)
+  process.on(signal, () => void stop().catch((error: unknown) => fail('did not stop cleanly', error)))
 
 try {
   controlPlane = await start()
@@ -36,8 +53,5 @@ try {
   await tell({ type: 'ready', port, url, owner_link: ownerLink })
   if (process.send === undefined && ownerLink !== null) console.log(`Become the owner: ${ownerLink}`)
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error)
-  console.error(`The control plane cannot start: ${message}`)
-  await tell({ type: 'fatal', message })
-  process.exit(1)
+  await fail('cannot start', error)
 }

@@ -1,4 +1,6 @@
+import { writeSync } from 'node:fs'
 import pino from 'pino'
+import { failureReason } from '../core/failure-reason.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
@@ -33,9 +35,16 @@ async function main(): Promise<void> {
   process.send?.({ type: 'ready', ...ready })
 }
 
+// Whatever ended it: an exit code alone tells nobody what to change.
+let wasTold = false
+process.on('exit', (code) => {
+  if (code !== 0 && !wasTold) writeSync(2, `operator ended with exit code ${code}\n`)
+})
+
 main().catch((error: unknown) => {
-  const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`operator cannot start: ${message}\n`)
+  const message = failureReason(error)
+  wasTold = true
+  writeSync(2, `operator cannot start: ${message}\n`)
   const end = () => process.exit(1)
   if (process.send === undefined) end()
   else process.send({ type: 'fatal', message }, end)

@@ -1,4 +1,6 @@
+import { writeSync } from 'node:fs'
 import { pino } from 'pino'
+import { failureReason } from '../core/failure-reason.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
@@ -21,6 +23,12 @@ async function main(): Promise<void> {
   process.send?.({ type: 'ready', host: config.host, port: gateway.port })
 }
 
+// Whatever ended it: an exit code alone tells nobody what to change.
+let wasTold = false
+process.on('exit', (code) => {
+  if (code !== 0 && !wasTold) writeSync(2, `The gateway ended with exit code ${code}.\n`)
+})
+
 function stopWhenTold(close: () => Promise<void>): void {
   let isStopping = false
   const stop = (): void => {
@@ -37,8 +45,9 @@ function stopWhenTold(close: () => Promise<void>): void {
 }
 
 function fail(what: string, error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`The gateway ${what}. ${message}\n`)
+  const message = failureReason(error)
+  wasTold = true
+  writeSync(2, `The gateway ${what}. ${message}\n`)
   if (process.send === undefined || !process.connected) process.exit(1)
   process.send({ type: 'fatal', message }, () => process.exit(1))
 }

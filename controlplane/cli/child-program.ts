@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../core/errors.ts'
+import { failureReason } from '../../core/failure-reason.ts'
 
 export type ProgramSpec = {
   /** As people read it: `control plane`. */
@@ -14,7 +15,12 @@ export type ProgramSpec = {
   readonly readyTimeoutMs?: number
 }
 
-export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+export type Exit = {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The system could not create the process, for example for want of memory or descriptors. */
+  readonly error?: Error
+}
 
 export type RunningProgram = {
   readonly pid: number
@@ -44,7 +50,10 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
     })
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (code, name) => resolve({ code, signal: name }))
-      child.once('error', () => resolve({ code: 1, signal: null }))
+      child.on('error', (error) => {
+        // With a process there is an exit: the error is of a message or a signal to it.
+        if (child.pid === undefined) resolve({ code: null, signal: null, error })
+      })
     })
     const stop = (graceMs: number) => stopChild(child, exited, graceMs)
     try {
@@ -104,6 +113,7 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
 }
 
 export function describeExit(exit: Exit): string {
+  if (exit.error !== undefined) return `because it could not be created (${failureReason(exit.error)})`
   return exit.signal === null ? `with exit code ${exit.code}` : `by ${exit.signal}`
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { failureReason } from '../../core/failure-reason.ts'
 import { GATEWAY_FLAGS } from '../../core/gateway-flags.ts'
 import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from './child-program.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -149,7 +150,7 @@ function announcements(title: string, logFile: string, warn: (line: string) => v
         `The ${title} ended ${describeExit(exit)}; it is started again in ${seconds(retryMs)}. Log: ${logFile}`,
       ),
     onFailure: (error: unknown, retryMs: number) =>
-      warn(`${error instanceof Error ? error.message : String(error)}\nNext try in ${seconds(retryMs)}.`),
+      warn(`${failureReason(error)}\nNext try in ${seconds(retryMs)}.`),
     onBack: () => warn(`The ${title} is back.`),
   }
 }

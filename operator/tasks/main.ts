@@ -1,4 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
+import { failureReason } from '../../core/failure-reason.ts'
 import { createKubeClient } from '../kube/client.ts'
 import { ensurePassword } from './postgres-password.ts'
 import { proveInjection } from './self-test.ts'
@@ -33,6 +34,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : String(error))
+  console.error(failureReason(error))
   process.exitCode = 1
 })

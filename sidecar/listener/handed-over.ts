@@ -32,10 +32,12 @@ export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => 
   }
 }
 
-function serveDns(deps: HandedOverDeps, { socket }: Captured, what: HandOver): void {
-  if (deps.isKnown(credentialsOf(deps, what))) deps.dns(socket)
+function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: HandOver): void {
+  const isKnown = deps.isKnown(credentialsOf(deps, what))
+  const refusal = isKnown ? lifeline.slot.claim(what.agent) : 'The key is not the one of the agent.'
+  if (refusal === null) deps.dns(socket)
   else {
-    deps.log.warn({ agent: what.agent }, 'DNS was handed over with a key that is not the one of the agent')
+    deps.log.warn({ agent: what.agent, refusal }, 'DNS that was handed over is not served')
     socket.destroy()
   }
 }

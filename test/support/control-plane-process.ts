@@ -56,7 +56,9 @@ function ready(child: ChildProcess, output: () => string): Promise<Ready> {
       if (message.type === 'ready') resolve({ port: message.port, url: message.url })
       else fail(message.message ?? message.type)
     })
-    child.once('exit', (code, signal) => fail(`it ended with ${code ?? signal}`))
+    // Not `exit`: what it wrote may still be on its way then.
+    child.once('close', (code, signal) => fail(`it ended with ${code ?? signal}`))
+    child.once('error', (error) => fail(error.message))
   })
 }
 

@@ -51,6 +51,10 @@ async function status(): Promise<number> {
 
 const CONNECT = `CONNECT ${HOST}:443 HTTP/1.1\r\nHost: ${HOST}:443\r\n\r\n`
 
+function withKey(head: string): string {
+  return `${head.slice(0, -2)}Proxy-Authorization: ${agent.target.proxyAuthorization}\r\n\r\n`
+}
+
 test.each([
   ['silent connections', ''],
   ['heads that never end', `GET https://${HOST}/user HTTP/1.1\r\nHost: ${HOST}\r\nX: `],
@@ -75,7 +79,6 @@ test.each([
 
 test('1,000 idle tunnels of one agent leave the others theirs, and the agent is told its limit', async () => {
   const other = await portAgent(laptop, 'neighbour')
-  const keyed = `${CONNECT.slice(0, -2)}Proxy-Authorization: ${agent.target.proxyAuthorization}\r\n\r\n`
   const answers: string[] = []
   for (let at = 0; at < 1_000; at++) {
     const socket = await openSocket(agent.target.port)
@@ -83,7 +86,7 @@ test('1,000 idle tunnels of one agent leave the others theirs, and the agent is 
     socket.on('data', (chunk: Buffer) => {
       answers[at] = (answers[at] ?? '') + chunk.toString()
     })
-    socket.write(keyed)
+    socket.write(withKey(CONNECT))
     sockets.push(socket)
   }
   await eventually('every tunnel is answered', () => Object.keys(answers).length === 1_000 || null)
@@ -128,7 +131,7 @@ test('a name in the handshake that the tunnel is not for is 421, whatever the Ho
   for (const host of [HOST, 'api.stripe.com']) {
     const raw = await openSocket(agent.target.port)
     const before = everything.recorder.seen.length
-    raw.write(CONNECT)
+    raw.write(withKey(CONNECT))
     await new Promise((resolve) => raw.once('data', resolve))
     const secure = tls.connect({ socket: raw, servername: 'api.stripe.com', ca: agent.target.ca ?? '' })
     await new Promise<void>((resolve, reject) => secure.once('secureConnect', resolve).once('error', reject))
@@ -156,7 +159,7 @@ test.each([
   ['two trailing dots', `${HOST}..:443`, 400],
 ])('CONNECT to %s', async (_what, authority, wanted) => {
   const socket = await openSocket(agent.target.port)
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`)
+  socket.write(withKey(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`))
   const answer = await new Promise<Buffer>((resolve) => socket.once('data', resolve))
   expect(Number(answer.toString().split(' ')[1])).toBe(wanted)
   socket.destroy()

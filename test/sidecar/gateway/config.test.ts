@@ -14,6 +14,7 @@ describe('the configuration', () => {
         eventLoopBlockedMs: 200,
       },
       ca: { certFile: '/data/ca.crt', keyFile: '/data/ca.key', bundleFile: '/data/ca-bundle.crt' },
+      connections: { maxConnections: null, maxConnectionsPerAgent: null, maxTunnelsPerAgent: null },
       logLevel: 'info',
       wholeRefusals: 60,
       captureSocket: null,
@@ -35,6 +36,9 @@ describe('the configuration', () => {
     ['WHOLE_REFUSALS_PER_MINUTE', '0'],
     ['WHOLE_REFUSALS_PER_MINUTE', '1e9'],
     ['LOG_LEVEL', 'loud'],
+    ['MAX_CONNECTIONS', '0'],
+    ['MAX_CONNECTIONS_PER_AGENT', '-5'],
+    ['MAX_TUNNELS_PER_AGENT', 'many'],
   ])('names %s when it is %o, and what to set', (name, value) => {
     expect(() => readConfig({ ...GOOD, [name]: value })).toThrow(new RegExp(`^${name} .*set it to`))
   })

@@ -66,7 +66,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
       return { status: 200, headers: ['Content-Type', 'text/plain'], body: `api ${request.path}` }
     },
     newRequestId: () => `req_${exchanges.length}`,
-    agentOf: options.agentOf ?? ((credentials) => (credentials.kind === 'port' ? credentials.agent : null)),
+    agentOf: options.agentOf ?? (({ kind, ...whose }) => ('agent' in whose ? whose.agent : 'tester')),
     onQuota: (agent, limit) => void quotas.push(`${agent} ${limit}`),
     log: { debug: () => {}, warn: note, error: note },
     limits: {
