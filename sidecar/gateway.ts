@@ -188,8 +188,7 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const listener: FrontDeps = {
     ...{ leaf, log },
     handle: core.handle,
-    admit: createAdmit(ports),
-    agentOf: createAgentOf(ports),
+    ...{ admit: createAdmit(ports), agentOf: createAgentOf(ports) },
     onQuota: core.metrics.overQuota,
     api: (request) => api(request),
     newRequestId: () => ports.newId('request'),

@@ -111,9 +111,8 @@ export function createMetrics(): Metrics {
       if (errorType !== null) bumpIn(connectorErrors, slot.connector, errorType)
     },
     loopBlocked: (stage) => bump(loopBlocked, stage),
-    overQuota(agent, limit) {
-      bump(overQuota, labelText({ agent: agent === null ? '' : bounds.agent(agent), limit }))
-    },
+    overQuota: (agent, limit) =>
+      bump(overQuota, labelText({ agent: agent === null ? '' : bounds.agent(agent), limit })),
     scrape(gauges) {
       const out = createExposition()
       writeSlots(out, slots)
