@@ -121,8 +121,7 @@ export function createMetrics(): Metrics {
       out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
       out.sample('svc_approvals_pending', '', gauges.approvalsPending)
       writeErrors(out, connectorErrors)
-      out.family('svc_rate_limit_hits_total', 'counter', 'Requests refused with 429 by agent.')
-      for (const [agent, n] of rateLimited) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
+      writeRateLimited(out, rateLimited)
       writeBlocked(out, loopBlocked)
       writeRefused(out, overQuota)
       return out.text()
@@ -255,6 +254,11 @@ function writeErrors(out: Exposition, errors: ReadonlyMap<string, ReadonlyMap<st
     for (const [error_type, n] of byType)
       out.sample('svc_connector_errors_total', labelText({ connector, error_type }), n)
   }
+}
+
+function writeRateLimited(out: Exposition, byAgent: ReadonlyMap<string, number>): void {
+  out.family('svc_rate_limit_hits_total', 'counter', 'Requests refused with 429 by agent.')
+  for (const [agent, n] of byAgent) out.sample('svc_rate_limit_hits_total', labelText({ agent }), n)
 }
 
 /** By limit; without an agent: evicted before it authenticated. */
