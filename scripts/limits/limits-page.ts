@@ -150,7 +150,8 @@ served in between. An exchange that the agent or the kill switch ended is not re
 
 ${table(REQUESTS)}
 
-Requests that are denied whatever their body says are denied by their request line: the body is not read.
+Requests that are denied whatever their body says are denied by their request line. Their body is not waited for; one of at
+most 16 KiB that is here already names the record.
 
 ## Answers
 

@@ -102,15 +102,23 @@ type ByHead = Given & { readonly head: HeadReader }
 
 /**
  * Names a request by the first bytes of its body; the rest streams on behind them. What is denied whatever its body says
- * is denied by its line: nothing of the body is read.
+ * is denied by its line: no body is waited for, and only a short one that is here already is read, for the record.
  */
 function nameByHead(exchange: Exchange, given: ByHead): StageResult | Promise<StageResult> {
   const named = given.head.announced()
   const decision = decideRead(exchange, named, given.deps.ports.clock.nowMs())
-  if (decision.verdict !== 'deny') return readHead(exchange, given)
+  if (decision.verdict !== 'deny' || isHereShort(exchange)) return readHead(exchange, given)
   settle(exchange, named)
   exchange.decision = decision
   return 'continue'
+}
+
+/** As for requests that are stopped before they are named. */
+const SHORT_BYTES = 16 * 1024
+
+function isHereShort({ request, body }: Exchange): boolean {
+  const { length = Number.POSITIVE_INFINITY, encoding } = request?.body ?? {}
+  return length <= SHORT_BYTES && length === body.bytesIn && encoding === undefined
 }
 
 async function readHead(exchange: Exchange, { bound, request, head, deps }: ByHead): Promise<StageResult> {

@@ -36,6 +36,21 @@ describe('a push', () => {
     })
   })
 
+  it('that is denied whatever it does and is here already has the name of what it does', async () => {
+    const world = await start({ permissions: [['codehost.*', 'deny']] })
+    const gone = { before: OLD, after: '0'.repeat(40), ref: 'refs/heads/main' }
+    await world.send({ ...PUSH, body: pushBody([gone], Buffer.alloc(0)) })
+    expectRefused(world)
+    expect(world.records[0]).toMatchObject({ action_type: 'codehost.branch.delete', decision: 'DENY' })
+  })
+
+  it('that is denied whatever it does and large is not read', async () => {
+    const world = await start({ permissions: [['codehost.*', 'deny']] })
+    await world.send({ ...PUSH, body: LARGE })
+    expectRefused(world)
+    expect(world.records[0]).toMatchObject({ action_type: 'codehost.git.push', decision: 'DENY' })
+  })
+
   it('of which some kinds are allowed is decided by its body', async () => {
     const world = await start({ permissions: [['codehost.git.push', 'allow']] })
     const exchange = await world.send({ ...PUSH, body: LARGE })
