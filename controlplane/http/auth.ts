@@ -25,8 +25,8 @@ export type Identify = {
 export type AuthDeps = {
   readonly identify: Identify
   readonly adminTokenHash: Buffer | null
-  /** Whether the admin token may only read: approvals then require a session. */
-  readonly isTokenRestricted: () => Promise<boolean>
+  /** Whether the admin token may only read: approvals then require a session. `givesAccess`: see `Route`. */
+  readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
   readonly operatorTokenHash: Buffer | null
   readonly maintenanceSecretHash: Buffer | null
   readonly publicUrl: string | null
@@ -47,13 +47,18 @@ export function hasRole(role: Role, minimum: Role): boolean {
   return RANK[role] >= RANK[minimum]
 }
 
+type AuthOptions = Pick<Route, 'auth' | 'method' | 'admits' | 'givesAccess'>
+
 /** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
 export async function authenticate(
-  { auth, method, admits = [] }: Pick<Route, 'auth' | 'method' | 'admits'>,
+  { auth, method, admits = [], givesAccess = false }: AuthOptions,
   request: FastifyRequest,
   deps: AuthDeps,
 ): Promise<Principal> {
-  const principal = await callerOf(auth, request, deps)
+  const caller = await callerOf(auth, request, deps)
+  const isToken = caller.kind === 'user' && caller.via === 'admin_token'
+  const isRestricted = isToken && (await deps.isTokenRestricted(givesAccess))
+  const principal: Principal = isRestricted ? { ...caller, restriction: 'machine_token' } : caller
   const restriction = restrictionOf(principal)
   const isAdmitted = method === 'GET' || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
@@ -109,10 +114,7 @@ function withRole(found: UserPrincipal, minimum: Role): UserPrincipal {
 
 async function signedIn(request: FastifyRequest, deps: AuthDeps): Promise<UserPrincipal | undefined> {
   const token = bearer(request)
-  if (token !== undefined) {
-    if (!matchesHash(token, deps.adminTokenHash)) return undefined
-    return (await deps.isTokenRestricted()) ? { ...ADMIN, restriction: 'machine_token' } : ADMIN
-  }
+  if (token !== undefined) return matchesHash(token, deps.adminTokenHash) ? ADMIN : undefined
   const ids = sessionCookies(request)
   if (ids.length === 0) return undefined
   const found = await deps.identify.session(ids, pageSecretOf(request))

@@ -89,6 +89,11 @@ export type Route = {
   readonly auth: RouteAuth
   /** Restricted callers that a write admits; its handler refuses their other inputs. Without it, a write admits none. */
   readonly admits?: readonly Restriction[]
+  /**
+   * Makes users or what answers approvals, which a program could prepare before the owner registers: the machine token is
+   * restricted here without an owner, too, while approvals require a session.
+   */
+  readonly givesAccess?: boolean
   readonly summary: string
   readonly params?: z.ZodType
   readonly query?: z.ZodType
@@ -117,6 +122,7 @@ export function route<
   path: string
   auth: RouteAuth
   admits?: readonly Restriction[]
+  givesAccess?: boolean
   summary: string
   params?: P
   query?: Q

@@ -33,6 +33,7 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
       method: 'PUT',
       path: '/api/dashboard/settings',
       auth: 'admin',
+      givesAccess: true,
       summary: 'Merges settings; an empty string removes one, a mask changes nothing',
       body: SettingsBody,
       response: Ok,

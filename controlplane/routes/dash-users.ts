@@ -44,6 +44,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/dashboard/users',
       auth: 'admin',
+      givesAccess: true,
       summary:
         'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',
       body: UsersBody,

@@ -4,11 +4,15 @@ import { hasOwner } from '../store/users.ts'
 /** `session`: once there is an owner, the command line's token answers no approvals and changes no rules. */
 export type ApprovalsMode = 'session' | 'token'
 
-/** Whether the tokens of this machine are restricted now. An installation that has an owner keeps one. */
-export function createTokenRestriction(db: Db, mode: ApprovalsMode): () => Promise<boolean> {
+/** Whether the tokens of this machine are restricted now; for what gives access, without an owner, too. */
+export function createTokenRestriction(
+  db: Db,
+  mode: ApprovalsMode,
+): (givesAccess: boolean) => Promise<boolean> {
+  // An installation that has an owner keeps one.
   let isRestricted = false
-  return async () => {
-    if (mode === 'token') return false
+  return async (givesAccess) => {
+    if (mode === 'token' || givesAccess) return mode === 'session'
     isRestricted ||= await hasOwner(db)
     return isRestricted
   }

@@ -20,7 +20,7 @@ export function createApprovalCommands({
     },
     'approvals.respond': async ({ gatewayId, name }, input) => {
       const { id, approved, by, note } = parsed(ApprovalRespond, input)
-      if (await isTokenRestricted()) throw needsSession()
+      if (await isTokenRestricted(false)) throw needsSession()
       const { status, answeredGroups } = await approvals.respond({
         id,
         kinds: ['hold'],

@@ -14,7 +14,7 @@ export type CommandDeps = {
   readonly approvals: Approvals
   readonly killSwitch: KillSwitch
   /** Whether approvals require the session of a user. */
-  readonly isTokenRestricted: () => Promise<boolean>
+  readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
 }
 
 /** The gateway whose internal API was called. `name` is `namespace/name`. */

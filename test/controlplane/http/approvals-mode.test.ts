@@ -29,10 +29,25 @@ beforeAll(async () => {
 })
 afterAll(() => here?.[Symbol.asyncDispose]())
 
-test('without an owner the token of the command line does everything', async () => {
-  const settings = await here.admin('PUT', '/api/dashboard/settings', { settings: { chat_channel_id: 'C1' } })
-  expect(settings.status).toBe(200)
+test('without an owner the token of the command line changes rules and answers approvals', async () => {
   agentId = at((await create('first')).body, 'agent_id')
+  for (const [path, body] of [
+    ['/api/dashboard/proxy-approvals', { id: 'apv_nothing', approved: true }],
+    ['/api/dashboard/permissions', {}],
+    ['/api/dashboard/policies', {}],
+  ] as const)
+    expect([400, 404]).toContain((await here.admin('POST', path, body)).status)
+})
+
+/** What a governed program would prepare before the owner registers, and use afterwards. */
+test.each([
+  ['POST', '/api/dashboard/users', { action: 'invite', email: 'agent@example.com', role: 'owner' }],
+  ['POST', '/api/dashboard/users', { action: 'invite', email: 'agent@example.com', role: 'viewer' }],
+  ['PUT', '/api/dashboard/settings', { settings: { chat_signing_secret: 'x'.repeat(32) } }],
+  ['PUT', '/api/dashboard/settings', { settings: { chat_bot_token: 'xoxb-agent', chat_channel_id: 'C1' } }],
+])('without an owner, too, it gives nobody access by %s %s %j', async (method, path, body) => {
+  const answer = await here.admin(method, path, body)
+  expect([answer.status, at(answer.body, 'restriction')]).toEqual([403, 'machine_token'])
 })
 
 describe('once there is an owner, the token of the command line', () => {
