@@ -126,7 +126,12 @@ const SECURITY: Readonly<Record<RouteAuth, readonly Json[]>> = {
 
 const bearer = (description: string): Json => ({ type: 'http', scheme: 'bearer', description })
 const SCHEMES: Json = {
-  session: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'From POST /api/auth/login' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'svc_session',
+    description: `From POST /api/auth/login. The session of a browser writes only with \`page_secret\` of that answer in \`${HEADERS.pageSecret}\``,
+  },
   agentKey: bearer('svc_live_… or svc_test_…, shown once when the agent is made'),
   approverKey: bearer('svc_user_…'),
   gatewayToken: bearer("A gateway's enrolment token"),
@@ -143,6 +148,7 @@ const ERROR_SCHEMA: Json = {
     details: { type: 'string', description: 'Validation: `path: message` joined by semicolons' },
     required_role: { type: 'string' },
     your_role: { type: 'string' },
+    restriction: { enum: ['page_secret', 'machine_token'], description: 'Why the caller may only read' },
     retry_after: { type: 'integer' },
   },
 }
