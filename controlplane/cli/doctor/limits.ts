@@ -24,6 +24,21 @@ export const LIMITS: readonly Limit[] = [
     captured: 'held: data folder, manifests folder and state folder do not exist inside',
   },
   {
+    attacker: 'Program that approves its own requests, makes users or lifts a stop',
+    run: 'held against the tokens of the data folder once there is an owner (--approvals session); not held: it can use the session of chaperone login, apply manifests that allow more, and change the database',
+    captured: 'held: control plane, data folder and state folder are not reached',
+  },
+  {
+    attacker: 'Program that registers as the first owner',
+    run: 'held from the first chaperone run on: the owner link is required; not held against a program that reads the token or the keys which lead to the link',
+    captured: 'held',
+  },
+  {
+    attacker: 'Server of an agent on another port, which the user opens in a browser',
+    run: 'held for writes: the session needs the secret of its page; not held: it reads with the cookie, and can take the port of a control plane that is stopped',
+    captured: 'held: ports inside are not reached from the browser',
+  },
+  {
     attacker: 'Program that attaches to other processes',
     run: 'not held, where the kernel lets a user trace their own processes',
     captured: 'held: process namespace and /proc of its own, no inherited descriptors',
