@@ -4,6 +4,7 @@ import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
 import { withoutKey } from './local-agents.ts'
+import { folderOfTree } from './tree-folder.ts'
 import { tryLine } from './try-line.ts'
 
 export const up: Command = {
@@ -31,6 +32,10 @@ export const up: Command = {
       type: 'string',
       value: 'MODE',
       help: 'session (default): once there is an owner, approvals and rules need a user who has signed in (chaperone login); token: the token of this machine is enough',
+    },
+    here: {
+      type: 'boolean',
+      help: 'data in .chaperone of this folder, which is trusted once it is made (npm start); --data and CHAPERONE_DATA take its place',
     },
     'no-gateway': {
       type: 'boolean',
@@ -74,7 +79,9 @@ async function startUnlessStopped(
 }
 
 function upOptions(invocation: Invocation): InstallationOptions {
-  const { folder, env, cwd, terminal } = invocation
+  const { env, cwd, terminal } = invocation
+  const isNamed = text(invocation, 'data') !== undefined || (env['CHAPERONE_DATA'] ?? '') !== ''
+  const folder = flag(invocation, 'here') && !isNamed ? folderOfTree({ env, cwd }) : invocation.folder
   const manifests = text(invocation, 'manifests')
   return {
     folder,

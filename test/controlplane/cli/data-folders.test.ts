@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -15,6 +16,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
 import { findDataFolder } from '../../../controlplane/cli/data-folder.ts'
+import { folderOfTree } from '../../../controlplane/cli/tree-folder.ts'
 
 let root: string
 let env: NodeJS.ProcessEnv
@@ -269,5 +271,40 @@ describe('a data folder that others may change', () => {
     expect((await cli(['kill', 'on', '--data', join(root, 'link')], root)).err).toContain(
       'Other users may change',
     )
+  })
+})
+
+describe('a start from a working tree', () => {
+  test('makes the folder there, and every command in the tree finds it', () => {
+    const tree = makeTree('checkout')
+    const own = join(tree, '.chaperone')
+    expect(folderOfTree({ env, cwd: tree }).root).toBe(realpathSync(own))
+    expect(find(makeTree('checkout', 'src'))).toEqual({ folder: realpathSync(own), warnings: [] })
+    expect(folderOfTree({ env, cwd: tree }).root).toBe(realpathSync(own))
+  })
+
+  test.each([
+    ['a folder', (dir: string) => mkdirSync(dir)],
+    ['a link to another folder', (dir: string) => symlinkSync(makeTree('elsewhere'), dir)],
+    ['a link to a folder that is not there', (dir: string) => symlinkSync(join(root, 'nowhere'), dir)],
+    ['a file', (dir: string) => writeFileSync(dir, '')],
+  ])('refuses %s that was there before, with the remedy', (_what, plant) => {
+    const tree = makeTree('clone')
+    plant(join(tree, '.chaperone'))
+    expect(() => folderOfTree({ env, cwd: tree })).toThrow(/not trusted.*chaperone trust|cannot be used/s)
+    expect(find(tree).folder).toBe(home())
+  })
+
+  test('with --data or CHAPERONE_DATA nothing is made there', async () => {
+    const tree = makeTree('checkout')
+    const busy = join(root, 'busy')
+    writeFileSync(busy, '')
+    for (const [args, more] of [
+      [['up', '--here', '--data', busy], {}],
+      [['up', '--here'], { CHAPERONE_DATA: busy }],
+    ] as const) {
+      expect((await cli(args, tree, more)).code).not.toBe(0)
+      expect(existsSync(join(tree, '.chaperone'))).toBe(false)
+    }
   })
 })
