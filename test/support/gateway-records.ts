@@ -4,7 +4,7 @@ import { testAgent } from './agent.ts'
 import { eventually } from './eventually.ts'
 import type { Laptop } from './laptop.ts'
 import { sendRaw } from './raw-http.ts'
-import { openSocket } from './tunnel.ts'
+import { connectHead, openSocket } from './tunnel.ts'
 
 /** The newest records in the gateway's own memory, newest first (at most 1,000). */
 export async function newestRecords(laptop: Laptop, limit = 1_000): Promise<readonly TrafficRecord[]> {
@@ -19,10 +19,9 @@ export async function newestRecords(laptop: Laptop, limit = 1_000): Promise<read
 /** Leaves a record of a host that nobody owns and returns its name: what came before is older, what comes is newer. */
 export async function leaveMark(laptop: Laptop): Promise<string> {
   const host = `mark-${process.hrtime.bigint().toString(36)}.invalid`
-  const { port, proxyAuthorization } = testAgent(laptop).target
-  const socket = await openSocket(port)
-  const key = `Proxy-Authorization: ${proxyAuthorization}\r\n`
-  await sendRaw(socket, `CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${key}\r\n`)
+  const { target } = testAgent(laptop)
+  const socket = await openSocket(target.port)
+  await sendRaw(socket, connectHead(target, `${host}:443`))
   socket.destroy()
   return host
 }

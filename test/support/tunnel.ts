@@ -10,6 +10,16 @@ export type Target = {
   readonly ca: string | null
 }
 
+/** The header line that gives the key of the agent, or nothing where the subject takes none. */
+export function proxyKeyLine({ proxyAuthorization }: Target): string {
+  return proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${proxyAuthorization}\r\n`
+}
+
+/** The head of CONNECT with the key of the agent. `hostHeader` is the Host header where it is not the authority. */
+export function connectHead(target: Target, authority: string, hostHeader = authority): string {
+  return `CONNECT ${authority} HTTP/1.1\r\nHost: ${hostHeader}\r\n${proxyKeyLine(target)}\r\n`
+}
+
 export async function openSocket(port: number): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
@@ -41,9 +51,7 @@ function nameOf(host: string): { servername: string; host?: string } {
 }
 
 function sendConnect(socket: Socket, target: Target, host: string): Promise<void> {
-  const auth =
-    target.proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${target.proxyAuthorization}\r\n`
-  socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}:443\r\n${auth}\r\n`)
+  socket.write(connectHead(target, `${host}:443`))
   return new Promise((resolve, reject) => {
     let answer = ''
     const onData = (chunk: Buffer): void => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
-import { openSocket } from '../support/tunnel.ts'
+import { connectHead, openSocket } from '../support/tunnel.ts'
 
 let laptop: Laptop
 let agent: TestAgent
@@ -19,11 +19,8 @@ beforeAll(async () => {
 afterAll(async () => await laptop?.stop(), 30_000)
 
 async function connectTo(target: string): Promise<string> {
-  const { port, proxyAuthorization } = agent.target
-  const socket = await openSocket(port)
-  const authorization =
-    proxyAuthorization === undefined ? '' : `Proxy-Authorization: ${proxyAuthorization}\r\n`
-  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`)
+  const socket = await openSocket(agent.target.port)
+  socket.write(connectHead(agent.target, target))
   const answer = await new Promise<string>((resolve, reject) =>
     socket.once('data', (chunk) => resolve(String(chunk))).once('error', reject),
   )

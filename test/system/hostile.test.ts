@@ -7,7 +7,7 @@ import { allowAll, type Everything, startEverything } from '../support/every-con
 import { leaveMark, recordsBetween } from '../support/gateway-records.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import type { Seen } from '../support/recorder.ts'
-import { openSocket } from '../support/tunnel.ts'
+import { connectHead, openSocket, proxyKeyLine } from '../support/tunnel.ts'
 
 const HOST = 'api.github.com'
 let everything: Everything
@@ -48,25 +48,41 @@ type Way = {
 const WAYS: readonly Way[] = [
   { name: 'CONNECT with a key', open: () => keyed.tunnel(HOST), prefix: '', auth: () => '' },
   { name: 'CONNECT on an agent port', open: () => onPort.tunnel(HOST), prefix: '', auth: () => '' },
-  { name: 'TLS on an agent port', open: () => directTls(HOST), prefix: '', auth: () => '' },
+  { name: 'CONNECT inside TLS to an agent port', open: tunnelInTls, prefix: '', auth: () => '' },
+  {
+    name: 'absolute-form inside TLS to an agent port',
+    open: () => tlsTo('localhost', { port: onPort.target.port, host: '127.0.0.1' }),
+    prefix: `https://${HOST}`,
+    auth: () => proxyKeyLine(onPort.target),
+  },
   {
     name: 'absolute-form on an agent port',
     open: () => openSocket(onPort.target.port),
     prefix: `https://${HOST}`,
-    auth: () => '',
+    auth: () => proxyKeyLine(onPort.target),
   },
   {
     name: 'absolute-form with a key',
     open: () => openSocket(keyed.target.port),
     prefix: `https://${HOST}`,
-    auth: () => `Proxy-Authorization: ${keyed.target.proxyAuthorization}\r\n`,
+    auth: () => proxyKeyLine(keyed.target),
   },
 ]
 
-async function directTls(servername: string): Promise<Duplex> {
+/** TLS to the proxy on the agent's port, CONNECT with its key inside, and TLS to the host inside that. */
+async function tunnelInTls(): Promise<Duplex> {
+  const proxy = await tlsTo('localhost', { port: onPort.target.port, host: '127.0.0.1' })
+  const answer = new Promise<string>((resolve, reject) => {
+    proxy.once('data', (chunk: Buffer) => resolve(chunk.toString('latin1'))).once('error', reject)
+  })
+  proxy.write(connectHead(onPort.target, `${HOST}:443`))
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 /)
+  return tlsTo(HOST, { socket: proxy })
+}
+
+async function tlsTo(servername: string, to: tls.ConnectionOptions): Promise<Duplex> {
   const socket = tls.connect({
-    port: onPort.target.port,
-    host: '127.0.0.1',
+    ...to,
     servername,
     ca: onPort.target.ca ?? '',
     ALPNProtocols: ['http/1.1'],
@@ -267,7 +283,6 @@ const MEANING: readonly Attack[] = [
     name: 'another port in the Host header',
     bytes: GET(`Host: ${HOST}:8443\r\n${CLOSE}`),
     says: [421],
-    except: /^TLS/,
   },
   { name: 'user information in the Host header', bytes: GET(`Host: ${HOST}@evil.example\r\n`), says: [400] },
   { name: 'two hosts in one header', bytes: GET(`Host: ${HOST}, evil.example\r\n`), says: [400] },
@@ -340,7 +355,6 @@ const MEANING: readonly Attack[] = [
     bytes: `GET {T}/user HTTP/1.0\r\n{A}\r\n`,
     says: [200],
     arrives: ['/user'],
-    except: /^TLS/,
   },
   {
     name: 'HTTP/1.0 with chunks',
@@ -441,6 +455,10 @@ function isAnswered(text: string, { says }: Attack): boolean {
   return statuses(text).length >= says.length && text.endsWith('}')
 }
 
+function attacksOver({ name }: Way): readonly Attack[] {
+  return [...FRAMING, ...MEANING.map(sound), ...SECOND].filter(({ except }) => except?.test(name) !== true)
+}
+
 type Tried = {
   readonly attack: Attack
   readonly mark: string
@@ -489,13 +507,29 @@ function faultsOf({ attack, heard, seen }: Tried, records: readonly TrafficRecor
 test.each(WAYS)(
   'over $name: each is answered as it deserves, ends the connection, reaches the upstream as allowed or not at all, and has one record',
   async (way) => {
-    const attacks = [...FRAMING, ...MEANING.map(sound), ...SECOND].filter(
-      ({ except }) => except?.test(way.name) !== true,
-    )
     const tried: Tried[] = []
-    for (const attack of attacks) tried.push(await attempt(way, attack))
+    for (const attack of attacksOver(way)) tried.push(await attempt(way, attack))
     const records = await recordsBetween(laptop, [...tried.map(({ mark }) => mark), await leaveMark(laptop)])
     expect(tried.flatMap((one) => faultsOf(one, records.get(one.mark) ?? []))).toEqual([])
   },
   120_000,
 )
+
+test('over absolute-form on an agent port without its key: none reaches the upstream, and each has its record of a refusal', async () => {
+  const way: Way = {
+    name: 'absolute-form without a key',
+    open: () => openSocket(onPort.target.port),
+    prefix: `https://${HOST}`,
+    auth: () => '',
+  }
+  const tried: Tried[] = []
+  for (const attack of attacksOver(way)) tried.push(await attempt(way, attack))
+  const records = await recordsBetween(laptop, [...tried.map(({ mark }) => mark), await leaveMark(laptop)])
+  const faults = tried.flatMap(({ attack: { name, records: count = 1 }, mark, seen }) => {
+    const found = (records.get(mark) ?? []).map(({ decision, agent }) => [decision, agent])
+    const isRefused =
+      found.length === count && found.every(([decision, agent]) => decision === 'DENY' && agent === null)
+    return isRefused && seen.length === 0 ? [] : [`${name}: ${JSON.stringify(found)}, ${seen.length} arrived`]
+  })
+  expect(faults).toEqual([])
+}, 120_000)

@@ -353,7 +353,7 @@ function smallDisk(): { readonly data: string; remove(): void } | null {
   const data = join(root, 'data')
   const gateway = join(data, 'gateway')
   mkdirSync(gateway, { recursive: true })
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', gateway])
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=700', 'tmpfs', gateway])
   const remove = () => rmSync(root, { recursive: true, force: true })
   if (status === 0) {
     const unmountAndRemove = () => {

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts'
 import { type Everything, startEverything } from '../support/every-connector.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { sendRaw } from '../support/raw-http.ts'
-import { openSocket } from '../support/tunnel.ts'
+import { connectHead, openSocket } from '../support/tunnel.ts'
 
 let everything: Everything
 let laptop: Laptop
@@ -41,10 +41,7 @@ test.each([
 
 test('CONNECT whose Host header names another host is refused', async () => {
   const socket = await openSocket(agent.target.port)
-  const answer = await sendRaw(
-    socket,
-    'CONNECT api.github.com:443 HTTP/1.1\r\nHost: api.stripe.com:443\r\n\r\n',
-  )
+  const answer = await sendRaw(socket, connectHead(agent.target, 'api.github.com:443', 'api.stripe.com:443'))
   expect(answer.status).toBe(421)
   socket.destroy()
 })
