@@ -14,7 +14,7 @@ class TunnelAgent extends https.Agent {
       port: proxy.port,
       method: 'CONNECT',
       path: `${options.host}:443`,
-      headers: { host: `${options.host}:443` },
+      headers: { host: `${options.host}:443`, 'proxy-authorization': keyOf(proxy) },
     })
     connect.once('connect', (answer, socket) => {
       if (answer.statusCode !== 200) return callback(new Error(`CONNECT answered ${answer.statusCode}`))
@@ -26,6 +26,11 @@ class TunnelAgent extends https.Agent {
     connect.once('error', callback)
     connect.end()
   }
+}
+
+function keyOf({ username, password }) {
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
 }
 
 const open = () =>
