@@ -19,6 +19,7 @@ export async function openLane(laptop: Laptop, agent: string): Promise<Lane> {
   const { target } = await portAgent(laptop, agent)
   const proxy = new ProxyAgent({
     uri: `http://127.0.0.1:${target.port}`,
+    ...(target.proxyAuthorization === undefined ? {} : { token: target.proxyAuthorization }),
     requestTls: { ...(target.ca === null ? {} : { ca: target.ca }) },
   })
   const dispatcher = new Dispatcher1Wrapper(proxy)
