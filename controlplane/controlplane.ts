@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import { ChaperoneError } from '../core/errors.ts'
+import { failureReason } from '../core/failure-reason.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import { createKeyring, type Keyring } from './crypto/keyring.ts'
 import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
@@ -109,16 +111,12 @@ async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
   try {
     return await openDb({ url: config.databaseUrl, log, max: config.databasePoolSize })
   } catch (error) {
-    const why =
-      error instanceof Error
-        ? error.message || ('code' in error ? String(error.code) : error.name)
-        : String(error)
+    // The text for callers of the API says nothing about a start.
+    const cause = error instanceof ChaperoneError ? (error.cause ?? error) : error
     const { hostname, port, pathname } = new URL(config.databaseUrl)
     throw new Error(
-      `cannot use the database ${hostname}:${port || '5432'}${pathname} (${why}): check DATABASE_URL`,
-      {
-        cause: error,
-      },
+      `cannot use the database ${hostname}:${port || '5432'}${pathname} (${failureReason(cause)}): check DATABASE_URL`,
+      { cause },
     )
   }
 }
