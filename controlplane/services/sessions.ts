@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Passwords } from '../crypto/password.ts'
 import { randomToken, sha256 } from '../crypto/tokens.ts'
-import { recordEvent } from '../events.ts'
+import { actorOf, recordEvent } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { type Actor, systemActor } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
@@ -69,10 +69,14 @@ export function createSessions({
       })
     },
     async logout(sessionId, user) {
-      const actor: Actor = { kind: 'user', userId: user.userId, label: user.email }
       await db.tx(async (q) => {
         if (sessionId !== undefined) await deleteSession(q, sha256(sessionId))
-        await recordEvent(q, { orgId, actor, type: 'user.logout', details: { email: user.email } })
+        await recordEvent(q, {
+          orgId,
+          actor: actorOf(user),
+          type: 'user.logout',
+          details: { email: user.email },
+        })
       })
     },
   }

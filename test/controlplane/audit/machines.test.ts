@@ -39,6 +39,7 @@ const CHANGES: ReadonlyArray<readonly [string, string, unknown]> = [
   ['POST', '/api/v1/org/kill-switch', { active: true }],
   ['POST', '/api/v1/org/kill-switch', { active: false }],
   ['POST', '/api/dashboard/demo-action', { scenario: 1 }],
+  ['POST', '/api/auth/logout', {}],
 ]
 
 test('what the token of the command line does is done by a machine, never by a user of that name', async () => {
