@@ -41,7 +41,13 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
 }
 
 /** Variables with which a command would be more than an agent. */
-const OWN_SECRETS = new Set(['CHAPERONE_TOKEN', 'MASTER_KEY', 'MASTER_KEY_FILE', 'MAINTENANCE_SECRET'])
+const OWN_SECRETS = new Set([
+  'CHAPERONE_TOKEN',
+  'MASTER_KEY',
+  'MASTER_KEY_FILE',
+  'MAINTENANCE_SECRET',
+  'DATABASE_URL',
+])
 
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_SECRETS.has(name)))

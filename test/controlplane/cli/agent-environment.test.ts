@@ -66,3 +66,13 @@ it('keeps what the caller gave Java and adds the proxy', () => {
   expect(env['JAVA_TOOL_OPTIONS']).toMatch(/^-Xmx1g .*-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=41001/)
   expect(env['JAVA_TOOL_OPTIONS']).toContain('-Djdk.http.auth.tunneling.disabledSchemes=')
 })
+
+it.each(['CHAPERONE_TOKEN', 'MASTER_KEY', 'MASTER_KEY_FILE', 'MAINTENANCE_SECRET', 'DATABASE_URL'])(
+  'keeps %s from the command, captured or not',
+  (name) => {
+    for (const proxyUrl of [input.proxyUrl, null]) {
+      const env = agentEnvironment({ ...input, proxyUrl, env: { [name]: 'secret-of-ours', HOME: '/h' } })
+      expect([JSON.stringify(env).includes('secret-of-ours'), env['HOME']]).toEqual([false, '/h'])
+    }
+  },
+)
