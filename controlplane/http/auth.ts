@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
 import { matchesHash } from '../crypto/tokens.ts'
+import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { authenticateGateway, type IdentifyGateway, isForUs } from './auth-gateway.ts'
 import { refuseForeignOrigin } from './origin.ts'
 import { pageSecretOf } from './page-secret.ts'
@@ -14,7 +15,12 @@ export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 /** Who is behind a secret; undefined = nobody who may act now. */
 export type Identify = {
   /** By the ids of all cookies and the secret of the page. Of several known sessions the one counts that the secret is of. */
-  session(ids: readonly string[], pageSecret: string | undefined): Promise<UserPrincipal | undefined>
+  session(
+    ids: readonly string[],
+    pageSecret: string | undefined,
+    /** Answer soon, if need be with a principal that is `unchecked`. */
+    isUrgent: boolean,
+  ): Promise<UserPrincipal | undefined>
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string): Promise<AgentPrincipal | undefined>
@@ -55,9 +61,10 @@ export async function authenticate(
   request: FastifyRequest,
   deps: AuthDeps,
 ): Promise<Principal> {
-  const caller = await callerOf(auth, request, deps)
+  const isUrgent = admits.includes('unchecked')
+  const caller = await callerOf(auth, request, { ...deps, isUrgent })
   const isToken = caller.kind === 'user' && caller.via === 'admin_token'
-  const isRestricted = isToken && (await deps.isTokenRestricted(givesAccess))
+  const isRestricted = isToken && (await isTokenRestricted(deps, givesAccess, isUrgent))
   const principal: Principal = isRestricted ? { ...caller, restriction: 'machine_token' } : caller
   const restriction = restrictionOf(principal)
   const isAdmitted = method === 'GET' || (restriction !== null && admits.includes(restriction))
@@ -65,7 +72,15 @@ export async function authenticate(
   return principal
 }
 
-async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: AuthDeps): Promise<Principal> {
+/** Where the database does not answer soon, the token counts as restricted. */
+async function isTokenRestricted(deps: AuthDeps, givesAccess: boolean, isUrgent: boolean): Promise<boolean> {
+  const asked = deps.isTokenRestricted(givesAccess)
+  return isUrgent ? ((await unlessLate(asked, URGENT_MS)) ?? true) : asked
+}
+
+type CallDeps = AuthDeps & { readonly isUrgent: boolean }
+
+async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps): Promise<Principal> {
   switch (auth) {
     case 'none':
       return { kind: 'anonymous' }
@@ -98,7 +113,7 @@ async function operator(token: string, { operatorTokenHash, identify }: AuthDeps
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
 }
 
-async function user(request: FastifyRequest, deps: AuthDeps, minimum: Role): Promise<UserPrincipal> {
+async function user(request: FastifyRequest, deps: CallDeps, minimum: Role): Promise<UserPrincipal> {
   const found = await signedIn(request, deps)
   if (found === undefined) throw unauthorized('a session: sign in at /api/auth/login')
   return withRole(found, minimum)
@@ -112,17 +127,17 @@ function withRole(found: UserPrincipal, minimum: Role): UserPrincipal {
   })
 }
 
-async function signedIn(request: FastifyRequest, deps: AuthDeps): Promise<UserPrincipal | undefined> {
+async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal | undefined> {
   const token = bearer(request)
   if (token !== undefined) return matchesHash(token, deps.adminTokenHash) ? ADMIN : undefined
   const ids = sessionCookies(request)
   if (ids.length === 0) return undefined
-  const found = await deps.identify.session(ids, pageSecretOf(request))
+  const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent)
   if (found !== undefined) refuseForeignOrigin(request, deps.publicUrl)
   return found
 }
 
-async function approver(request: FastifyRequest, deps: AuthDeps): Promise<UserPrincipal> {
+async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const token = bearer(request)
   if (isAgentKey(token)) {
     throw new ChaperoneError('forbidden', {

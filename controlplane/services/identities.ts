@@ -3,10 +3,11 @@ import { isSameHash, keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { Identify, UserPrincipal } from '../http/auth.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
-import { type SessionUser, useSessions } from '../store/sessions.ts'
+import type { SessionUser } from '../store/sessions.ts'
 import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { createAgentKeyUse } from './agent-key-use.ts'
 import { createProcessOwners } from './process-owners.ts'
+import { createRecentSessions } from './recent-sessions.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
 export function createIdentities({
@@ -15,13 +16,16 @@ export function createIdentities({
   operatorToken,
 }: { readonly db: Db } & Required<Pick<Identify, 'podToken' | 'operatorToken'>>): Identify {
   const useAgentKey = createAgentKeyUse(db)
+  const sessions = createRecentSessions(db, { nowMs: Date.now })
   return {
-    async session(ids, pageSecret) {
+    async session(ids, pageSecret, isUrgent) {
       const hashes = ids.map(sha256)
-      const row = chooseSession(await useSessions(db, hashes), pageSecret)
+      const { rows, isChecked } = await (isUrgent ? sessions.readSoon(hashes) : sessions.read(hashes))
+      const row = chooseSession(rows, pageSecret)
       if (row === undefined) return undefined
       const id = ids[hashes.findIndex((hash) => isSameHash(hash, row.idHash))] ?? ''
-      return sessionPrincipal(row, id, pageSecret)
+      const found = sessionPrincipal(row, id, pageSecret)
+      return isChecked ? found : { ...found, restriction: 'unchecked' }
     },
     async approverKey(key) {
       const users = await findUserKeys(db, keyPrefix(key))
