@@ -4,19 +4,44 @@ import { headerValue } from './headers.ts'
 import { tooManyValues } from './json-bounds.ts'
 import { exceedsJsonBounds } from './json-size.ts'
 import { boundaryOf, readPartNames } from './multipart.ts'
-import { decodeComponent } from './percent.ts'
+import { decodedLeniently } from './percent.ts'
 import { judgePairCount } from './target.ts'
 
 /**
  * Names under which frameworks take another method from a query, a form or JSON: `_method` and what PHP reads as it, as
- * a list too, and the names of the headers.
+ * a list too, and the names of the headers. Padding and indexes are removed before the length is judged: servers remove
+ * any amount of them.
  */
 function isOverrideName(name: string): boolean {
-  if (name.length >= MAX_NAME) return false
-  const [base = ''] = name.trim().replace(/^[.[]/, '_').split('[')
-  return overridesMethod(base.trim())
+  return readingsOf(name).some((reading) => reading.length <= MAX_NAME && overridesMethod(reading))
 }
 
+/** `_method[0]` and `[_method]` as `_method`; `.method` and `[method` as PHP reads them. */
+function readingsOf(name: string): readonly string[] {
+  const text = withoutPadding(name)
+  const end = text.indexOf('[', 1)
+  const base = withoutPadding(end === -1 ? text : text.slice(0, end))
+  if (base[0] !== '[' && base[0] !== '.') return [base]
+  const rest = base.slice(1)
+  const close = rest.indexOf(']')
+  return [`_${rest}`, withoutPadding(close === -1 ? rest : rest.slice(0, close))]
+}
+
+/** Without white space, control and invisible characters at both ends. Linear in the length of the padding. */
+function withoutPadding(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isPadding(text, start)) start += 1
+  while (end > start && isPadding(text, end - 1)) end -= 1
+  return text.slice(start, end)
+}
+
+function isPadding(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code < 0x80 ? code <= 0x20 || code === 0x7f : INVISIBLE.test(text.charAt(at))
+}
+
+const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Z}]/u
 const MAX_NAME = 64
 
 /**
@@ -36,8 +61,8 @@ export function judgePairNames(text: string, where: string): Refusal | null {
 function judgePairName(name: string, where: string): Refusal | null {
   if (name.includes('%00') || name.includes('\0'))
     return refusal('ambiguous_request', `the name of a ${where} holds a NUL; remove it`)
-  const isShort = name.length < MAX_NAME * 3
-  return isShort && isOverrideName(decodeComponent(name) ?? '') ? overriding(where, name) : null
+  const decoded = decodedLeniently(name.replaceAll('+', ' '))
+  return isOverrideName(decoded) ? overriding(where, decoded) : null
 }
 
 /** The same for pairs that are read already. */
@@ -115,7 +140,7 @@ const LOOKS_LIKE_OVERRIDE =
 function overriding(where: string, name: string): Refusal {
   return refusal(
     'ambiguous_request',
-    `the ${where} ${name.trim().slice(0, MAX_NAME)} would replace the request's method; remove it`,
+    `the ${where} ${withoutPadding(name).slice(0, MAX_NAME)} would replace the request's method; remove it`,
   )
 }
 

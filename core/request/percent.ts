@@ -13,6 +13,11 @@ export function decodeComponent(text: string): string | null {
   return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text)
 }
 
+/** Decodes percent escapes once, as servers do that keep invalid escapes and replace bytes that are not UTF-8. */
+export function decodedLeniently(text: string): string {
+  return decodePercent(text) ?? decodeAnyhow(text)
+}
+
 /** True when what was decoded once would become a dot, slash, backslash or NUL if somebody decoded it again. */
 export function hidesSecondEncoding(decoded: string): boolean {
   return decoded.includes('%') && /%(25)*(2e|2f|5c|00)/i.test(decoded)
@@ -27,7 +32,7 @@ export function decodedFully(text: string): string {
 export function decodings(texts: readonly string[]): readonly (readonly string[])[] {
   const found = [texts]
   for (let now = texts; found.length <= MAX_DECODINGS; ) {
-    const next = now.map((text) => decodePercent(text) ?? decodeAnyhow(text))
+    const next = now.map(decodedLeniently)
     if (next.every((text, at) => text === now[at])) return found
     found.push(next)
     now = next
