@@ -5,7 +5,7 @@ import { agentEnvironment } from './agent-environment.ts'
 import { type ApiClient, createClient } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { commandName } from './command-name.ts'
-import { type DataFolder, dataFolder } from './data-folder.ts'
+import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.ts'
 import { demoManifests } from './demo/manifests.ts'
 import { type StandIn, startStandIn } from './demo/stand-in.ts'
 import { tellStory } from './demo/story.ts'
@@ -65,7 +65,8 @@ async function start(
   standIn: StandIn,
   signal: AbortSignal,
 ): Promise<Installation> {
-  mkdirSync(folder.manifests, { recursive: true })
+  prepareDataFolder(folder)
+  mkdirSync(folder.manifests, { mode: 0o700 })
   writeFileSync(join(folder.manifests, 'demo.yaml'), demoManifests(standIn.url))
   const { DATABASE_URL: _own, ...rest } = env
   const options = {

@@ -28,7 +28,7 @@ export function ensureManifests(dir: string): { readonly created: boolean } {
   }
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
-  mkdirSync(dirname(dir), { recursive: true })
+  mkdirSync(dirname(dir), { recursive: true, mode: 0o755 })
   // People put credentials into these files.
   mkdirSync(unfinished, { mode: 0o700 })
   for (const name of readdirSync(STARTER_DIR)) copyFileSync(join(STARTER_DIR, name), join(unfinished, name))

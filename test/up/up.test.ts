@@ -320,6 +320,27 @@ describe('chaperone demo', { timeout: 90_000 }, () => {
     await untilNoProcess(root)
   })
 
+  it('makes a folder that the command it names accepts, also where files are writable by the group', async () => {
+    const child = spawn('sh', ['-c', 'umask 0002; exec "$0" "$@"', process.execPath, CLI, 'demo'], {
+      env: { ...process.env, TMPDIR: root },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    let said = ''
+    await new Promise<void>((resolve) => {
+      child.once('close', () => resolve())
+      child.stdout.on('data', (chunk: Buffer) => {
+        said += String(chunk)
+        if (said.includes('Answer in the dashboard')) resolve()
+      })
+    })
+    data = join(root, readdirSync(root).find((name) => name.startsWith('chaperone-demo-')) ?? '', 'data')
+    const listed = await cli('approvals', 'ls')
+    child.kill('SIGINT')
+    await ended
+    expect([listed.code, listed.stderr]).toEqual([0, ''])
+  })
+
   it('tells the whole story by itself with --yes and leaves nothing behind', async () => {
     const tmp = join(root, 'tmp')
     mkdirSync(tmp)

@@ -40,7 +40,8 @@ export function writeKeptFile(folder: DataFolder, { path, mode, base64 }: FileLi
       detail: `The backup names ${path}, which is outside the data folder.`,
     })
   }
-  mkdirSync(dirname(file), { recursive: true, mode: dirname(file) === folder.keys ? 0o700 : 0o755 })
+  const isPrivate = [folder.keys, folder.manifests].some((dir) => file.startsWith(dir + sep))
+  mkdirSync(dirname(file), { recursive: true, mode: isPrivate ? 0o700 : 0o755 })
   writeFileSync(file, Buffer.from(base64, 'base64'), { mode, flag: 'wx', flush: true })
   chmodSync(file, mode)
 }

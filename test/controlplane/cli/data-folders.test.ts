@@ -15,7 +15,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import { findDataFolder } from '../../../controlplane/cli/data-folder.ts'
+import {
+  assertOwnData,
+  dataFolder,
+  findDataFolder,
+  prepareDataFolder,
+} from '../../../controlplane/cli/data-folder.ts'
+import { lockFolder } from '../../../controlplane/cli/folder-lock.ts'
+import { ensureKeys } from '../../../controlplane/cli/installation-keys.ts'
+import { ensureManifests } from '../../../controlplane/cli/starter-manifests.ts'
 import { folderOfTree } from '../../../controlplane/cli/tree-folder.ts'
 
 let root: string
@@ -272,6 +280,23 @@ describe('a data folder that others may change', () => {
       'Other users may change',
     )
   })
+})
+
+test('what a start makes is accepted where files are writable by the group', async () => {
+  const before = process.umask(0o002)
+  try {
+    const tree = folderOfTree({ env, cwd: makeTree('checkout') })
+    for (const folder of [tree, dataFolder(join(root, 'some', 'data'))]) {
+      prepareDataFolder(folder)
+      ensureKeys(folder)
+      const lock = await lockFolder(folder.lock)
+      ensureManifests(folder.manifests)
+      expect(() => assertOwnData(folder)).not.toThrow()
+      lock.release()
+    }
+  } finally {
+    process.umask(before)
+  }
 })
 
 describe('a start from a working tree', () => {
