@@ -47,6 +47,8 @@ export const RefusalsSchema = z.object({
   targets: z.array(z.string().max(400)).max(32),
   /** Count by reason. */
   reasons: z.record(z.string().max(100), z.int().min(1)),
+  /** Count by action type, where one is known; `mcp.*` and `*` for further types. Rows of earlier versions have none. */
+  actions: z.record(z.string().max(400), z.int().min(1)).optional(),
 })
 
 /**

@@ -3,10 +3,21 @@ import { storableText } from '../storable.ts'
 /** Limits of the aggregation of refusals. */
 export const REFUSAL_LIMITS = {
   windowMs: 60_000,
-  /** So many refusals of an agent get a record of their own, whatever they are. */
+  /** So many refusals of each class of an agent get a record of their own, whatever they are. */
   whole: 60,
-  /** Records of an agent in one window, the row that counts the rest included. */
-  rows: 600,
+  /** Records of an agent in one window for requests that no rule judged, the row that counts the rest included. */
+  unjudgedRows: 100,
+  /** Records for judged requests, the row that counts the rest included. Both classes together are 600. */
+  judgedRows: 500,
+  /** Of `judgedRows`, those that only a denied action takes: a host is chosen by the agent, an action is not. */
+  actionReserve: 100,
+  /** Of `judgedRows`, those that only an action type takes which has no record in this window. */
+  newActionReserve: 100,
+  /** Of `newActionReserve`, those of one connector type: the agent invents names of MCP tools. */
+  newActionsOfConnector: 25,
+  /** Action types of one connector type that a row counts one by one, and of all. */
+  countedOfConnector: 32,
+  countedActions: 128,
   /** Targets that a row names. */
   shownTargets: 32,
   /** UTF-16 units of a named target. */
@@ -23,6 +34,8 @@ export type Refusal = {
   readonly target: string
   readonly rule: string | null
   readonly reason: string
+  /** A rule, a kill switch or the lack of a permission refused it; false where nothing was judged. */
+  readonly isJudged: boolean
 }
 
 /** What a row counts. */
@@ -37,6 +50,8 @@ export type RefusalTally = {
   readonly targets: readonly string[]
   /** Count by reason. */
   readonly reasons: Readonly<Record<string, number>>
+  /** Count by action type, where one is known; `mcp.*` for further types of a connector, `*` for all others. */
+  readonly actions: Readonly<Record<string, number>>
 }
 
 export type RefusalRow<T> = { readonly item: T; readonly tally: RefusalTally }
@@ -71,38 +86,67 @@ export type RefusalWindowsDeps<T> = {
   readonly whole?: number
 }
 
-type Window<T> = {
-  readonly endMs: number
+type Window<T> = { readonly endMs: number; readonly classes: readonly [RefusalClass<T>, RefusalClass<T>] }
+
+/** Refusals of one agent that are judged, or those that are not. */
+type RefusalClass<T> = {
   rows: number
   readonly seen: Set<number>
+  /** By connector type, rows taken from the reserve for new action types. */
+  readonly reserved: Map<string, number>
   row: (RefusalRow<T> & { tally: RefusalTally; readonly targets: Set<number> }) | null
 }
 
-/** Decides which refusals of an agent get a record of their own, and counts the others. Memory is bounded by the limits. */
+/**
+ * Decides which refusals of an agent get a record of their own, and counts the others. Judged requests and those that
+ * nothing judged have budgets and rows apart, so that malformed requests hide no denial. Memory is bounded by the limits.
+ */
 export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWindows<T> {
   const { open, onEnd, hash, windowMs = REFUSAL_LIMITS.windowMs } = deps
   const whole = deps.whole ?? REFUSAL_LIMITS.whole
-  const limits = {
-    whole,
-    rows: Math.max(REFUSAL_LIMITS.rows, whole + REFUSAL_LIMITS.rows - REFUSAL_LIMITS.whole),
-  }
+  const more = Math.max(0, whole - REFUSAL_LIMITS.whole)
   const windows = new Map<string, Window<T>>()
   let remembered = 0
 
-  function end(agent: string, { row }: Window<T>): void {
+  function end(agent: string, { classes }: Window<T>): void {
     windows.delete(agent)
-    if (row === null) return
-    remembered -= row.targets.size
-    onEnd(row)
+    for (const { row } of classes) {
+      if (row === null) continue
+      remembered -= row.targets.size
+      onEnd(row)
+    }
   }
 
   function windowOf(agent: string, nowMs: number): Window<T> {
     const known = windows.get(agent)
     if (known !== undefined && nowMs < known.endMs) return known
     if (known !== undefined) end(agent, known)
-    const window: Window<T> = { endMs: nowMs + windowMs, rows: 0, seen: new Set(), row: null }
+    const window: Window<T> = { endMs: nowMs + windowMs, classes: [emptyClass(), emptyClass()] }
     windows.set(agent, window)
     return window
+  }
+
+  function isWhole(of: RefusalClass<T>, refusal: Refusal): boolean {
+    const { action, target, rule, reason } = refusal
+    const key = hash(JSON.stringify([action, target, rule, reason]))
+    const limit = more + rowLimit(refusal) - 1
+    const isBelow = of.rows < limit && (of.rows < whole || !of.seen.has(key))
+    if (!isBelow && !isReserved(of, refusal)) return false
+    of.seen.add(key)
+    if (action !== null) of.seen.add(hash(JSON.stringify([action])))
+    of.rows++
+    return true
+  }
+
+  /** Takes a row of the reserve for action types that have no record yet. */
+  function isReserved({ rows, seen, reserved }: RefusalClass<T>, { isJudged, action }: Refusal): boolean {
+    if (!isJudged || action === null || rows >= more + REFUSAL_LIMITS.judgedRows - 1) return false
+    const connector = connectorOf(action)
+    const taken = reserved.get(connector) ?? 0
+    if (taken >= REFUSAL_LIMITS.newActionsOfConnector || seen.has(hash(JSON.stringify([action]))))
+      return false
+    reserved.set(connector, taken + 1)
+    return true
   }
 
   /** True when the target could be told apart from those before, and is a new one; null when there is no room to tell. */
@@ -117,14 +161,13 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
 
   return {
     admit(agent, refusal, { nowMs, time }) {
-      const window = windowOf(agent, nowMs)
-      const { action, target, rule, reason } = refusal
-      if (isWhole(window, hash(JSON.stringify([action, target, rule, reason])), limits)) return null
-      window.row ??= { item: open(agent), tally: NOTHING, targets: new Set() }
-      const { row } = window
+      const of = windowOf(agent, nowMs).classes[refusal.isJudged ? 0 : 1]
+      if (isWhole(of, refusal)) return null
+      of.row ??= { item: open(agent), tally: NOTHING, targets: new Set() }
+      const { row } = of
       const isNew = remember(row.targets, hash(refusal.target))
       row.tally = { ...counted(row.tally, refusal, time), ...withTarget(row.tally, refusal.target, isNew) }
-      return window.row
+      return row
     },
     expire(nowMs) {
       for (const [agent, window] of windows) if (nowMs >= window.endMs) end(agent, window)
@@ -141,27 +184,54 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
 
 const NOTHING: RefusalTally = {
   ...{ count: 0, first: '', last: '', distinct_targets: 0, more_targets: false },
-  ...{ targets: [], reasons: {} },
+  ...{ targets: [], reasons: {}, actions: {} },
 }
 
-type Limits = { readonly whole: number; readonly rows: number }
-
-function isWhole(window: Pick<Window<unknown>, 'rows' | 'seen'>, key: number, limits: Limits): boolean {
-  if (window.rows >= limits.rows - 1) return false
-  if (window.rows >= limits.whole && window.seen.has(key)) return false
-  window.seen.add(key)
-  window.rows++
-  return true
+function emptyClass<T>(): RefusalClass<T> {
+  return { rows: 0, seen: new Set(), reserved: new Map(), row: null }
 }
 
-function counted({ count, first, last, reasons }: RefusalTally, { reason }: Refusal, time: string) {
+/** Without the reserve for new action types. */
+function rowLimit({ isJudged, action }: Refusal): number {
+  const { unjudgedRows, judgedRows, actionReserve, newActionReserve } = REFUSAL_LIMITS
+  if (!isJudged) return unjudgedRows
+  return judgedRows - newActionReserve - (action === null ? actionReserve : 0)
+}
+
+/** The first word of an action type. */
+function connectorOf(action: string): string {
+  const end = action.indexOf('.')
+  return end === -1 ? action : action.slice(0, end)
+}
+
+function counted(tally: RefusalTally, { reason, action }: Refusal, time: string) {
+  const { count, first, last, reasons, actions } = tally
   return {
     count: count + 1,
     first: first === '' ? time : first,
     // The clock may have been set back.
     last: time > last ? time : last,
-    reasons: { ...reasons, [reason]: (reasons[reason] ?? 0) + 1 },
+    reasons: increased(reasons, reason),
+    actions: action === null ? actions : increased(actions, countedAs(actions, action)),
   }
+}
+
+const OTHER_ACTIONS = '*'
+const MAX_ACTION = 200
+
+function countedAs(actions: RefusalTally['actions'], action: string): string {
+  const shown = storableText(action.slice(0, MAX_ACTION))
+  if (Object.hasOwn(actions, shown)) return shown
+  const types = Object.keys(actions)
+  const prefix = `${connectorOf(shown)}.`
+  const { countedActions, countedOfConnector } = REFUSAL_LIMITS
+  if (types.length >= countedActions)
+    return Object.hasOwn(actions, `${prefix}*`) ? `${prefix}*` : OTHER_ACTIONS
+  return types.filter((type) => type.startsWith(prefix)).length < countedOfConnector ? shown : `${prefix}*`
+}
+
+function increased(counts: Readonly<Record<string, number>>, key: string): Readonly<Record<string, number>> {
+  return { ...counts, [key]: (Object.hasOwn(counts, key) ? (counts[key] ?? 0) : 0) + 1 }
 }
 
 type Targets = Pick<RefusalTally, 'distinct_targets' | 'more_targets' | 'targets'>

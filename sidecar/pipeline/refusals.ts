@@ -146,6 +146,7 @@ function refusalOf(exchange: Exchange): Refusal {
     target: action?.resource.target ?? host,
     rule: decision === undefined ? outcome.errorCode : [decision.permission, ...decision.policies].join(' '),
     reason: outcome.denyReason ?? outcome.errorCode ?? LEFT,
+    isJudged: isEventful(exchange),
   }
 }
 

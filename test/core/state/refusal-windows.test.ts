@@ -29,7 +29,7 @@ function send(refusals: Iterable<Sent>) {
     total++
     const { agent = 'bot', atMs = 0, wallMs = atMs, ...refusal } = sent
     const time = new Date(START_MS + wallMs).toISOString()
-    const filled = { action: 'a.b', target: 't', rule: 'r', reason: 'permission', ...refusal }
+    const filled = { action: 'a.b', target: 't', rule: 'r', reason: 'permission', isJudged: true, ...refusal }
     if (windows.admit(agent, filled, { nowMs: atMs, time }) === null) whole.push(sent)
   }
   windows.close()
@@ -41,7 +41,7 @@ function send(refusals: Iterable<Sent>) {
     expect(Object.values(tally.reasons).reduce((a, b) => a + b, 0)).toBe(tally.count)
     expect(tally.first <= tally.last).toBe(true)
   }
-  return { whole: whole.length, rows: ended.map(({ tally }) => tally) }
+  return { whole, rows: ended.map(({ tally }) => tally) }
 }
 
 const many = (count: number, of: (n: number) => Sent): Sent[] =>
@@ -55,24 +55,24 @@ describe('refusals of one agent in one minute', () => {
     [
       'target of each its own',
       many(20_000, (n) => ({ target: `t${n}` })),
-      { whole: 599, rows: 1, distinct: 10_000, more: true },
+      { whole: 399, rows: 1, distinct: 10_000, more: true },
     ],
     [
       'target of each its own, 5,000 of them',
-      many(5_599, (n) => ({ target: `t${n}` })),
-      { whole: 599, rows: 1, distinct: 5_000, more: false },
+      many(5_399, (n) => ({ target: `t${n}` })),
+      { whole: 399, rows: 1, distinct: 5_000, more: false },
     ],
     [
       'action of each its own',
       many(5_000, (n) => ({ action: `a.${n}` })),
-      { whole: 599, rows: 1, distinct: 1 },
+      { whole: 424, rows: 1, distinct: 1 },
     ],
-    ['rule of each its own', many(5_000, (n) => ({ rule: `r${n}` })), { whole: 599, rows: 1 }],
-    ['reason of each its own', many(700, (n) => ({ reason: `reason${n}` })), { whole: 599, rows: 1 }],
+    ['rule of each its own', many(5_000, (n) => ({ rule: `r${n}` })), { whole: 399, rows: 1 }],
+    ['reason of each its own', many(700, (n) => ({ reason: `reason${n}` })), { whole: 399, rows: 1 }],
     [
       'all of each its own',
       many(5_000, (n) => ({ action: `${n}`, target: `${n}`, rule: `${n}` })),
-      { whole: 599, rows: 1 },
+      { whole: 499, rows: 1 },
     ],
     [
       'two kinds in turns',
@@ -82,7 +82,7 @@ describe('refusals of one agent in one minute', () => {
     [
       '600 kinds in turns',
       many(6_000, (n) => ({ target: `t${n % 600}` })),
-      { whole: 599, rows: 1, distinct: 600 },
+      { whole: 399, rows: 1, distinct: 600 },
     ],
     [
       'a new kind after a flood',
@@ -148,7 +148,7 @@ describe('refusals of one agent in one minute', () => {
     [
       '1 MiB targets that differ at their end',
       many(700, (n) => ({ target: `${'x'.repeat(1 << 16)}${n}` })),
-      { whole: 599, rows: 1, distinct: 101 },
+      { whole: 399, rows: 1, distinct: 301 },
     ],
     [
       'a surrogate pair at the cut',
@@ -179,6 +179,21 @@ describe('refusals of one agent in one minute', () => {
     ],
     ['ten windows', many(1_000, (n) => ({ atMs: Math.floor(n / 100) * 60_000 })), { whole: 600, rows: 10 }],
     ['a silent hour between', many(200, (n) => ({ atMs: n < 100 ? 0 : 3_600_000 })), { whole: 120, rows: 2 }],
+    [
+      'rate limits that nothing judged, and denials',
+      many(1_000, (n) => ({ isJudged: n % 2 === 0 })),
+      { whole: 120, rows: 2 },
+    ],
+    [
+      'what nothing judged',
+      many(1_000, (n) => ({ isJudged: false, target: `${n}` })),
+      { whole: 99, rows: 1 },
+    ],
+    [
+      'hosts that are unknown',
+      many(1_000, (n) => ({ action: null, target: `${n}` })),
+      { whole: 299, rows: 1 },
+    ],
     ['other agents have their own', many(400, (n) => ({ agent: `bot${n % 4}` })), { whole: 240, rows: 4 }],
     [
       'nobody is an agent like any other',
@@ -198,7 +213,7 @@ describe('refusals of one agent in one minute', () => {
     ['slow enough', many(600, (n) => ({ atMs: n * 1_001 })), { whole: 600, rows: 0 }],
   ])('%s', (_name, refusals, expected) => {
     const { whole, rows } = send(refusals)
-    expect({ whole, rows: rows.length }).toEqual({ whole: expected.whole, rows: expected.rows })
+    expect({ whole: whole.length, rows: rows.length }).toEqual({ whole: expected.whole, rows: expected.rows })
     for (const { targets } of rows) {
       expect(targets.length).toBeLessThanOrEqual(32)
       for (const target of targets) {
@@ -213,16 +228,109 @@ describe('refusals of one agent in one minute', () => {
 
   test('names the first 32 targets, each once, in their order', () => {
     const { rows } = send(many(3_000, (n) => ({ target: `t${n % 700}` })))
-    expect(rows[0]?.targets).toEqual(many(32, (n) => ({ target: `t${599 + n}` })).map(({ target }) => target))
+    expect(rows[0]?.targets).toEqual(many(32, (n) => ({ target: `t${399 + n}` })).map(({ target }) => target))
   })
 
   test('all agents together remember a bounded number of targets', () => {
     const flood = many(60, (agent) => ({ agent: `bot${agent}` })).flatMap(({ agent }) =>
-      many(10_599, (n) => ({ agent: agent ?? '', target: `t${n}` })),
+      many(10_399, (n) => ({ agent: agent ?? '', target: `t${n}` })),
     )
     const { rows } = send(flood)
     expect(rows.reduce((sum, { distinct_targets }) => sum + distinct_targets, 0)).toBe(500_000)
     expect(rows.at(-1)).toMatchObject({ count: 10_000, distinct_targets: 0, more_targets: true })
+  })
+})
+
+const MERGE: Sent = { action: 'codehost.pr.merge', target: 'acme/site' }
+
+describe('a denied action after a flood of one agent', () => {
+  const unjudged = (of: (n: number) => Sent) =>
+    many(2_000, (n) => ({ isJudged: false, action: null, ...of(n) }))
+  const unnamed = (of: (n: number) => Sent) =>
+    many(2_000, (n) => ({ action: null, reason: 'unknown_host', ...of(n) }))
+  test.each<[string, Sent[]]>([
+    ['malformed requests', unjudged(() => ({ reason: 'ambiguous' }))],
+    ['malformed requests to hosts of each their own', unjudged((n) => ({ target: `h${n}.example` }))],
+    ['malformed requests with errors of each their own', unjudged((n) => ({ rule: `e${n}` }))],
+    ['requests beyond the rate', unjudged((n) => ({ reason: 'rate_limit', target: `h${n}` }))],
+    ['keys that are wrong', unjudged((n) => ({ reason: 'agent', target: `h${n}` }))],
+    ['requests that it abandons', unjudged((n) => ({ reason: 'left', target: `h${n}` }))],
+    ['requests while nothing is ready', unjudged((n) => ({ reason: 'not_ready', target: `h${n}` }))],
+    ['actions that nothing judged', unjudged((n) => ({ action: `codehost.a${n}`, target: `h${n}` }))],
+    ['the same action where nothing judged it', unjudged(() => ({ ...MERGE, reason: 'rate_limit' }))],
+    ['hosts that are unknown', unnamed((n) => ({ target: `h${n}.example` }))],
+    ['one unknown host', unnamed(() => ({ target: 'h.example' }))],
+    ['another action', many(2_000, () => ({ action: 'codehost.issue.get' }))],
+    [
+      'another action on targets of each their own',
+      many(2_000, (n) => ({ action: 'codehost.issue.get', target: `${n}` })),
+    ],
+    ['a hundred other actions', many(2_000, (n) => ({ action: `codehost.a${n % 20}`, target: `${n}` }))],
+    ['tools with invented names', many(2_000, (n) => ({ action: `mcp.tools.t${n}`, target: `${n}` }))],
+    ['tools with invented names at one target', many(2_000, (n) => ({ action: `mcp.tools.t${n}` }))],
+    [
+      'all of them in turns',
+      many(
+        4_000,
+        (n) =>
+          [
+            { isJudged: false, action: null, target: `${n}` },
+            { action: null, reason: 'unknown_host', target: `${n}` },
+            { action: `mcp.tools.t${n}`, target: `${n}` },
+            { action: 'codehost.issue.get', target: `${n}` },
+          ][n % 4] ?? {},
+      ),
+    ],
+  ])('has a record of its own and a count after %s', (_name, flood) => {
+    const once = send([...flood, MERGE])
+    expect(once.whole.at(-1)).toBe(MERGE)
+    expect(once.whole.length + once.rows.length).toBeLessThanOrEqual(600)
+    const often = send([...flood, ...many(300, () => MERGE), ...flood])
+    const row = often.rows.find(({ actions }) => Object.hasOwn(actions, 'codehost.pr.merge'))
+    const isFirst = often.whole.filter((sent) => sent === MERGE).length
+    expect(isFirst).toBeGreaterThan(0)
+    expect(often.whole.length + often.rows.length).toBeLessThanOrEqual(600)
+    expect(row?.reasons['permission']).toBeGreaterThan(0)
+  })
+
+  test('is named among the targets of its row, whatever was malformed before', () => {
+    const { rows } = send([
+      ...unjudged((n) => ({ target: `h${n}` })),
+      ...many(70, () => ({})),
+      ...many(70, () => MERGE),
+    ])
+    expect(rows).toHaveLength(2)
+    expect(rows.find(({ actions }) => Object.hasOwn(actions, 'codehost.pr.merge'))?.targets).toContain(
+      'acme/site',
+    )
+  })
+
+  test('is told apart from invented names in the count, which has an end', () => {
+    const { rows } = send([
+      ...many(5_000, (n) => ({ action: `mcp.tools.t${n}` })),
+      ...many(5_000, (n) => ({ action: `${n}` })),
+      ...many(9, () => MERGE),
+    ])
+    const { actions = {}, count } = rows[0] ?? {}
+    expect(Object.keys(actions).length).toBeLessThanOrEqual(130)
+    expect(Object.values(actions).reduce((a, b) => a + b, 0)).toBe(count)
+    expect(actions['mcp.*']).toBeGreaterThan(4_000)
+  })
+
+  test.each([
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    '',
+    '.',
+    '*',
+    'mcp.*',
+    '\0',
+    '\ud800',
+  ])('an action called %j is counted like any other', (action) => {
+    const { rows } = send(many(100, () => ({ action })))
+    expect(Object.values(rows[0]?.actions ?? {})).toEqual([40])
   })
 })
 

@@ -92,6 +92,27 @@ describe('refusals beyond the first sixty of a minute', () => {
     expect(row).toMatchObject({ decision: 'DENY', ...expected })
   })
 
+  it.each<[string, (n: number) => TestExchangeInput]>([
+    ['malformed paths of hosts of each their own', (n) => ({ host: `h${n}.example`, target: '/%zz' })],
+    ['unknown hosts', (n) => ({ host: `h${n}.example`, target: '/' })],
+    ['paths of one action', (n) => ({ target: `/repos/acme/r${n}/issues` })],
+  ])('hide no denied action behind 700 %s', async (_name, input) => {
+    const world = await start(DENIED)
+    await flood(world, 700, input)
+    const [id] = await flood(world, 1)
+    expect(world.records.at(-1)).toMatchObject({
+      ...{ id, action_type: 'codehost.pr.merge', decision: 'DENY', reason: 'permission' },
+      audit: { requested: { resource: { target: 'acme/site' } } },
+    })
+    await flood(world, 80)
+    world.refusals.close()
+    expect(world.upstream.seen).toHaveLength(0)
+    expect(world.records.length).toBeLessThanOrEqual(600)
+    expect(countOf(world.records)).toBe(781)
+    const row = world.records.find(({ refusals }) => refusals?.actions?.['codehost.pr.merge'])
+    expect(row?.refusals?.reasons).toHaveProperty('permission')
+  })
+
   it('counts what a kill switch refuses, with one action for all of it', async () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     world.state.kill = [killAll()]
