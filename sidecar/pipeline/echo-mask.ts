@@ -1,4 +1,3 @@
-import type { AuthScheme } from '../../core/connectors/connector.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { StreamEdit } from '../upstream/answer-edit.ts'
@@ -14,22 +13,19 @@ export type EchoMask = {
   body(headers: RawHeaders): StreamEdit | null
 }
 
-/** Shorter ones would match by accident. */
-const MIN_LENGTH = 6
 const MASK = '*'
 
 export type EchoMaskOptions = {
-  readonly secret: string
-  readonly scheme: AuthScheme
+  /** See `echoForms`. */
+  readonly forms: readonly string[]
   /** `scrubResponses` of the Connector. */
   readonly hasBodies: boolean
   /** Called for each part in which something was masked. */
   readonly onMasked: () => void
 }
 
-/** Null for a secret that is too short to be told from other text. */
-export function createEchoMask({ secret, scheme, hasBodies, onMasked }: EchoMaskOptions): EchoMask | null {
-  const forms = formsOf(secret, scheme)
+/** Null without forms: the secret is too short to be told from other text. */
+export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions): EchoMask | null {
   if (forms.length === 0) return null
   return {
     headers: (raw) => maskHeaders(raw, forms, onMasked),
@@ -37,42 +33,24 @@ export function createEchoMask({ secret, scheme, hasBodies, onMasked }: EchoMask
   }
 }
 
-/** As the credential travelled, one character a byte: bare, as Basic, and percent-encoded. The longest first. */
-function formsOf(secret: string, scheme: AuthScheme): readonly string[] {
-  const basic = scheme.type === 'basic' ? [base64(`${scheme.username ?? ''}:${secret}`)] : []
-  const forms = [latin1(secret), encodeURIComponent(secret), ...basic]
-  return [...new Set(forms)].filter((form) => form.length >= MIN_LENGTH).sort((a, b) => b.length - a.length)
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64')
-}
-
-function latin1(text: string): string {
-  return Buffer.from(text).toString('latin1')
-}
-
+/** Names, too. */
 function maskHeaders(raw: RawHeaders, forms: readonly string[], onMasked: () => void): RawHeaders {
-  if (!raw.some((text) => holdsAny(text, forms))) return raw
+  const all = lower(raw.join(SEPARATOR))
+  if (!forms.some((form) => all.includes(form))) return raw
   onMasked()
-  return raw.map((text, at) =>
-    at % 2 === 0 ? masked(text, forms.map(lower), lower(text)) : masked(text, forms),
-  )
+  return raw.map((text) => masked(text, forms))
 }
 
-/** Names, too: HTTP/2 writes them in lower case. */
-function holdsAny(text: string, forms: readonly string[]): boolean {
-  return forms.some(
-    (form) => text.length >= form.length && (text.includes(form) || lower(text).includes(lower(form))),
-  )
-}
+/** In no field and in no form. */
+const SEPARATOR = '\n'
 
 function lower(text: string): string {
   return text.toLowerCase()
 }
 
-/** `searched` is `text` in the spelling that the forms have. Linear: an upstream may send the secret without end. */
-function masked(text: string, forms: readonly string[], searched = text): string {
+/** Linear: an upstream may send the secret without end. All forms are looked for in the text as it came. */
+function masked(text: string, forms: readonly string[]): string {
+  const searched = lower(text)
   return forms.reduce((out, form) => maskForm(out, form, searched), text)
 }
 
@@ -105,7 +83,7 @@ function maskBody(forms: readonly string[], onMasked: () => void): StreamEdit {
       const text = held + chunk.toString('latin1')
       const safe = masked(text, forms)
       if (safe !== text) onMasked()
-      const length = beginningAtEnd(safe, forms)
+      const length = beginningAtEnd(lower(safe), forms)
       held = length === 0 ? '' : safe.slice(-length)
       return Buffer.from(length === 0 ? safe : safe.slice(0, -length), 'latin1')
     },

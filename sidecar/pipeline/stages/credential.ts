@@ -1,23 +1,30 @@
-import type { Connector } from '../../../core/connectors/connector.ts'
+import type { Connector, OutboundEdit } from '../../../core/connectors/connector.ts'
 import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { BodyBudget } from '../body-budget.ts'
+import { echoForms } from '../echo-forms.ts'
 import { createEchoMask } from '../echo-mask.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
-import { outgoingOf } from '../outgoing.ts'
+import { type Outgoing, outgoingOf } from '../outgoing.ts'
 import { refuseReading } from '../refuse.ts'
 
 /** Takes the agent's own credentials out and puts ours in. No other stage touches a secret. */
 export function createCredential(budget: BodyBudget): Stage {
+  const formsOf = createFormsCache()
   return {
     name: 'credential',
-    run: (exchange) => replaceCredentials(exchange, budget),
+    run: (exchange) => replaceCredentials(exchange, { budget, formsOf }),
   }
 }
 
-function replaceCredentials(exchange: Exchange, budget: BodyBudget): StageResult | Promise<StageResult> {
+type CredentialDeps = { readonly budget: BodyBudget; readonly formsOf: FormsCache }
+
+function replaceCredentials(
+  exchange: Exchange,
+  { budget, formsOf }: CredentialDeps,
+): StageResult | Promise<StageResult> {
   const { connector: bound, request, kind } = exchange
   if (kind === 'tunnel' || request === undefined) return 'continue'
   if (bound === undefined) {
@@ -28,9 +35,8 @@ function replaceCredentials(exchange: Exchange, budget: BodyBudget): StageResult
   exchange.outbound = edit
   if (ownPasses) return 'continue'
   if (injected !== null) {
-    bound.connector.injectCredentials(edit, injected.secret, injected.scheme, request)
     exchange.echoMask = createEchoMask({
-      ...injected,
+      forms: formsOf(bound, inject(edit, { ...injected, bound, request }), injected.secret),
       hasBodies: bound.entry.scrubResponses === true,
       onMasked() {
         exchange.outcome.isEchoMasked = true
@@ -38,6 +44,35 @@ function replaceCredentials(exchange: Exchange, budget: BodyBudget): StageResult
     })
   }
   return stripBody(exchange, { bound, request, budget })
+}
+
+type Injection = NonNullable<Outgoing['injected']> & {
+  readonly bound: BoundConnector
+  readonly request: CanonicalRequest
+}
+
+/** Adds the credential and returns the values of the header fields that were added. */
+function inject(edit: OutboundEdit, { bound, request, secret, scheme }: Injection): readonly string[] {
+  const before = new Set(edit.rawHeaders)
+  bound.connector.injectCredentials(edit, secret, scheme, request)
+  return edit.rawHeaders.filter((text, at) => at % 2 === 1 && !before.has(text))
+}
+
+type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => readonly string[]
+
+/** A connector sends its credential in one or two ways; one that computes a value for each request does not fill memory. */
+const MAX_WAYS = 4
+
+function createFormsCache(): FormsCache {
+  const known = new WeakMap<BoundConnector, Map<string, readonly string[]>>()
+  return (bound, sent, secret) => {
+    const ways = known.get(bound) ?? new Map<string, readonly string[]>()
+    const key = JSON.stringify([secret, ...sent])
+    const forms = ways.get(key) ?? echoForms(sent, secret)
+    if (ways.size >= MAX_WAYS) ways.clear()
+    known.set(bound, ways.set(key, forms))
+    return forms
+  }
 }
 
 type Stripping = {

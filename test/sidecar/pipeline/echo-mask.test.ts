@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { AuthScheme, OutboundEdit } from '../../../core/connectors/connector.ts'
+import { injectAuth } from '../../../core/connectors/credentials.ts'
+import { echoForms } from '../../../sidecar/pipeline/echo-forms.ts'
 import { createEchoMask } from '../../../sidecar/pipeline/echo-mask.ts'
 import type { Answer } from '../../support/recorder.ts'
 import { LIST } from './pipeline-world.ts'
@@ -66,6 +69,26 @@ describe('an upstream that sends our credential back', () => {
     expect(world.upstream.seen[0]?.header('accept-encoding')).toBe('identity')
   })
 
+  it.each(['/acme/site.git/info/refs?service=git-upload-pack', '/repos/acme/site'])(
+    'reaches the agent in none of the forms that it has for %s',
+    async (target) => {
+      const parts: string[] = []
+      const answer: Answer = (request, response) => {
+        const [, sent = ''] = String(request.headers.authorization).split(' ')
+        const pair = Buffer.from(sent, 'base64').toString()
+        parts.push(sent, base64(SECRET), base64(` ${SECRET}`).slice(2, -2))
+        if (pair.includes(SECRET)) parts.push(pair)
+        response.writeHead(200, { 'x-echo': [`a ${sent}`, ...parts] })
+        response.end()
+      }
+      await using world = await echoing(answer, false)
+      const { reply } = await world.send({ method: 'GET', target })
+      expect(reply.status).toBe(200)
+      for (const part of parts) expect(reply.headers.join(' ')).not.toContain(part)
+      expect(world.records[0]?.note).toBe('credential masked in the answer')
+    },
+  )
+
   it('passes files and what does not hold the credential byte for byte', async () => {
     const answer: Answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/octet-stream', 'x-other': SECRET.slice(1) })
@@ -79,37 +102,100 @@ describe('an upstream that sends our credential back', () => {
   })
 })
 
+const none = () => undefined
+type Scheme = 'bearer' | 'token' | 'basic' | 'header'
+
+/** The mask for what `injectAuth` sends; for a secret that no header can carry, for the secret alone. */
+function maskOf(secret: string, type: Scheme = 'bearer', username?: string, hasBodies = true) {
+  const edit: OutboundEdit = { rawHeaders: [], rawTarget: '/' }
+  const user = username === undefined ? {} : { username }
+  const scheme: AuthScheme =
+    type === 'header' ? { type, header: 'X-Key' } : type === 'basic' ? { type, ...user } : { type }
+  if (/^[ -~]+$/.test(secret.trim())) injectAuth(edit, secret, scheme)
+  const forms = echoForms(edit.rawHeaders.slice(1), secret)
+  return createEchoMask({ forms, hasBodies, onMasked: none })
+}
+
+const stars = (text: string) => '*'.repeat(text.length)
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const base64url = (text: string) => Buffer.from(text).toString('base64url')
+const HARD = 'a/b+c=d"e\\f<g>&h\'i j~k'
+
 describe('the mask', () => {
-  const none = () => undefined
-  it.each([
-    ['bare', 'abcdef123', { type: 'bearer' } as const, 'abcdef123'],
-    ['percent-encoded', 'ab/cdef=1', { type: 'bearer' } as const, 'ab%2Fcdef%3D1'],
-    ['as Basic', 'abcdef123', { type: 'basic', username: 'u' } as const, 'dTphYmNkZWYxMjM='],
-    ['in UTF-8', 'gehéim', { type: 'bearer' } as const, Buffer.from('gehéim').toString('latin1')],
-  ])('knows the credential %s', (_, secret, scheme, form) => {
-    const mask = createEchoMask({ secret, scheme, hasBodies: true, onMasked: none })
+  it.each<readonly [string, string, Scheme, string | undefined, string]>([
+    ['bare', 'abcdef123', 'bearer', undefined, 'abcdef123'],
+    ['percent-encoded', 'ab/cdef=1', 'bearer', undefined, 'ab%2Fcdef%3D1'],
+    ['percent-encoded in lower case', 'ab/cdef=1', 'bearer', undefined, 'ab%2fcdef%3d1'],
+    ['percent-encoded as a URI', HARD, 'bearer', undefined, encodeURI(HARD)],
+    ['percent-encoded strictly', "ab/cd'e(f)*!", 'bearer', undefined, 'ab%2Fcd%27e%28f%29%2A%21'],
+    ['in a form', 'ab cd/ef', 'header', undefined, 'ab+cd%2Fef'],
+    ['as Basic', 'abcdef123', 'basic', 'u', 'dTphYmNkZWYxMjM='],
+    ['as Basic without padding', 'abcdef123', 'basic', 'u', 'dTphYmNkZWYxMjM'],
+    ['as a decoded pair', 'abcdef123', 'basic', 'u', 'u:abcdef123'],
+    ['as the password of a pair', 'abcdef123', 'basic', 'u', 'abcdef123'],
+    ['as a key that stands as the user', 'abcdef123', 'basic', undefined, base64('abcdef123:')],
+    ['as the password of a stored pair', 'user:abcdef123', 'basic', undefined, 'abcdef123'],
+    ['as the base64 of that password', 'user:abcdef123', 'basic', undefined, base64('abcdef123')],
+    ['in base64', 'abcdef123', 'bearer', undefined, base64('abcdef123')],
+    ['in base64 for URLs', 'ab?>ab?>ab?>', 'bearer', undefined, base64url('ab?>ab?>ab?>')],
+    ['as Basic for URLs', 'ab?>ab?>ab?>', 'basic', 'u', base64url('u:ab?>ab?>ab?>')],
+    ['trimmed', ' abcdef123\n', 'bearer', undefined, 'abcdef123'],
+    ['trimmed, as Basic', 'abcdef123\r\n', 'basic', 'u', 'dTphYmNkZWYxMjM='],
+    ['without a scheme of its own', 'ApiKey abcdef123', 'header', undefined, 'abcdef123'],
+    ['in JSON', HARD, 'bearer', undefined, JSON.stringify(HARD).slice(1, -1)],
+    ['in JSON with escaped slashes', 'ab/cdef', 'bearer', undefined, 'ab\\/cdef'],
+    ['in JSON that is safe in HTML', '<abcde>&', 'bearer', undefined, '\\u003cabcde\\u003e\\u0026'],
+    ['in JSON, escaped in upper case', '<abcde>&', 'bearer', undefined, '\\u003Cabcde\\u003E\\u0026'],
+    ['in JSON with escaped equals signs', "abcde'==", 'bearer', undefined, 'abcde\\u0027\\u003d\\u003d'],
+    ['in JSON of ASCII', 'gehéim', 'bearer', undefined, 'geh\\u00e9im'],
+    ['in HTML', '<abc"de>&', 'bearer', undefined, '&lt;abc&quot;de&gt;&amp;'],
+    ['in HTML by other entities', "ab'c/d=e", 'bearer', undefined, 'ab&#x27;c&#x2F;d&#x3D;e'],
+    ['in upper case', 'abcdef123', 'bearer', undefined, 'ABCDEF123'],
+    ['in UTF-8', 'gehéim', 'bearer', undefined, Buffer.from('gehéim').toString('latin1')],
+  ])('knows the credential %s', (_, secret, type, username, form) => {
+    const mask = maskOf(secret, type, username)
     expect(mask?.headers(['A', `x ${form} y`, 'B', `${form}${form}`])).toEqual([
-      ...['A', `x ${'*'.repeat(form.length)} y`],
-      ...['B', '*'.repeat(2 * form.length)],
+      ...['A', `x ${stars(form)} y`],
+      ...['B', stars(form + form)],
     ])
+    const edit = mask?.body(['content-type', 'application/json'])
+    expect(`${edit?.push(Buffer.from(`x ${form}`, 'latin1'))}${edit?.end()}`).toBe(`x ${stars(form)}`)
+  })
+
+  it.each(['', 'a', 'ab', 'abc', 'abcd', '{"token":"', 'user:', 'x-access-token:'])(
+    'leaves no six characters of it in the base64 of a longer text that begins with "%s"',
+    (before) => {
+      for (const secret of ['abcdef123', 'S3cret-with/odd+chars=', 'x'.repeat(40)]) {
+        for (const behind of ['', '"', '"}', ' and more']) {
+          for (const encoding of ['base64', 'base64url'] as const) {
+            const text = Buffer.from(before + secret + behind).toString(encoding)
+            const [, safe = ''] = maskOf(secret)?.headers(['A', text]) ?? []
+            expect(safe).toHaveLength(text.length)
+            // The characters at both ends hold bits of the neighbours too.
+            const decoded = Buffer.from(safe.replaceAll('*', 'A'), 'base64').toString('latin1')
+            for (let at = 0; at + 6 <= secret.length; at++)
+              expect(decoded).not.toContain(secret.slice(at, at + 6))
+          }
+        }
+      }
+    },
+  )
+
+  it('takes other fields that a connector adds for no credential', () => {
+    expect(echoForms(['abcdef123', '2024-10-22', 'application/json'], 'abcdef123')).not.toContain(
+      '2024-10-22',
+    )
   })
 
   it('leaves fields alone that do not hold it', () => {
-    const mask = createEchoMask({
-      secret: 'abcdef',
-      scheme: { type: 'bearer' },
-      hasBodies: false,
-      onMasked: none,
-    })
     const fields = ['A', 'abcde', 'B', 'bcdefa']
+    const mask = maskOf('abcdef', 'bearer', undefined, false)
     expect(mask?.headers(fields)).toBe(fields)
     expect(mask?.body(['content-type', 'text/plain'])).toBe(null)
   })
 
   it('is not made for a secret that would match by accident', () => {
-    expect(
-      createEchoMask({ secret: 'abc', scheme: { type: 'bearer' }, hasBodies: true, onMasked: none }),
-    ).toBe(null)
+    expect(maskOf('abc')).toBe(null)
   })
 
   it('finds it at every cut, also behind a beginning that came to nothing', () => {
@@ -122,13 +208,12 @@ describe('the mask', () => {
       'aabaabaa',
     ]) {
       for (let cut = 0; cut <= text.length; cut++) {
-        const options = { secret, scheme: { type: 'bearer' }, hasBodies: true, onMasked: none } as const
-        const edit = createEchoMask(options)?.body(['content-type', 'text/plain'])
+        const edit = maskOf(secret)?.body(['content-type', 'text/plain'])
         if (!edit) throw new Error('no edit')
         const out = [text.slice(0, cut), text.slice(cut)].map((part) =>
           edit.push(Buffer.from(part)).toString(),
         )
-        expect(out.join('') + edit.end().toString()).toBe(text.replaceAll(secret, '*'.repeat(secret.length)))
+        expect(out.join('') + edit.end().toString()).toBe(text.replaceAll(secret, stars(secret)))
       }
     }
   })
