@@ -17,8 +17,8 @@ export type KillBoard = {
   announce(announcement: KillAnnouncement): void
   /** Stored, or found settled by another replica: the next `begin`/`take` pair takes it over. */
   settle(id: string): void
-  /** Discards announcements for this scope, by one source or (null) by all: they were lifted before they were stored. */
-  retract(scope: string, source: string | null): void
+  /** Discards these announcements: they were lifted before they were stored. */
+  retract(ids: readonly string[]): void
   /** False once it was stored or retracted: then there is nothing left to store. */
   isAnnounced(id: string): boolean
   isSettled(id: string): boolean
@@ -64,10 +64,8 @@ export function createKillBoard(): KillBoard {
       const known = announced.get(id)
       if (known !== undefined) known.isStored = true
     },
-    retract(scope, source) {
-      for (const { id, entry } of pending()) {
-        if (entry.scope === scope && (source === null || entry.source === source)) remove(id)
-      }
+    retract(ids) {
+      for (const id of ids) remove(id)
     },
     isAnnounced: (id) => announced.get(id)?.isStored === false,
     isSettled: (id) => settled.includes(id),

@@ -28,8 +28,8 @@ export type KillCast = {
   onAdopted(store: (announcement: KillAnnouncement) => void): void
   /** The announcement is stored now, or was settled elsewhere. */
   settle(id: string): void
-  /** Discards announced entries that were lifted: by one source, or (null) by all. */
-  retract(scope: string, source: string | null): void
+  /** Discards announcements that were lifted. */
+  retract(ids: readonly string[]): void
   /** Whether the announcement still waits to be stored. */
   isAnnounced(id: string): boolean
   /** Reads the stored stops again and sends them when they changed. */

@@ -256,7 +256,7 @@ async function announced() {
   const { announcement } = b.hub.kill.announce({
     ...{ scope: 'agent:bent', source: 'dashboard', reason: 'r', since: new Date().toISOString() },
   })
-  b.hub.kill.retract('agent:bent', null)
+  b.hub.kill.retract([announcement.id])
   return announcement
 }
 

@@ -1,0 +1,156 @@
+import type { Logger } from 'pino'
+import type { KillAnnouncement } from '../../core/wire/kill.ts'
+import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
+import {
+  type KillInput,
+  latchKillSwitch,
+  releaseKillScope,
+  releaseKillSwitch,
+  settleAnnouncement,
+} from '../store/kill-switches.ts'
+import type { Db, Query } from '../store/query.ts'
+import type { Hub } from '../sync/hub.ts'
+import type { CancelStopped } from './stopped-approvals.ts'
+
+/** Announced stops on their way into the database, and out of it. */
+export type KillStoring = {
+  /** False when it could not be stored yet; it is then tried again until it is stored or lifted. Never rejects. */
+  store(stop: AnnouncedStop): Promise<boolean>
+  /**
+   * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays. One transaction:
+   * it is done or not, and when the answer of the commit is lost, the next read shows which.
+   */
+  lift(change: KillLift): Promise<void>
+}
+
+export type AnnouncedStop = { readonly announcement: KillAnnouncement; readonly by: Actor }
+
+export type KillLift = {
+  readonly scope: string
+  readonly source: string
+  readonly reason?: string | undefined
+  readonly by: Actor
+  /** Whatever source latched the scope. */
+  readonly override?: boolean
+}
+
+export type KillStoringDeps = {
+  readonly db: Db
+  readonly hub: Pick<Hub, 'kill'>
+  readonly orgId: string
+  readonly cancelStopped: CancelStopped
+  readonly log: Logger
+}
+
+const RETRY_MS = 1_000
+
+export function createKillStoring(deps: KillStoringDeps): KillStoring {
+  const { db, orgId, hub, cancelStopped, log } = deps
+  /** Lifts without an answer of the database yet. A stop that is asked for after them is stored after them. */
+  const lifts = new Set<Promise<void>>()
+  /** Announcement -> the actor who set it, until it is stored or lifted. */
+  const actors = new Map<string, Actor>()
+
+  async function storeNow({ announcement, by }: AnnouncedStop): Promise<void> {
+    const { id, entry } = announcement
+    const { scope, source, reason } = entry
+    const row = { orgId, scope, source, reason, activatedBy: by.label }
+    await db.tx(async (q) => {
+      // Another replica may have stored it, after which it may have been lifted.
+      if (!(await settleAnnouncement(q, id))) return
+      if (await latchKillSwitch(q, row)) await auditActivated(q, row, by)
+      await cancelStopped(q, { ...entry, by })
+    })
+    hub.kill.settle(id)
+    await hub.kill.refresh()
+    actors.delete(id)
+  }
+
+  async function storeOrRetry(stop: AnnouncedStop): Promise<boolean> {
+    const { id, entry } = stop.announcement
+    try {
+      await storeNow(stop)
+      return true
+    } catch (error) {
+      log.error(
+        { err: error, scope: entry.scope },
+        'kill switch sent to the gateways but not stored, trying again',
+      )
+      const retry = () => {
+        if (hub.kill.isAnnounced(id)) void storeOrRetry(stop)
+      }
+      setTimeout(retry, RETRY_MS).unref()
+      return false
+    }
+  }
+
+  async function liftNow(change: KillLift, announced: readonly KillAnnouncement[]): Promise<void> {
+    await db.tx(async (q) => {
+      const unstored = await liftUnstored(q, change, announced)
+      const stored = await release(q, orgId, change)
+      const sources = [...new Set([...unstored, ...stored])]
+      if (sources.length > 0) await auditDeactivated(q, orgId, { ...change, sources })
+    })
+    hub.kill.retract(announced.map(({ id }) => id))
+    for (const { id } of announced) actors.delete(id)
+  }
+
+  /** Settles them, so that no replica stores them later. Answers the sources of those that nobody has stored. */
+  async function liftUnstored(
+    q: Query,
+    { by }: KillLift,
+    announced: readonly KillAnnouncement[],
+  ): Promise<readonly string[]> {
+    const sources: string[] = []
+    for (const { id, entry } of announced) {
+      if (!(await settleAnnouncement(q, id))) continue
+      const { scope, source, reason } = entry
+      const setBy = actors.get(id) ?? systemActor(`another replica (${source})`)
+      await auditActivated(q, { orgId, scope, source, reason, activatedBy: setBy.label }, setBy)
+      // It was in force: it cancels what it covered.
+      await cancelStopped(q, { ...entry, by })
+      sources.push(source)
+    }
+    return sources
+  }
+
+  return {
+    async store(stop) {
+      const earlier = [...lifts]
+      actors.set(stop.announcement.id, stop.by)
+      await Promise.allSettled(earlier)
+      // One of them may have been asked for after the stop was announced elsewhere.
+      return hub.kill.isAnnounced(stop.announcement.id) ? storeOrRetry(stop) : true
+    },
+    async lift(change) {
+      const isLifted = ({ entry }: KillAnnouncement) =>
+        entry.scope === change.scope && (change.override === true || entry.source === change.source)
+      const lifted = liftNow(change, hub.kill.announcements().filter(isLifted))
+      lifts.add(lifted)
+      await lifted.finally(() => lifts.delete(lifted))
+    },
+  }
+}
+
+async function release(q: Query, orgId: string, { scope, source, override }: KillLift): Promise<string[]> {
+  if (override === true) return releaseKillScope(q, orgId, scope)
+  return (await releaseKillSwitch(q, { orgId, scope, source })) ? [source] : []
+}
+
+export async function auditActivated(q: Query, row: KillInput, by: Actor): Promise<void> {
+  const { scope, reason, source } = row
+  await appendAudit(q, {
+    ...{ orgId: row.orgId, actor: by, eventType: 'kill_switch.activated' },
+    details: { scope, activated_by: by.label, reason, source },
+  })
+}
+
+export async function auditDeactivated(
+  q: Query,
+  orgId: string,
+  lift: Omit<KillLift, 'source'> & { readonly sources: readonly string[] },
+): Promise<void> {
+  const { scope, reason = null, by, sources, override = false } = lift
+  const details = { scope, deactivated_by: by.label, reason, sources, override }
+  await appendAudit(q, { orgId, actor: by, eventType: 'kill_switch.deactivated', details })
+}

@@ -1,0 +1,172 @@
+import pino from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import {
+  createKillSwitch,
+  type KillChange,
+  type KillSwitch,
+} from '../../../controlplane/services/kill-switch.ts'
+import { systemActor } from '../../../controlplane/store/audit.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import type { KillAnnouncement } from '../../../core/wire/kill.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type Enrolled, openStream, type Replica, startWorld, type World } from '../sync/harness.ts'
+
+/* Lifts and stops that overtake each other, in a database whose transactions begin when the test says. */
+let world: World
+let replica: Replica
+let gateway: Enrolled
+let before = 0
+
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica()
+  gateway = await replica.enrol('default/local')
+  before = await lastEvent()
+})
+afterAll(() => world.stop())
+afterEach(async () => {
+  await killSwitchOn(replica.db).set({ ...change(''), active: false, override: true })
+  before = await lastEvent()
+})
+
+/** Each transaction waits for the gate that was set when it began. */
+function gatedDb() {
+  let gate: Promise<void> = Promise.resolve()
+  const db: Db = {
+    ...replica.db,
+    async tx(work) {
+      await gate
+      return replica.db.tx(work)
+    },
+  }
+  return {
+    db,
+    /** What begins from now on waits until the result is called with what happens then. */
+    close() {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      promise.catch(() => undefined)
+      gate = promise
+      return { open: resolve, fail: () => reject(new Error('the database is away')) }
+    },
+    release() {
+      gate = Promise.resolve()
+    },
+  }
+}
+
+function killSwitchOn(db: Db): KillSwitch {
+  const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+  const log = pino({ level: 'silent' })
+  return createKillSwitch({
+    ...{ db, hub: replica.hub, orgId: replica.orgId, clock, log, cancelStopped: async () => undefined },
+  })
+}
+
+const change = (reason: string, more: Partial<KillChange> = {}): KillChange => ({
+  ...{ active: true, reason, source: 'dashboard', by: systemActor('test'), ...more },
+})
+const LIFTS: ReadonlyArray<readonly [string, Partial<KillChange>]> = [
+  ['its source', { active: false }],
+  ['an override', { active: false, override: true }],
+]
+const reasons = () => replica.hub.kill.effective().map(({ reason }) => reason)
+async function lastEvent(): Promise<number> {
+  const { rows } = await replica.db.query<{ id: number }>(
+    'select coalesce(max(id), 0)::int as id from audit_events',
+  )
+  return rows[0]?.id ?? 0
+}
+async function events() {
+  const { rows } = await replica.db.query<{ type: string; details: Record<string, unknown> }>(
+    'select event_type as type, details from audit_events where id > $1 order by id',
+    [before],
+  )
+  return rows.map(({ type, details }) => [
+    type.replace('kill_switch.', ''),
+    details['reason'],
+    details['sources'],
+  ])
+}
+
+describe.each(LIFTS)('a lift by %s', (_, lift) => {
+  test('lifts no stop that is asked for later, though that one could be stored first', async () => {
+    const { db, close, release } = gatedDb()
+    const killSwitch = killSwitchOn(db)
+    await killSwitch.set(change('earlier'))
+    const stream = await openStream(replica, gateway, { acks: true })
+    await stream.next('kill', ({ effective }) => effective.length === 1)
+    const gate = close()
+    const lifted = killSwitch.set(change('lift', lift))
+    release()
+    const later = killSwitch.set(change('later'))
+    const isAnnounced = ({ entry }: KillAnnouncement) => entry.reason === 'later'
+    const first = await stream.next('kill', ({ state }) => state?.announced.some(isAnnounced) === true)
+    gate.open()
+    await lifted
+    expect(await later).toMatchObject({ ok: true, active: true })
+    await eventually('it is stored', () => (replica.hub.kill.announcements().length === 0 ? true : null))
+    expect(reasons()).toEqual(['later'])
+    const after = stream.messages.filter((message) => message.type === 'kill' && message.seq >= first.seq)
+    expect(after.filter((message) => message.type === 'kill' && message.effective.length === 0)).toEqual([])
+    expect((await events()).map(([type]) => type)).toEqual(['activated', 'deactivated', 'activated'])
+    stream.close()
+  })
+
+  test('that fails leaves both the earlier stop and the later one', async () => {
+    const { db, close, release } = gatedDb()
+    const killSwitch = killSwitchOn(db)
+    await killSwitch.set(change('earlier'))
+    const gate = close()
+    const lifted = killSwitch.set(change('lift', lift))
+    release()
+    const later = killSwitch.set(change('later'))
+    gate.fail()
+    await expect(lifted).rejects.toThrow('away')
+    expect((await later).stored).toBeUndefined()
+    expect(reasons()).toEqual(['later'])
+  })
+
+  test('ends the stops that were not stored when it was asked for, and the audit names both', async () => {
+    const { db, close, release } = gatedDb()
+    const killSwitch = killSwitchOn(db)
+    const gate = close()
+    const stops = [
+      killSwitch.set(change('first')),
+      killSwitch.set(change('second', { scope: 'agent:other' })),
+    ]
+    gate.fail()
+    for (const stop of stops) expect(await stop).toMatchObject({ stored: false })
+    release()
+    expect(replica.hub.kill.announcements()).toHaveLength(2)
+    const reply = await killSwitch.set(change('lift', lift))
+    expect(reply.effective.map(({ scope }) => scope)).toEqual(['agent:other'])
+    await eventually('the other is stored', () =>
+      replica.hub.kill.announcements().length === 0 ? true : null,
+    )
+    const seen = await events()
+    expect(seen.slice(0, 2)).toEqual([
+      ['activated', 'first', undefined],
+      ['deactivated', 'lift', ['dashboard']],
+    ])
+    expect(seen.slice(2)).toEqual([['activated', 'second', undefined]])
+    await killSwitch.set(change('lift', { ...lift, scope: 'agent:other' }))
+  })
+})
+
+test('a lift by one source leaves the stop of another that is not stored yet', async () => {
+  const { db, close, release } = gatedDb()
+  const killSwitch = killSwitchOn(db)
+  const gate = close()
+  const stops = ['api', 'cli'].map((source) => killSwitch.set(change(source, { source })))
+  gate.fail()
+  await Promise.all(stops)
+  release()
+  const reply = await killSwitch.set(change('lift', { active: false, source: 'api' }))
+  expect(reply.effective.map(({ source }) => source)).toEqual(['cli'])
+  await eventually('stored', () => (replica.hub.kill.announcements().length === 0 ? true : null))
+  expect((await events()).map(([type, reason]) => [type, reason])).toEqual([
+    ['activated', 'api'],
+    ['deactivated', 'lift'],
+    ['activated', 'cli'],
+  ])
+})
