@@ -32,8 +32,8 @@ export function namedGateways(invocation: Invocation, namespace: string): GivenG
 
 /** The Gateway that a name alone stands for: everything as by default, and open to whoever asks. */
 export function assumedGateway(namespace: string, name: string, by: string): InjectGateway {
-  const allowedNamespaces = { permissions: [], policies: [], connectors: [], agents: [by] }
-  return { namespace, name, spec: { ...GatewaySpec.parse({}), allowedNamespaces } }
+  const allowedNamespaces = { agents: { from: 'Selector', names: [by] } }
+  return { namespace, name, spec: GatewaySpec.parse({ allowedNamespaces }) }
 }
 
 function fromFile(invocation: Invocation, name: string, namespace: string): GivenGateways {

@@ -33,7 +33,7 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { bindByName, bindOwnNamespace } from './gateway-binding.ts'
+import { bindGateways } from './gateway-binding.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential'>
 
@@ -80,13 +80,7 @@ export const connectorApplier: Applier<'Connector'> = {
 
 async function bind({ q }: ApplyContext, { namespace, spec }: ManifestObject<'Connector'>) {
   const asking = { kind: 'connectors', namespace } as const
-  const gateways = await listGateways(q)
-  if (spec.gateways === undefined) return bindOwnNamespace(gateways, asking)
-  return bindByName(
-    gateways,
-    asking,
-    spec.gateways.map((name) => ({ name })),
-  )
+  return bindGateways(await listGateways(q), asking, spec.gatewayRefs)
 }
 
 /** The bot that shows approvals; a token that only the provider knows to be of the same bot is found by the check of bots. */

@@ -15,13 +15,13 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { bindByName } from './gateway-binding.ts'
+import { bindGateways } from './gateway-binding.ts'
 import { declaredNames, idlePermission } from './permission-warnings.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
     const asking = { kind: 'permissions', namespace: object.namespace } as const
-    const binding = bindByName(await listGateways(context.q), asking, [{ name: object.spec.gateway }])
+    const binding = bindGateways(await listGateways(context.q), asking, object.spec.gatewayRefs)
     if (!binding.ok) {
       const { reasons, problem } = binding
       return refused({ reasons, problem, changed: await permissionApplier.remove(context, object) })

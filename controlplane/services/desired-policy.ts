@@ -28,7 +28,7 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { type Binding, bindByName, bindOwnNamespace } from './gateway-binding.ts'
+import { type Binding, bindGateways } from './gateway-binding.ts'
 
 export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {
@@ -74,19 +74,17 @@ type Wanted = {
 }
 
 /**
- * A policy without targets is for the gateways of its namespace. A folder has one owner, so there it is for all of
+ * A policy without references is for the gateways of its namespace. A folder has one owner, so there it is for all of
  * the installation, v1 included.
  */
 async function bind(
   { q }: ApplyContext,
   { namespace, spec, source }: ManifestObject<'Policy'>,
 ): Promise<Binding> {
-  if (spec.targetRefs === undefined && source === 'file') return { ok: true, gateways: [] }
+  if (spec.gatewayRefs === undefined && source === 'file') return { ok: true, gateways: [] }
   const asking = { kind: 'policies', namespace } as const
   const gateways = await listGateways(q)
-  return spec.targetRefs === undefined
-    ? bindOwnNamespace(gateways, asking)
-    : bindByName(gateways, asking, spec.targetRefs)
+  return bindGateways(gateways, asking, spec.gatewayRefs)
 }
 
 /** The document alone: what else a Policy says is in the row's own fields. */

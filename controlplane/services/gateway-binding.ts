@@ -1,7 +1,9 @@
+import { admits } from '../../core/crd/allowed-namespaces.ts'
+import type { GatewayRef } from '../../core/crd/fields.ts'
 import type { DesiredProblem } from '../../core/wire/operator.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 
-/** The list of `Gateway.spec.allowedNamespaces` that speaks about a kind. */
+/** The member of `Gateway.spec.allowedNamespaces` for a kind. */
 export type BoundKind = 'permissions' | 'policies' | 'connectors'
 
 export type Asking = { readonly kind: BoundKind; readonly namespace: string }
@@ -14,15 +16,17 @@ export type BindingProblem = Extract<DesiredProblem, 'GatewayNotFound' | 'Namesp
 type Unbound = { readonly reason: string; readonly problem: BindingProblem }
 
 /**
- * The gateways that an object names. In its own namespace a name is enough; a Gateway of another namespace must list
- * this namespace for this kind, or any tenant could grant itself access.
+ * The Gateways that an object is for: those that it references, else all of its own namespace. A reference without a
+ * namespace means the object's own, whatever exists elsewhere: no object of another tenant changes what it means. A
+ * Gateway of another namespace must admit this one for this kind, or any tenant could grant itself access.
  */
-export function bindByName(
+export function bindGateways(
   rows: readonly GatewayRow[],
   asking: Asking,
-  targets: ReadonlyArray<{ readonly name: string; readonly namespace?: string | undefined }>,
+  refs: readonly GatewayRef[] | undefined,
 ): Binding {
-  const found = targets.map((target) => findOne(rows, asking, target))
+  if (refs === undefined) return bindOwnNamespace(rows, asking)
+  const found = refs.map((ref) => resolve(rows, asking, ref))
   const unbound = found.filter((one): one is Unbound => 'reason' in one)
   const [first] = unbound
   if (first !== undefined)
@@ -30,55 +34,37 @@ export function bindByName(
   return { ok: true, gateways: unique(found.filter((one): one is GatewayRow => !('reason' in one))) }
 }
 
-/** All gateways of the object's own namespace. */
-export function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): Binding {
+function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): Binding {
   const gateways = rows.filter((row) => namespaceOf(row) === namespace)
   if (gateways.length > 0) return { ok: true, gateways }
-  const reason = `there is no Gateway in namespace ${namespace}; create one, or name the Gateway that this is for`
+  const reason = `there is no Gateway in namespace ${namespace}; create one, or name a Gateway in spec.gatewayRefs`
   return { ok: false, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
-function findOne(
-  rows: readonly GatewayRow[],
-  asking: Asking,
-  target: { readonly name: string; readonly namespace?: string | undefined },
-): GatewayRow | Unbound {
-  const namespace = target.namespace ?? asking.namespace
-  const named = rows.filter((row) => shortNameOf(row) === target.name)
-  const here = named.find((row) => namespaceOf(row) === namespace)
-  if (here !== undefined) return allows(here, asking) ? here : notAllowed(here, asking)
-  if (target.namespace !== undefined) return missing(target.name, namespace)
-  const elsewhere = named.filter((row) => allows(row, asking))
-  if (elsewhere.length === 1 && elsewhere[0] !== undefined) return elsewhere[0]
-  if (elsewhere.length > 1) return ambiguous(target.name, elsewhere)
-  return named[0] === undefined ? missing(target.name, namespace) : notAllowed(named[0], asking)
+function resolve(rows: readonly GatewayRow[], asking: Asking, ref: GatewayRef): GatewayRow | Unbound {
+  const namespace = ref.namespace ?? asking.namespace
+  const row = rows.find(({ name }) => name === `${namespace}/${ref.name}`)
+  if (namespace === asking.namespace) return row ?? missing(ref, namespace)
+  const allowed = row?.spec.allowedNamespaces?.[asking.kind]
+  return row !== undefined && admits({ namespace, allowed }, asking.namespace)
+    ? row
+    : notAdmitted(ref, asking)
 }
 
-function allows(row: GatewayRow, { kind, namespace }: Asking): boolean {
-  return namespaceOf(row) === namespace || (row.spec.allowedNamespaces?.[kind] ?? []).includes(namespace)
-}
-
-function missing(name: string, namespace: string): Unbound {
-  const reason = `there is no Gateway ${name} in namespace ${namespace}; create it or correct the name`
+function missing({ name, namespace: named }: GatewayRef, namespace: string): Unbound {
+  const remedy = named === undefined ? ', or add the namespace of the Gateway to the reference' : ''
+  const reason = `there is no Gateway ${name} in namespace ${namespace}; create it or correct the name${remedy}`
   return { reason, problem: 'GatewayNotFound' }
 }
 
-function notAllowed(row: GatewayRow, { kind, namespace }: Asking): Unbound {
-  const reason = `Gateway ${row.name} does not admit ${kind} of namespace ${namespace}; add ${namespace} to its spec.allowedNamespaces.${kind}`
+/** One answer for a missing Gateway and one that does not admit: nobody learns which Gateways other namespaces have. */
+function notAdmitted({ name, namespace }: GatewayRef, asking: Asking): Unbound {
+  const reason = `there is no Gateway ${namespace}/${name} that admits ${asking.kind} of namespace ${asking.namespace}; its owner admits them in spec.allowedNamespaces.${asking.kind}`
   return { reason, problem: 'NamespaceNotAllowed' }
-}
-
-function ambiguous(name: string, rows: readonly GatewayRow[]): Unbound {
-  const reason = `the Gateway name ${name} fits ${rows.map((row) => row.name).join(' and ')}; rename one of them`
-  return { reason, problem: 'GatewayNotFound' }
 }
 
 function namespaceOf(row: GatewayRow): string {
   return row.name.slice(0, row.name.indexOf('/'))
-}
-
-function shortNameOf(row: GatewayRow): string {
-  return row.name.slice(row.name.indexOf('/') + 1)
 }
 
 function unique(rows: readonly GatewayRow[]): readonly GatewayRow[] {

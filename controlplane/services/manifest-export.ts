@@ -42,10 +42,10 @@ function gatewayManifest({ id, spec }: GatewayRow, placed: Placed): Manifest {
 function connectorManifests(row: ConnectorRow, placed: Placed, names: Names): Manifest[] {
   return byNamespace(row.gatewayIds, placed).map(([namespace, gateways]) => {
     const metadata = names.of('Connector', row.name, namespace)
-    const { credential: _reference, gateways: _bound, ...spec } = row.spec
+    const { credential: _reference, gatewayRefs: _bound, ...spec } = row.spec
     const credential =
       row.credential === null ? {} : { credential: { secretRef: { name: metadata.name, key: 'token' } } }
-    const bound = row.gatewayIds.length === 0 ? {} : { gateways }
+    const bound = row.gatewayIds.length === 0 ? {} : { gatewayRefs: gateways.map((name) => ({ name })) }
     return { kind: 'Connector', metadata, spec: { ...spec, ...bound, ...credential } }
   })
 }
@@ -60,7 +60,7 @@ function permissionManifests(rows: readonly PermissionRow[], placed: Placed, nam
     return chunks(group, MAX_RULES).map((part) => ({
       kind: 'Permission',
       metadata: names.of('Permission', owner, gateway.namespace),
-      spec: { gateway: gateway.name, agents: [first.agent], rules: part.map(ruleOf) },
+      spec: { gatewayRefs: [{ name: gateway.name }], agents: [first.agent], rules: part.map(ruleOf) },
     }))
   })
 }
@@ -84,9 +84,7 @@ function policyManifests(row: PolicyRow, placed: Placed, names: Names): Manifest
       priority,
       tags,
       mode,
-      ...(gatewayIds.length === 0
-        ? {}
-        : { targetRefs: gateways.map((name) => ({ kind: 'Gateway' as const, name })) }),
+      ...(gatewayIds.length === 0 ? {} : { gatewayRefs: gateways.map((name) => ({ name })) }),
     },
   }))
 }

@@ -1,3 +1,4 @@
+import { admits } from '../../core/crd/allowed-namespaces.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { workloadByPodName } from '../../core/inject/agent-name.ts'
 import { newId } from '../crypto/ids.ts'
@@ -49,10 +50,10 @@ async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): P
   if (gateway === undefined) {
     throw forbidden(`There is no Gateway ${name}; create it, or correct the annotation chaperone.dev/gateway`)
   }
-  const admitted = gateway.spec.allowedNamespaces?.agents ?? []
-  if (namespaceOf(name) === namespace || admitted.includes(namespace)) return gateway
+  const place = { namespace: namespaceOf(name), allowed: gateway.spec.allowedNamespaces?.agents }
+  if (admits(place, namespace)) return gateway
   throw forbidden(
-    `Gateway ${name} does not admit agents of namespace ${namespace}; add ${namespace} to its spec.allowedNamespaces.agents`,
+    `Gateway ${name} does not admit agents of namespace ${namespace}; admit ${namespace} in its spec.allowedNamespaces.agents`,
   )
 }
 

@@ -17,7 +17,7 @@ export const CONDITIONS = {
     ResolvedRefs: 'all references are resolved',
     GatewayNotFound: 'a Gateway that it names, or any of its namespace, does not exist; it has no effect',
     NamespaceNotAllowed:
-      'the Gateway does not list its namespace in spec.allowedNamespaces; it has no effect',
+      'the Gateway does not admit its namespace in spec.allowedNamespaces; it has no effect',
     SecretNotFound: 'the Secret of its credential does not exist; requests are refused',
     SecretKeyNotFound: 'the Secret has no such key, or an empty one; requests are refused',
     SecretForbidden: 'the operator may not read Secrets of this namespace; the message names the RoleBinding',

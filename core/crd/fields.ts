@@ -78,10 +78,24 @@ export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number)
     .meta({ maxProperties })
 }
 
-/** Namespaces whose objects of each kind may name a Gateway of another namespace. */
-export const AllowedNamespaces = z.strictObject({
-  permissions: z.array(dns1123).max(64).default([]),
-  policies: z.array(dns1123).max(64).default([]),
-  connectors: z.array(dns1123).max(64).default([]),
-  agents: z.array(dns1123).max(64).default([]),
+/** A Gateway by its name; without `namespace` one of the object's own namespace. */
+export const GatewayRef = z.strictObject({ name: dns1123, namespace: dns1123.optional() })
+export const GatewayRefs = z.array(GatewayRef).min(1).max(256)
+
+/** Namespaces besides the Gateway's own: none (`Same`), every one (`All`), or those selected. */
+export const AdmittedNamespaces = z.strictObject({
+  from: z.enum(['Same', 'All', 'Selector']).default('Same'),
+  names: z.array(dns1123).max(4_096).default([]),
 })
+
+/** Namespaces whose objects of each kind may name this Gateway. */
+export const AllowedNamespaces = z.strictObject({
+  permissions: AdmittedNamespaces.prefault({}),
+  policies: AdmittedNamespaces.prefault({}),
+  connectors: AdmittedNamespaces.prefault({}),
+  agents: AdmittedNamespaces.prefault({}),
+})
+
+export type GatewayRef = z.infer<typeof GatewayRef>
+export type AdmittedNamespaces = z.infer<typeof AdmittedNamespaces>
+export type AllowedNamespaces = z.infer<typeof AllowedNamespaces>

@@ -18,13 +18,32 @@ export type ListRule = { readonly path: readonly string[]; readonly keys: readon
 
 export type SpecRules<S> = { readonly cross: ReadonlyArray<SpecRule<S>>; readonly lists: readonly ListRule[] }
 
+type AdmittedShape = { readonly from: string; readonly names: readonly string[] }
+type AllowedShape = Readonly<Record<(typeof ADMITTED_KINDS)[number], AdmittedShape>>
+
 type GatewayShape = {
+  readonly allowedNamespaces?: AllowedShape | undefined
   readonly failurePolicy: {
     readonly highRiskAfterSeconds: number
     readonly writesAfterSeconds: number
     readonly everythingAfterSeconds: number
   }
 }
+
+const ADMITTED_KINDS = ['permissions', 'policies', 'connectors', 'agents'] as const
+
+/** Names beside `Same` or `All` would look like a limit and be none. */
+const ADMITTED_RULES = ADMITTED_KINDS.map(
+  (kind): SpecRule<GatewayShape> => ({
+    cel: `!has(self.allowedNamespaces) || (self.allowedNamespaces.${kind}.from == 'Selector') == (self.allowedNamespaces.${kind}.names.size() > 0)`,
+    path: ['allowedNamespaces', kind],
+    message: 'names belong to from: Selector, which needs them; add names, or correct from',
+    holds: ({ allowedNamespaces }) => {
+      const admitted = allowedNamespaces?.[kind]
+      return admitted === undefined || (admitted.from === 'Selector') === admitted.names.length > 0
+    },
+  }),
+)
 
 export const GATEWAY_RULES: SpecRules<GatewayShape> = {
   cross: [
@@ -35,15 +54,13 @@ export const GATEWAY_RULES: SpecRules<GatewayShape> = {
       holds: ({ failurePolicy: { highRiskAfterSeconds, writesAfterSeconds, everythingAfterSeconds } }) =>
         highRiskAfterSeconds <= writesAfterSeconds && writesAfterSeconds <= everythingAfterSeconds,
     },
+    ...ADMITTED_RULES,
   ],
   lists: [
     { path: ['egress', 'allowedHosts'], keys: null },
     { path: ['egress', 'tcp'], keys: ['host', 'port'] },
     { path: ['killSwitch', 'scopes'], keys: null },
-    ...['permissions', 'policies', 'connectors', 'agents'].map((kind) => ({
-      path: ['allowedNamespaces', kind],
-      keys: null,
-    })),
+    ...ADMITTED_KINDS.map((kind) => ({ path: ['allowedNamespaces', kind, 'names'], keys: null })),
   ],
 }
 
@@ -120,7 +137,6 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     },
   ],
   lists: [
-    { path: ['gateways'], keys: null },
     { path: ['domains'], keys: null },
     { path: ['ports'], keys: null },
     { path: ['endpoint'], keys: null },

@@ -4,6 +4,7 @@ import {
   boundedMap,
   dns1123,
   endpointPath,
+  GatewayRefs,
   host,
   hostAndPort,
   httpUrl,
@@ -119,7 +120,8 @@ export const UserRowSpec = z.strictObject({
 
 export const ConnectorSpec = z.strictObject({
   type: ConnectorType,
-  gateways: z.array(dns1123).max(64).optional(),
+  /** Left out: all Gateways of its namespace. Naming a Gateway of another namespace lends it the credential. */
+  gatewayRefs: GatewayRefs.optional(),
   domains: z.array(host).max(64).optional(),
   baseUrl: httpUrl.optional(),
   ports: z.array(z.int().min(1).max(65535)).max(16).default([443]),
@@ -153,7 +155,7 @@ export const ConnectorSpec = z.strictObject({
 })
 
 export const PermissionSpec = z.strictObject({
-  gateway: dns1123,
+  gatewayRefs: GatewayRefs,
   agents: z.array(z.string().min(1).max(253)).min(1).max(64).default(['*']),
   rules: z
     .array(
@@ -226,10 +228,8 @@ export const PolicySpec = z.strictObject({
   priority: z.int().min(-1_000_000).max(1_000_000).default(100),
   tags: z.array(z.string().min(1).max(64)).max(32).default([]),
   mode: z.enum(['enforce', 'monitor']).default('enforce'),
-  targetRefs: z
-    .array(z.strictObject({ kind: z.literal('Gateway'), name: dns1123, namespace: dns1123.optional() }))
-    .max(64)
-    .optional(),
+  /** Left out: all Gateways of its namespace; from a manifests folder all of the installation. */
+  gatewayRefs: GatewayRefs.optional(),
 })
 
 const metadata = z.looseObject({

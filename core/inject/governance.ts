@@ -1,4 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../capture/pod-contract.ts'
+import { admits } from '../crd/allowed-namespaces.ts'
 import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
@@ -29,11 +30,9 @@ export function governance(
   return { kind: 'none' }
 }
 
-/** Only the namespace of the pod and those that the Gateway invites may use it. */
+/** Only the namespace of the pod and those that the Gateway admits may use it. */
 export function mayUse(gateway: InjectGateway, namespace: string): boolean {
-  return (
-    gateway.namespace === namespace || gateway.spec.allowedNamespaces?.agents.includes(namespace) === true
-  )
+  return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }
 
 function namedGateway(named: string, namespace: string, { gatewayOf }: GatewayLookup): Governance {
@@ -47,7 +46,7 @@ function namedGateway(named: string, namespace: string, { gatewayOf }: GatewayLo
     `${JSON.stringify(named)} names no Gateway ${place}`,
     wanted.namespace === namespace
       ? `apply a gateways.chaperone.dev named ${wanted.name}, or name one that exists`
-      : `add ${namespace} to its spec.allowedNamespaces.agents, or name a Gateway of ${namespace}`,
+      : `admit ${namespace} in its spec.allowedNamespaces.agents, or name a Gateway of ${namespace}`,
   )
 }
 
@@ -56,7 +55,7 @@ function onlyGateway(namespace: string, { gatewaysIn }: GatewayLookup): Governan
   if (gateway === undefined)
     return refused(
       `the namespace ${namespace} is labelled ${INJECT_LABEL}=required and has no Gateway`,
-      'apply a gateways.chaperone.dev there, or name one of another namespace that invites this one',
+      'apply a gateways.chaperone.dev there, or name one of another namespace that admits this one',
     )
   if (others.length === 0) return { kind: 'governed', gateway }
   const names = [gateway, ...others].map(({ name }) => name).join(', ')

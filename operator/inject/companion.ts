@@ -8,9 +8,9 @@ import { agentElsewhere } from '../reconcile/shared-agents.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
-import { openWatch } from './watch.ts'
+import { openWatch, type Watch } from './watch.ts'
 
-/** How soon another Gateway, or a changed one, shows in the policies and in the namespaces it invites. */
+/** How soon another Gateway, or a changed one, shows in the policies and in the namespaces it admits. */
 const UPKEEP_MS = 5_000
 
 /** What only tests change. Milliseconds. */
@@ -30,7 +30,9 @@ export function injectionCompanion(
     const gateways = () => caches.Gateway.list().map(injectGateway)
     const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
     const watch = openWatch({ client, log, recorder, ownNamespace, config, ...timing })
-    const upkeep = createUpkeep(config, deps, { gateways, upkeepMs: timing.upkeepMs ?? UPKEEP_MS })
+    const upkeep = createUpkeep(config, deps, {
+      ...{ gateways, namespaces: watch, upkeepMs: timing.upkeepMs ?? UPKEEP_MS },
+    })
     const injector = await openInjector({
       ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
       gateways: lookup(deps, gateways),
@@ -98,11 +100,17 @@ function reachedBy({ address, service }: InjectionConfig, namespace: string) {
   return { hosts, target: (port: number) => ({ url: `https://${address}:${port}` }) }
 }
 
+type UpkeepSources = {
+  readonly gateways: () => readonly InjectGateway[]
+  readonly namespaces: Pick<Watch, 'namespaces' | 'isSynced' | 'synced'>
+  readonly upkeepMs: number
+}
+
 /** Writes what depends on the Gateways, soon after they change. */
 function createUpkeep(
   injection: InjectionConfig,
   { client, config, log, caches }: CompanionDeps,
-  { gateways, upkeepMs }: { readonly gateways: () => readonly InjectGateway[]; readonly upkeepMs: number },
+  { gateways, namespaces, upkeepMs }: UpkeepSources,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -124,12 +132,13 @@ function createUpkeep(
 
   /** What pods wait for first, so that the first one of a namespace finds it there. */
   async function write(): Promise<void> {
-    if (controlPlaneCaFile !== null) await publish(gateways(), await readFile(controlPlaneCaFile, 'utf8'))
+    const supplied = { gateways: gateways(), namespaces: namespaces.namespaces() }
+    if (controlPlaneCaFile !== null) await publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
     await guard.reconcile(gateways())
   }
 
   async function pass(): Promise<void> {
-    if (!caches.Gateway.isSynced()) return
+    if (!caches.Gateway.isSynced() || !namespaces.isSynced()) return
     isDue = true
     if (isRunning) return
     isRunning = true
@@ -147,6 +156,6 @@ function createUpkeep(
   }
 
   const timer = setInterval(() => void pass(), upkeepMs)
-  void caches.Gateway.synced.then(pass)
+  void Promise.all([caches.Gateway.synced, namespaces.synced]).then(pass)
   return { problem: () => problem, soon: () => void pass(), stop: () => clearInterval(timer) }
 }

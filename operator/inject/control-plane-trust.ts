@@ -1,28 +1,40 @@
 import { VOLUMES } from '../../core/capture/pod-contract.ts'
+import { admits } from '../../core/crd/allowed-namespaces.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 
-/** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they invite. */
-export function governedNamespaces(gateways: readonly InjectGateway[]): ReadonlySet<string> {
-  return new Set(
-    gateways.flatMap(({ namespace, spec }) => [namespace, ...(spec.allowedNamespaces?.agents ?? [])]),
-  )
+/** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they admit. */
+export function governedNamespaces(
+  gateways: readonly InjectGateway[],
+  namespaces: readonly string[],
+): ReadonlySet<string> {
+  const places = gateways.map(({ namespace, spec }) => ({
+    namespace,
+    allowed: spec.allowedNamespaces?.agents,
+  }))
+  return new Set(namespaces.filter((namespace) => places.some((place) => admits(place, namespace))))
 }
 
 /** A ConfigMap that somebody deleted is back after so long. */
 const REPEAT_MS = 5 * 60_000
 
+export type Supplied = {
+  readonly gateways: readonly InjectGateway[]
+  /** The names of all namespaces of the cluster. */
+  readonly namespaces: readonly string[]
+}
+
 /** Keeps every namespace in which a pod may be governed supplied; calls nobody while nothing has changed. */
 export function createTrustPublisher(
   client: KubeClient,
   monotonicMs: () => number,
-): (gateways: readonly InjectGateway[], authoritiesPem: string) => Promise<void> {
+): (supplied: Supplied, authoritiesPem: string) => Promise<void> {
   const published = new Map<string, { readonly pem: string; readonly at: number }>()
-  return async (gateways, pem) => {
-    for (const namespace of governedNamespaces(gateways)) {
+  return async ({ gateways, namespaces }, pem) => {
+    for (const namespace of governedNamespaces(gateways, namespaces)) {
       const last = published.get(namespace)
       if (last?.pem === pem && monotonicMs() - last.at < REPEAT_MS) continue
       await publishControlPlaneTrust(client, namespace, pem)
@@ -55,7 +67,7 @@ export async function publishControlPlaneTrust(
       },
     })
   } catch (error) {
-    // An invitation may come before the namespace; one that ends takes its ConfigMaps along.
+    // A namespace that is being deleted takes its ConfigMaps along.
     if (!hasCode(error, 'not_found') && !hasCode(error, 'forbidden')) throw error
   }
 }

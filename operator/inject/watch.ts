@@ -16,8 +16,10 @@ type WatchedNamespace = KubeObject
 
 export type Watch = {
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
+  namespaces(): readonly string[]
   /** Namespaces were listed once. */
   isSynced(): boolean
+  readonly synced: Promise<void>
   /** Gateway (`namespace/name`) -> pods that can go past it, as the last look found them. */
   bypassing(): Sweep['bypassing']
   stop(): Promise<void>
@@ -66,7 +68,9 @@ export function openWatch(deps: WatchDeps): Watch {
   }, deps.sweepMs ?? SWEEP_MS)
   return {
     namespaceLabels,
+    namespaces: () => namespaces.list().map(({ metadata }) => metadata.name),
     isSynced: namespaces.isSynced,
+    synced: namespaces.synced,
     bypassing: () => bypassing,
     async stop() {
       clearInterval(timer)

@@ -69,7 +69,7 @@ export const KINDS: readonly CrdSource[] = [
     status: PermissionStatus,
     rules: textOf(PERMISSION_RULES),
     columns: [
-      column('Gateway', '.spec.gateway'),
+      column('Gateway', '.spec.gatewayRefs[*].name'),
       column('Rules', '.status.rules', 'integer'),
       condition('Accepted', 'Accepted'),
       condition('Refs', 'ResolvedRefs', 1),

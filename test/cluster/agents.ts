@@ -34,7 +34,7 @@ export async function startVendor(gateway: string, spec: object = {}): Promise<V
     ours('Gateway', gateway, spec),
     secret(AGENTS, gateway, { token: CREDENTIAL }),
     ours('Connector', gateway, {
-      ...{ type: 'generic', gateways: [gateway], domains: [VENDOR], upstream },
+      ...{ type: 'generic', gatewayRefs: [{ name: gateway }], domains: [VENDOR], upstream },
       ...{ auth: { type: 'bearer' }, credential: { secretRef: { name: gateway } } },
     }),
     ours('Permission', gateway, {

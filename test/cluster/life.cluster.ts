@@ -243,7 +243,7 @@ test('a Permission for a Gateway of others has no effect and says so', async () 
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: `${AGENTS}-other` } },
     {
       ...ours('Permission', 'steal', {
-        gateway: GATEWAY,
+        gatewayRefs: [{ name: GATEWAY, namespace: AGENTS }],
         rules: [{ connectorType: 'generic', actionPattern: '*', decision: 'allow' }],
       }),
       metadata: { name: 'steal', namespace: `${AGENTS}-other` },

@@ -90,7 +90,7 @@ test('a namespace is deleted in less than a minute while the control plane is do
     here('Gateway', 'second', {}),
     here('Connector', 'going', { type: 'codehost' }),
     here('Permission', 'going', {
-      gateway: 'going',
+      gatewayRefs: [{ name: 'going' }],
       rules: [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }],
     }),
   )

@@ -33,7 +33,7 @@ beforeAll(async () => {
     ...CANARIES.flatMap(({ name, host, value }) => [
       secret(AGENTS, name, { token: value }),
       ours('Connector', name, {
-        ...{ type: 'generic', gateways: [GATEWAY], domains: [host] },
+        ...{ type: 'generic', gatewayRefs: [{ name: GATEWAY }], domains: [host] },
         upstream: { url, caBundle: ca.cert, allowPrivateAddresses: true },
         ...{ auth: { type: 'bearer' }, credential: { secretRef: { name } } },
       }),

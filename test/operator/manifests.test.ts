@@ -27,13 +27,13 @@ describe('a manifest', () => {
     ],
     [
       'a bad value in a list',
-      `${HEAD}kind: Permission\nmetadata: { name: p }\nspec:\n  gateway: g\n  rules:\n    - connectorType: codehost\n      actionPattern: "a.*.b"\n      decision: allow\n`,
+      `${HEAD}kind: Permission\nmetadata: { name: p }\nspec:\n  gatewayRefs: [{ name: g }]\n  rules:\n    - connectorType: codehost\n      actionPattern: "a.*.b"\n      decision: allow\n`,
       8,
       /^spec\.rules\[0\]\.actionPattern: /,
     ],
     [
       'a missing field',
-      `${HEAD}kind: Permission\nmetadata:\n  name: p\nspec:\n  gateway: g\n`,
+      `${HEAD}kind: Permission\nmetadata:\n  name: p\nspec:\n  gatewayRefs: [{ name: g }]\n`,
       5,
       /^spec\.rules is missing/,
     ],

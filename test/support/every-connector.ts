@@ -106,6 +106,6 @@ function permissionManifest([agent, rules]: readonly [string, readonly Rule[]], 
   return resource(
     'Permission',
     `rules-${at}`,
-    `  gateway: local\n  agents: ['${agent}']\n  rules:\n${lines.join('\n')}`,
+    `  gatewayRefs: [{ name: local }]\n  agents: ['${agent}']\n  rules:\n${lines.join('\n')}`,
   )
 }

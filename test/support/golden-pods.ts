@@ -37,12 +37,12 @@ export function gateway(namespace: string, name: string, spec: Partial<GatewaySp
   return { namespace, name, spec: { ...GatewaySpec.parse({}), ...spec } }
 }
 
-/** `team/main` as wanted, `platform/shared` that invites `team`, and `platform/closed` that does not. */
+/** `team/main` as wanted, `platform/shared` that admits `team`, and `platform/closed` that does not. */
 export function gatewayLookup(spec: Partial<GatewaySpec> = {}): GatewayLookup {
-  const invitation = { permissions: [], policies: [], connectors: [], agents: ['team'] }
+  const allowed = { allowedNamespaces: { agents: { from: 'Selector', names: ['team'] } } }
   const all = [
     gateway('team', 'main', spec),
-    gateway('platform', 'shared', { allowedNamespaces: invitation }),
+    gateway('platform', 'shared', GatewaySpec.parse(allowed)),
     gateway('platform', 'closed'),
   ]
   return {

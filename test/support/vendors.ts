@@ -223,7 +223,7 @@ ${extra}  credential: { secretRef: { name: vendors, key: ${name} } }
   )
     .map(([name, value]) => `  ${name}: ${value}`)
     .join('\n')}\n`
-  const permission = `apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: vendors }\nspec:\n  gateway: local\n  rules:\n${RULES.map(
+  const permission = `apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: vendors }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n${RULES.map(
     ([type, pattern, decision]) =>
       `    - { connectorType: ${type}, actionPattern: '${pattern}', decision: ${decision} }`,
   ).join('\n')}\n`

@@ -55,7 +55,11 @@ function manifestsOf({ level, permissions, policies }: RulesText): { gatewaySpec
     const agents = row.agent === undefined ? '' : `  agents: ['${row.agent}']\n`
     const reason = typeof row.reason === 'string' ? `, reason: '${row.reason}'` : ''
     const rule = `{ connectorType: ${row.connector_type}, actionPattern: '${row.action_pattern}', decision: ${row.decision}${reason} }`
-    return resource('Permission', `corpus-${at}`, `  gateway: local\n${agents}  rules:\n    - ${rule}`)
+    return resource(
+      'Permission',
+      `corpus-${at}`,
+      `  gatewayRefs: [{ name: local }]\n${agents}  rules:\n    - ${rule}`,
+    )
   })
   for (const { id, name = id, priority = 100, yaml } of policies) {
     const text = yaml.trimEnd().replaceAll('\n', '\n  ')

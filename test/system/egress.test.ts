@@ -34,7 +34,7 @@ beforeAll(async () => {
   const manifests = [
     'apiVersion: chaperone.dev/v1alpha1\nkind: Gateway\nmetadata: { name: local }\nspec: {}\n---\n',
     'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { token: top-secret-credential }\n---\n',
-    'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: p }\nspec:\n  gateway: local\n  rules:\n    - { connectorType: generic, actionPattern: generic.*, decision: allow }\n',
+    'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: p }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n    - { connectorType: generic, actionPattern: generic.*, decision: allow }\n',
     generic('wrong-name', 'wrong-name.example', allowed(wrongName.port)),
     generic('unknown-ca', 'unknown-ca.example', allowed(unknownCa.port)),
     generic('loopback', '127.0.0.1', ''),

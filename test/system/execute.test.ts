@@ -284,7 +284,7 @@ const DENY = (agent: string) => `apiVersion: chaperone.dev/v1alpha1
 kind: Permission
 metadata: { name: deny-one }
 spec:
-  gateway: local
+  gatewayRefs: [{ name: local }]
   agents: ['${agent}']
   rules:
     - { connectorType: codehost, actionPattern: 'codehost.issue.create', decision: deny }

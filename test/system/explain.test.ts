@@ -17,7 +17,7 @@ apiVersion: chaperone.dev/v1alpha1
 kind: Permission
 metadata: { name: lacking }
 spec:
-  gateway: local
+  gatewayRefs: [{ name: local }]
   rules: [{ connectorType: generic, actionPattern: 'generic.*', decision: allow }]
 `
 

@@ -76,7 +76,7 @@ beforeAll(async () => {
     return resource(
       'Permission',
       agent,
-      `  gateway: local\n  agents: ['${agent}']\n  rules:\n${lines.join('\n')}`,
+      `  gatewayRefs: [{ name: local }]\n  agents: ['${agent}']\n  rules:\n${lines.join('\n')}`,
     )
   })
   const guard = resource(

@@ -174,7 +174,7 @@ beforeAll(async () => {
     resource(
       'Permission',
       'all',
-      `  gateway: local\n  rules:\n    - { connectorType: generic, actionPattern: 'generic.*', decision: allow }`,
+      `  gatewayRefs: [{ name: local }]\n  rules:\n    - { connectorType: generic, actionPattern: 'generic.*', decision: allow }`,
     ),
   ].join('\n---\n')
   laptop = await startLaptop({ manifests: { 'hostile.yaml': manifests } })

@@ -12,7 +12,7 @@ let agent: TestAgent
 beforeAll(async () => {
   vendors = await startVendors()
   const permission =
-    '---\napiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: all-tools }\nspec:\n  gateway: local\n  rules:\n    - { connectorType: mcp, actionPattern: mcp.tools.*, decision: allow }\n'
+    '---\napiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: all-tools }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n    - { connectorType: mcp, actionPattern: mcp.tools.*, decision: allow }\n'
   laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests + permission } })
   agent = testAgent(laptop)
 }, 60_000)

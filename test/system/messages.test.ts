@@ -31,7 +31,7 @@ let agent: TestAgent
 
 beforeAll(async () => {
   vendors = await startVendors()
-  const bare = `---\n${HEAD}\nkind: Connector\nmetadata: { name: bare }\nspec: { type: generic, domains: [bare.example] }\n---\n${HEAD}\nkind: Permission\nmetadata: { name: bare }\nspec:\n  gateway: local\n  rules: [{ connectorType: generic, actionPattern: 'generic.*', decision: allow }]\n`
+  const bare = `---\n${HEAD}\nkind: Connector\nmetadata: { name: bare }\nspec: { type: generic, domains: [bare.example] }\n---\n${HEAD}\nkind: Permission\nmetadata: { name: bare }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules: [{ connectorType: generic, actionPattern: 'generic.*', decision: allow }]\n`
   laptop = await startLaptop({
     manifests: {
       'vendors.yaml': vendors.manifests,
@@ -154,7 +154,7 @@ describe('a manifest with a mistake', () => {
       expect(await cli(['apply', '-f', join(folder, name)])).toMatchObject({ code: 0, stderr: '' })
     }
     const permission = (name: string, type: string, decision: string) =>
-      `---\n${HEAD}\nkind: Permission\nmetadata: { name: ${name} }\nspec:\n  gateway: local\n  rules: [{ connectorType: codehost, actionPattern: ${type}, decision: ${decision} }]\n`
+      `---\n${HEAD}\nkind: Permission\nmetadata: { name: ${name} }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules: [{ connectorType: codehost, actionPattern: ${type}, decision: ${decision} }]\n`
     const asked = async (method: string) =>
       (await agent.json({ method, host: 'api.github.com', target: '/user/starred/a/b' })).status
     // What cannot be read in the folder is no concern of this command.

@@ -19,7 +19,7 @@ const PERMISSION = `apiVersion: chaperone.dev/v1alpha1
 kind: Permission
 metadata: { name: all }
 spec:
-  gateway: local
+  gatewayRefs: [{ name: local }]
   rules:
     - { connectorType: codehost, actionPattern: 'codehost.*', decision: allow }
     - { connectorType: generic, actionPattern: 'generic.*', decision: allow }

@@ -16,7 +16,7 @@ const SPLIT = `apiVersion: chaperone.dev/v1alpha1
 kind: Permission
 metadata: { name: split }
 spec:
-  gateway: local
+  gatewayRefs: [{ name: local }]
   rules:
     - { connectorType: codehost, actionPattern: codehost.issue.close, decision: deny }
 `

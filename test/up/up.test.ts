@@ -140,14 +140,14 @@ describe('a running installation', { timeout: 60_000 }, () => {
   it('takes a manifest with apply, and refuses one with a mistake by file and line without touching anything', async () => {
     writeFileSync(
       join(root, 'bad.yaml'),
-      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules: []\n',
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules: []\n',
     )
     const bad = await cli('apply', '-f', join(root, 'bad.yaml'))
     expect(bad).toMatchObject({ code: 1, stderr: expect.stringMatching(/bad\.yaml:6: spec\.rules/) })
     expect(existsSync(join(data, 'manifests', 'bad.yaml'))).toBe(false)
     writeFileSync(
       join(root, 'good.yaml'),
-      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gateway: local\n  rules:\n    - { connectorType: codehost, actionPattern: codehost.issue.create, decision: deny }\n',
+      'apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: extra }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n    - { connectorType: codehost, actionPattern: codehost.issue.create, decision: deny }\n',
     )
     expect(await cli('apply', '-f', join(root, 'good.yaml'))).toMatchObject({
       code: 0,

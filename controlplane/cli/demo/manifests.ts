@@ -26,7 +26,7 @@ apiVersion: chaperone.dev/v1alpha1
 kind: Permission
 metadata: { name: demo }
 spec:
-  gateway: local
+  gatewayRefs: [{ name: local }]
   rules:
     - { connectorType: codehost, actionPattern: codehost.issue.create, decision: allow }
     - { connectorType: codehost, actionPattern: codehost.pr.merge, decision: require_approval }

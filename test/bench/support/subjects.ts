@@ -86,7 +86,7 @@ export function mcpManifests(bed: Bed): string {
     `kind: Connector\nmetadata: {name: tools}\nspec:\n  type: mcp\n  domains: [mcp.bench.example]\n` +
       `  credential: {secretRef: {name: llm, key: token}}\n  upstream:\n    url: https://127.0.0.1:${bed.upstreamPort}\n` +
       `    allowPrivateAddresses: true\n    caBundle: |\n      ${ca}`,
-    `kind: Permission\nmetadata: {name: tools}\nspec:\n  gateway: local\n  rules:\n` +
+    `kind: Permission\nmetadata: {name: tools}\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n` +
       `  - {connectorType: mcp, actionPattern: 'mcp.tools.read_*', decision: allow}\n` +
       `  - {connectorType: mcp, actionPattern: 'mcp.tools.hold_*', decision: require_approval}\n` +
       `  - {connectorType: mcp, actionPattern: 'mcp.tools.drop_*', decision: deny}`,
@@ -111,7 +111,7 @@ export function benchManifests(bed: Bed, patterns: readonly string[]): string {
     const rules = patterns
       .slice(at, at + 250)
       .map((p) => `  - {connectorType: llm_a, actionPattern: '${p}', decision: allow}`)
-    const head = `apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: {name: bench-${at}}\nspec:\n  gateway: local\n  rules:\n`
+    const head = `apiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: {name: bench-${at}}\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n`
     documents.push(head + rules.join('\n'))
   }
   return documents.join('\n---\n')

@@ -60,7 +60,7 @@ apiVersion: chaperone.dev/v1alpha1
 kind: Permission
 metadata: { name: notes }
 spec:
-  gateway: local
+  gatewayRefs: [{ name: local }]
   rules:
     - { connectorType: generic, actionPattern: generic.post, decision: allow }
     - { connectorType: generic, actionPattern: generic.notes.delete, decision: deny }

@@ -35,7 +35,7 @@ export async function startUpstreams(): Promise<Upstreams> {
     ...TYPES.map((type) =>
       resource('Connector', type.replace('_', '-'), `  type: ${type}\n${credential}\n${upstream}`),
     ),
-    resource('Permission', 'all', `  gateway: local\n  rules:\n${rules.join('\n')}`),
+    resource('Permission', 'all', `  gatewayRefs: [{ name: local }]\n  rules:\n${rules.join('\n')}`),
   ]
   return { recorder, manifests: manifests.join('\n---\n') }
 }

@@ -166,9 +166,9 @@ describe('changes by machines that are no token of a user', () => {
         put('Connector', {
           type: 'generic',
           domains: ['tickets.example.com'],
-          gateways: ['by-gateway'],
+          gatewayRefs: [{ name: 'by-gateway' }],
         }),
-        put('Permission', { gateway: 'by-gateway', agents: ['*'], rules }),
+        put('Permission', { gatewayRefs: [{ name: 'by-gateway' }], agents: ['*'], rules }),
         put('Policy', policy),
         ...['Policy', 'Permission', 'Connector', 'Gateway'].map(remove),
       ],

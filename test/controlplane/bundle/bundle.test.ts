@@ -253,7 +253,7 @@ describe('the export as manifests', () => {
     const permission = documents.find(({ kind }) => kind === 'Permission')
     expect(permission).toMatchObject({
       metadata: { namespace: 'default', name: 'local-builder-one' },
-      spec: { gateway: 'local', agents: ['Builder One'] },
+      spec: { gatewayRefs: [{ name: 'local' }], agents: ['Builder One'] },
     })
   })
 

@@ -144,7 +144,7 @@ test('a policy that is bound to a gateway stays bound to the one of that name, a
       kind: 'Policy',
       metadata: { name: 'bound', namespace: 'team' },
     },
-    spec: { targetRefs: [{ kind: 'Gateway', name: 'edge' }], rules: [{ name: 'all', decision: 'allow' }] },
+    spec: { gatewayRefs: [{ name: 'edge' }], rules: [{ name: 'all', decision: 'allow' }] },
   }
   const operator = caller(one.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
   const put = await operator('PUT', '/api/operator/desired/Policy/team/bound', {

@@ -94,7 +94,7 @@ describe('an object of a manifest', () => {
       await put('Gateway', 'local', { enforcementLevel: 'enforce_high_risk' }),
       await put('Connector', 'codehost', CODEHOST, { credential: 'ghp_secret' }),
       await put('Permission', 'codehost', {
-        gateway: 'local',
+        gatewayRefs: [{ name: 'local' }],
         rules: [{ connectorType: 'codehost', actionPattern: 'codehost.pr.*', decision: 'require_approval' }],
       }),
       await put('Policy', 'careful', POLICY),
@@ -222,15 +222,22 @@ describe('namespaces', () => {
       put(
         'Permission',
         'grant',
-        { gateway: 'local', rules: [{ connectorType: 'chat', actionPattern: 'chat.*', decision: 'allow' }] },
+        {
+          gatewayRefs: [{ name: 'local', namespace: 'default' }],
+          rules: [{ connectorType: 'chat', actionPattern: 'chat.*', decision: 'allow' }],
+        },
         { namespace: 'tenant', source: 'kubernetes' },
       )
     const chat = async () => (await permissions()).filter((row) => row.connector_type === 'chat')
     const refused = await grant()
     expect(refused.accepted).toBe(false)
-    expect(refused.reasons[0]).toMatch(/does not admit permissions of namespace tenant; add tenant to/)
+    expect(refused.reasons[0]).toMatch(
+      /no Gateway default\/local that admits permissions of namespace tenant/,
+    )
     expect(await chat()).toEqual([])
-    await put('Gateway', 'local', { allowedNamespaces: { permissions: ['tenant'] } })
+    await put('Gateway', 'local', {
+      allowedNamespaces: { permissions: { from: 'Selector', names: ['tenant'] } },
+    })
     expect(await chat()).toHaveLength(1)
     await put('Gateway', 'local', {})
     expect(await chat()).toEqual([])
@@ -238,7 +245,7 @@ describe('namespaces', () => {
 
   test('an object that names a gateway that is not there yet is in force once it is', async () => {
     const reply = await put('Permission', 'early', {
-      gateway: 'later',
+      gatewayRefs: [{ name: 'later' }],
       rules: [{ connectorType: 'mcp', actionPattern: 'mcp.*', decision: 'allow' }],
     })
     expect(reply).toMatchObject({ accepted: false, reasons: [expect.stringMatching(/no Gateway later/)] })

@@ -77,7 +77,11 @@ test('unknown names in manifests are refused in conditions, and warnings as acti
     ...{ connectorType: 'codehost', actionPattern, decision: 'allow' },
   }))
   await put('Gateway', 'names', {})
-  const permission = await put('Permission', 'typo', { gateway: 'names', agents: ['*'], rules })
+  const permission = await put('Permission', 'typo', {
+    gatewayRefs: [{ name: 'names' }],
+    agents: ['*'],
+    rules,
+  })
   expect(permission).toMatchObject({ accepted: true })
   expect(permission.warnings.join()).toContain('codehost.pr.mrege')
   expect(permission.warnings.join()).toContain('rules[2]')

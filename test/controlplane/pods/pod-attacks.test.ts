@@ -18,7 +18,7 @@ beforeAll(async () => {
   await world.apply('Gateway', 'other', 'gateway', {})
   await world.apply('Connector', 'team', 'pay', { type: 'payments' }, 'secret-of-payments')
   await world.apply('Permission', 'team', 'pay', {
-    ...{ gateway: 'gateway', agents: ['high'] },
+    ...{ gatewayRefs: [{ name: 'gateway' }], agents: ['high'] },
     rules: [{ connectorType: 'payments', actionPattern: 'payments.*', decision: 'allow' }],
   })
   victimPod = world.pod({ name: 'high-0', serviceAccount: 'default' })
@@ -329,7 +329,7 @@ test('the API server is silent: sessions and cached calls go on, new tokens wait
 test('a revoked agent’s sidecar is sent no credential any more', async () => {
   const pod = world.pod({ serviceAccount: 'spy' })
   await world.apply('Permission', 'team', 'spy', {
-    ...{ gateway: 'gateway', agents: ['spy'] },
+    ...{ gatewayRefs: [{ name: 'gateway' }], agents: ['spy'] },
     rules: [{ connectorType: 'payments', actionPattern: 'payments.*', decision: 'allow' }],
   })
   await world.report({ pod, agent: 'team/spy' })

@@ -10,16 +10,18 @@ let world: PodWorld
 beforeAll(async () => {
   world = await startPodWorld()
   await world.apply('Gateway', 'team', 'gateway', {})
-  await world.apply('Gateway', 'other', 'gateway', { allowedNamespaces: { agents: ['friend'] } })
+  await world.apply('Gateway', 'other', 'gateway', {
+    allowedNamespaces: { agents: { from: 'Selector', names: ['friend'] } },
+  })
   await world.apply('Connector', 'team', 'code', { type: 'codehost' }, 'secret-of-code')
   await world.apply('Connector', 'team', 'pay', { type: 'payments' }, 'secret-of-payments')
   await world.apply('Permission', 'team', 'code', {
-    gateway: 'gateway',
+    gatewayRefs: [{ name: 'gateway' }],
     agents: ['bot'],
     rules: [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }],
   })
   await world.apply('Permission', 'team', 'pay', {
-    gateway: 'gateway',
+    gatewayRefs: [{ name: 'gateway' }],
     agents: ['cashier'],
     rules: [{ connectorType: 'payments', actionPattern: 'payments.*', decision: 'require_approval' }],
   })

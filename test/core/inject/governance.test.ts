@@ -46,7 +46,7 @@ describe('who is governed', () => {
       return found.kind === 'refused' && refusalText(found.refusals[0]).replace(named, 'X')
     }
     expect(text('platform/closed')).toBe(text('platform/nothing'))
-    expect(text('platform/closed')).toContain('add team to its spec.allowedNamespaces.agents')
+    expect(text('platform/closed')).toContain('admit team in its spec.allowedNamespaces.agents')
     expect(text('a/b/c')).toContain('names no Gateway')
   })
 })

@@ -89,7 +89,8 @@ function create(kind: ResourceKind, name: string, spec: object): void {
   api.store.create(collection(kind), { ...body, spec: SPECS[kind].parse(spec) })
 }
 const drop = (kind: ResourceKind, name: string) => api.store.remove(collection(kind), 'team', name)
-const permission = (name: string) => create('Permission', name, { gateway: 'prod', rules: [RULE] })
+const permission = (name: string) =>
+  create('Permission', name, { gatewayRefs: [{ name: 'prod' }], rules: [RULE] })
 
 /** `Kind/name` of everything that the control plane holds. */
 async function held(): Promise<string> {

@@ -18,7 +18,7 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
       await cluster.namespace('team')
       await world.operator()
       await cluster.create('Gateway', 'team', 'prod', {})
-      await cluster.create('Permission', 'team', 'prs', { gateway: 'prod', rules: [RULE] })
+      await cluster.create('Permission', 'team', 'prs', { gatewayRefs: [{ name: 'prod' }], rules: [RULE] })
       const gateway = await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
       expect(gateway.metadata.finalizers).toEqual(['chaperone.dev/gateway'])
       await world.replica.stop()

@@ -51,7 +51,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
       type: 'codehost',
       credential: { secretRef: { name: 'codehost' } },
     })
-    await cluster.create('Permission', 'team', 'prs', { gateway: 'prod', rules: [RULE] })
+    await cluster.create('Permission', 'team', 'prs', { gatewayRefs: [{ name: 'prod' }], rules: [RULE] })
     await cluster.create('Policy', 'team', 'careful', {
       rules: [
         { name: 'no-deletes', conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' },
@@ -167,7 +167,10 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
 
   test("gives a tenant's Permission no effect on a foreign Gateway until that admits its namespace", async () => {
     const { cluster, replica } = world
-    await cluster.create('Permission', 'tenant', 'grab', { gateway: 'prod', rules: [RULE] })
+    await cluster.create('Permission', 'tenant', 'grab', {
+      gatewayRefs: [{ name: 'prod', namespace: 'team' }],
+      rules: [RULE],
+    })
     const place = ['Permission', 'tenant', 'grab'] as const
     const refused = await untilConditions(cluster, place, [
       'ResolvedRefs=False/NamespaceNotAllowed',
@@ -179,7 +182,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
       (await replica.db.query("select id from permissions where owner = 'Permission/tenant/grab'")).rowCount
     expect(await rows()).toBe(0)
     await cluster.patch('Gateway', 'team', 'prod', {
-      spec: { allowedNamespaces: { permissions: ['tenant'] } },
+      spec: { allowedNamespaces: { permissions: { from: 'Selector', names: ['tenant'] } } },
     })
     await untilConditions(cluster, place, ['ResolvedRefs=True/ResolvedRefs', 'Accepted=True/Accepted'])
     expect(await rows()).toBe(1)

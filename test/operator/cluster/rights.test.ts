@@ -118,8 +118,8 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
       await cluster.create('Connector', namespace, 'codehost', { type: 'codehost', credential })
     }
     const rule = { connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }
-    await cluster.create('Permission', 'team', 'good', { gateway: 'prod', rules: [rule] })
-    await cluster.create('Permission', 'team', 'bad', { gateway: 'nowhere', rules: [rule] })
+    await cluster.create('Permission', 'team', 'good', { gatewayRefs: [{ name: 'prod' }], rules: [rule] })
+    await cluster.create('Permission', 'team', 'bad', { gatewayRefs: [{ name: 'nowhere' }], rules: [rule] })
     await cluster.create('Policy', 'team', 'p', {
       rules: [{ name: 'r', conditions: ['true'], decision: 'deny' }],
     })

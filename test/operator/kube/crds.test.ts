@@ -63,7 +63,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       'full',
       {
         enforcementLevel: 'monitor',
-        allowedNamespaces: { permissions: ['a'], agents: ['b'] },
+        allowedNamespaces: { permissions: { from: 'Selector', names: ['a'] }, agents: { from: 'All' } },
         killSwitch: { active: false, scopes: ['connector:codehost', 'agent:x/y', 'bare'] },
         sidecar: { resources: { requests: { cpu: 1, memory: '90Mi' }, limits: { cpu: '250m' } } },
         egress: {
@@ -92,7 +92,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       },
     ],
     ['Connector', 'endpoint', { type: 'mcp', domains: ['mcp.example.com'], endpoint: ['/mcp', '/sse/'] }],
-    ['Permission', 'p', { gateway: 'full', rules: [rule] }],
+    ['Permission', 'p', { gatewayRefs: [{ name: 'full' }], rules: [rule] }],
     [
       'Policy',
       'pol',
@@ -169,12 +169,16 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       },
       'spec.actions',
     ],
-    ['Permission', { gateway: 'g', rules: [] }, 'spec.rules'],
-    ['Permission', { rules: [rule] }, 'spec.gateway'],
-    ['Permission', { gateway: 'g', rules: [rule, { ...rule, decision: 'deny' }] }, 'spec.rules[1]'],
+    ['Permission', { gatewayRefs: [{ name: 'g' }], rules: [] }, 'spec.rules'],
+    ['Permission', { rules: [rule] }, 'spec.gatewayRefs'],
     [
       'Permission',
-      { gateway: 'g', rules: [{ ...rule, actionPattern: 'a*b' }] },
+      { gatewayRefs: [{ name: 'g' }], rules: [rule, { ...rule, decision: 'deny' }] },
+      'spec.rules[1]',
+    ],
+    [
+      'Permission',
+      { gatewayRefs: [{ name: 'g' }], rules: [{ ...rule, actionPattern: 'a*b' }] },
       'spec.rules[0].actionPattern',
     ],
     ['Policy', { rules: [{ name: 'r', decision: 'maybe' }] }, 'spec.rules[0].decision'],
@@ -185,8 +189,8 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ],
     [
       'Policy',
-      { rules: [{ name: 'r', decision: 'deny' }], targetRefs: [{ kind: 'Service', name: 'x' }] },
-      'spec.targetRefs[0].kind',
+      { rules: [{ name: 'r', decision: 'deny' }], gatewayRefs: [{ name: 'X' }] },
+      'spec.gatewayRefs[0].name',
     ],
   ]
   test.each(BAD)('a bad %s (%j) is refused with a message that names %s', async (kind, spec, field) => {
