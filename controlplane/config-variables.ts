@@ -68,6 +68,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       "`<namespace>/<name>` of the operator's ServiceAccount: its projected token (audience `chaperone-control-plane`) is then as good as that token",
   },
+  OWNER_LINK_OBJECT: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: `<namespace>/<name>` of the Secret that holds the owner link (`token`, `expires-at`); needs the right to `get` it',
+  },
   KUBE_API_URL: {
     fallback: "the cluster's own in a pod, else none",
     meaning: "The cluster's API, asked whose ServiceAccount token a sidecar shows",

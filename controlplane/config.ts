@@ -33,6 +33,8 @@ export type ControlPlaneConfig = {
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: the namespaces whose gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
+  /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
+  readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
   readonly logLevel: string
 }
 
@@ -65,7 +67,12 @@ export function readConfig(env: Env): ControlPlaneConfig {
     trustedProxies: trustedProxies(env),
     tls: tls(env),
     kubeApi: kubeApiOf(env),
-    operatorAccount: operatorAccount(env),
+    operatorAccount: namespacedName(
+      env,
+      'OPERATOR_SERVICE_ACCOUNT',
+      "<ServiceAccount> of the operator's pods",
+    ),
+    ownerLinkSecret: namespacedName(env, 'OWNER_LINK_OBJECT', '<Secret> of the owner link'),
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
@@ -160,14 +167,16 @@ export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
   throw new Error(`KUBE_API_URL is "${url}": set it to an address such as https://kubernetes.default.svc`)
 }
 
-function operatorAccount(env: Env): ControlPlaneConfig['operatorAccount'] {
-  const value = text(env, 'OPERATOR_SERVICE_ACCOUNT')
+function namespacedName(
+  env: Env,
+  variable: 'OPERATOR_SERVICE_ACCOUNT' | 'OWNER_LINK_OBJECT',
+  what: string,
+): ControlPlaneConfig['operatorAccount'] {
+  const value = text(env, variable)
   if (value === null) return null
   const [, namespace, name] = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(value) ?? []
   if (namespace !== undefined && name !== undefined) return { namespace, name }
-  throw new Error(
-    `OPERATOR_SERVICE_ACCOUNT is "${value}": set it to <namespace>/<ServiceAccount> of the operator's pods`,
-  )
+  throw new Error(`${variable} is "${value}": set it to <namespace>/${what}`)
 }
 
 /** Every container of a cluster is told where its API is. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../core/errors.ts'
 import { failureReason } from '../core/failure-reason.ts'
+import { ownerLinkOf } from '../core/wire/owner-link.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import { createKeyring, type Keyring } from './crypto/keyring.ts'
 import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
@@ -11,6 +12,7 @@ import { openTls } from './http/tls.ts'
 import { createParts, type Parts } from './parts.ts'
 import { acceptChatForms } from './routes/chat.ts'
 import { createRoutes } from './routes.ts'
+import { systemActor } from './store/audit.ts'
 import { openDb } from './store/db.ts'
 import { migrate } from './store/migrate.ts'
 import type { Db } from './store/query.ts'
@@ -20,8 +22,8 @@ export type ControlPlane = {
   readonly port: number
   /** Where it listens, without a slash at the end. */
   readonly url: string
-  /** Where the first person registers; null once there is a user. */
-  readonly ownerLink: string | null
+  /** A new link with which the first owner registers, for a terminal; null once there is an owner, and in a cluster. */
+  makeOwnerLink(): Promise<string | null>
   close(): Promise<void>
 }
 
@@ -78,10 +80,13 @@ async function serve(
   try {
     const address = await listen(app, config)
     if (config.publicUrl === null) url = address.url
-    const token = await parts.registration.setupToken()
     return {
       ...address,
-      ownerLink: token === null ? null : `${url}/setup?token=${token}`,
+      makeOwnerLink: async () => {
+        if (config.ownerLinkSecret !== null) return null
+        const token = await parts.ownerLinks.make(systemActor('terminal'), { isRequired: false })
+        return token === null ? null : ownerLinkOf(url, token)
+      },
       close: () => closeAll(parts, app.close.bind(app), () => app.server.closeAllConnections(), db),
     }
   } catch (error) {

@@ -49,9 +49,11 @@ for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const)
 
 try {
   controlPlane = await start()
-  const { port, url, ownerLink } = controlPlane
-  await tell({ type: 'ready', port, url, owner_link: ownerLink })
-  if (process.send === undefined && ownerLink !== null) console.log(`Become the owner: ${ownerLink}`)
+  const { port, url, makeOwnerLink } = controlPlane
+  await tell({ type: 'ready', port, url })
+  // To a terminal only: standard output is a log otherwise, which stores keep.
+  const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
+  if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
 } catch (error) {
   await fail('cannot start', error)
 }

@@ -28,6 +28,9 @@ import { createIngestQuota } from './services/ingest-quota.ts'
 import { prepareInstallation } from './services/installation.ts'
 import { createKillRelay } from './services/kill-relay.ts'
 import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
+import { createKubeClient } from './services/kube-client.ts'
+import { createOwnerLinkSecret } from './services/owner-link-secret.ts'
+import { createOwnerLinks } from './services/owner-links.ts'
 import { createPasswordChange } from './services/password-change.ts'
 import { createPodReports, type PodIdentities } from './services/pod-identities.ts'
 import { createPolicies } from './services/policies.ts'
@@ -160,14 +163,21 @@ type UserPartsDeps = {
 function userParts({ config, ...base }: UserPartsDeps) {
   const { registration } = config
   const devices = createSignInDevices(base.keyring)
+  const ownerLinks = createOwnerLinks({ ...base, secret: ownerLinkSecret(config) })
   return {
     devices,
-    registration: createRegistration({ ...base, registration, isLoopback: isOnlyHere(config) }),
+    ownerLinks,
+    registration: createRegistration({ ...base, ownerLinks, registration, isLoopback: isOnlyHere(config) }),
     sessions: createSessions({ ...base, devices }),
     passwordChange: createPasswordChange(base),
     users: createUsers(base),
     approverKeys: createApproverKeys(base),
   }
+}
+
+function ownerLinkSecret({ kubeApi, ownerLinkSecret: place }: ControlPlaneConfig) {
+  if (kubeApi === null || place === null) return null
+  return createOwnerLinkSecret(createKubeClient(kubeApi), place, Date.now)
 }
 
 /** A proxy at PUBLIC_URL makes a control plane on loopback reachable for others. */

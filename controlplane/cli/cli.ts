@@ -48,6 +48,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./logout.ts')).logout,
   },
   {
+    name: 'owner-link',
+    summary: 'a new link with which the first owner registers',
+    load: async () => (await import('./owner-link.ts')).ownerLink,
+  },
+  {
     name: 'user',
     summary: 'give a user of this machine a new password',
     load: async () => (await import('./user.ts')).user,

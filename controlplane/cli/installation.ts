@@ -14,7 +14,7 @@ import {
   registeredAgents,
   untilApplied,
 } from './local-agents.ts'
-import { ownerLink } from './owner-link.ts'
+import { newOwnerLink } from './owner-link-client.ts'
 import { type Processes, startProcesses } from './processes.ts'
 import { type Addresses, baseUrl } from './program-environment.ts'
 import { ensureManifests } from './starter-manifests.ts'
@@ -80,7 +80,7 @@ async function startLocked(
   const processes = await startProcesses({ folder, addresses, keys, env, warn }, signal)
   try {
     const run = writeRunFile(folder, addresses, withGateway)
-    const facts = await settle(run, keys, processes, warn)
+    const facts = await settle(run, keys, warn)
     return { facts, starterWritten, stop: () => stopLocked(folder, processes, lock) }
   } catch (error) {
     await processes.stop()
@@ -110,15 +110,10 @@ function writeRunFile(folder: DataFolder, addresses: Addresses, withGateway: boo
   return run
 }
 
-async function settle(
-  run: RunFile,
-  keys: InstallationKeys,
-  processes: Processes,
-  warn: (line: string) => void,
-): Promise<Facts> {
+async function settle(run: RunFile, keys: InstallationKeys, warn: (line: string) => void): Promise<Facts> {
   const api = createClient(run.base_url, keys.adminToken, 'control plane')
   const [owner, agents] = await Promise.all([
-    ownerLink(api, processes.controlPlaneReady),
+    newOwnerLink(api),
     run.gateway_url === null ? [] : openAgentPorts(api, run, { keys, warn }),
   ])
   const { base_url, gateway_url, ca_file, ca_bundle_file } = run

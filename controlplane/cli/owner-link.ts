@@ -1,23 +1,21 @@
-import * as z from 'zod'
-import type { ApiClient } from './client.ts'
+import { controlPlane } from './client.ts'
+import { type Command, EXIT, flag } from './command.ts'
+import { newOwnerLink } from './owner-link-client.ts'
 
-const Users = z.object({ users: z.array(z.looseObject({ role: z.string() })) })
-
-/** Where the first person registers and becomes the owner; null once there is one. */
-export async function ownerLink(
-  api: ApiClient,
-  controlPlaneReady: Readonly<Record<string, unknown>>,
-): Promise<string | null> {
-  const { users } = Users.parse(await api.call('GET', '/api/dashboard/users'))
-  if (users.some(({ role }) => role === 'owner')) return null
-  const { owner_link: link, setup_token: token } = controlPlaneReady
-  if (typeof link === 'string') return link
-  return `${api.url}/setup${typeof token === 'string' ? `?token=${encodeURIComponent(token)}` : ''}`
-}
-
-const Required = z.looseObject({ owner_link: z.string().nullable() })
-
-/** Ends the registration without a link, before an agent is started. Returns the owner link while there is no owner. */
-export async function requireOwnerLink(api: ApiClient): Promise<string | null> {
-  return Required.parse(await api.call('POST', '/api/auth/owner-link')).owner_link
+export const ownerLink: Command = {
+  name: 'owner-link',
+  summary: 'Makes a new link with which the first owner registers, valid for an hour and once.',
+  usage: ['owner-link [--json]'],
+  details:
+    'Whoever opens the link becomes the owner. Once there is an owner no link is made, and earlier ones are void.\n' +
+    'In a cluster: kubectl chaperone owner-link.',
+  options: {},
+  examples: [['chaperone owner-link', 'prints the link']],
+  async run(invocation) {
+    const { terminal } = invocation
+    const link = await newOwnerLink(controlPlane(invocation))
+    if (flag(invocation, 'json')) terminal.print(JSON.stringify({ owner_link: link }))
+    else terminal.print(link ?? 'This installation has an owner. An owner invites others on the page Users.')
+    return link === null ? EXIT.refused : EXIT.ok
+  },
 }

@@ -24,8 +24,6 @@ export type ProcessesOptions = {
 }
 
 export type Processes = {
-  /** What the control plane said when it began to serve. */
-  readonly controlPlaneReady: Readonly<Record<string, unknown>>
   /** Gateway and watcher first, so that their last words find the control plane; the database last. */
   stop(): Promise<void>
 }
@@ -54,8 +52,7 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
     await stopAll(running)
     throw broken.reason
   }
-  const ready = results[0]?.status === 'fulfilled' ? results[0].value : {}
-  return { controlPlaneReady: ready, stop: () => stopAll(running) }
+  return { stop: () => stopAll(running) }
 }
 
 /** The part that was cut short because another one failed is not what a person needs to hear of. */
@@ -70,15 +67,18 @@ function isConsequence(
   )
 }
 
-async function startDataSide(options: ProcessesOptions, running: Running, signal: AbortSignal) {
+async function startDataSide(
+  options: ProcessesOptions,
+  running: Running,
+  signal: AbortSignal,
+): Promise<void> {
   const databaseUrl = options.env['DATABASE_URL'] || (await startPostgres(options, running))
   signal.throwIfAborted()
   const withDatabase = { ...options, env: { ...options.env, DATABASE_URL: databaseUrl } }
-  const [ready] = await Promise.all([
+  await Promise.all([
     startKept(withDatabase, 'controlPlane', running, signal),
     startKept(options, 'operator', running, signal),
   ])
-  return ready
 }
 
 async function startPostgres({ folder, keys, warn }: ProcessesOptions, running: Running): Promise<string> {

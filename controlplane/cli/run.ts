@@ -11,7 +11,7 @@ import { type Command, flag, type Invocation, text } from './command.ts'
 import { type RunFile, writePrivate } from './data-folder.ts'
 import { statePath } from './home.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
-import { requireOwnerLink } from './owner-link.ts'
+import { newOwnerLink } from './owner-link-client.ts'
 import { passThrough } from './pass-through.ts'
 
 const LIMIT =
@@ -98,9 +98,9 @@ function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFil
 
 /** Before the first agent starts: it could otherwise register as the owner and approve its own requests. */
 async function printOwnerLink(api: ApiClient, terminal: Invocation['terminal']): Promise<void> {
-  const link = await requireOwnerLink(api)
+  const link = await newOwnerLink(api, { isRequired: true })
   if (link === null) return
-  terminal.warn(`chaperone: this installation has no owner yet. Become the owner: ${link}`)
+  terminal.warn(`chaperone: this installation has no owner yet. Become the owner within an hour: ${link}`)
   terminal.warn('chaperone: only this link registers the first owner from now on, because agents run here.')
 }
 

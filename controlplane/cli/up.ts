@@ -126,7 +126,7 @@ function welcome(installation: Installation, invocation: Invocation): string[] {
   return [
     '',
     `  Dashboard        ${facts.base_url}`,
-    ...(facts.owner_link === null ? [] : [`  Become owner     ${facts.owner_link}`]),
+    ...becomeOwner(facts, invocation),
     ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${withoutKey(proxy_url)}`),
     `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
     `  Data and logs    ${invocation.folder.root}`,
@@ -134,6 +134,13 @@ function welcome(installation: Installation, invocation: Invocation): string[] {
     '',
     '  Stop with Ctrl-C.',
   ]
+}
+
+/** The link to a terminal only: logs keep what a program prints. */
+function becomeOwner({ owner_link: link }: Facts, { cwd }: Invocation): string[] {
+  if (link === null) return []
+  const shown = process.stdout.isTTY ? `${link} (within an hour)` : `${commandName(cwd)} owner-link`
+  return [`  Become owner     ${shown}`]
 }
 
 function firstSteps(facts: Facts, agent: Facts['agents'][number], command: string): string[] {

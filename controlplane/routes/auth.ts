@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import { ownerLinkOf } from '../../core/wire/owner-link.ts'
 import { actorOf } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { deviceCookies, setDeviceCookie } from '../http/device-cookie.ts'
 import { isPage } from '../http/page-secret.ts'
 import { type Principal, type Route, type RouteResult, route } from '../http/route.ts'
 import { setSessionCookie } from '../http/session-cookie.ts'
+import type { OwnerLinks } from '../services/owner-links.ts'
 import type { PasswordChange } from '../services/password-change.ts'
 import type { Registration } from '../services/registration.ts'
 import type { Sessions, StartedSession } from '../services/sessions.ts'
@@ -14,6 +16,7 @@ import { Email, Ok, RoleSchema } from './fields.ts'
 
 export type AuthRoutesDeps = {
   readonly registration: Registration
+  readonly ownerLinks: Pick<OwnerLinks, 'make'>
   readonly sessions: Sessions
   readonly passwordChange: PasswordChange
   readonly devices: SignInDevices
@@ -69,18 +72,20 @@ function register(deps: AuthRoutesDeps): Route {
   })
 }
 
-function ownerLink({ registration, baseUrl }: AuthRoutesDeps): Route {
+function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/auth/owner-link',
     auth: 'owner',
     admits: ['machine_token'],
     summary:
-      'Called before an agent is started on this machine: the first owner then registers through the link only. Answers the link, null once there is a user',
+      'Makes a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required`, before an agent is started on this machine: from then on the first owner registers through a link only',
+    body: z.strictObject({ required: z.boolean().default(false) }),
+    statuses: [409],
     response: Ok.extend({ owner_link: z.string().nullable() }),
-    handler: async ({ principal }) => {
-      const token = await registration.requireLink(actorOf(principal))
-      return { ok: true, owner_link: token === null ? null : `${baseUrl()}/setup?token=${token}` }
+    handler: async ({ principal, body }) => {
+      const token = await ownerLinks.make(actorOf(principal), { isRequired: body.required })
+      return { ok: true, owner_link: token === null ? null : ownerLinkOf(baseUrl(), token) }
     },
   })
 }

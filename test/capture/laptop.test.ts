@@ -66,7 +66,7 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
     const ran = await run('sh', '-c', 'env | grep -ic "_proxy="; echo err >&2; exit 7')
     expect(ran).toMatchObject({ code: 7, stdout: '0\n' })
     // Before the command, the owner link, because nobody owns this installation yet.
-    expect(ran.stderr).toMatch(/^chaperone: .*Become the owner: http.*\nchaperone: .*\nerr\n$/)
+    expect(ran.stderr).toMatch(/^chaperone: .*Become the owner within an hour: http.*\nchaperone: .*\nerr\n$/)
   })
 
   test('refuses a host that nobody owns, other protocols and UDP', async () => {

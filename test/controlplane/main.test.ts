@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -39,14 +39,15 @@ function start(env: Record<string, string> = {}): ChildProcess {
   return child
 }
 
-type Said = { type: string; url: string; owner_link: string | null; message: string }
+type Said = { type: string; url: string; message: string }
 const said = async (child: ChildProcess) => ((await once(child, 'message')) as [Said])[0]
 
 describe('the control plane as a process', () => {
   test('says when it serves, and ends cleanly and quickly on SIGTERM', async () => {
     const child = start()
     const ready = await said(child)
-    expect(ready).toMatchObject({ type: 'ready', owner_link: expect.stringContaining('/setup?token=') })
+    expect(ready).toMatchObject({ type: 'ready' })
+    expect(JSON.stringify(ready)).not.toContain('/setup?token=')
     expect((await fetch(`${ready.url}/readyz`)).status).toBe(200)
     const startedAt = performance.now()
     child.kill('SIGTERM')
@@ -91,6 +92,29 @@ describe('the control plane as a process', () => {
         msg: expect.any(String),
       })
     }
+  })
+
+  test('writes no owner link where its output is no terminal', async () => {
+    const child = spawn(process.execPath, [MAIN], {
+      env: {
+        ...PROGRAM_ENV,
+        DATABASE_URL: database.url,
+        MASTER_KEY: 'cd'.repeat(32),
+        PORT: '0',
+        LOG_LEVEL: 'trace',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    children.push(child)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+      })
+    await eventually('it serves', async () => (output.includes('control plane serves') ? true : null))
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    expect(output).not.toMatch(/setup\?token=|owner/i)
   })
 
   test('ends when whoever started it is gone', async () => {

@@ -172,7 +172,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     for (const [owner, rule] of rulesOf(wide)) expect(rule.resources, owner).not.toContain('secrets')
   })
 
-  test('lets the operator read pods, and the control plane only create TokenReviews', async () => {
+  test('lets the operator read pods, and the control plane only create TokenReviews and get the owner link', async () => {
     const all = await resources(...EVERYTHING)
     const ofRole = (name: string) =>
       rulesOf(all.filter(({ kind, metadata }) => /Role$/.test(kind) && metadata.name === name)).map(
@@ -180,6 +180,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
       )
     expect(ofRole('chaperone-control-plane')).toEqual([
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['chaperone-owner-link'], verbs: ['get'] },
     ])
     const bindings = all.filter(({ kind }) => /RoleBinding$/.test(kind)) as unknown as ReadonlyArray<{
       readonly roleRef: { readonly name: string }
@@ -188,7 +189,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     const roles = bindings
       .filter(({ subjects }) => subjects.some(({ name }) => name === 'chaperone-control-plane'))
       .map(({ roleRef }) => roleRef.name)
-    expect(roles).toEqual(['chaperone-control-plane'])
+    expect([...new Set(roles)]).toEqual(['chaperone-control-plane'])
     const onPods = ofRole('chaperone-operator').filter((rule) => rule.resources.includes('pods'))
     expect(new Set(onPods.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get', 'list', 'watch']))
   })

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noNamespaces } from '../capture/network.ts'
@@ -71,7 +71,12 @@ describe('the first owner', () => {
     const ran = await laptop.cli(['run', '--', 'true'])
     expect(ran).toMatchObject({ code: 0, stdout: '' })
     ownerLink = /(http\S+\/setup\?token=\S+)/.exec(ran.stderr)?.[1] ?? ''
-    expect(ownerLink).toBe(laptop.ready.owner_link)
+    expect(ownerLink).toContain(`${laptop.ready.base_url}/setup?token=`)
+    expect(ownerLink).not.toBe(laptop.ready.owner_link)
+    const made = await laptop.cli(['owner-link', '--json'])
+    expect(JSON.parse(made.stdout)).toEqual({ owner_link: expect.stringMatching(/token=[\w-]{43}$/) })
+    for (const name of readdirSync(join(laptop.data, 'logs')))
+      expect(readFileSync(join(laptop.data, 'logs', name), 'utf8')).not.toContain('/setup?token=')
     for (const extra of [{}, { setup_token: '' }, { setup_token: 'x'.repeat(43) }, { invite_token: 'x' }])
       expect((await register(extra)).status).toBe(403)
     // The agent itself, from inside.
@@ -86,6 +91,10 @@ describe('the first owner', () => {
     const token = new URL(ownerLink).searchParams.get('token') ?? ''
     expect((await register({ setup_token: token })).status).toBe(200)
     expect(said(await laptop.cli(['run', '--', 'true']))).not.toContain('/setup?token=')
+    expect(await laptop.cli(['owner-link'])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('has an owner'),
+    })
   })
 })
 

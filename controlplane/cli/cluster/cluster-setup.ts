@@ -7,14 +7,21 @@ import { createServerAuthority } from '../../crypto/server-certificate.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import { type Command, EXIT, type Invocation, text } from '../command.ts'
 import { type KubeApi, withKubeApi } from './kube-api.ts'
+import {
+  DEFAULT_PUBLIC_URL,
+  ensureOwnerLink,
+  OWNER_LINK_SECRET,
+  PUBLIC_URL_KEY,
+} from './owner-link-secret.ts'
 
 export const clusterSetup: Command = {
   name: 'cluster-setup',
   summary: 'Makes the keys of an installation in a cluster, once; run by the chart before anything else.',
   usage: ['cluster-setup [--secret NAME] [--ca-configmap NAME]'],
   details:
-    'Runs in a pod whose ServiceAccount may get and create the Secret, and patch the ConfigMap, of its own namespace\n' +
-    '(POD_NAMESPACE). A Secret that is there is never changed: everything stored is encrypted with the key in it.',
+    'Runs in a pod whose ServiceAccount may get and create the Secrets, and patch the ConfigMap, of its own namespace\n' +
+    '(POD_NAMESPACE). A Secret that exists is never changed: everything stored is encrypted with the key in it. The Secret\n' +
+    'chaperone-owner-link holds the link with which the first owner registers within an hour (PUBLIC_URL: its address).',
   options: {
     secret: { type: 'string', value: 'NAME', help: 'Secret with the keys (default chaperone-keys)' },
     'ca-configmap': {
@@ -38,15 +45,17 @@ async function run(invocation: Invocation): Promise<number> {
   }
   const secret = text(invocation, 'secret') ?? 'chaperone-keys'
   const configMap = text(invocation, 'ca-configmap') ?? 'chaperone-control-plane-authority'
-  const { isNew, masterKey } = await withKubeApi(kube, async (api) => {
+  const publicUrl = invocation.env['PUBLIC_URL'] || DEFAULT_PUBLIC_URL
+  const { isNew, masterKey, hasNewLink } = await withKubeApi(kube, async (api) => {
     const keys = await ensureKeys(api, namespace, secret)
-    await publishAuthority(api, { namespace, name: configMap, masterKey: keys.masterKey })
-    return keys
+    await publishAuthority(api, { namespace, name: configMap, masterKey: keys.masterKey, publicUrl })
+    return { ...keys, hasNewLink: await ensureOwnerLink(api, namespace, publicUrl) }
   })
   invocation.terminal.print(
     `${isNew ? 'made' : 'kept'} Secret ${namespace}/${secret} (${masterKey.length} bytes of key)`,
   )
   invocation.terminal.print(`published ConfigMap ${namespace}/${configMap}`)
+  invocation.terminal.print(`${hasNewLink ? 'made' : 'kept'} Secret ${namespace}/${OWNER_LINK_SECRET}`)
   return EXIT.ok
 }
 
@@ -87,9 +96,14 @@ function readMasterKey(secret: unknown, name: string): Buffer {
 
 async function publishAuthority(
   api: KubeApi,
-  given: { readonly namespace: string; readonly name: string; readonly masterKey: Buffer },
+  given: {
+    readonly namespace: string
+    readonly name: string
+    readonly masterKey: Buffer
+    readonly publicUrl: string
+  },
 ): Promise<void> {
-  const { namespace, name, masterKey } = given
+  const { namespace, name, masterKey, publicUrl } = given
   const { caPem } = createServerAuthority(createKeyring(masterKey), Date.now())
   await api.call(
     'PATCH',
@@ -98,7 +112,7 @@ async function publishAuthority(
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name, namespace, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
-      data: { 'ca.crt': caPem },
+      data: { 'ca.crt': caPem, [PUBLIC_URL_KEY]: publicUrl },
     },
   )
 }

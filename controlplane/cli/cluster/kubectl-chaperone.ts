@@ -8,6 +8,7 @@ import type { Check } from '../doctor/check.ts'
 import { printable } from '../table.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { createKubectl, type Kubectl } from './kubectl.ts'
+import { renewOwnerLink } from './owner-link-secret.ts'
 import { podChecks } from './pod-checks.ts'
 import { podFacts } from './pod-facts.ts'
 
@@ -19,6 +20,7 @@ const HELP = `kubectl chaperone COMMAND
   explain METHOD URL             what would happen to a request, and why: --agent NAMESPACE/NAME
   traffic, get, agent, policy    as in: chaperone COMMAND --help
   doctor POD [-n NAMESPACE]      is it governed, by what, what is outdated, which client fails and why
+  owner-link                     a new link with which the first owner registers, valid for an hour and once
   inject -f FILE                 a pod as the injector would make it, or what is in the way
 
   --context, --kubeconfig        as kubectl has them
@@ -42,11 +44,19 @@ async function main(argv: readonly string[]): Promise<number> {
   const given = json ? [...args, '--json'] : args
   if (OFFLINE.includes(command)) return await chaperone([command, ...namespace, ...given], {})
   if (command === 'doctor') return await doctor(kubectl, { name: args[0], namespace, system, json })
+  if (command === 'owner-link') return await ownerLink(kubectl, system, json)
   if (!ONLINE.includes(command)) throw unknown(command)
   await using connection = await openConnection(kubectl, system)
   const code = await chaperone([command, ...given], connection.env)
   if (command === 'status' && !json) process.stdout.write(await gatewaysOf(kubectl))
   return code
+}
+
+async function ownerLink(kubectl: Kubectl, system: string, json: boolean): Promise<number> {
+  const link = await renewOwnerLink(kubectl, system)
+  const text = `${link}\nThe first person who opens it within an hour becomes the owner. Once there is an owner, it is void.`
+  process.stdout.write(`${json ? JSON.stringify({ owner_link: link }) : text}\n`)
+  return EXIT.ok
 }
 
 function unknown(command: string): ChaperoneError {

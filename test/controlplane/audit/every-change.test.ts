@@ -62,7 +62,7 @@ describe('every change over the dashboard leaves its events, and no others', () 
     expect(await act('activate')).toEqual(['user.activated'])
     expect(await act('set_groups', { groups: ['ops'] })).toEqual(['user.role_changed'])
     // With users there is no link any more, and nothing changes.
-    expect(await types('POST', '/api/auth/owner-link')).toEqual([])
+    expect(await types('POST', '/api/auth/owner-link', {})).toEqual([])
     const key = await change('POST', '/api/auth/keys', {})
     expect(key.events).toMatchObject([{ event_type: 'user.key_created', details: { name: null } }])
     const own = at(await owner('GET', '/api/auth/me').then(({ body }) => body), 'user', 'id')

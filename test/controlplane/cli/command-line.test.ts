@@ -45,6 +45,7 @@ const COMMANDS = [
     'approvals',
     'login',
     'logout',
+    'owner-link',
     'user',
     'kill',
     'agent',

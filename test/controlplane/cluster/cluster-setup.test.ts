@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import {
 /** The little of an API server that the command speaks to: a Secret, a ConfigMap, and what it answers on purpose. */
 type Stored = {
   secret: Record<string, unknown> | null
+  ownerLink: Record<string, unknown> | null
   configMap: Record<string, unknown> | null
   calls: string[]
   status: number | null
@@ -23,7 +25,7 @@ let env: Record<string, string>
 let close: () => Promise<void>
 
 beforeEach(async () => {
-  stored = { secret: null, configMap: null, calls: [], status: null }
+  stored = { secret: null, ownerLink: null, configMap: null, calls: [], status: null }
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-setup-'))
   const authority = createServerAuthority(createKeyring(Buffer.alloc(32, 1)), Date.now())
   const server = createServer(
@@ -33,7 +35,7 @@ beforeEach(async () => {
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         stored.calls.push(`${request.method} ${request.url?.split('?')[0]} ${request.headers.authorization}`)
-        const answer = stored.status === null ? serve(request.method, Buffer.concat(chunks).toString()) : null
+        const answer = stored.status === null ? serve(request, Buffer.concat(chunks).toString()) : null
         response.writeHead(stored.status ?? (answer === null ? 404 : 200), {
           'content-type': 'application/json',
         })
@@ -60,8 +62,8 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
-function serve(method: string | undefined, body: string): unknown {
-  if (method === 'GET') return stored.secret
+function serve({ method, url = '' }: IncomingMessage, body: string): unknown {
+  if (method === 'GET') return url.endsWith('/chaperone-owner-link') ? stored.ownerLink : stored.secret
   const object = JSON.parse(body)
   if (method === 'PATCH') {
     stored.configMap = object
@@ -71,8 +73,10 @@ function serve(method: string | undefined, body: string): unknown {
     name,
     Buffer.from(value).toString('base64'),
   ])
-  stored.secret = { ...object, stringData: undefined, data: Object.fromEntries(data) }
-  return stored.secret
+  const secret = { ...object, stringData: undefined, data: Object.fromEntries(data) }
+  if (object.metadata.name === 'chaperone-owner-link') stored.ownerLink = secret
+  else stored.secret = secret
+  return secret
 }
 
 function dataOfSecret(): Record<string, string> {
@@ -103,12 +107,28 @@ test('the first run makes every key and publishes the authority that the servers
   expect(stored.calls.every((call) => call.endsWith('Bearer pod-token'))).toBe(true)
 })
 
+test('the owner link is in a Secret of its own, for an hour, and in no line of output', async () => {
+  env['PUBLIC_URL'] = 'https://chaperone.example.com'
+  const { out, err } = await setUp()
+  const data = stored.ownerLink?.['data'] as Record<string, string>
+  const text = (name: string) => Buffer.from(data[name] ?? '', 'base64').toString()
+  expect(text('token')).toMatch(/^[\w-]{43}$/)
+  expect(text('link')).toBe(`https://chaperone.example.com/setup?token=${text('token')}`)
+  const restMs = Date.parse(text('expires-at')) - Date.now()
+  expect(restMs).toBeLessThanOrEqual(3_600_000)
+  expect(restMs).toBeGreaterThan(3_500_000)
+  expect(out + err).not.toContain(text('token'))
+  expect(stored.configMap).toMatchObject({ data: { 'public-url': 'https://chaperone.example.com' } })
+  await setUp()
+  expect(stored.ownerLink?.['data']).toEqual(data)
+})
+
 test('a second run changes no key', async () => {
   await setUp()
   const before = structuredClone(stored.secret)
   expect((await setUp()).out).toContain('kept Secret chaperone-system/chaperone-keys')
   expect(stored.secret).toEqual(before)
-  expect(stored.calls.filter((call) => call.startsWith('POST'))).toHaveLength(1)
+  expect(stored.calls.filter((call) => call.startsWith('POST'))).toHaveLength(2)
 })
 
 test('a Secret that lacks a key is not mended by guessing: the message names what is missing', async () => {

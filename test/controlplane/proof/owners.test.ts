@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { createOwnerLinks } from '../../../controlplane/services/owner-links.ts'
 import { createRegistration } from '../../../controlplane/services/registration.ts'
 import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
@@ -58,7 +58,8 @@ async function round(number: number): Promise<readonly string[]> {
     const { id: orgId } = await replicas[0]!.tx((q) => ensureOrg(q))
     const services = replicas.map((db) =>
       createRegistration({
-        ...{ db, orgId, keyring: createKeyring(Buffer.alloc(32, 9)), registration: 'open', isLoopback: true },
+        ...{ db, orgId, registration: 'open', isLoopback: true },
+        ownerLinks: createOwnerLinks({ db, orgId, secret: null }),
         // What the real ones cost in time would keep the registrations apart.
         passwords: { hash: async () => 'scrypt$', verify: async () => false },
       }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestInstallation, type TestInstallation } from './installation.ts'
-import { at, PASSWORD, register, startControlPlane } from './start.ts'
+import { at, type Call, PASSWORD, register, startControlPlane } from './start.ts'
 
 const OWNER = 'owner@example.com'
 const PATH = '/api/auth/owner-link'
@@ -16,20 +16,32 @@ afterAll(() => here?.[Symbol.asyncDispose]())
 const settingsEvents = () =>
   here.sql("select details from audit_events where event_type = 'settings.updated' order by id")
 
+const tokenOf = (link: string) => new URL(link).searchParams.get('token') ?? ''
+const newToken = async (call: Call = here.admin) =>
+  tokenOf(at((await call('POST', PATH, {})).body, 'owner_link'))
+
 describe('once an agent was started on the machine, the first owner', () => {
-  test('has the link that the command line gets, and the change is in the audit log once', async () => {
-    const { body } = await here.admin('POST', PATH)
-    expect(body['owner_link']).toBe(here.plane.ownerLink)
-    token = new URL(at(body, 'owner_link')).searchParams.get('token') ?? ''
-    expect((await here.admin('POST', PATH)).body).toEqual(body)
-    expect(await settingsEvents()).toEqual([
-      { details: expect.objectContaining({ change: 'owner_link_required' }) },
-    ])
+  test('has a random link that the command line gets, and the change is in the audit log once', async () => {
+    const { body } = await here.admin('POST', PATH, { required: true })
+    expect(at(body, 'owner_link')).toMatch(new RegExp(`^${here.plane.url}/setup\\?token=[\\w-]{43}$`))
+    token = tokenOf(at(body, 'owner_link'))
+    expect(await newToken()).not.toBe(token)
+    expect((await here.admin('POST', PATH, { required: true })).body).not.toEqual(body)
+    const changes = (await settingsEvents()).map(({ details }) => at(details, 'change'))
+    expect(changes).toEqual(['owner_link_made', 'owner_link_required', ...Array(2).fill('owner_link_made')])
+  })
+
+  test('is in no log and in no column', async () => {
+    expect(here.plane.log()).not.toContain(token)
+    expect(here.plane.log()).not.toContain('/setup?token=')
+    const stored = JSON.stringify(await here.sql('select * from owner_links'))
+    expect(stored).not.toContain(token)
+    expect(JSON.stringify(await here.sql('select details from audit_events'))).not.toContain(token)
   })
 
   test('is nobody for whoever has no token, or another one', async () => {
     for (const headers of [{}, { authorization: 'Bearer x' }, { cookie: 'svc_session=x' }])
-      expect((await here.plane.call('POST', PATH, undefined, headers)).status).toBe(401)
+      expect((await here.plane.call('POST', PATH, {}, headers)).status).toBe(401)
   })
 
   test.each([
@@ -51,12 +63,36 @@ describe('once an agent was started on the machine, the first owner', () => {
     expect(await here.sql('select id from users')).toEqual([])
   })
 
-  test('registers with the link, which is void then', async () => {
-    expect((await register(here.plane.call, OWNER, { setup_token: token })).body).toMatchObject({
-      user: { role: 'owner' },
-    })
-    expect((await here.admin('POST', PATH)).body).toEqual({ ok: true, owner_link: null })
-    const second = await register(here.plane.call, 'second@example.com', { setup_token: token })
+  test('does not register with a link that is an hour old', async () => {
+    const old = await newToken()
+    const longest = await here.sql(
+      'select max(expires_at - now()) <= interval $$1 hour$$ as ok from owner_links',
+    )
+    expect(longest).toEqual([{ ok: true }])
+    await here.sql("update owner_links set expires_at = expires_at - interval '1 hour'")
+    expect((await register(here.plane.call, OWNER, { setup_token: old })).status).toBe(403)
+    expect((await register(here.plane.call, OWNER, { setup_token: token })).status).toBe(403)
+  })
+
+  test('has at most 20 links at a time, the newest', async () => {
+    const tokens: string[] = []
+    for (let n = 0; n < 22; n++) tokens.push(await newToken())
+    expect(await here.sql('select count(*)::int as links from owner_links')).toEqual([{ links: 20 }])
+    expect((await register(here.plane.call, OWNER, { setup_token: tokens[0] })).status).toBe(403)
+  })
+
+  test('is one of 20 people who use one link at once; every link is void then', async () => {
+    const [link, other] = [await newToken(), await newToken()]
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        register(here.plane.call, `p${n}@example.com`, { setup_token: link }),
+      ),
+    )
+    const owners = answers.filter(({ body }) => at(body, 'user', 'role') === 'owner')
+    expect(owners).toHaveLength(1)
+    expect(await here.sql('select * from owner_links')).toEqual([])
+    expect((await here.admin('POST', PATH, {})).body).toEqual({ ok: true, owner_link: null })
+    const second = await register(here.plane.call, 'second@example.com', { setup_token: other })
     expect(second.body).toMatchObject({ user: { role: 'viewer' } })
   })
 })
