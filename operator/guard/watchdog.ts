@@ -1,4 +1,5 @@
 import { ANNOTATIONS } from '../../core/capture/pod-contract.ts'
+import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 import { type Finding, judgePod, type RunningPod } from './judge-pod.ts'
 
 export type WatchdogPort = {
@@ -32,7 +33,7 @@ export type Sweep = {
 export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promise<Sweep> {
   const found = port.pods().flatMap((pod) => {
     const namespace = pod.metadata.namespace ?? ''
-    if (namespace === options.ownNamespace || namespace.startsWith('kube-')) return []
+    if (namespace === options.ownNamespace || SYSTEM_NAMESPACES.includes(namespace)) return []
     const namespaceLabels = port.namespaceLabels(namespace) ?? {}
     const finding = judgePod(pod, { namespaceLabels, proxyImages: options.proxyImages })
     return finding === null ? [] : [{ pod, finding }]

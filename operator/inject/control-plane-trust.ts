@@ -5,6 +5,7 @@ import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
+import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 /** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they admit. */
 export function governedNamespaces(
@@ -15,7 +16,8 @@ export function governedNamespaces(
     namespace,
     allowed: spec.allowedNamespaces?.agents,
   }))
-  return new Set(namespaces.filter((namespace) => places.some((place) => admits(place, namespace))))
+  const governable = namespaces.filter((namespace) => !SYSTEM_NAMESPACES.includes(namespace))
+  return new Set(governable.filter((namespace) => places.some((place) => admits(place, namespace))))
 }
 
 /** A ConfigMap that somebody deleted is back after so long. */

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../../core/capture/pod-contract.ts'
+import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
 
@@ -67,10 +68,9 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
   }
 }
 
-/** What keeps a cluster alive lives in `kube-system` and its like, and comes before everything that governs it. */
 export const NOT_SYSTEM = {
-  name: 'not-in-kube-namespaces',
-  expression: "!request.namespace.startsWith('kube-')",
+  name: 'not-in-system-namespaces',
+  expression: `!(request.namespace in [${SYSTEM_NAMESPACES.map((name) => `'${name}'`).join(', ')}])`,
 }
 
 const ANNOTATED = {

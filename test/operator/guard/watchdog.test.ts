@@ -86,18 +86,27 @@ describe('a sweep', () => {
       bare({ name: 'a', ...annotated }),
       bare({ name: 'b', annotations: { 'chaperone.dev/gateway': 'platform/shared' } }),
       bare({ name: 'c', namespace: 'closed' }),
-      bare({ name: 'd', namespace: 'kube-system', ...annotated }),
+      ...['kube-system', 'kube-public', 'kube-node-lease'].map((namespace) =>
+        bare({ name: 'd', namespace, ...annotated }),
+      ),
+      bare({ name: 'd', namespace: 'kube-tools', ...annotated }),
       bare({ name: 'e', namespace: 'chaperone-system', ...annotated }),
       governed(),
     ])
     const { bypassing, outdated } = await sweep(port, options)
     expect(Object.fromEntries(bypassing)).toEqual({
       'team/main': ['team/a'],
+      'kube-tools/main': ['kube-tools/d'],
       'platform/shared': ['team/b'],
       '': ['closed/c'],
     })
     expect(outdated).toEqual([])
-    expect(reported).toEqual(['team/a ungoverned', 'team/b ungoverned', 'closed/c ungoverned'])
+    expect(reported).toEqual([
+      'team/a ungoverned',
+      'team/b ungoverned',
+      'closed/c ungoverned',
+      'kube-tools/d ungoverned',
+    ])
   })
 
   it('ends pods only where that is wanted, and never those that are merely old', async () => {

@@ -67,7 +67,12 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     await createNamespace(client, 'chaperone-system')
     await createNamespace(client, 'team')
     await createNamespace(client, 'closed', { 'chaperone.dev/inject': 'required' })
-    await Promise.all(['team', 'closed'].map((name) => untilAccount(client, name)))
+    await createNamespace(client, 'kube-tools', { 'chaperone.dev/inject': 'required' })
+    await Promise.all(
+      ['team', 'closed', 'kube-tools', 'kube-system', 'kube-public', 'kube-node-lease'].map((name) =>
+        untilAccount(client, name),
+      ),
+    )
     // The address is in the configuration, and known only once the webhook listens.
     let url = ''
     const ownNamespace = 'chaperone-system'
@@ -116,6 +121,20 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
     metadata: { name: 'agent', annotations: { 'chaperone.dev/gateway': 'main' }, ...metadata },
     spec: { ...SPEC, ...spec },
   })
+  const bare = (labels: object) => ({ metadata: { name: 'bare', labels }, spec: SPEC })
+
+  it('governs namespaces that only begin as the namespaces of Kubernetes do', async () => {
+    const says = (pod: unknown) => refusalOf(client, createPod('kube-tools', pod, { dryRun: 'All' }))
+    expect(await says(annotated())).toContain('names no Gateway in namespace kube-tools')
+    expect(await says(bare({}))).toContain('labelled chaperone.dev/inject=required and has no Gateway')
+    expect(await says(bare({ 'chaperone.dev/inject': 'injected' }))).not.toBeNull()
+  })
+
+  it.each(['kube-system', 'kube-public', 'kube-node-lease'])('leaves %s alone', async (namespace) => {
+    for (const pod of [annotated(), bare({ 'chaperone.dev/inject': 'injected' })])
+      expect(await refusalOf(client, createPod(namespace, pod, { dryRun: 'All' }))).toBeNull()
+  })
+
   const post = (namespace: string, pod: unknown) => client.call<StoredPod>(createPod(namespace, pod))
 
   describe('every shape of pod that tenants bring', () => {
