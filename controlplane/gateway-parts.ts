@@ -6,6 +6,7 @@ import type { Identify } from './http/auth.ts'
 import { createIdentities } from './services/identities.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
+import { createReviewedTokens } from './services/reviewed-tokens.ts'
 import { createTokenReview } from './services/token-review.ts'
 import type { Db } from './store/query.ts'
 
@@ -27,13 +28,14 @@ export function createGatewayParts(given: {
 }): GatewayParts {
   const { kubeApi, operatorAccount: account } = given.config
   const review = kubeApi === null ? null : createTokenReview(kubeApi)
-  const pods = review === null ? null : createPodIdentities({ ...given, review })
+  const tokens = review === null ? null : createReviewedTokens(review)
+  const pods = tokens === null ? null : createPodIdentities({ ...given, tokens })
   const operatorToken =
-    review === null || account === null ? null : createOperatorIdentity({ review, account })
+    tokens === null || account === null ? null : createOperatorIdentity({ tokens, account })
   return {
     identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
-    [Symbol.asyncDispose]: async () => pods?.[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => review?.close(),
   }
 }

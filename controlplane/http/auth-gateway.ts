@@ -21,7 +21,10 @@ export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; read
  * Identity comes from the token alone. `isFresh`: the cluster reviews the token, whatever is cached. Undefined for a
  * token of no pod; throws `not_ready` and later `forbidden` for a pod that the operator has not reported.
  */
-export type IdentifyPod = (token: string, isFresh: boolean) => Promise<PodPrincipal | undefined>
+export type IdentifyPod = (token: string, from: PresentedBy) => Promise<PodPrincipal | undefined>
+
+/** `address`: of the caller, which limits how many unknown tokens it may present. */
+export type PresentedBy = { readonly isFresh: boolean; readonly address: string }
 
 /** A gateway with an enrolment token, or the sidecar of a pod. Throws 401 for neither, 403 for a pod that may not be what it says. */
 export async function authenticateGateway(
@@ -54,7 +57,7 @@ async function find(
   }
   // The cluster reviews the token for each stream; the calls beside it use the cached review.
   const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
-  const pod = await podToken(token, isFresh)
+  const pod = await podToken(token, { isFresh, address: request.ip })
   return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
 }
 

@@ -25,7 +25,7 @@ export type Identify = {
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string): Promise<AgentPrincipal | undefined>
   /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
-  readonly operatorToken?: ((token: string) => Promise<boolean>) | null
+  readonly operatorToken?: ((token: string, address: string) => Promise<boolean>) | null
 } & IdentifyGateway
 
 export type AuthDeps = {
@@ -89,7 +89,7 @@ async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps
     case 'gateway':
       return authenticateGateway(request, bearer(request), deps.identify)
     case 'operator':
-      return operator(bearer(request) ?? '', deps)
+      return operator(request, deps)
     case 'maintenance':
       if (matchesHash(bearer(request) ?? '', deps.maintenanceSecretHash)) return { kind: 'maintenance' }
       throw unauthorized('the maintenance secret (`Authorization: Bearer $MAINTENANCE_SECRET`)')
@@ -104,10 +104,14 @@ async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps
   }
 }
 
-async function operator(token: string, { operatorTokenHash, identify }: AuthDeps): Promise<Principal> {
+async function operator(
+  request: FastifyRequest,
+  { operatorTokenHash, identify }: AuthDeps,
+): Promise<Principal> {
+  const token = bearer(request) ?? ''
   if (matchesHash(token, operatorTokenHash)) return { kind: 'operator' }
   const { operatorToken = null } = identify
-  const isVouchedFor = operatorToken !== null && isForUs(token) && (await operatorToken(token))
+  const isVouchedFor = operatorToken !== null && isForUs(token) && (await operatorToken(token, request.ip))
   if (isVouchedFor) return { kind: 'operator' }
   const what = operatorToken === null ? '' : ", or the operator's projected ServiceAccount token"
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)

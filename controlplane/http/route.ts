@@ -23,16 +23,20 @@ export type RouteAuth =
 /** The sidecar of a pod: it acts for one agent, and ends with its pod. */
 export type SidecarPrincipal = {
   readonly podUid: string
+  /** Of the pod. */
+  readonly namespace: string
   readonly agent: { readonly id: string; readonly name: string }
   /** Signs what it is sent while it uses this token. */
   readonly syncKey: Uint8Array
   /** SHA-256 of the token, hex: another one means that the token was rotated. */
   readonly tokenId: string
+  /** Milliseconds since the cluster reviewed the token. */
+  readonly reviewAgeMs: number
   /** Asks the cluster about the token again. Rejects with `not_ready` when the cluster does not answer. */
   review(): Promise<TokenState>
 }
 
-/** `stale`: it has expired, or the pod has a newer one, which says nothing about the pod. */
+/** `stale`: it is rejected after its expiry, or the pod has a newer one, which says nothing about the pod. */
 export type TokenState = 'valid' | 'stale' | 'invalid'
 
 export type Principal =

@@ -50,11 +50,15 @@ async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): P
   if (gateway === undefined) {
     throw forbidden(`There is no Gateway ${name}; create it, or correct the annotation chaperone.dev/gateway`)
   }
-  const place = { namespace: namespaceOf(name), allowed: gateway.spec.allowedNamespaces?.agents }
-  if (admits(place, namespace)) return gateway
+  if (admitsAgents(gateway, namespace)) return gateway
   throw forbidden(
     `Gateway ${name} does not admit agents of namespace ${namespace}; admit ${namespace} in its spec.allowedNamespaces.agents`,
   )
+}
+
+/** Whether pods of this namespace may be agents of the Gateway. */
+export function admitsAgents({ name, spec }: Pick<GatewayRow, 'name' | 'spec'>, namespace: string): boolean {
+  return admits({ namespace: namespaceOf(name), allowed: spec.allowedNamespaces?.agents }, namespace)
 }
 
 type Wanted = Omit<Asking, 'claims'> & { readonly name: string; readonly gateway: GatewayRow }

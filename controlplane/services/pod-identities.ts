@@ -4,6 +4,7 @@ import type { KnownPod, PodIdentityReport, PodRef } from '../../core/wire/operat
 import { sha256, syncKeyOf } from '../crypto/tokens.ts'
 import type { IdentifyPod, PodPrincipal } from '../http/auth-gateway.ts'
 import type { TokenState } from '../http/route.ts'
+import { getGateways } from '../store/gateways.ts'
 import {
   findPodIdentity,
   listDeletedPods,
@@ -12,19 +13,26 @@ import {
   putPodIdentities,
 } from '../store/pod-identities.ts'
 import type { Db } from '../store/query.ts'
-import { bindPod, type PodBinding } from './pod-binding.ts'
-import type { ReviewedPod, TokenReview } from './token-review.ts'
-import { type TokenTimes, tokenTimes } from './token-times.ts'
+import { admitsAgents, bindPod, type PodBinding } from './pod-binding.ts'
+import type { PresentedToken, ReviewedTokens } from './reviewed-tokens.ts'
+import type { ReviewedPod } from './token-review.ts'
+import { tokenTimes } from './token-times.ts'
 import { createUnknownPods } from './unknown-pods.ts'
 
 /** Who a pod is, by its token and the operator's report; in the database, so that every replica and a restart agree. */
-export type PodIdentities = AsyncDisposable & {
+export type PodIdentities = {
   readonly identify: IdentifyPod
-  /** Those of these pods that are deleted; cached identities of deleted pods are discarded. */
-  deleted(podUids: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Tells why one of these pods may not act any more: it is deleted, or its Gateway is, or does not admit its namespace;
+   * null for the others. Cached identities of such pods are discarded.
+   */
+  ended(pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null>
   /** See UnknownPods. */
   refused(): readonly PodRef[]
 }
+
+/** What a session, or a cached identity, was bound to. */
+export type BoundPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 
 /** The operator's side: what it reports, and what is known. */
 export type PodReports = {
@@ -35,21 +43,19 @@ export type PodReports = {
 export type PodIdentitiesDeps = {
   readonly db: Db
   readonly orgId: string
-  readonly review: TokenReview
+  readonly tokens: ReviewedTokens
   readonly log: Pick<Logger, 'warn'>
 }
 
+const MAX_CACHED = 20_000
 /** Each stream has a review of its own; the small calls beside it use a cached one. Deletion evicts at once. */
 const REVIEW_TTL_MS = 5 * 60_000
-const BAD_REVIEW_TTL_MS = 10_000
-const MAX_CACHED = 20_000
-/** A token that is about to expire counts as expired: its rejection would say nothing about the pod. */
+const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
+/** The clocks of the cluster and of this machine may differ by so much. */
 const EXPIRY_MARGIN_MS = 60_000
 
-type Reviewed = { readonly untilMs: number; readonly pod: ReviewedPod | null }
-type Bound = { readonly untilMs: number; readonly podUid: string; readonly binding: PodBinding }
-/** One presented token. */
-type Presented = { readonly token: string; readonly hash: string; readonly times: TokenTimes }
+type Bound = BoundPod & { readonly untilMs: number; readonly binding: PodBinding }
+type Presented = PresentedToken & { readonly issuedAtS: number | null }
 
 export function createPodReports(db: Db): PodReports {
   return {
@@ -60,73 +66,82 @@ export function createPodReports(db: Db): PodReports {
 }
 
 export function createPodIdentities(
-  { db, orgId, review, log }: PodIdentitiesDeps,
+  { db, orgId, tokens, log }: PodIdentitiesDeps,
   nowMs: () => number = () => performance.now(),
 ): PodIdentities {
-  const reviewed = new Map<string, Reviewed>()
   const bound = new Map<string, Bound>()
   const unknown = createUnknownPods({ db, log, nowMs })
 
-  async function reviewOf({ token, hash }: Presented, isFresh: boolean): Promise<ReviewedPod | null> {
-    const known = reviewed.get(hash)
-    if (known !== undefined && known.untilMs > nowMs() && !(isFresh && known.pod !== null)) return known.pod
-    const pod = await review.review(token)
-    if (reviewed.size >= MAX_CACHED) reviewed.clear()
-    reviewed.set(hash, { pod, untilMs: nowMs() + (pod === null ? BAD_REVIEW_TTL_MS : REVIEW_TTL_MS) })
-    return pod
-  }
-
   async function bindingOf(
     pod: ReviewedPod,
-    { hash, times }: Presented,
+    { hash, issuedAtS }: Presented,
     isFresh: boolean,
   ): Promise<PodBinding> {
     const known = bound.get(hash)
     if (!isFresh && known !== undefined && known.untilMs > nowMs()) return known.binding
     bound.delete(hash)
-    const row = await findPodIdentity(db, pod.uid, times.issuedAtS)
+    const row = await findPodIdentity(db, pod.uid, issuedAtS)
     if (row === undefined) throw await unknown.refusalOf(pod)
     unknown.reported(pod.uid)
     refuseForeign(pod, row)
     const binding = await db.tx((q) => bindPod(q, { orgId, pod, claims: row }))
     if (bound.size >= MAX_CACHED) bound.clear()
-    bound.set(hash, { binding, podUid: pod.uid, untilMs: nowMs() + REVIEW_TTL_MS })
+    const { uid: podUid, namespace } = pod
+    const { gatewayId } = binding
+    bound.set(hash, { binding, podUid, namespace, gatewayId, untilMs: nowMs() + REVIEW_TTL_MS })
     return binding
   }
 
   async function stateOf(presented: Presented, podUid: string): Promise<TokenState> {
-    const { expiresAtMs, issuedAtS } = presented.times
-    if (expiresAtMs !== null && expiresAtMs - EXPIRY_MARGIN_MS <= Date.now()) return 'stale'
-    const pod = await reviewOf(presented, true)
-    if (pod?.uid !== podUid) return 'invalid'
-    const row = await findPodIdentity(db, podUid, issuedAtS)
+    const { pod } = await tokens.of(presented, { maxAgeMs: 0 })
+    if (pod?.uid !== podUid) return isExpired(presented) ? 'stale' : 'invalid'
+    const row = await findPodIdentity(db, podUid, presented.issuedAtS)
     if (row?.isDeleted === true) return 'invalid'
     return row?.isTokenReplaced === true ? 'stale' : 'valid'
   }
 
-  async function identify(token: string, isFresh: boolean): Promise<PodPrincipal | undefined> {
-    const presented = { token, hash: sha256(token).toString('hex'), times: tokenTimes(token) }
-    const pod = await reviewOf(presented, isFresh)
+  async function identify(
+    token: string,
+    { isFresh, address }: Parameters<IdentifyPod>[1],
+  ): Promise<PodPrincipal | undefined> {
+    const presented = { token, hash: sha256(token).toString('hex'), address, ...tokenTimes(token) }
+    const { pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : CALL)
     if (pod === null) return undefined
     const { agent, gatewayId, gatewayName } = await bindingOf(pod, presented, isFresh)
     return {
-      ...{ podUid: pod.uid, agent, gatewayId, gatewayName },
-      ...{ syncKey: syncKeyOf(token), tokenId: presented.hash },
-      review: () => stateOf(presented, pod.uid),
+      ...{ podUid: pod.uid, namespace: pod.namespace, agent, gatewayId, gatewayName },
+      ...{ syncKey: syncKeyOf(token), tokenId: presented.hash, reviewAgeMs: ageMs },
+      review: () => stateOf({ ...presented, address: null }, pod.uid),
     }
   }
 
   return {
     identify,
-    async deleted(podUids) {
-      const cached = [...bound.values()].map(({ podUid }) => podUid)
-      const gone = new Set(await listDeletedPods(db, [...new Set([...podUids, ...cached])]))
-      if (gone.size > 0) for (const [hash, { podUid }] of bound) if (gone.has(podUid)) bound.delete(hash)
-      return gone
+    async ended(pods) {
+      const reasonOf = await readEnded(db, [...pods, ...bound.values()])
+      for (const [hash, cached] of bound) if (reasonOf(cached) !== null) bound.delete(hash)
+      return reasonOf
     },
     refused: unknown.refused,
-    [Symbol.asyncDispose]: () => review.close(),
   }
+}
+
+async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null> {
+  if (pods.length === 0) return () => null
+  const deleted = new Set(await listDeletedPods(db, [...new Set(pods.map(({ podUid }) => podUid))]))
+  const gateways = await getGateways(db, [...new Set(pods.map(({ gatewayId }) => gatewayId))])
+  const byId = new Map(gateways.map((gateway) => [gateway.id, gateway]))
+  return ({ podUid, gatewayId, namespace }) => {
+    if (deleted.has(podUid)) return 'its pod is deleted'
+    const gateway = byId.get(gatewayId)
+    if (gateway === undefined) return 'its Gateway is deleted'
+    return admitsAgents(gateway, namespace) ? null : 'its Gateway does not admit its namespace'
+  }
+}
+
+/** The cluster rejects it for its age, which says nothing about the pod. */
+function isExpired({ expiresAtMs }: Presented): boolean {
+  return expiresAtMs !== null && expiresAtMs - EXPIRY_MARGIN_MS <= Date.now()
 }
 
 function refuseForeign(pod: ReviewedPod, row: PodIdentityRow): void {

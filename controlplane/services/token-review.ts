@@ -29,6 +29,7 @@ const POD_UID = 'authentication.kubernetes.io/pod-uid'
 const Reply = z.object({
   status: z.object({
     authenticated: z.boolean().default(false),
+    error: z.string().default(''),
     audiences: z.array(z.string()).default([]),
     user: z
       .object({
@@ -47,7 +48,7 @@ export function createTokenReview({ url, caFile, tokenFile }: KubeApi): TokenRev
       (error: Error) => callback(error, null),
     )
   }
-  const dispatcher = new Agent({ connect, connections: 4, keepAliveTimeout: 10_000 })
+  const dispatcher = new Agent({ connect, connections: 24, keepAliveTimeout: 10_000 })
   return {
     async review(token) {
       const spec = { token, audiences: [TOKEN_AUDIENCE] }
@@ -55,7 +56,10 @@ export function createTokenReview({ url, caFile, tokenFile }: KubeApi): TokenRev
       const answer = await ask(body).catch(unreachable)
       if (answer.status !== 201 && answer.status !== 200) throw refusedBy(answer.status)
       const reply = Reply.safeParse(answer.json)
-      return reply.success ? podOf(reply.data.status) : null
+      if (!reply.success) return unreachable(reply.error)
+      const { status } = reply.data
+      if (!status.authenticated && NOT_CHECKED.test(status.error)) return unreachable(status.error)
+      return podOf(status)
     },
     close: () => dispatcher.destroy(),
   }
@@ -72,6 +76,10 @@ export function createTokenReview({ url, caFile, tokenFile }: KubeApi): TokenRev
     return { status: reply.statusCode, json: await reply.body.json() }
   }
 }
+
+/** Errors of a server that could not check the token, which is no rejection: its storage or a webhook did not answer. */
+const NOT_CHECKED =
+  /timed? ?out|deadline exceeded|connection (?:refused|reset)|unavailable|etcdserver|leader changed|too many requests|internal error|\bEOF\b|dial tcp|no such host|context canceled/i
 
 function podOf({ authenticated, audiences, user }: z.infer<typeof Reply>['status']): ReviewedPod | null {
   // A server that does not know audiences at all would answer for any token of the cluster.

@@ -34,6 +34,13 @@ export async function getGateway(q: Query, id: string): Promise<GatewayRow | und
   return one(q, 'id = $1', id)
 }
 
+export async function getGateways(q: Query, ids: readonly string[]): Promise<readonly GatewayRow[]> {
+  const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways where id = any($1::text[])`, [
+    ids,
+  ])
+  return rows.map(withDefaults)
+}
+
 /** Locked until the transaction ends: two changes of one gateway follow each other. */
 export async function lockGateway(q: Query, id: string): Promise<GatewayRow | undefined> {
   return one(q, 'id = $1 for update', id)

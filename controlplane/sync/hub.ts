@@ -155,7 +155,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   }
 }
 
-const NO_PODS: PodPresence = { deleted: async () => new Set() }
+const NO_PODS: PodPresence = { ended: async () => () => null }
 
 type Casts = Pick<HubDeps, 'clock' | 'log'> & {
   readonly roster: Roster
@@ -172,7 +172,7 @@ function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void
   const place = { gateway: owner.name, process: owner.processId }
   const onSlow = () => log.warn(place, 'slow gateway stream cut')
   const { sidecar = null } = owner
-  const pod = sidecar === null ? null : { sidecar, reviewedAtMs: clock.monotonicMs() }
+  const pod = sidecar === null ? null : { sidecar, reviewedAtMs: clock.monotonicMs() - sidecar.reviewAgeMs }
   const peer = createPeer({ ...owner, pod, sink, onSlow, nowMs: clock.nowMs() })
   roster.add(peer)?.end()
   peer.send(hello(peer, clock))

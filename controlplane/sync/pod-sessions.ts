@@ -5,9 +5,12 @@ import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 import { createSerial } from './serial.ts'
 
-/** What ends the sessions of sidecars: their pod is deleted, or the cluster rejects their token. Silence ends none. */
+/**
+ * What ends the sessions of sidecars: their pod is deleted, their Gateway does not admit its namespace, or the cluster
+ * rejects their token. Silence ends none.
+ */
 export type PodSessions = Disposable & {
-  /** Ends the sessions of pods that are reported as deleted. */
+  /** Ends the sessions of pods that are reported as deleted, or are not admitted any more. */
   refresh(): Promise<void>
   /** Adopts the token of a call where the session's own was rotated. */
   seen(owner: SessionOwner): void
@@ -17,8 +20,11 @@ export type SessionOwner = Pick<Peer, 'processId' | 'gatewayId'> & {
   readonly sidecar: SidecarPrincipal | null
 }
 
-/** Which pods are deleted; see the service of pod identities. */
-export type PodPresence = { deleted(podUids: readonly string[]): Promise<ReadonlySet<string>> }
+/** Why a pod may not act any more, else null; see the service of pod identities. */
+export type PodPresence = {
+  ended(pods: readonly SessionPod[]): Promise<(pod: SessionPod) => string | null>
+}
+type SessionPod = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 
 export type PodSessionsDeps = {
   readonly roster: Roster
@@ -30,6 +36,9 @@ export type PodSessionsDeps = {
 
 /** `reviewMs`: a session's token is reviewed at least this often; sessions are checked every `checkMs`. */
 export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
+
+/** A review that is not answered takes five seconds. */
+const REVIEWS_IN_FLIGHT = 16
 
 const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
 
@@ -45,13 +54,17 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
   }
 
   const review = createSerial(async () => {
-    try {
-      for (const peer of sessions().filter(isDue)) await reviewOne(peer)
-    } catch (error) {
-      // Only a rejected token ends a session; the others wait for the next check.
-      log.debug({ err: error }, 'tokens of sidecars not reviewed')
-    }
+    const due = sessions().filter(isDue).values()
+    const lanes = Array.from({ length: REVIEWS_IN_FLIGHT }, async () => {
+      for (const peer of due) await reviewOne(peer).catch(notReviewed)
+    })
+    await Promise.all(lanes)
   })
+
+  /** Only a rejected token ends a session: this one waits for the next check. */
+  function notReviewed(error: unknown): void {
+    log.debug({ err: error }, 'token of a sidecar not reviewed')
+  }
 
   async function reviewOne(peer: SidecarPeer): Promise<void> {
     const { sidecar } = peer.pod
@@ -66,21 +79,30 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
   const timer = setInterval(() => void review(), timing.checkMs)
   return {
     async refresh() {
-      const gone = await pods.deleted(sessions().map(({ pod }) => pod.sidecar.podUid))
-      for (const peer of sessions()) if (gone.has(peer.pod.sidecar.podUid)) end(peer, 'its pod is deleted')
+      const checked = sessions().map((peer) => ({ peer, pod: podOf(peer) }))
+      const reasonOf = await pods.ended(checked.map(({ pod }) => pod))
+      for (const { peer, pod } of checked) {
+        const reason = reasonOf(pod)
+        if (reason !== null) end(peer, reason)
+      }
     },
     seen({ processId, gatewayId, sidecar }) {
       const peer = roster.peers.get(processId)
       if (sidecar === null || peer === undefined || !isSidecar(peer)) return
       const { tokenId, podUid } = peer.pod.sidecar
       if (peer.gatewayId !== gatewayId || podUid !== sidecar.podUid || tokenId === sidecar.tokenId) return
-      peer.pod = { sidecar, reviewedAtMs: clock.monotonicMs() }
+      peer.pod = { sidecar, reviewedAtMs: clock.monotonicMs() - sidecar.reviewAgeMs }
     },
     [Symbol.dispose]: () => clearInterval(timer),
   }
 }
 
 type SidecarPeer = Peer & { pod: NonNullable<Peer['pod']> }
+
+function podOf({ gatewayId, pod }: SidecarPeer): SessionPod {
+  const { podUid, namespace } = pod.sidecar
+  return { podUid, gatewayId, namespace }
+}
 
 function isSidecar(peer: Peer): peer is SidecarPeer {
   return peer.pod !== null

@@ -30,6 +30,8 @@ export type FakeTokenReview = AsyncDisposable & {
   forget(token: string): void
   /** What is answered instead of a review; null = reviews. */
   status: number | null
+  /** What a rejection says. */
+  error: string
 }
 
 export async function startFakeTokenReview(): Promise<FakeTokenReview> {
@@ -39,7 +41,7 @@ export async function startFakeTokenReview(): Promise<FakeTokenReview> {
   writeFileSync(join(dir, 'token'), `${OWN_TOKEN}\n`)
   const pods = new Map<string, { readonly pod: TestPod; readonly audience: string }>()
   const asked: string[] = []
-  const fake: { status: number | null } = { status: null }
+  const fake: { status: number | null; error: string } = { status: null, error: 'invalid bearer token' }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Buffer[] = []
@@ -56,7 +58,7 @@ export async function startFakeTokenReview(): Promise<FakeTokenReview> {
     asked.push(spec.token)
     const found = pods.get(spec.token)
     const isKnown = found !== undefined && spec.audiences.includes(found.audience)
-    const status = isKnown ? statusOf(found.pod, found.audience) : { authenticated: false, error: 'unknown' }
+    const status = isKnown ? statusOf(found.pod, found.audience) : { authenticated: false, error: fake.error }
     response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ status }))
   }
   const server = createServer(ca.issue('127.0.0.1'), (request, response) => void answer(request, response))

@@ -193,6 +193,18 @@ describe('what the operator said of a pod', () => {
   })
 })
 
+const ended = (sidecar: Sidecar) =>
+  eventually(
+    'the session ended',
+    async () => {
+      const rows = await world.sql(
+        `select 1 from gateway_processes where process_id = '${sidecar.processId}' and departed_at is null`,
+      )
+      return rows.length === 0 || null
+    },
+    10_000,
+  )
+
 describe('the token of a deleted pod', () => {
   const connected = (sidecar: Sidecar) =>
     eventually('a session', async () => {
@@ -200,18 +212,6 @@ describe('the token of a deleted pod', () => {
       const processes = state.body['processes'] as Array<{ process_id: string }>
       return processes.some(({ process_id }) => process_id === sidecar.processId) || null
     })
-  const ended = (sidecar: Sidecar) =>
-    eventually(
-      'the session ended',
-      async () => {
-        const rows = await world.sql(
-          `select 1 from gateway_processes where process_id = '${sidecar.processId}' and departed_at is null`,
-        )
-        return rows.length === 0 || null
-      },
-      10_000,
-    )
-
   test('ends its session and every call with it at once, although the cluster still vouches for the token', async () => {
     const pod = world.pod({ name: 'gone-0', serviceAccount: 'gone' })
     await using sidecar = await world.sidecar(pod, { agent: 'team/gone' })
@@ -326,6 +326,66 @@ test('the API server is silent: sessions and cached calls go on, new tokens wait
   }
 })
 
+describe('an API server that cannot check a token has not rejected it', () => {
+  test.each([
+    'invalid bearer token, service account team/bot could not be retrieved: etcdserver: request timed out',
+    'Post "https://10.96.0.9/authenticate": context deadline exceeded',
+    'Post "https://10.96.0.9/authenticate": dial tcp 10.96.0.9:443: connect: connection refused',
+    'etcdserver: leader changed',
+    'the server is currently unable to handle the request: service unavailable',
+    'unexpected EOF',
+  ])('%s', async (error) => {
+    world.kube.error = error
+    const unknown = world.kube.tokenOf(world.pod())
+    world.kube.forget(unknown)
+    try {
+      expect((await emptyRecords(unknown)).status).toBe(503)
+      expect(await sectionsOf(unknown)).toMatch(/^503 /)
+    } finally {
+      world.kube.error = 'invalid bearer token'
+    }
+    expect((await emptyRecords(unknown)).status).toBe(401)
+  })
+})
+
+describe('a namespace that is not admitted any more', () => {
+  test('loses its sessions on every replica, and its cached calls, although the API server is silent', async () => {
+    await world.apply('Gateway', 'other', 'lender', {
+      allowedNamespaces: { agents: { from: 'Selector', names: ['friend'] } },
+    })
+    const names = { gateway: 'other/lender', agent: 'friend/bot' }
+    const pod = world.pod({ namespace: 'friend' })
+    await using sidecar = await world.sidecar(pod, names)
+    await eventually('rules', () => sidecar.snapshot())
+    await using home = await world.sidecar(world.pod({ namespace: 'other', name: 'home-0' }), {
+      ...{ gateway: 'other/lender', agent: 'other/home' },
+    })
+    await eventually('rules', () => home.snapshot())
+    const second = await world.replica()
+    const far = world.pod({ namespace: 'friend', name: 'bot-2' })
+    await world.report({ pod: far, ...names })
+    const answer = await fetch(second.url + SYNC_PATHS.stream, {
+      headers: { authorization: `Bearer ${world.kube.tokenOf(far)}`, 'x-process-id': 'proc_lent' },
+    })
+    const drained = answer.text().catch(() => 'cut')
+    expect((await emptyRecords(sidecar.token)).status).toBe(200)
+    world.kube.status = 500
+    try {
+      await world.apply('Gateway', 'other', 'lender', { allowedNamespaces: { agents: { from: 'Same' } } })
+      await drained
+      await ended(sidecar)
+      await eventually(
+        'calls are refused',
+        async () => (await emptyRecords(sidecar.token)).status === 403 || null,
+      )
+      expect((await emptyRecords(home.token)).status).toBe(200)
+    } finally {
+      world.kube.status = null
+    }
+    expect(await sectionsOf(sidecar.token)).toMatch(/^403 /)
+  }, 20_000)
+})
+
 test('a revoked agent’s sidecar is sent no credential any more', async () => {
   const pod = world.pod({ serviceAccount: 'spy' })
   await world.apply('Permission', 'team', 'spy', {
@@ -344,3 +404,25 @@ test('a revoked agent’s sidecar is sent no credential any more', async () => {
 })
 
 const SLOTS = { agent: 'team/high', per_minute: 60, want: 1, used: [] }
+
+test('invented tokens cause few reviews, and known sidecars go on beside them', async () => {
+  expect((await emptyRecords(low)).status).toBe(200)
+  const before = world.kube.asked.length
+  const statuses = new Set<number>()
+  for (let at = 0; at < 100; at++) {
+    const invented = world.kube.tokenOf(world.pod())
+    world.kube.forget(invented)
+    statuses.add((await emptyRecords(invented)).status)
+    statuses.add(
+      (
+        await world.plane.call('GET', '/api/operator/state', undefined, {
+          authorization: `Bearer ${invented}`,
+        })
+      ).status,
+    )
+  }
+  expect([...statuses].every((status) => status === 401 || status === 503)).toBe(true)
+  expect(world.kube.asked.length - before).toBeLessThanOrEqual(21)
+  expect((await emptyRecords(low)).status).toBe(200)
+  expect(await sectionsOf(low)).toContain('"name":"team/low"')
+})

@@ -13,23 +13,25 @@ afterEach(() => {
   running = null
 })
 
-type Reviewer = () => Promise<TokenState>
+type Reviewer = (tokenId: string) => Promise<TokenState>
 
 /** One session of a sidecar, and the time; tokens are reviewed by what `review` says then. */
-function world(init: { review?: Reviewer; deleted?: ReadonlySet<string> } = {}) {
+function world(init: { review?: Reviewer } = {}) {
   const given = {
     review: init.review ?? (async () => 'valid' as const),
-    deleted: init.deleted ?? new Set<string>(),
+    deleted: new Set<string>(),
+    withdrawn: new Set<string>(),
   }
   let now = 0
   const asked: string[] = []
   const roster = createRoster()
   const lines: string[] = []
-  const principal = (tokenId = 't1', podUid = 'uid-1'): SidecarPrincipal => ({
-    ...{ podUid, agent: { id: 'agent_1', name: 'team/bot' }, syncKey: Buffer.alloc(32), tokenId },
+  const principal = (tokenId = 't1', podUid = 'uid-1', reviewAgeMs = 0): SidecarPrincipal => ({
+    ...{ podUid, namespace: 'team', agent: { id: 'agent_1', name: 'team/bot' }, syncKey: Buffer.alloc(32) },
+    ...{ tokenId, reviewAgeMs },
     review: async () => {
       asked.push(tokenId)
-      return given.review()
+      return given.review(tokenId)
     },
   })
   const connect = (processId: string, sidecar: SidecarPrincipal | null): Peer => {
@@ -47,8 +49,14 @@ function world(init: { review?: Reviewer; deleted?: ReadonlySet<string> } = {}) 
     roster.add(peer)
     return peer
   }
+  const reasonOf = ({ podUid, gatewayId, namespace }: Bound) => {
+    if (given.deleted.has(podUid)) return 'its pod is deleted'
+    return given.withdrawn.has(`${gatewayId} ${namespace}`)
+      ? 'its Gateway does not admit its namespace'
+      : null
+  }
   const sessions = createPodSessions({
-    ...{ roster, pods: { deleted: async () => given.deleted } },
+    ...{ roster, pods: { ended: async () => reasonOf } },
     clock: { nowMs: () => now, monotonicMs: () => now },
     log: { info: () => undefined, debug: () => undefined },
     timing: { reviewMs: REVIEW_MS, checkMs: 5 },
@@ -157,6 +165,61 @@ describe('a session of a sidecar', () => {
     expect([...one.roster.peers.keys()]).toEqual(['p2', 'p3'])
   })
 
+  test('ends when its Gateway admits its namespace no more, also while the API server is silent', async () => {
+    const one = world({ review: () => Promise.reject(new ChaperoneError('not_ready', { retryAfterS: 2 })) })
+    one.connect('p1', one.principal())
+    one.connect('p0', null)
+    one.given.withdrawn.add('gw_1 other')
+    await one.sessions.refresh()
+    expect(one.isOpen('p1')).toBe(true)
+    one.given.withdrawn.add('gw_1 team')
+    await one.sessions.refresh()
+    expect([one.isOpen('p1'), one.isOpen('p0')]).toEqual([false, true])
+  })
+
+  test('is reviewed although the reviews of others fail or do not end, and not all at once', async () => {
+    let running = 0
+    let most = 0
+    const release = Promise.withResolvers<undefined>()
+    const one = world({
+      async review(tokenId) {
+        running += 1
+        most = Math.max(most, running)
+        if (tokenId === 't0') await release.promise
+        await new Promise((resolve) => setImmediate(resolve))
+        running -= 1
+        if (Number(tokenId.slice(1)) % 3 === 0) throw new Error('socket hang up')
+        return tokenId === 't99' || tokenId === 't98' ? 'invalid' : 'valid'
+      },
+    })
+    const peers = Array.from({ length: 100 }, (_, at) =>
+      one.connect(`p${at}`, one.principal(`t${at}`, `uid-${at}`)),
+    )
+    one.advance(REVIEW_MS)
+    await eventually('the rejected one ended', () => !one.isOpen('p98') || null)
+    await one.reviewedTimes(100)
+    expect(most).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(16)
+    const reviewed = () => peers.filter(({ pod }) => pod?.reviewedAtMs === REVIEW_MS).length
+    await eventually('all others reviewed', () => reviewed() === 65 || null)
+    expect(one.roster.peers.size).toBe(99)
+    release.resolve(undefined)
+  })
+
+  test('counts the age of the review with which a rotated token is adopted', async () => {
+    const one = world()
+    const peer = one.connect('p1', one.principal())
+    one.advance(REVIEW_MS - 1)
+    one.sessions.seen({
+      processId: 'p1',
+      gatewayId: 'gw_1',
+      sidecar: one.principal('t2', 'uid-1', REVIEW_MS),
+    })
+    expect(peer.pod?.reviewedAtMs).toBe(-1)
+    await one.reviewedTimes(1)
+    expect(one.asked).toEqual(['t2'])
+  })
+
   test('outside of a pod is never reviewed', async () => {
     const one = world({ review: async () => 'invalid' })
     one.connect('p0', null)
@@ -167,4 +230,5 @@ describe('a session of a sidecar', () => {
   })
 })
 
+type Bound = { readonly podUid: string; readonly gatewayId: string; readonly namespace: string }
 type Caller = { podUid?: string; gatewayId?: string; outside?: boolean; processId?: string }

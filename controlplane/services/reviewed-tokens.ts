@@ -1,0 +1,166 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import { createSlidingWindow, type SlidingWindow } from '../../core/state/sliding-window.ts'
+import { networkOf } from './sign-in-attempts.ts'
+import type { ReviewedPod, TokenReview } from './token-review.ts'
+
+/** One presented token. `hash`: SHA-256, hex. */
+export type PresentedToken = {
+  readonly token: string
+  readonly hash: string
+  /** Epoch milliseconds; null where the token does not say. */
+  readonly expiresAtMs: number | null
+  /** Of the caller. Null for the token of a session, which was reviewed before. */
+  readonly address: string | null
+}
+
+/** `pod` is null for a token that the cluster rejects; `ageMs`: since that was reviewed. */
+export type Reviewed = { readonly pod: ReviewedPod | null; readonly ageMs: number }
+
+/**
+ * Reviews of the cluster, cached. Tokens that the cluster vouched for before are reviewed in a lane of their own; all
+ * others are limited by address and in total, so that invented tokens cost the cluster little and evict nothing.
+ */
+export type ReviewedTokens = {
+  /** Rejects with `not_ready` when the cluster does not answer, and beyond the limits. */
+  of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed>
+}
+
+export type ReviewUse = {
+  /** A good review counts for so long; 0 = the cluster is asked. */
+  readonly maxAgeMs: number
+  /** Beyond that the last good review counts while the cluster does not answer, until the token expires. */
+  readonly survivesSilence?: boolean
+}
+
+export type ReviewLimits = {
+  /** Tokens of one address that the cluster rejected, per minute, after which unknown ones wait. */
+  readonly rejectedPerAddress: number
+  /** Reviews of unknown tokens per minute. */
+  readonly unknownPerMinute: number
+  /** Reviews of unknown tokens at a time. */
+  readonly unknownInFlight: number
+}
+
+const LIMITS: ReviewLimits = { rejectedPerAddress: 20, unknownPerMinute: 6_000, unknownInFlight: 8 }
+const BAD_REVIEW_TTL_MS = 10_000
+const MAX_GOOD = 20_000
+const MAX_BAD = 5_000
+/** Unknown tokens of one address that are reviewed or wait; the others of it wait for their next attempt. */
+const ADDRESS_IN_FLIGHT = 32
+const MAX_ADDRESSES = 10_000
+/** Unknown tokens that wait for one of the reviews at a time. */
+const MAX_WAITING = 1_000
+
+export function createReviewedTokens(
+  { review }: Pick<TokenReview, 'review'>,
+  nowMs: () => number = () => performance.now(),
+  limits: ReviewLimits = LIMITS,
+): ReviewedTokens {
+  const good = new Map<string, { readonly pod: ReviewedPod; readonly atMs: number }>()
+  const bad = new Map<string, number>()
+  const inFlight = new Map<string, Promise<Reviewed>>()
+  const admission = createAdmission(nowMs, limits)
+
+  async function ask({ token, hash, address }: PresentedToken): Promise<Reviewed> {
+    const isKnown = address === null || good.has(hash)
+    const pod = isKnown ? await review(token) : await admission.admit(address, () => review(token))
+    if (pod === null) good.delete(hash)
+    if (pod === null) put(bad, hash, nowMs(), MAX_BAD)
+    else put(good, hash, { pod, atMs: nowMs() }, MAX_GOOD)
+    return { pod, ageMs: 0 }
+  }
+
+  /** Callers with one token share its review. */
+  function shared(presented: PresentedToken): Promise<Reviewed> {
+    const running = inFlight.get(presented.hash)
+    if (running !== undefined) return running
+    const asked = ask(presented).finally(() => inFlight.delete(presented.hash))
+    inFlight.set(presented.hash, asked)
+    return asked
+  }
+
+  return {
+    async of(presented, { maxAgeMs, survivesSilence = false }) {
+      const { hash, expiresAtMs } = presented
+      const rejectedAt = bad.get(hash)
+      if (rejectedAt !== undefined && nowMs() - rejectedAt < BAD_REVIEW_TTL_MS)
+        return { pod: null, ageMs: nowMs() - rejectedAt }
+      const known = good.get(hash)
+      if (known === undefined) return shared(presented)
+      const cached = { pod: known.pod, ageMs: nowMs() - known.atMs }
+      if (cached.ageMs < maxAgeMs) return cached
+      const isUsable = survivesSilence && expiresAtMs !== null && expiresAtMs > Date.now()
+      return isUsable ? shared(presented).catch(() => cached) : shared(presented)
+    },
+  }
+}
+
+/** The entry that was put first makes room. */
+function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
+  map.delete(key)
+  for (const oldest of map.keys()) {
+    if (map.size < max) break
+    map.delete(oldest)
+  }
+  map.set(key, value)
+}
+
+/** Limits the reviews of unknown tokens. */
+function createAdmission(nowMs: () => number, limits: ReviewLimits) {
+  const rejected = new Map<string, SlidingWindow>()
+  const blocked = new Map<string, number>()
+  const total = createSlidingWindow(limits.unknownPerMinute)
+  const byAddress = new Map<string, number>()
+  const waiting: Array<() => void> = []
+  let running = 0
+
+  function refuseBeyondLimits(address: string): void {
+    const blockedUntil = blocked.get(address) ?? 0
+    if (blockedUntil > nowMs()) throw tooMany(Math.ceil((blockedUntil - nowMs()) / 1_000))
+    blocked.delete(address)
+    if ((byAddress.get(address) ?? 0) >= ADDRESS_IN_FLIGHT || waiting.length >= MAX_WAITING) throw tooMany(1)
+    const taken = total.take(nowMs())
+    if (!taken.ok) throw tooMany(taken.retryAfterS)
+  }
+
+  function countRejected(address: string): void {
+    const window = rejected.get(address) ?? createSlidingWindow(limits.rejectedPerAddress)
+    put(rejected, address, window, MAX_ADDRESSES)
+    const taken = window.take(nowMs())
+    if (!taken.ok) put(blocked, address, nowMs() + taken.retryAfterS * 1_000, MAX_ADDRESSES)
+  }
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= limits.unknownInFlight) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+
+  return {
+    async admit(from: string, review: () => Promise<ReviewedPod | null>): Promise<ReviewedPod | null> {
+      const address = networkOf(from)
+      refuseBeyondLimits(address)
+      byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
+      try {
+        const pod = await inTurn(review)
+        if (pod === null) countRejected(address)
+        return pod
+      } finally {
+        const left = (byAddress.get(address) ?? 1) - 1
+        if (left === 0) byAddress.delete(address)
+        else byAddress.set(address, left)
+      }
+    },
+  }
+}
+
+function tooMany(retryAfterS: number): ChaperoneError {
+  const detail = 'Too many unknown tokens are presented. Try again in a moment.'
+  return new ChaperoneError('not_ready', { detail, retryAfterS })
+}

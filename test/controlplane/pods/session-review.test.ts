@@ -1,0 +1,87 @@
+import pino from 'pino'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createPodIdentities } from '../../../controlplane/services/pod-identities.ts'
+import { createReviewedTokens } from '../../../controlplane/services/reviewed-tokens.ts'
+import type { ReviewedPod } from '../../../controlplane/services/token-review.ts'
+import { openDb } from '../../../controlplane/store/db.ts'
+import { ensureOrg } from '../../../controlplane/store/orgs.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type PodWorld, startPodWorld } from './pod-world.ts'
+
+const log = pino({ level: 'silent' })
+let world: PodWorld
+let db: Db
+let orgId: string
+beforeAll(async () => {
+  world = await startPodWorld()
+  await world.apply('Gateway', 'team', 'gateway', {})
+  db = await openDb({ url: world.database.url, log })
+  orgId = (await db.tx((q) => ensureOrg(q))).id
+}, 60_000)
+afterAll(async () => {
+  await db?.close()
+  await world?.[Symbol.asyncDispose]()
+})
+
+/** What the cluster answers to a review now. */
+let answer: () => Promise<ReviewedPod | null>
+let now = 0
+beforeEach(() => {
+  now = 0
+})
+
+/** The session of a pod whose token expires in `expiresInS`. */
+async function sessionOf(expiresInS: number) {
+  const pod = world.pod()
+  await world.report({ pod })
+  answer = async () => pod
+  const tokens = createReviewedTokens({ review: () => answer() }, () => now)
+  const pods = createPodIdentities({ db, orgId, tokens, log })
+  const token = world.kube.tokenOf(pod, undefined, { exp: Math.floor(Date.now() / 1_000) + expiresInS })
+  const principal = await pods.identify(token, { isFresh: true, address: '192.0.2.1' })
+  if (principal === undefined) throw new Error('not identified')
+  return { pod, pods, token, review: () => principal.review() }
+}
+
+const silence = () => Promise.reject(new ChaperoneError('not_ready', { retryAfterS: 2 }))
+
+test.each([
+  ['long before its expiry', 3_600],
+  ['shortly before its expiry', 30],
+  ['after its expiry', -3_600],
+])('a silent API server ends no session, %s of the token', async (_when, expiresInS) => {
+  const one = await sessionOf(expiresInS)
+  answer = silence
+  await expect(one.review()).rejects.toThrow(ChaperoneError)
+  answer = async () => one.pod
+  expect(await one.review()).toBe('valid')
+})
+
+test.each([
+  ['invalid', 'long before its expiry', 3_600],
+  ['stale', 'shortly before its expiry', 30],
+  ['stale', 'after its expiry', -3_600],
+])('a rejected token is %s %s', async (state, _when, expiresInS) => {
+  const one = await sessionOf(expiresInS)
+  answer = async () => null
+  expect(await one.review()).toBe(state)
+})
+
+test('a token of another pod than the session was opened for is invalid', async () => {
+  const one = await sessionOf(3_600)
+  answer = async () => ({ ...one.pod, uid: 'uid-of-another' })
+  expect(await one.review()).toBe('invalid')
+})
+
+test('the calls of a session go on while the API server is silent, until its token expires', async () => {
+  const one = await sessionOf(3_600)
+  answer = silence
+  now += 20 * 60_000
+  const call = { isFresh: false, address: '192.0.2.1' }
+  expect(await one.pods.identify(one.token, call)).toMatchObject({ podUid: one.pod.uid, reviewAgeMs: now })
+  await expect(one.pods.identify(one.token, { ...call, isFresh: true })).rejects.toThrow(ChaperoneError)
+  await world.report({ pod: one.pod, deleted: true })
+  await one.pods.ended([])
+  await expect(one.pods.identify(one.token, call)).rejects.toThrow('is deleted')
+})
