@@ -5,7 +5,16 @@ import * as z from 'zod'
  * opinion, the risk. Rules change, and the question is asked weeks later.
  */
 export const RecordWhySchema = z.object({
-  source: z.enum(['kill', 'agent', 'permission', 'policy', 'default', 'level', 'connector']),
+  source: z.enum([
+    'kill',
+    'agent',
+    'permission',
+    'policy',
+    'policy_invalid',
+    'default',
+    'level',
+    'connector',
+  ]),
   reason: z.string(),
   /** The pattern of the permission that won, when one matched. */
   pattern: z.string().nullable(),

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import {
+  ChangeSetBody,
+  ChangeSetReply,
   DesiredBody,
   DesiredReply,
   type GatewayProcess,
@@ -160,6 +162,16 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
 
 function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Route[] {
   return [
+    route({
+      method: 'POST',
+      path: OPERATOR_PATHS.changes,
+      auth: 'operator',
+      summary: 'Objects that changed together: gateways see one version with all of them',
+      body: ChangeSetBody,
+      bodyLimit: SWEEP_LIMIT_BYTES,
+      response: ChangeSetReply,
+      handler: async ({ body }) => desired.change(body),
+    }),
     route({
       method: 'POST',
       path: OPERATOR_PATHS.sweep,

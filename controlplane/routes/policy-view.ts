@@ -20,7 +20,10 @@ export const PolicyDetails = PolicySummary.extend({
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
   updated_at: z.string(),
-  /** Why the text in force no longer compiles; absent when it does. Its broken conditions only tighten. */
+  /**
+   * Why the text in force no longer compiles, so that its broken conditions only tighten, or why a manifest was never in
+   * force, so that its scope is denied. Absent when nothing is wrong.
+   */
   problems: z.array(z.string()).optional(),
 })
 
@@ -40,8 +43,8 @@ export function policySummary(row: PolicyRow): z.infer<typeof PolicySummary> {
 /** What is wrong with the texts in force, judged once for each version. */
 export function createTextProblems(): (row: PolicyRow) => readonly string[] {
   const known = new Map<string, readonly string[]>()
-  return ({ id, activeVersion, activeYaml }) => {
-    if (activeYaml === null) return []
+  return ({ id, activeVersion, activeYaml, invalid }) => {
+    if (activeYaml === null) return invalid === null ? [] : [invalid]
     const key = `${id}@${activeVersion}`
     const problems = known.get(key) ?? problemsOf(activeYaml)
     if (known.size > 2 * LIMITS.maxPolicies) known.clear()

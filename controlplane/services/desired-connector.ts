@@ -68,6 +68,10 @@ export const connectorApplier: Applier<'Connector'> = {
     return accepted({ changed: true, gateways, warnings })
   },
 
+  async inForce({ q }, key) {
+    return (await findConnectorByName(q, fullNameOf(key))) === undefined ? 'nothing' : 'last_good'
+  },
+
   async remove({ q, orgId }, key) {
     const row = await findConnectorByName(q, fullNameOf(key))
     if (row === undefined) return false

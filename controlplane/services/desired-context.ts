@@ -1,6 +1,6 @@
 import type { KnownAction } from '../../core/action/spec.ts'
 import type { ManifestResource, ResourceKind } from '../../core/crd/schemas.ts'
-import type { DesiredProblem, DesiredReply } from '../../core/wire/operator.ts'
+import type { DesiredProblem, DesiredReply, InForce } from '../../core/wire/operator.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { systemActor } from '../store/audit.ts'
 import type { ManifestSource, ObjectKey } from '../store/desired.ts'
@@ -46,10 +46,15 @@ export type Applied = {
   /** `namespace/name` of the gateways that it is for; null = all of the installation. */
   readonly gateways: readonly string[] | null
   readonly tests: DesiredReply['tests']
+  readonly inForce: InForce
 }
 
 export type Applier<K extends ResourceKind> = {
   apply(context: ApplyContext, object: ManifestObject<K>): Promise<Applied>
+  /** For a manifest that cannot be used, for these reasons; `spec` is then as it was written. Left out: nothing changes. */
+  refuse?(context: ApplyContext, object: ManifestObject<K>, reasons: readonly string[]): Promise<Applied>
+  /** What holds while the manifest is refused. */
+  inForce(context: ApplyContext, key: ObjectKey): Promise<InForce>
   /** True when something that was in force went. */
   remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
 }
@@ -57,15 +62,40 @@ export type Applier<K extends ResourceKind> = {
 export type Bound = Pick<Applied, 'changed' | 'gateways'> & Partial<Pick<Applied, 'warnings' | 'tests'>>
 
 export function accepted({ changed, gateways, warnings = [], tests = null }: Bound): Applied {
-  return { accepted: true, reasons: [], problem: null, warnings, changed, gateways, tests }
+  return {
+    accepted: true,
+    reasons: [],
+    problem: null,
+    warnings,
+    changed,
+    gateways,
+    tests,
+    inForce: 'as_written',
+  }
 }
 
 export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: DesiredProblem } & Partial<
-    Pick<Applied, 'changed' | 'tests'>
+    Pick<Applied, 'changed' | 'gateways' | 'tests'>
   >
 
-export function refused({ reasons, problem, changed = false, tests = null }: Refusal): Applied {
-  return { accepted: false, reasons, problem, warnings: [], changed, gateways: [], tests }
+/** What holds instead is asked of the applier afterwards. */
+export function refused({
+  reasons,
+  problem,
+  changed = false,
+  gateways = [],
+  tests = null,
+}: Refusal): Applied {
+  return {
+    accepted: false,
+    reasons,
+    problem,
+    warnings: [],
+    changed,
+    gateways,
+    tests,
+    inForce: 'nothing',
+  }
 }
 
 /** The names of gateways as replies give them. */

@@ -27,6 +27,10 @@ export const gatewayApplier: Applier<'Gateway'> = {
     return accepted({ changed: isChanged || isStopChanged, gateways: [object.fullName] })
   },
 
+  async inForce({ q }, key) {
+    return (await findGatewayByName(q, fullNameOf(key))) === undefined ? 'nothing' : 'last_good'
+  },
+
   async remove(context, key) {
     const { q, orgId, killSwitch } = context
     const fullName = fullNameOf(key)

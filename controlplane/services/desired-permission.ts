@@ -33,6 +33,10 @@ export const permissionApplier: Applier<'Permission'> = {
     const declared = (await listConnectors(context.q)).flatMap(declaredNames)
     return accepted({ changed, gateways: namesOf(binding.gateways), warnings: idleRules(object, declared) })
   },
+  async inForce({ q }, key) {
+    return (await listOwnedPermissions(q, ownerOf(key))).length === 0 ? 'nothing' : 'last_good'
+  },
+
   remove: (context, key) => replace(context, key, []),
 }
 

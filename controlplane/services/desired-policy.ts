@@ -1,24 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import { stringify } from 'yaml'
-import type { PolicyDocument } from '../../core/crd/schemas.ts'
+import * as z from 'zod'
+import { PolicySpec } from '../../core/crd/schemas.ts'
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
-import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import { newId } from '../crypto/ids.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listGateways } from '../store/gateways.ts'
 import {
   deletePolicy,
   findManagedPolicy,
   insertPolicy,
-  type PolicyChanges,
   type PolicyRow,
   type PolicyTestResult,
   updatePolicy,
 } from '../store/policies.ts'
 import { listGroups } from '../store/users.ts'
 import {
+  type Applied,
   type Applier,
   type ApplyContext,
   accepted,
@@ -29,32 +27,54 @@ import {
   refused,
 } from './desired-context.ts'
 import { type Binding, bindGateways } from './gateway-binding.ts'
+import {
+  changesOf,
+  checkPolicyText,
+  differing,
+  failureText,
+  illegibleText,
+  legibleRecord,
+  newRow,
+  policyText,
+  recordOf,
+  type Wanted,
+} from './policy-record.ts'
 
 export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {
+    const yaml = policyText(object)
+    const checked = checkPolicyText(yaml, context.knownAction)
+    if ('reasons' in checked)
+      return refuse(context, object, { yaml, reasons: checked.reasons, problem: 'Invalid' })
+    const failed = checked.tests.filter((test) => !test.passed)
+    const tests = { passed: checked.tests.length - failed.length, total: checked.tests.length }
+    if (failed.length > 0) {
+      const reasons = failed.map(failureText)
+      const given = { yaml, reasons, problem: 'TestsFailed', tests: checked.tests } as const
+      return { ...(await refuse(context, object, given)), tests }
+    }
     const binding = await bind(context, object)
     const row = await findManagedPolicy(context.q, object.fullName)
-    if (!binding.ok) {
-      const { reasons, problem } = binding
-      return refused({ reasons, problem, changed: await disable(context, row) })
-    }
-    const yaml = policyText(object)
-    const checked = check(yaml, context.knownAction)
-    if ('reasons' in checked) return refused({ reasons: checked.reasons, problem: 'Invalid' })
-    const failed = checked.tests.filter((test) => !test.passed)
+    if (!binding.ok) return unbound(context, row, binding)
     const gatewayIds = binding.gateways.map((gateway) => gateway.id)
     const wanted = { object, yaml, tests: checked.tests, gatewayIds }
+    const gateways = gatewayIds.length === 0 ? null : namesOf(binding.gateways)
     const warnings = [
       ...checked.warnings,
       ...emptyGroupWarnings(checked.document, await listGroups(context.q)),
     ]
-    const tests = { passed: checked.tests.length - failed.length, total: checked.tests.length }
-    if (failed.length > 0) {
-      const changed = await storeFailing(context, row, wanted)
-      return refused({ reasons: failed.map(failureText), problem: 'TestsFailed', changed, tests })
-    }
-    const gateways = gatewayIds.length === 0 ? null : namesOf(binding.gateways)
     return accepted({ changed: await activate(context, row, wanted), gateways, warnings, tests })
+  },
+
+  refuse(context, object, reasons) {
+    return refuse(context, object, { yaml: illegibleText(object.spec), reasons, problem: 'Invalid' })
+  },
+
+  async inForce({ q }, key) {
+    const row = await findManagedPolicy(q, fullNameOf(key))
+    if (row === undefined || !row.enabled) return 'nothing'
+    if (row.activeYaml !== null) return compiles(row.activeYaml) ? 'last_good' : 'tightened'
+    return row.invalid !== null && row.mode === 'enforce' ? 'denied' : 'nothing'
   },
 
   async remove(context, key) {
@@ -66,13 +86,6 @@ export const policyApplier: Applier<'Policy'> = {
   },
 }
 
-type Wanted = {
-  readonly object: ManifestObject<'Policy'>
-  readonly yaml: string
-  readonly tests: readonly PolicyTestResult[]
-  readonly gatewayIds: readonly string[]
-}
-
 /**
  * A policy without references is for the gateways of its namespace. A folder has one owner, so there it is for all of
  * the installation, v1 included.
@@ -81,62 +94,91 @@ async function bind(
   { q }: ApplyContext,
   { namespace, spec, source }: ManifestObject<'Policy'>,
 ): Promise<Binding> {
-  if (spec.gatewayRefs === undefined && source === 'file') return { ok: true, gateways: [] }
+  const { gatewayRefs } = LEGIBLE_REFS.parse(spec)
+  if (gatewayRefs === undefined && source === 'file') return { ok: true, gateways: [] }
   const asking = { kind: 'policies', namespace } as const
-  const gateways = await listGateways(q)
-  return bindGateways(gateways, asking, spec.gatewayRefs)
+  return bindGateways(await listGateways(q), asking, gatewayRefs)
 }
 
-/** The document alone: what else a Policy says is in the row's own fields. */
-function policyText({ spec }: ManifestObject<'Policy'>): string {
-  const { description, scope, rules, tests } = spec
-  const document = { ...(description === undefined ? {} : { description }), scope, rules, tests }
-  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })
+/** Of a refused manifest, too: references that cannot be read count as none. */
+const LEGIBLE_REFS = z.looseObject({ gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined) }).catch({})
+
+type Refused = {
+  readonly yaml: string
+  readonly reasons: readonly string[]
+  readonly problem: 'Invalid' | 'TestsFailed'
+  readonly tests?: readonly PolicyTestResult[]
 }
 
-type Checked =
-  | { readonly reasons: readonly string[] }
-  | {
-      readonly document: PolicyDocument
-      readonly tests: readonly PolicyTestResult[]
-      readonly warnings: readonly string[]
-    }
-
-function check(yaml: string, knownAction: ApplyContext['knownAction']): Checked {
-  try {
-    const { document, warnings } = parsePolicyYaml(yaml)
-    const tests = runPolicyTests(document, knownAction).map(({ name, passed, expected, got }) =>
-      passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
-    )
-    return { document, tests, warnings }
-  } catch (error) {
-    if (!(error instanceof ChaperoneError)) throw error
-    // Lines of the text made above mean nothing to whoever wrote the manifest; the paths do.
-    return {
-      reasons: (error.options.problems ?? [error.message]).map((message) =>
-        message.replace(/^line \d+: /, 'spec.'),
-      ),
-    }
-  }
+/**
+ * The last text that was in force stays. Where there is none, what the policy's scope covers is denied, so that a mistake
+ * in a policy never lets pass what the policy would have stopped.
+ */
+async function refuse(
+  context: ApplyContext,
+  object: ManifestObject<'Policy'>,
+  { yaml, reasons, problem, tests = [] }: Refused,
+): Promise<Applied> {
+  const binding = await bind(context, object)
+  const row = await findManagedPolicy(context.q, object.fullName)
+  if (!binding.ok) return unbound(context, row, binding)
+  const gatewayIds = binding.gateways.map((gateway) => gateway.id)
+  const gateways = gatewayIds.length === 0 ? null : namesOf(binding.gateways)
+  const wanted = { object, yaml, tests, gatewayIds }
+  const changed =
+    row !== undefined && row.activeYaml !== null
+      ? await keepInForce(context, row, { ...wanted, problem })
+      : await deny(context, row, { ...wanted, invalid: reasons.join('; ') })
+  return refused({ reasons, problem, changed, gateways })
 }
 
-function failureText({ name, failure }: PolicyTestResult): string {
-  return `the test "${name}" fails: ${failure}; the last version whose tests passed stays in force`
-}
-
-/** The new text is kept to be looked at; nothing of what is in force changes. */
-async function storeFailing(
+async function unbound(
   context: ApplyContext,
   row: PolicyRow | undefined,
-  wanted: Wanted,
+  { reasons, problem }: Extract<Binding, { ok: false }>,
+): Promise<Applied> {
+  return refused({ reasons, problem, changed: await disable(context, row) })
+}
+
+/** A text whose tests fail is kept to be looked at; nothing of what is in force changes but that it is bound again. */
+async function keepInForce(
+  { q }: ApplyContext,
+  row: PolicyRow,
+  { object, yaml, tests, gatewayIds, problem }: Wanted & Pick<Refused, 'problem'>,
 ): Promise<boolean> {
-  const { yaml, tests } = wanted
+  const isNewText =
+    problem === 'TestsFailed' && !(row.policyYaml === yaml && isDeepStrictEqual(row.tests, tests))
+  if (isNewText) await updatePolicy(q, row.id, { policyYaml: yaml, tests, version: row.version + 1 })
+  const isBoundAgain = !row.enabled && legibleRecord(object.spec).enabled
+  if (isBoundAgain) await updatePolicy(q, row.id, { enabled: true, gatewayIds })
+  return isBoundAgain
+}
+
+async function deny(
+  context: ApplyContext,
+  row: PolicyRow | undefined,
+  { invalid, ...wanted }: Wanted & { readonly invalid: string },
+): Promise<boolean> {
   if (row === undefined) {
-    await insertPolicy(context.q, { ...newRow(context, wanted), activeYaml: null, activeVersion: null })
-  } else if (row.policyYaml !== yaml || !isDeepStrictEqual(row.tests, tests)) {
-    await updatePolicy(context.q, row.id, { policyYaml: yaml, tests, version: row.version + 1 })
+    const denying = { ...newRow(context, wanted), activeYaml: null, activeVersion: null, invalid }
+    await audit(context, 'policy.created', await insertPolicy(context.q, denying))
+    return true
   }
-  return false
+  const text = row.policyYaml === wanted.yaml ? {} : { policyYaml: wanted.yaml, version: row.version + 1 }
+  const changes = { ...differing(row, { ...recordOf(wanted), invalid }), ...text }
+  if (Object.keys(changes).length === 0) return false
+  await audit(context, 'policy.updated', (await updatePolicy(context.q, row.id, changes)) ?? row)
+  return true
+}
+
+function compiles(text: string): boolean {
+  try {
+    parsePolicyYaml(text)
+    return true
+  } catch (error) {
+    if (error instanceof ChaperoneError) return false
+    throw error
+  }
 }
 
 async function activate(context: ApplyContext, row: PolicyRow | undefined, wanted: Wanted): Promise<boolean> {
@@ -152,53 +194,6 @@ async function activate(context: ApplyContext, row: PolicyRow | undefined, wante
   if (row.enabled !== updated.enabled)
     await audit(context, updated.enabled ? 'policy.enabled' : 'policy.disabled', updated)
   return true
-}
-
-function newRow({ orgId }: ApplyContext, wanted: Wanted) {
-  const version = 1
-  const id = newId('policy')
-  const { object, yaml } = wanted
-  return {
-    id,
-    orgId,
-    name: object.fullName,
-    ...recordOf(wanted),
-    policyYaml: yaml,
-    activeYaml: yaml,
-    version,
-    activeVersion: version,
-  }
-}
-
-function recordOf({ object, tests, gatewayIds }: Wanted) {
-  const { spec, source, managedBy } = object
-  const { enabled, priority, tags, mode, description } = spec
-  return {
-    description: description ?? '',
-    enabled,
-    priority,
-    tags,
-    mode,
-    gatewayIds,
-    tests,
-    source,
-    managedBy,
-  }
-}
-
-/** Only what differs; the version rises when the text does. */
-function changesOf(row: PolicyRow, wanted: Wanted): PolicyChanges {
-  const record = recordOf(wanted)
-  const differing = Object.entries(record).filter(
-    ([name, value]) => !isDeepStrictEqual(row[name as keyof typeof record], value),
-  )
-  const changes = Object.fromEntries(differing) as PolicyChanges
-  const { yaml } = wanted
-  if (row.policyYaml !== yaml) {
-    const version = row.version + 1
-    return { ...changes, policyYaml: yaml, activeYaml: yaml, version, activeVersion: version }
-  }
-  return row.activeYaml === yaml ? changes : { ...changes, activeYaml: yaml, activeVersion: row.version }
 }
 
 /** What a policy is for is gone or does not admit it: it has no effect until that changes. */

@@ -1,21 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
-  ConnectorSpec,
-  GatewaySpec,
-  PermissionSpec,
-  PolicySpec,
-  type ResourceKind,
-} from '../../core/crd/schemas.ts'
-import {
   acknowledgedBy,
+  type ChangeSetBody,
+  type ChangeSetReply,
   type DesiredBody,
   type DesiredReply,
   type GatewayProcess,
+  type InForce,
   type ManifestProblem,
   type SweepBody,
   type SweepReply,
 } from '../../core/wire/operator.ts'
-import type { Keyring } from '../crypto/keyring.ts'
 import { bumpVersion, currentVersion } from '../store/config-version.ts'
 import {
   type DesiredRow,
@@ -31,18 +26,18 @@ import {
   putDesired,
   replaceProblems,
 } from '../store/desired.ts'
-import type { Db } from '../store/query.ts'
-import { connectorApplier } from './desired-connector.ts'
+import type { Db, Query } from '../store/query.ts'
+import { explain, explainedReply, inApplyOrder, keyOf, missingOf, surplusOf } from './change-set.ts'
 import {
-  type Applied,
-  type Applier,
-  type ApplyContext,
-  fullNameOf,
-  type ManifestObject,
-} from './desired-context.ts'
-import { gatewayApplier } from './desired-gateway.ts'
-import { permissionApplier } from './desired-permission.ts'
-import { policyApplier } from './desired-policy.ts'
+  affectsOthers,
+  applyOne,
+  applyOthers,
+  isSameRow,
+  nameOf,
+  removeOne,
+  withOutcome,
+} from './desired-apply.ts'
+import type { ApplyContext } from './desired-context.ts'
 
 export type DesiredDeps = Omit<ApplyContext, 'q'> & {
   readonly db: Db
@@ -60,6 +55,8 @@ export type ManifestsView = {
 /** Makes the installation what its manifests say. Each call is one transaction; nothing new = nothing written. */
 export type Desired = {
   put(body: DesiredBody): Promise<DesiredReply>
+  /** Objects that changed together, as one version of the configuration. */
+  change(body: ChangeSetBody): Promise<ChangeSetReply>
   /** What became of one object, and how many gateways acknowledged it; undefined when there is none. */
   get(key: ObjectKey): Promise<DesiredReply | undefined>
   /** False when there was no such object. */
@@ -70,21 +67,6 @@ export type Desired = {
   list(): Promise<ManifestsView>
 }
 
-type Appliers = { readonly [K in ResourceKind]: Applier<K> }
-
-const APPLIERS: Appliers = {
-  Gateway: gatewayApplier,
-  Connector: connectorApplier,
-  Permission: permissionApplier,
-  Policy: policyApplier,
-}
-const SPECS = {
-  Gateway: GatewaySpec,
-  Connector: ConnectorSpec,
-  Permission: PermissionSpec,
-  Policy: PolicySpec,
-}
-
 export function createDesired(deps: DesiredDeps): Desired {
   const { db, processes = () => [] } = deps
   const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
@@ -92,26 +74,36 @@ export function createDesired(deps: DesiredDeps): Desired {
       await lockDesired(q)
       return work({ ...deps, q, processes })
     })
+  const change = (body: ChangeSetBody) => inTransaction((context) => changeAll(context, body))
   return {
-    put: (body) => inTransaction((context) => put(context, body)),
+    change,
+    async put(body) {
+      const { replies } = await change({ source: body.source, objects: [body], removed: [] })
+      const [reply] = replies
+      if (reply === undefined) throw new Error('a change set answers for each of its objects')
+      return reply
+    },
     async get(key) {
       const row = await getDesired(db, key)
-      return row === undefined ? undefined : reply({ ...deps, q: db, processes }, row)
+      const context = { ...deps, q: db, processes }
+      return row === undefined ? undefined : replyOf(context, row, await currentVersion(db))
     },
-    remove: (key) =>
-      inTransaction(async (context) => {
+    async remove(key) {
+      if ((await getDesired(db, key)) === undefined) return false
+      await inTransaction(async (context) => {
         const row = await getDesired(context.q, key)
-        if (row === undefined) return false
-        if (await removeAll(context, [row])) await bumpVersion(context.q)
-        return true
-      }),
-    sweep: (body) => inTransaction((context) => sweep(context, body)),
-    async problems(source, problems) {
-      const known = (await listProblems(db)).filter((problem) => problem.source === source)
-      const plain = known.map(({ file, line, message }) => ({ file, line, message }))
-      if (isDeepStrictEqual(sortedProblems(plain), sortedProblems(problems))) return
-      await db.tx((q) => replaceProblems(q, source, problems))
+        if (row === undefined) return
+        const isRemoved = await removeAll(context, [row])
+        const isAffected = await applyOthers(context, [row].filter(affectsOthers))
+        if (isRemoved || isAffected) await bumpVersion(context.q)
+      })
+      return true
     },
+    async sweep(body) {
+      const { removed, missing } = await change({ ...body, objects: [], removed: [] })
+      return { removed, missing }
+    },
+    problems: (source, problems) => db.tx((q) => writeProblems(q, source, problems)),
     async list() {
       const objects = (await listDesired(db)).map(objectView)
       const problems = (await listProblems(db)).map(({ file, line, message }) => ({ file, line, message }))
@@ -120,18 +112,61 @@ export function createDesired(deps: DesiredDeps): Desired {
   }
 }
 
-async function put(context: PutContext, body: DesiredBody): Promise<DesiredReply> {
+/** One version: what goes, what comes and what depends on either, in one transaction. */
+async function changeAll(context: PutContext, body: ChangeSetBody): Promise<ChangeSetReply> {
   const { q } = context
-  const key = keyOf(body)
-  const known = await getDesired(q, key)
-  if (known !== undefined && isOlder(body, known)) return reply(context, known)
+  if (body.problems !== undefined) await writeProblems(q, body.source, body.problems)
+  const known = await listDesired(q)
+  const set = explain(body, known)
+  const surplus = surplusOf(set, known, await brokenFiles(q, body.source))
+  const isRemoved = await removeAll(context, surplus)
+  const { rows, changed } = await putAll(context, inApplyOrder(set.objects))
+  const isAffected = await applyOthers(context, [...surplus, ...changed].filter(affectsOthers))
+  if (isRemoved || changed.length > 0 || isAffected) await bumpVersion(q)
+  const version = await currentVersion(q)
+  const replyTo = (each: DesiredBody) => {
+    const row = rows.get(nameOf(keyOf(each)))
+    return row === undefined ? explainedReply(each, version) : replyOf(context, row, version)
+  }
+  return {
+    removed: surplus.length,
+    missing: missingOf(set, known, rows),
+    replies: body.objects.map(replyTo),
+  }
+}
+
+type Put = { readonly rows: ReadonlyMap<string, DesiredRow>; readonly changed: readonly ObjectKey[] }
+
+/** Refused objects are applied again as long as others succeed: one may wait for another, such as a domain that moves. */
+async function putAll(context: PutContext, objects: readonly DesiredBody[]): Promise<Put> {
+  const rows = new Map<string, DesiredRow>()
+  const changed: ObjectKey[] = []
+  const put = async (body: DesiredBody) => {
+    const { row, isChanged } = await putOne(context, body)
+    rows.set(nameOf(row), row)
+    if (isChanged) changed.push(row)
+    return row.accepted
+  }
+  for (let pending = objects, left = -1; pending.length !== left; ) {
+    left = pending.length
+    const refused: DesiredBody[] = []
+    for (const body of pending) if (!(await put(body))) refused.push(body)
+    pending = refused
+  }
+  return { rows, changed }
+}
+
+async function putOne(
+  context: PutContext,
+  body: DesiredBody,
+): Promise<{ readonly row: DesiredRow; readonly isChanged: boolean }> {
+  const known = await getDesired(context.q, keyOf(body))
+  if (known !== undefined && isOlder(body, known)) return { row: known, isChanged: false }
   const wanted = desiredOf(context, body, known)
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
-  if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(q, row)
-  const others = applied.changed && affectsOthers(key.kind) ? await applyOthers(context, key) : false
-  if (applied.changed || others) await bumpVersion(q)
-  return reply(context, row)
+  if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(context.q, row)
+  return { row, isChanged: applied.changed }
 }
 
 /** A hand-over that overtook another one on its way; only a cluster counts generations. */
@@ -141,109 +176,59 @@ function isOlder(body: DesiredBody, known: DesiredRow): boolean {
 
 function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredRow | undefined): DesiredRow {
   const key = keyOf(body)
-  const { uid, generation, source, managed_by: managedBy, resource, credential } = body
+  const { uid, generation, source, managed_by: managedBy, resource, credential, problems, unnamed } = body
   const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
   // Not said = not known at the moment: then the one that is stored stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
-  const spec = 'spec' in resource ? resource.spec : {}
-  const stored = { spec, credential: kept, warnings: [] }
+  const stored = {
+    spec: resource.spec ?? {},
+    credential: kept,
+    warnings: [],
+    ...(problems === undefined ? {} : { problems }),
+    ...(unnamed === undefined ? {} : { isUnnamed: true }),
+  }
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
 
-function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
-  const { accepted, reasons, warnings, problem, tests } = applied
-  const gateways = applied.gateways === null ? null : [...applied.gateways]
-  return {
-    ...row,
-    accepted,
-    reasons,
-    stored: { ...row.stored, warnings, outcome: { problem, gateways, tests } },
-  }
-}
-
-/** Sealing the same secret twice gives different bytes: compare what is inside. */
-function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
-  const open = ({ stored, ...row }: DesiredRow) => ({
-    ...row,
-    spec: stored.spec,
-    warnings: stored.warnings,
-    outcome: stored.outcome,
-    credential: credentialOf(keyring, { ...row, stored }),
-  })
-  return isDeepStrictEqual(plain(open(a)), plain(open(b)))
-}
-
-async function applyOne(context: ApplyContext, row: DesiredRow): Promise<Applied> {
-  const object = {
-    ...row,
-    fullName: fullNameOf(row),
-    spec: SPECS[row.kind].parse(row.stored.spec),
-    credential: credentialOf(context.keyring, row),
-  }
-  return applierOf(row.kind).apply(context, object as ManifestObject<typeof row.kind>)
-}
-
-/**
- * Objects that name a gateway, or wait for a domain, are looked at again when a gateway or a connector changed.
- * True when that changed what is in force.
- */
-async function applyOthers(context: ApplyContext, changed: ObjectKey): Promise<boolean> {
-  const rows = (await listDesired(context.q)).filter(
-    (row) => row.kind !== 'Gateway' && !isSameKey(row, changed),
-  )
-  const waiting = changed.kind === 'Gateway' ? rows : rows.filter((row) => !row.accepted)
-  let isChanged = false
-  for (const row of waiting) {
-    const applied = await applyOne(context, row)
-    const next = withOutcome(row, applied)
-    if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
-    isChanged ||= applied.changed
-  }
-  return isChanged
-}
-
-async function sweep(context: ApplyContext, body: SweepBody): Promise<SweepReply> {
-  const { q } = context
-  const rows = await listDesired(q)
-  const present = new Set(body.present.map(nameOf))
-  const broken = new Set(
-    (await listProblems(q)).filter((p) => p.source === body.source).map(({ file }) => file),
-  )
-  const surplus = rows.filter(
-    (row) => row.source === body.source && !present.has(nameOf(row)) && !broken.has(row.managedBy),
-  )
-  if (await removeAll(context, surplus)) await bumpVersion(q)
-  const known = new Map(rows.map((row) => [nameOf(row), row.uid]))
-  const missing = body.present
-    .filter((object) => known.get(nameOf(object)) !== object.uid)
-    .map(({ kind, namespace, name }) => ({ kind, namespace, name }))
-  return { removed: surplus.length, missing }
+async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {
+  return new Set((await listProblems(q)).filter((p) => p.source === source).map(({ file }) => file))
 }
 
 async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
   for (const row of rows) {
     await deleteDesired(context.q, row)
-    isChanged = (await applierOf(row.kind).remove(context, row)) || isChanged
-  }
-  for (const row of rows.filter(({ kind }) => affectsOthers(kind))) {
-    isChanged = (await applyOthers(context, row)) || isChanged
+    isChanged = (await removeOne(context, row)) || isChanged
   }
   return isChanged
 }
 
+async function writeProblems(
+  q: Query,
+  source: ManifestSource,
+  problems: readonly ManifestProblem[],
+): Promise<void> {
+  const known = (await listProblems(q)).filter((problem) => problem.source === source)
+  const plain = known.map(({ file, line, message }) => ({ file, line, message }))
+  if (isDeepStrictEqual(sortedProblems(plain), sortedProblems(problems))) return
+  await replaceProblems(q, source, problems)
+}
+
 const UNKNOWN = { problem: null, gateways: [], tests: null } as const
 
-async function reply({ q, processes }: PutContext, row: DesiredRow): Promise<DesiredReply> {
+function replyOf({ processes }: PutContext, row: DesiredRow, version: number): DesiredReply {
   const { accepted, reasons, stored } = row
   const { problem, gateways, tests } = stored.outcome ?? UNKNOWN
-  const version = await currentVersion(q)
   const names = gateways === null ? null : [...gateways]
   return {
-    ...{ accepted, reasons: [...reasons], problem, warnings: [...stored.warnings] },
+    ...{ accepted, reasons: [...reasons], problem, in_force: inForceOf(row), warnings: [...stored.warnings] },
     ...{ version, gateways: names, tests },
     acknowledged: acknowledgedBy(processes(), { version, gateways: names }),
   }
+}
+
+function inForceOf({ accepted, stored }: DesiredRow): InForce {
+  return stored.outcome?.in_force ?? (accepted ? 'as_written' : 'nothing')
 }
 
 function objectView(row: JudgedRow): Record<string, unknown> {
@@ -256,41 +241,11 @@ function objectView(row: JudgedRow): Record<string, unknown> {
     managed_by: managedBy,
     generation,
     accepted,
+    in_force: inForceOf(row),
     reasons,
     warnings: stored.warnings,
     judged_at: judgedAt,
   }
-}
-
-function keyOf({ resource }: DesiredBody): ObjectKey {
-  const { name, namespace } = resource.metadata
-  return { kind: resource.kind as ResourceKind, namespace: namespace ?? 'default', name }
-}
-
-function credentialOf(keyring: Keyring, row: DesiredRow): string | null {
-  const sealed = row.stored.credential
-  return sealed === null ? null : keyring.open(sealed, desiredPlace(row))
-}
-
-function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {
-  return APPLIERS[kind] as unknown as Applier<ResourceKind>
-}
-
-function affectsOthers(kind: ResourceKind): boolean {
-  return kind === 'Gateway' || kind === 'Connector'
-}
-
-function isSameKey(a: ObjectKey, b: ObjectKey): boolean {
-  return nameOf(a) === nameOf(b)
-}
-
-function nameOf({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
-  return `${kind}/${namespace}/${name}`
-}
-
-/** As the database gives it back: without undefined members. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value))
 }
 
 function sortedProblems(problems: readonly ManifestProblem[]): string[] {

@@ -132,6 +132,7 @@ export async function createPolicy(
     version: 1,
     activeVersion: checked.passed ? 1 : null,
     tests: checked.tests,
+    invalid: null,
     source: 'api',
     managedBy: null,
   })

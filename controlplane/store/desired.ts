@@ -29,8 +29,13 @@ export type StoredObject = {
   /** Of a Connector, sealed to `desiredPlace`; null = none. */
   readonly credential: Sealed | null
   readonly warnings: readonly string[]
+  /** Why it cannot be used, as its source says. */
+  readonly problems?: readonly string[]
+  /** Its document has no legible name. */
+  readonly isUnnamed?: boolean
   /** What became of it; absent in rows of older versions. */
-  readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'>
+  readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'> &
+    Partial<Pick<DesiredReply, 'in_force'>>
 }
 
 const COLUMNS = `kind, namespace, name, uid, generation, source, managed_by as "managedBy", accepted, reasons,

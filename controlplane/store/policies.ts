@@ -28,6 +28,8 @@ export type PolicyRow = {
   readonly version: number
   readonly activeVersion: number | null
   readonly tests: readonly PolicyTestResult[]
+  /** Why a manifest that has never been in force was refused: what its scope covers is denied. Null = nothing is. */
+  readonly invalid: string | null
   readonly source: Source
   readonly managedBy: string | null
   readonly createdAt: Date
@@ -38,7 +40,7 @@ export type PolicyInput = Omit<PolicyRow, 'createdAt' | 'updatedAt'>
 export type PolicyChanges = Partial<Omit<PolicyInput, 'id' | 'orgId'>>
 
 const COLUMNS = `id, org_id as "orgId", name, description, enabled, priority, tags, mode, gateway_ids as "gatewayIds",
-  policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, source,
+  policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, invalid, source,
   managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
 
 /** Highest priority first, then by name. */
@@ -126,6 +128,7 @@ const WRITABLE = [
   { name: 'version', column: 'version' },
   { name: 'activeVersion', column: 'active_version' },
   { name: 'tests', column: 'tests' },
+  { name: 'invalid', column: 'invalid' },
   { name: 'source', column: 'source' },
   { name: 'managedBy', column: 'managed_by' },
 ] as const satisfies readonly { name: keyof PolicyChanges; column: string }[]

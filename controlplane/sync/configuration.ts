@@ -1,6 +1,5 @@
 import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
 import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts'
-import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { APPROVALS_BOT_WARNING, approvalsBotConnectors } from '../services/approvals-bot.ts'
@@ -10,13 +9,14 @@ import { currentVersion } from '../store/config-version.ts'
 import { type ConnectorRow, listConnectors } from '../store/connectors.ts'
 import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import { listAllPermissions, type PermissionRow } from '../store/permissions.ts'
-import { listPolicies, type PolicyRow } from '../store/policies.ts'
+import { listPolicies } from '../store/policies.ts'
 import { listPublicKeys } from '../store/public-keys.ts'
 import type { Db, Query } from '../store/query.ts'
 import { currentEpoch } from '../store/state-order.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
+import { policyEntry } from './policy-entry.ts'
 
-type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
+export type Bound<E> = { readonly gatewayIds: readonly string[]; readonly entry: E }
 
 /** Everything that gateways are told, read at one version in one transaction. */
 export type Configuration = {
@@ -132,16 +132,6 @@ function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): Readonly
 /** Policies that are no rows: they are bound to every gateway, and nobody can change or disable them. */
 function builtInPolicies(channel: string | null): ReadonlyArray<Bound<PolicyEntry>> {
   return channel === null ? [] : [{ gatewayIds: [], entry: approvalsChannelPolicy(channel) }]
-}
-
-/** Only policies whose tests passed once have a text in force; it was compiled before it was stored. */
-function policyEntry(row: PolicyRow): ReadonlyArray<Bound<PolicyEntry>> {
-  if (!row.enabled || row.activeYaml === null || row.activeVersion === null) return []
-  const document = { ...parsePolicyYaml(row.activeYaml).document, tests: [] }
-  const { id, name, priority, mode } = row
-  return [
-    { gatewayIds: row.gatewayIds, entry: { id, name, version: row.activeVersion, priority, mode, document } },
-  ]
 }
 
 function upstreamOf({ upstream }: ConnectorRow['spec']): ConnectorEntry['upstream'] {

@@ -27,6 +27,10 @@ export type CompiledPolicy = {
   readonly scope: PolicyScope
   readonly patterns: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
+  /** Why its text was never in force; its only rule denies. Null: its own rules decide. */
+  readonly invalid: string | null
+  /** It speaks for agents of this namespace only; null: for all. */
+  readonly agentsOf: string | null
 }
 
 /** How far a policy's patterns reach: `tighten` when only its deny and require_approval rules may speak (see pattern.ts). */
@@ -45,13 +49,18 @@ export function isInScope(policy: CompiledPolicy, input: PlacedInput): boolean {
 /** What is known of agent, connector and action before anybody has read a body. */
 export type Concerned = {
   readonly agent: Pick<AgentFacts, 'id' | 'name'>
+  readonly gateway?: { readonly name: string }
   readonly connector?: DecisionInput['connector']
   readonly action: { readonly connector: string }
 }
 
 /** False: whatever else is true of the action, the policy does not speak about it. */
-export function concerns({ scope }: CompiledPolicy, { agent, connector, action }: Concerned): boolean {
+export function concerns(
+  { scope, agentsOf }: CompiledPolicy,
+  { agent, gateway, connector, action }: Concerned,
+): boolean {
   return (
+    (agentsOf === null || agentsOf === namespaceOf(agent.name, gateway?.name)) &&
     names(scope.agents, [agent.name, agent.id]) &&
     names(scope.connectors, [connector?.name, connector?.type, action.connector])
   )
@@ -70,4 +79,12 @@ function names(wanted: readonly string[], own: readonly (string | undefined)[]):
 function isNamed(wanted: string, own: string | undefined): boolean {
   if (own === undefined) return false
   return wanted.endsWith('*') ? own.startsWith(wanted.slice(0, -1)) : own === wanted
+}
+
+/** An agent whose name has no namespace belongs to its Gateway's; null when that is not known either. */
+function namespaceOf(agent: string, gateway: string | undefined): string | null {
+  const qualified = agent.includes('/') ? agent : gateway
+  return qualified === undefined || !qualified.includes('/')
+    ? null
+    : qualified.slice(0, qualified.indexOf('/'))
 }

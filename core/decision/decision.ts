@@ -39,8 +39,16 @@ export type DecisionInput = {
   readonly isAnnounced?: boolean
 }
 
-/** What settled it. `connector`: allowed, but there is no credential to send. */
-export type DecisionSource = 'kill' | 'agent' | 'permission' | 'policy' | 'default' | 'level' | 'connector'
+/** What settled it. `policy_invalid`: a policy that was never in force. `connector`: allowed, but there is no credential to send. */
+export type DecisionSource =
+  | 'kill'
+  | 'agent'
+  | 'permission'
+  | 'policy'
+  | 'policy_invalid'
+  | 'default'
+  | 'level'
+  | 'connector'
 
 export type MatchedRule = { readonly policyId: string; readonly policyName: string; readonly rule: string }
 

@@ -63,6 +63,7 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
   agent: 'agent status',
   permission: 'permission',
   policy: 'policy',
+  policy_invalid: 'policy_invalid: a policy that was never in force',
   default: 'default',
   level: 'enforcement level',
   connector: 'connector without credential',

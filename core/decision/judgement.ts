@@ -6,7 +6,7 @@ import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary
 /** What permission and policies say together, before the enforcement level. */
 export type Judgement = {
   readonly verdict: Verdict
-  readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'default'>
+  readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
   /** A policy asks for exactly this verdict, whether or not a permission does too. */
   readonly isByPolicy: boolean
   /** Neither side had anything to say, and that is a deny outside a gateway. */
@@ -31,13 +31,22 @@ export function judge({ mode, permission, policy, defaultVerdict }: JudgementInp
   const sides = { permission, policy, isSilent }
   if (isSilent) return { verdict: 'deny', source: 'default', isByPolicy: false, ...sides }
   if (mode === 'policiesOnly') {
-    return { verdict: said ?? 'deny', source: 'policy', isByPolicy: true, ...sides }
+    return { verdict: said ?? 'deny', source: sourceOf(policy), isByPolicy: true, ...sides }
   }
   const permitted = permission === null ? knownVerdict(defaultVerdict) : verdictOfRule(permission.decision)
   const verdict = said === null ? permitted : strictest(permitted, said)
   const isPolicyStricter = said !== null && strictness(said) > strictness(permitted)
   const own = permission === null ? 'default' : 'permission'
-  return { verdict, source: isPolicyStricter ? 'policy' : own, isByPolicy: said === verdict, ...sides }
+  return {
+    verdict,
+    source: isPolicyStricter ? sourceOf(policy) : own,
+    isByPolicy: said === verdict,
+    ...sides,
+  }
+}
+
+function sourceOf({ decisive }: PolicyVerdict): 'policy' | 'policy_invalid' {
+  return decisive !== null && decisive.policy.invalid !== null ? 'policy_invalid' : 'policy'
 }
 
 /** What this version does not know is a deny. */

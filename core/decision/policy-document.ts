@@ -8,6 +8,7 @@ import { unstorableIn } from '../storable.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
 import { brokenCondition, type Condition, type ConditionPlace, compileCondition } from './condition.ts'
+import { invalidRule } from './invalid-policy.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { verdictOfRule } from './vocabulary.ts'
 
@@ -38,6 +39,20 @@ const MAX_MESSAGES = 20
  * conditions that do not compile.
  */
 export function parsePolicyYaml(text: string): ParsedPolicy {
+  const { document, repeated, lineOf } = readPolicyYaml(text)
+  const failures = conditionFailures(document, lineOf)
+  if (failures.length > 0) throw invalid(failures)
+  return { document, warnings: policyWarnings(document), repeated }
+}
+
+/** The document of a text that is in force. Its conditions may have been accepted by another version: they are not compiled. */
+export function readStoredPolicy(text: string): PolicyDocument {
+  return readPolicyYaml(text).document
+}
+
+type ReadPolicy = Pick<ParsedPolicy, 'document' | 'repeated'> & { readonly lineOf: LineOf }
+
+function readPolicyYaml(text: string): ReadPolicy {
   if (text.length > MAX_TEXT) throw invalid([`the policy is longer than ${MAX_TEXT / 1024} KiB`])
   const lines = new LineCounter()
   const yaml = readYaml(text, lines)
@@ -50,10 +65,7 @@ export function parsePolicyYaml(text: string): ParsedPolicy {
     throw invalid([`${lineOf(path)}${path.join('.') || 'policy'}: ${why}`])
   }
   const { own, repeated } = splitFields(value, lineOf)
-  const document = validated(PolicyDocument, own, lineOf)
-  const failures = conditionFailures(document, lineOf)
-  if (failures.length > 0) throw invalid(failures)
-  return { document, warnings: policyWarnings(document), repeated }
+  return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
 }
 
 /** Throws `validation` when the text states a record field and the record says otherwise (rulings: 400). */
@@ -92,8 +104,10 @@ export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
 }
 
 function policyOf(entry: PolicyEntry, compile: typeof compileCondition): CompiledPolicy {
-  const { id, name, version, priority, mode, document } = entry
+  const { id, name, version, priority, mode, document, invalid: reason = null } = entry
   const patterns = patternsOf(document.scope)
+  const ownRules = () =>
+    document.rules.map((rule) => ruleOf(rule, (text, place) => compile(text, place, aboutOf(patterns))))
   return {
     id,
     name,
@@ -103,9 +117,9 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
     mode,
     scope: foldScope(document.scope),
     patterns,
-    rules: document.rules.map((rule) =>
-      ruleOf(rule, (text, place) => compile(text, place, aboutOf(patterns))),
-    ),
+    rules: reason === null ? ownRules() : [invalidRule(reason)],
+    invalid: reason,
+    agentsOf: entry.agentsOf ?? null,
   }
 }
 

@@ -25,7 +25,8 @@ function rulesReason(judgement: Judgement, input: DecisionInput): string {
   const { source, permission, policy, verdict } = judgement
   if (judgement.isSilent) return NO_MATCH
   const { type } = input.action
-  if (source === 'policy' && policy.decisive !== null) return policyReason(policy.decisive, type)
+  const isByPolicy = source === 'policy' || source === 'policy_invalid'
+  if (isByPolicy && policy.decisive !== null) return policyReason(policy.decisive, type)
   if (source === 'permission' && permission !== null) {
     const agreeing = judgement.isByPolicy && policy.decisive !== null && verdict !== 'allow'
     const also = agreeing && policy.decisive !== null ? ` ${policyReason(policy.decisive, type)}` : ''
@@ -35,12 +36,18 @@ function rulesReason(judgement: Judgement, input: DecisionInput): string {
 }
 
 function policyReason({ policy, rule, error }: Opinion, type: string): string {
+  if (policy.invalid !== null) return invalidReason(policy, type)
   const own = rule.reason === null ? '' : `: ${rule.reason}`
   const head = `Policy "${policy.name}", rule "${rule.name}", ${DOES[rule.verdict]} ${type}${own}`
   const cause =
     error === null ? '' : ` The rule applies because ${error}; guard it with has() or complete the request.`
   if (rule.verdict !== 'deny') return sentence(head) + cause
   return `${sentence(head)}${cause} To permit it, change that rule (${policy.id}).`
+}
+
+function invalidReason({ id, name, invalid }: Opinion['policy'], type: string): string {
+  const head = `Policy "${name}" is invalid and was never in force, so everything in its scope is denied, ${type} too (policy_invalid)`
+  return `${head}. ${sentence(invalid ?? '')} To permit it, correct that policy (${id}).`
 }
 
 function permissionReason(permission: PermissionMatch, verdict: Verdict, type: string): string {

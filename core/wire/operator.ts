@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { ManifestResource } from '../crd/schemas.ts'
 import { KillEntry } from './kill.ts'
 
 /**
@@ -13,11 +12,26 @@ import { KillEntry } from './kill.ts'
 export const OPERATOR_PATHS = {
   desired: '/api/operator/desired',
   sweep: '/api/operator/sweep',
+  /** `POST` objects that changed together: they are in force as one version. */
+  changes: '/api/operator/changes',
   kill: '/api/operator/kill',
   state: '/api/operator/state',
   /** `POST` what the operator knows of pods with a sidecar; `GET` those that the control plane counts as existing. */
   pods: '/api/operator/pods',
 } as const
+
+const ObjectName = z.object({ kind: z.string(), namespace: z.string(), name: z.string() })
+
+/** An object as it is written: the control plane judges `spec` by the schema of its kind, whatever it is. */
+export const HandedResource = z.object({
+  apiVersion: z.string(),
+  kind: z.enum(['Gateway', 'Connector', 'Permission', 'Policy']),
+  metadata: z.looseObject({
+    name: z.string().min(1).max(253),
+    namespace: z.string().min(1).max(253).optional(),
+  }),
+  spec: z.unknown(),
+})
 
 export const DesiredBody = z.object({
   uid: z.string(),
@@ -25,7 +39,14 @@ export const DesiredBody = z.object({
   source: z.enum(['kubernetes', 'file']),
   /** Shown to whoever tries to edit the row elsewhere, e.g. `10-codehost.yaml` or `kubernetes Policy team/prod`. */
   managed_by: z.string(),
-  resource: ManifestResource,
+  resource: HandedResource,
+  /** Why it cannot be used, as full sentences: it is refused with them. */
+  problems: z.array(z.string()).max(1_000).optional(),
+  /**
+   * The document has no legible name, or (`unknown`) not even a kind, so that it may be a Policy. It may also be another
+   * version of an object that its file gave before.
+   */
+  unnamed: z.enum(['policy', 'unknown']).optional(),
   /** The value of `spec.credential.secretRef` of a Connector, resolved; null when the Secret or key is missing. */
   credential: z.string().nullable().optional(),
 })
@@ -42,11 +63,15 @@ export const DesiredProblem = z.enum([
   'TestsFailed',
 ])
 
+/** What holds for an object. All but the first: its manifest was refused. */
+export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'denied', 'nothing'])
+
 export const DesiredReply = z.object({
   accepted: z.boolean(),
   /** Full sentences: what is wrong and what to change. */
   reasons: z.array(z.string()),
   problem: DesiredProblem.nullable().default(null),
+  in_force: InForce.default('as_written'),
   /** Warnings that do not prevent acceptance, e.g. a missing credential. */
   warnings: z.array(z.string()).default([]),
   /** The configuration with this version contains it, and so does every later one. */
@@ -134,7 +159,7 @@ export const SweepBody = z.object({
 })
 export const SweepReply = z.object({
   removed: z.number().int(),
-  missing: z.array(z.object({ kind: z.string(), namespace: z.string(), name: z.string() })),
+  missing: z.array(ObjectName),
 })
 
 /** Published so that a person sees it: what the folder watcher refused, by file and line. */
@@ -144,6 +169,26 @@ export const ManifestProblem = z.object({
   message: z.string(),
 })
 
+/** Everything in it is in force as one version, or nothing of it. */
+export const ChangeSetBody = z.object({
+  source: z.enum(['kubernetes', 'file']),
+  objects: z.array(DesiredBody).max(20_000),
+  /** Objects whose manifests are gone. */
+  removed: z.array(ObjectName).max(20_000).default([]),
+  /** All that the source has: the rest goes. Left out: only `removed` goes. */
+  present: SweepBody.shape.present.optional(),
+  /** All that is wrong with the source's files. Left out: that stays as it is. */
+  problems: z.array(ManifestProblem).max(10_000).optional(),
+})
+export const ChangeSetReply = SweepReply.extend({
+  /** In the order of `objects`. */
+  replies: z.array(DesiredReply),
+})
+
+export type HandedResource = z.infer<typeof HandedResource>
+export type InForce = z.infer<typeof InForce>
+export type ChangeSetBody = z.infer<typeof ChangeSetBody>
+export type ChangeSetReply = z.infer<typeof ChangeSetReply>
 export type DesiredBody = z.infer<typeof DesiredBody>
 export type DesiredReply = z.infer<typeof DesiredReply>
 export type DesiredProblem = z.infer<typeof DesiredProblem>
@@ -167,4 +212,14 @@ export function acknowledgedBy(
   const own = processes.filter(({ gateway }) => gateways === null || gateways.includes(gateway))
   const acked = own.filter(({ covered_version: covered }) => covered !== null && covered >= version)
   return { acked: acked.length, total: own.length }
+}
+
+/** What holds for an object whose manifest was refused, as status, `doctor` and logs say it. */
+export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
+  as_written: 'it is in force as written',
+  last_good: 'its last accepted version stays in force',
+  tightened:
+    'its text in force no longer compiles: a condition that does not compile counts as one that cannot be evaluated, so it can only tighten',
+  denied: 'it was never in force: everything in its scope is denied (policy_invalid) until it is corrected',
+  nothing: 'it has no effect',
 }

@@ -11,6 +11,7 @@ import {
 import { RecordSchema } from '../record.ts'
 import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
+import { POLICY_REACH } from './policy-reach.ts'
 
 /**
  * Gateway <-> control plane. Down: one NDJSON response of `GET /api/gateway/stream`. Up: small POSTs under
@@ -112,6 +113,7 @@ export const PolicyEntry = z.object({
   priority: z.number().int(),
   mode: z.enum(['enforce', 'monitor']),
   document: PolicyDocument,
+  ...POLICY_REACH,
 })
 
 export const TokenKeyEntry = z.object({ kid: z.string(), jwk: z.record(z.string(), z.unknown()) })

@@ -59,6 +59,8 @@ export type DeniedLabel =
 export const DENIED_LABEL: Readonly<Record<DenyReason, DeniedLabel | null>> = {
   permission: 'permission',
   policy: 'policy',
+  // A policy that was never in force denies as a policy does; the record tells them apart.
+  policy_invalid: 'policy',
   kill_switch: 'kill_switch',
   unknown_host: 'unknown_host',
   approval_denied: 'approval_denied',

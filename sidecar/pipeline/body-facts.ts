@@ -36,10 +36,17 @@ export function bodyQuestions({ policies }: Snapshot, actions: readonly Action[]
  * True when one of them concerns this exchange's agent and connector. Without its fact such a condition has no value
  * and could only tighten, so a body that can be read has to be.
  */
-export function areAskedFor(questions: readonly BodyQuestion[], { agent, connector }: Exchange): boolean {
+export function areAskedFor(
+  questions: readonly BodyQuestion[],
+  { agent, connector, snapshot }: Exchange,
+): boolean {
   if (questions.length === 0) return false
   if (agent === undefined || connector === undefined) return true
-  const common = { agent, connector: { name: connector.entry.name, type: connector.connector.name } }
+  const common = {
+    agent,
+    connector: { name: connector.entry.name, type: connector.connector.name },
+    ...(snapshot === undefined ? {} : { gateway: snapshot.gateway }),
+  }
   return questions.some(({ policy, action }) => concerns(policy, { ...common, action }))
 }
 

@@ -29,7 +29,7 @@ export function deny(
 }
 
 function reasonOf({ source }: Decision): DenyReason {
-  if (source === 'policy') return 'policy'
+  if (source === 'policy' || source === 'policy_invalid') return source
   if (source === 'connector') return 'credential'
   return source === 'agent' ? 'agent' : 'permission'
 }

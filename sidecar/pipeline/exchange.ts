@@ -121,6 +121,7 @@ export type Outcome = {
 export type DenyReason =
   | 'permission'
   | 'policy'
+  | 'policy_invalid'
   | 'kill_switch'
   | 'unknown_host'
   | 'approval_denied'

@@ -38,6 +38,7 @@ export function auditOf(exchange: Exchange): RecordAudit | null {
 const EVENTFUL: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
   'policy',
+  'policy_invalid',
   'kill_switch',
   'unknown_host',
   'approval_denied',
@@ -55,6 +56,7 @@ export function isEventful(exchange: Exchange): boolean {
 const BY_RULE: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
   'policy',
+  'policy_invalid',
   'approval_denied',
   'approval_expired',
 ])

@@ -6,6 +6,7 @@ export const DECIDED_BY: Readonly<Record<RecordWhy['source'], string>> = {
   agent: "the agent's status",
   permission: 'a permission',
   policy: 'a policy',
+  policy_invalid: 'a policy that was never in force',
   default: 'the default',
   level: 'the enforcement level',
   connector: 'a connector without a credential',

@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  ConnectorSpec,
+  GatewaySpec,
+  PermissionSpec,
+  PolicySpec,
+  type ResourceKind,
+} from '../../core/crd/schemas.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import { type DesiredRow, desiredPlace, listDesired, type ObjectKey, putDesired } from '../store/desired.ts'
+import { connectorApplier } from './desired-connector.ts'
+import {
+  type Applied,
+  type Applier,
+  type ApplyContext,
+  fullNameOf,
+  type ManifestObject,
+  refused,
+} from './desired-context.ts'
+import { gatewayApplier } from './desired-gateway.ts'
+import { permissionApplier } from './desired-permission.ts'
+import { policyApplier } from './desired-policy.ts'
+import { schemaReasons } from './schema-reasons.ts'
+
+type Appliers = { readonly [K in ResourceKind]: Applier<K> }
+
+const APPLIERS: Appliers = {
+  Gateway: gatewayApplier,
+  Connector: connectorApplier,
+  Permission: permissionApplier,
+  Policy: policyApplier,
+}
+const SPECS = {
+  Gateway: GatewaySpec,
+  Connector: ConnectorSpec,
+  Permission: PermissionSpec,
+  Policy: PolicySpec,
+}
+
+/** What became of one object; the row says what its manifest wants. */
+export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<Applied> {
+  const { kind, stored } = row
+  const parsed = SPECS[kind].safeParse(stored.spec)
+  const problems = stored.problems ?? []
+  const object = { ...row, fullName: fullNameOf(row), credential: credentialOf(context.keyring, row) }
+  const applier = applierOf(kind)
+  const applied =
+    parsed.success && problems.length === 0
+      ? await applier.apply(context, { ...object, spec: parsed.data } as ManifestObject)
+      : await refuse(context, {
+          object: { ...object, spec: stored.spec } as ManifestObject,
+          reasons: problems.length > 0 || parsed.success ? problems : schemaReasons(parsed.error),
+        })
+  return applied.accepted ? applied : { ...applied, inForce: await applier.inForce(context, row) }
+}
+
+async function refuse(
+  context: ApplyContext,
+  { object, reasons }: { object: ManifestObject; reasons: readonly string[] },
+): Promise<Applied> {
+  const { refuse: ownRefusal } = applierOf(object.kind)
+  return ownRefusal === undefined
+    ? refused({ reasons, problem: 'Invalid' })
+    : ownRefusal(context, object, reasons)
+}
+
+/**
+ * Objects that name a gateway, or wait for a domain, are applied again when gateways or connectors changed. True when
+ * that changed what is in force.
+ */
+export async function applyOthers(context: ApplyContext, changed: readonly ObjectKey[]): Promise<boolean> {
+  if (changed.length === 0) return false
+  const known = new Set(changed.map(nameOf))
+  const isGatewayAmong = changed.some(({ kind }) => kind === 'Gateway')
+  const rows = (await listDesired(context.q)).filter(
+    (row) => row.kind !== 'Gateway' && !known.has(nameOf(row)),
+  )
+  const waiting = isGatewayAmong ? rows : rows.filter((row) => !row.accepted)
+  let isChanged = false
+  for (const row of waiting) {
+    const applied = await applyOne(context, row)
+    const next = withOutcome(row, applied)
+    if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
+    isChanged ||= applied.changed
+  }
+  return isChanged
+}
+
+/** True when something that was in force went. */
+export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolean> {
+  return applierOf(key.kind).remove(context, key)
+}
+
+export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
+  const { accepted, reasons, warnings, problem, tests, inForce } = applied
+  const gateways = applied.gateways === null ? null : [...applied.gateways]
+  return {
+    ...row,
+    accepted,
+    reasons,
+    stored: { ...row.stored, warnings, outcome: { problem, gateways, tests, in_force: inForce } },
+  }
+}
+
+/** Sealing the same secret twice gives different bytes: compare what is inside. */
+export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boolean {
+  const open = ({ stored, ...row }: DesiredRow) => ({
+    ...row,
+    ...stored,
+    credential: credentialOf(keyring, { ...row, stored }),
+  })
+  return isDeepStrictEqual(plain(open(a)), plain(open(b)))
+}
+
+export function affectsOthers({ kind }: ObjectKey): boolean {
+  return kind === 'Gateway' || kind === 'Connector'
+}
+
+export function nameOf({
+  kind,
+  namespace,
+  name,
+}: {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+function credentialOf(keyring: Keyring, row: DesiredRow): string | null {
+  const sealed = row.stored.credential
+  return sealed === null ? null : keyring.open(sealed, desiredPlace(row))
+}
+
+function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {
+  return APPLIERS[kind] as unknown as Applier<ResourceKind>
+}
+
+/** As the database gives it back: without undefined members. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
