@@ -2,13 +2,12 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import { RecordsBody, RecordsReply } from '../../core/wire/records.ts'
 import { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
 import {
   AckBody,
   HoldBody,
   HoldReply,
-  RecordsBody,
-  RecordsReply,
   ResultBody,
   SpendBody,
   SpendReply,
@@ -202,10 +201,12 @@ function records({ records: service, ingestQuota, ownProcesses }: GatewayRoutesD
     statuses: [429],
     handler: async ({ principal, body }) => {
       const owner = gatewayOf(principal)
+      const cost = body.records.length + body.lost.length
+      ingestQuota.take({ name: owner.name, agent: owner.sidecar?.agent.name ?? null }, cost)
       const agents = body.records.map(({ agent }) => agent)
       assertOwn(owner.sidecar, agents)
-      ingestQuota.take({ name: owner.name, agent: owner.sidecar?.agent.name ?? null }, body.records.length)
-      const sources = [...body.records, ...body.lost].map(({ process_id }) => process_id)
+      const stated = body.lost.filter(({ reason }) => reason === undefined)
+      const sources = [...body.records, ...stated].map(({ process_id }) => process_id)
       await ownProcesses(owner, sources)
       return { accepted: await service.ingest(owner, body) }
     },
@@ -259,12 +260,14 @@ function holderOf({ gatewayId, sidecar }: GatewayPrincipal): HoldHolder {
   return { gatewayId, agent: sidecar?.agent.name ?? null }
 }
 
-/** A sidecar speaks for one agent. 403 when it names another. */
+/** A sidecar speaks for one agent. 403 when it names others, with their names in `refused`. */
 function assertOwn(sidecar: GatewayPrincipal['sidecar'], agents: ReadonlyArray<string | null>): void {
-  const foreign = sidecar && agents.find((agent) => agent !== null && agent !== sidecar.agent.name)
-  if (!foreign) return
+  if (sidecar === null) return
+  const others = agents.filter((agent) => agent !== null && agent !== sidecar.agent.name)
+  if (others.length === 0) return
   throw new ChaperoneError('forbidden', {
-    detail: `This sidecar speaks for ${sidecar.agent.name}, not for ${foreign}`,
+    detail: `This sidecar speaks for ${sidecar.agent.name}, not for ${others[0]}`,
+    extra: { refused: { agents: [...new Set(others)] } },
   })
 }
 

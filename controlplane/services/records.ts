@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { percent } from '../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../core/record.ts'
-import type { RecordsBody } from '../../core/wire/sync.ts'
+import type { RecordsBody } from '../../core/wire/records.ts'
 import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
 import type { Db, Query } from '../store/query.ts'
@@ -13,12 +13,15 @@ import {
   lockProcessRecords,
 } from '../store/records.ts'
 import { insertTraffic } from '../store/traffic.ts'
+import { ownerKey } from './process-owners.ts'
+import { createReportedRefusals } from './reported-refusals.ts'
 
 /** `sidecar`: it stands in a tenant's pod, and is believed what it says of its own agent. */
 export type Uploader = {
+  readonly gatewayId: string
   readonly name: string
   readonly processId: string
-  readonly sidecar?: object | null
+  readonly sidecar: { readonly agent: { readonly name: string }; readonly podUid: string } | null
 }
 
 export type Records = {
@@ -26,23 +29,32 @@ export type Records = {
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
 
+const SHOWN_RANGES = 10
+
 export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Records {
   const { db, orgId, log } = deps
+  const refusals = createReportedRefusals()
   return {
     async ingest(gateway, { records, lost }) {
+      const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
       // The name in a record is the gateway's own word; the token says who it is.
       const own = records.map((record) => ({ ...record, gateway: gateway.name }))
-      await db.tx(async (q) => {
+      const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
-        const told = uniqueById(own)
-        const believed = gateway.sidecar == null ? told : await withoutForeign(q, told)
+        const told = refusals.bounded(owner, uniqueById(own))
+        const believed = gateway.sidecar === null ? told : await withoutForeign(q, told)
         const added = await insertTraffic(q, orgId, believed)
         const fresh = believed.filter((record) => added.has(record.id))
         await appendEvents(q, orgId, fresh)
-        await insertLostRecords(q, lost)
+        await insertLostRecords(q, ownerKey(gateway), lost)
         await touchAgents(q, [...new Set(fresh.flatMap(({ agent }) => (agent === null ? [] : [agent])))])
+        return fresh
       })
-      if (lost.length > 0) log.error({ gateway: gateway.name, lost }, 'records were lost at the gateway')
+      refusals.stored(owner, stored)
+      if (lost.length > 0) {
+        const shown = { ranges: lost.length, lost: lost.slice(0, SHOWN_RANGES) }
+        log.error({ gateway: gateway.name, ...shown }, 'records were lost at the gateway')
+      }
       return records.map((record) => record.id)
     },
   }

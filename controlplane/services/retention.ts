@@ -10,6 +10,7 @@ import {
   deleteOldActions,
   deleteOldApprovals,
   deleteOldIdempotencyKeys,
+  deleteOldLostRecords,
   deleteSpentInvitations,
   deleteStaleOrders,
   deleteUsedNonces,
@@ -48,6 +49,7 @@ export type CleanupReport = {
     readonly old_actions: number
     readonly old_approvals: number
     readonly stale_orders: number
+    readonly lost_records: number
   }
 }
 
@@ -115,6 +117,7 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReport> {
     old_actions: await batches('old_actions', whenOld(deps, deleteOldActions)),
     old_approvals: await batches('old_approvals', whenOld(deps, deleteOldApprovals)),
     stale_orders: await batches('stale_orders', deleteStaleOrders),
+    lost_records: await batches('lost_records', deleteOldLostRecords(TRAFFIC_DAYS)),
     rate_slots: await batches('rate_slots', deleteOldSlots),
   }
   const isWhole = [...Object.values(cleaned), ...Object.values(also)].every((count) => count >= 0)

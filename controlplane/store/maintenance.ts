@@ -54,6 +54,12 @@ export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   return orders + (await deleteSome(q, { from: 'execution_results', where, limit: limit - orders }))
 }
 
+/** Ranges of lost records, as long after their report as the traffic log keeps records. */
+export function deleteOldLostRecords(days: number): DeleteBatch {
+  const where = `at < now() - make_interval(days => ${Math.trunc(days)})`
+  return (q, limit) => deleteSome(q, { from: 'records_lost', where, limit })
+}
+
 /**
  * Actions older than so many days that came to an end: nobody is asked about them, no token of theirs can still be
  * used, no execution of theirs is under way.

@@ -1,3 +1,4 @@
+import type { LostRange } from '../../core/wire/records.ts'
 import type { Query } from './query.ts'
 
 /** One batch of a process at a time: the second of two identical uploads sees what the first has stored. */
@@ -5,16 +6,22 @@ export async function lockProcessRecords(q: Query, processId: string): Promise<v
   await q.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`records ${processId}`])
 }
 
-export type LostRange = { readonly process_id: string; readonly from: number; readonly to: number }
-
 /** Sequence ranges that are known to be lost; naming one again changes nothing. */
-export async function insertLostRecords(q: Query, ranges: readonly LostRange[]): Promise<void> {
+export async function insertLostRecords(
+  q: Query,
+  reportedBy: string,
+  ranges: readonly LostRange[],
+): Promise<void> {
   if (ranges.length === 0) return
   await q.query(
-    `insert into records_lost (process_id, from_seq, to_seq)
-     select r.process_id, r."from", r."to" from jsonb_to_recordset($1::jsonb) as r(process_id text, "from" bigint, "to" bigint)
-     on conflict (process_id, from_seq) do update set to_seq = greatest(records_lost.to_seq, excluded.to_seq)`,
-    [JSON.stringify(ranges)],
+    `insert into records_lost (process_id, from_seq, to_seq, reason, reported_by)
+     select process_id, "from", max("to"), reason, $2
+     from (select process_id, "from", "to", coalesce(reason, 'unwritten') as reason
+       from jsonb_to_recordset($1::jsonb) as r(process_id text, "from" bigint, "to" bigint, reason text)) as lost
+     group by process_id, "from", reason order by process_id, "from", reason
+     on conflict (process_id, from_seq, reason, reported_by)
+       do update set to_seq = greatest(records_lost.to_seq, excluded.to_seq)`,
+    [JSON.stringify(ranges), reportedBy],
   )
 }
 

@@ -38,7 +38,9 @@ export const LIMITS = {
   beatMs: 5_000,
   recordFlushMs: 100,
   recordBatchMax: 500,
-  /** Records a second that a replica takes from one Gateway, and from the sidecars of one agent. */
+  /** Ranges of lost sequence numbers in one batch. */
+  lostRangesMax: 1_000,
+  /** Records and lost ranges a second that a replica takes from one Gateway, and from the sidecars of one agent. */
   ingestGatewayPerSecond: 10_000,
   ingestSidecarPerSecond: 1_000,
   permissionShards: 16,

@@ -8,7 +8,6 @@ import {
   RuleDecisionSchema,
   UserRowSpec,
 } from '../crd/schemas.ts'
-import { RecordSchema } from '../record.ts'
 import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { POLICY_REACH } from './policy-reach.ts'
@@ -242,16 +241,6 @@ export const HoldReply = z.object({
 export const SpendBody = z.object({ binding: z.string() })
 export const SpendReply = z.object({ spent: z.boolean(), status: ApprovalStatus })
 
-export const RecordsBody = z.object({
-  records: z.array(RecordSchema).max(1_000),
-  /** Sequence ranges that this process (or an earlier one, recovered) knows to be lost. */
-  lost: z
-    .array(z.object({ process_id: z.string().max(128), from: z.number().int(), to: z.number().int() }))
-    .default([]),
-})
-/** Ids stored now or before; the gateway trims its journal by them. */
-export const RecordsReply = z.object({ accepted: z.array(z.string()) })
-
 export const ResultBody = z.object({
   order_id: z.string(),
   action_request_id: z.string(),
@@ -294,7 +283,6 @@ export type AckBody = z.infer<typeof AckBody>
 export type HoldBody = z.infer<typeof HoldBody>
 export type HoldReply = z.infer<typeof HoldReply>
 export type SpendReply = z.infer<typeof SpendReply>
-export type RecordsBody = z.infer<typeof RecordsBody>
 export type ResultBody = z.infer<typeof ResultBody>
 export type StatusBody = z.infer<typeof StatusBody>
 export type CertificateReply = z.infer<typeof CertificateReply>

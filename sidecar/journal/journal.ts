@@ -94,7 +94,7 @@ export class Journal implements JournalPort {
     return this.#backlog.closedBytes + this.#segment.bytes
   }
 
-  /** Records lost since the start. */
+  /** Records lost since the start: never written, or never taken. */
   get lost(): number {
     return this.#lost.total
   }
@@ -143,7 +143,7 @@ export class Journal implements JournalPort {
   /** What to upload next, oldest first. Empty when there is nothing. Rejects when a closed segment cannot be read. */
   async nextBatch(max: number): Promise<JournalBatch> {
     this.flush()
-    return { records: await this.#backlog.next(max), lost: this.#lost.list() }
+    return { records: await this.#backlog.next(max), lost: this.#lost.list(LIMITS.lostRangesMax) }
   }
 
   /** The control plane has these. A segment is deleted once all of its results are acknowledged. */
@@ -152,6 +152,12 @@ export class Journal implements JournalPort {
     this.#lost.reported(ranges)
     const isIdle = this.#backlog.active === 0 && this.#waiting.length === 0
     if (isIdle && this.#segment.bytes > TIDY_BYTES && !this.#isBroken) this.#rotate()
+  }
+
+  /** The control plane never takes these. Ranges were counted when they were lost. */
+  abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
+    this.#lost.count(ids.length)
+    this.acknowledge(ids, ranges)
   }
 
   close(): void {

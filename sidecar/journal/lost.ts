@@ -1,30 +1,45 @@
 /** Sequence numbers of records that exist nowhere. Ranges are inclusive. */
-export type LostRange = { readonly process_id: string; readonly from: number; readonly to: number }
+export type LostRange = {
+  readonly process_id: string
+  readonly from: number
+  readonly to: number
+  /** Why the control plane does not take the records; absent where they were never written. */
+  readonly reason?: 'refused' | 'unreadable' | undefined
+}
 
 export type LostRanges = {
   add(processId: string, seq: number): void
-  /** What has not been reported yet. */
-  list(): readonly LostRange[]
+  /** Counts records that the control plane does not take; they are not listed. */
+  count(records: number): void
+  /** The first of what has not been reported yet, at most `max`. Ranges that touch are one. */
+  list(max: number): readonly LostRange[]
   /** Forgets ranges that the control plane has stored. */
   reported(ranges: readonly LostRange[]): void
   readonly total: number
 }
 
 export function createLostRanges(): LostRanges {
-  let ranges: LostRange[] = []
+  let ranges: readonly LostRange[] = []
+  let added: LostRange[] = []
   let total = 0
   return {
     add(processId, seq) {
       total++
-      const last = ranges.at(-1)
+      const last = added.at(-1)
       if (last?.process_id === processId && seq === last.to + 1)
-        ranges[ranges.length - 1] = { ...last, to: seq }
-      else ranges.push({ process_id: processId, from: seq, to: seq })
+        added[added.length - 1] = { ...last, to: seq }
+      else added.push({ process_id: processId, from: seq, to: seq })
     },
-    // Copies: a range that grows while it is being reported is not the one that was reported.
-    list: () => [...ranges],
+    count(records) {
+      total += records
+    },
+    list(max) {
+      if (added.length > 0) ranges = mergeRanges([...ranges, ...added])
+      added = []
+      return ranges.slice(0, max)
+    },
     reported(done) {
-      ranges = ranges.flatMap((range) => remainder(range, done))
+      ranges = subtract(ranges, mergeRanges(done))
     },
     get total() {
       return total
@@ -32,8 +47,45 @@ export function createLostRanges(): LostRanges {
   }
 }
 
-function remainder(range: LostRange, done: readonly LostRange[]): LostRange[] {
-  const match = done.find((d) => d.process_id === range.process_id && d.from === range.from)
-  if (match === undefined) return [range]
-  return match.to >= range.to ? [] : [{ ...range, from: match.to + 1 }]
+/** Sorted by process and start; ranges of one process and reason that overlap or touch become one. */
+export function mergeRanges(ranges: readonly LostRange[]): readonly LostRange[] {
+  const merged: LostRange[] = []
+  for (const range of ranges.toSorted(compare)) {
+    const last = merged.at(-1)
+    if (last !== undefined && groupOf(last) === groupOf(range) && range.from <= last.to + 1)
+      merged[merged.length - 1] = { ...last, to: Math.max(last.to, range.to) }
+    else merged.push(range)
+  }
+  return merged
+}
+
+function compare(a: LostRange, b: LostRange): number {
+  const [groupA, groupB] = [groupOf(a), groupOf(b)]
+  if (groupA !== groupB) return groupA < groupB ? -1 : 1
+  return a.from - b.from
+}
+
+function groupOf({ process_id, reason }: LostRange): string {
+  return `${reason ?? ''} ${process_id}`
+}
+
+/** Both are merged. */
+function subtract(ranges: readonly LostRange[], done: readonly LostRange[]): readonly LostRange[] {
+  const byGroup = Map.groupBy(done, groupOf)
+  return ranges.flatMap((range) => {
+    const own = byGroup.get(groupOf(range)) ?? []
+    // Reports begin with the lowest: most ranges are beyond all of them.
+    return (own.at(-1)?.to ?? -1) < range.from ? [range] : without(range, own)
+  })
+}
+
+function without(range: LostRange, done: readonly LostRange[]): readonly LostRange[] {
+  const rest: LostRange[] = []
+  let { from } = range
+  for (const { from: first, to: last } of done) {
+    if (last < from || first > range.to) continue
+    if (first > from) rest.push({ ...range, from, to: first - 1 })
+    from = last + 1
+  }
+  return from <= range.to ? [...rest, { ...range, from }] : rest
 }

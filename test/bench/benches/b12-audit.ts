@@ -86,7 +86,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
     rounds: ROUNDS,
     work: (log) =>
       log.records.ingest(
-        { name: 'default/local', processId: log.processId },
+        { gatewayId: 'gw_1', name: 'default/local', processId: log.processId, sidecar: null },
         { records: Array.from({ length: 100 }, () => refused(log.processId, log.seq++)), lost: [] },
       ),
   },

@@ -103,6 +103,59 @@ test('a process keeps its own records, those of an earlier one of its pod, and i
   expect([reply.status, reply.bytes.toString()]).toEqual([200, '{"accepted":["rec_before"]}'])
 })
 
+test('what is refused for ever is named, so that the others can be sent, and may be declared as such', async () => {
+  const own = { 'x-process-id': victim.processId }
+  const send = (body: object) => world.call(victim.token, 'POST', SYNC_PATHS.records, body, own)
+  const thief = thieves['another agent'] ?? ''
+  await world.call(thief, 'POST', SYNC_PATHS.records, { records: [] }, { 'x-process-id': 'proc_thief' })
+  const records = [
+    trafficRecord({ id: 'rec_kept', process_id: victim.processId, agent: null }),
+    trafficRecord({ id: 'rec_foreign', process_id: 'proc_thief', agent: null }),
+  ]
+  const refused = await send({ records })
+  expect([refused.status, JSON.parse(refused.text)]).toMatchObject([
+    403,
+    { refused: { process_ids: ['proc_thief'] } },
+  ])
+  const agents = await send({
+    records: [trafficRecord({ agent: 'team/thief' }), trafficRecord({ agent: '' })],
+  })
+  expect([agents.status, JSON.parse(agents.text)]).toMatchObject([
+    403,
+    { refused: { agents: ['team/thief', ''] } },
+  ])
+  const lost = [{ process_id: 'proc_thief', from: 0, to: 0, reason: 'refused' }]
+  expect((await send({ records: records.slice(0, 1), lost })).status).toBe(200)
+  expect(
+    await world.sql(
+      "select process_id, reason, left(reported_by, 4) as by from records_lost where reason = 'refused'",
+    ),
+  ).toEqual([{ process_id: 'proc_thief', reason: 'refused', by: 'pod:' }])
+})
+
+test('processes that were known before take nothing of the hourly quota of new ones', async () => {
+  await world.sql(
+    `insert into process_owners (process_id, owner, first_seen_at)
+     select 'proc_known_' || n, owner, clock_timestamp() - interval '2 hours'
+     from process_owners, generate_series(1, 1000) as n where process_id = '${victim.processId}'`,
+  )
+  const headers = { 'x-process-id': 'proc_after_known' }
+  expect((await world.call(victim.token, 'POST', SYNC_PATHS.records, { records: [] }, headers)).status).toBe(
+    200,
+  )
+})
+
+test('one batch takes no more new processes than the quota has', async () => {
+  const lost = Array.from({ length: 999 }, (_, n) => ({ process_id: `proc_many_${n}`, from: 0, to: 0 }))
+  const headers = { 'x-process-id': victim.processId }
+  const call = async (ranges: object[]) => {
+    const body = { records: [], lost: ranges }
+    return (await world.call(victim.token, 'POST', SYNC_PATHS.records, body, headers)).status
+  }
+  expect(await call(lost)).toBe(429)
+  expect(await call(lost)).toBe(429)
+})
+
 test('one pod does not fill the table of processes', async () => {
   await world.sql(
     `insert into process_owners (process_id, owner) select 'proc_flood_' || n, owner
@@ -110,7 +163,7 @@ test('one pod does not fill the table of processes', async () => {
   )
   const path = SYNC_PATHS.records
   const headers = { 'x-process-id': 'proc_new' }
-  expect((await world.call(victim.token, 'POST', path, { records: [] }, headers)).status).toBe(403)
+  expect((await world.call(victim.token, 'POST', path, { records: [] }, headers)).status).toBe(429)
   const known = { 'x-process-id': victim.processId }
   expect((await world.call(victim.token, 'POST', path, { records: [] }, known)).status).toBe(200)
 })

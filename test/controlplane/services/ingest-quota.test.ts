@@ -55,7 +55,7 @@ describe('the ingest quota', () => {
     expect(take(quota, { name: 'default/local","bot', agent: null }, 1)).toBeNull()
   })
 
-  test('a batch of nothing but lost ranges costs nothing, and a long silence saves no more than the burst', () => {
+  test('an empty batch costs nothing, and a long silence saves no more than the burst', () => {
     const world = quotaAt()
     for (let n = 0; n < 50; n++) expect(take(world.quota, GATEWAY, 0)).toBeNull()
     world.now += 3_600_000

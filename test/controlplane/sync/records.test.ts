@@ -4,7 +4,7 @@ import { newId } from '../../../controlplane/crypto/ids.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
 import { countActions } from '../../../controlplane/store/action-counts.ts'
 import { busiestAgents, countByTime, loudestDenials } from '../../../controlplane/store/activity.ts'
-import { dropOldTraffic } from '../../../controlplane/store/maintenance.ts'
+import { deleteOldLostRecords, dropOldTraffic } from '../../../controlplane/store/maintenance.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { auditOf, type Enrolled, holdBody, person, type Replica, startWorld, type World } from './harness.ts'
 
@@ -104,7 +104,10 @@ test('nobody writes into the evidence of another agent: not with its action, not
   const stolen = holdBody({ agent: 'mallory', binding: 'd'.repeat(64), act_id: body.act_id })
   expect((await replica.gateway(gateway, 'POST', '/api/gateway/holds', stolen)).status).toBe(403)
   const records = createRecords({ db: replica.db, orgId: replica.orgId, log: pino({ level: 'silent' }) })
-  const sidecar = { name: 'default/local', processId: 'proc_pod', sidecar: { agent: { name: 'mallory' } } }
+  const sidecar = {
+    ...{ gatewayId: 'gw_1', name: 'default/local', processId: 'proc_pod' },
+    sidecar: { agent: { name: 'mallory' }, podUid: 'pod_1' },
+  }
   const own = newId('actionRequest')
   const forged = [
     record({ agent: 'mallory', act_id: body.act_id, decision: 'DENY', reason: 'policy' }),
@@ -134,8 +137,43 @@ test('an ordinary allowed request is traffic and no audit event', async () => {
 test('sequence numbers that are known to be lost stay visible', async () => {
   await upload([], [{ process_id: 'proc_1', from: 40, to: 44 }])
   await upload([], [{ process_id: 'proc_1', from: 40, to: 44 }])
-  const { rows } = await replica.db.query('select process_id, from_seq, to_seq from records_lost')
-  expect(rows).toEqual([{ process_id: 'proc_1', from_seq: 40, to_seq: 44 }])
+  const { rows } = await replica.db.query('select process_id, from_seq, to_seq, reason from records_lost')
+  expect(rows).toEqual([{ process_id: 'proc_1', from_seq: 40, to_seq: 44, reason: 'unwritten' }])
+})
+
+test('lost ranges are bounded and count as records, and they leave with the traffic log', async () => {
+  const liar = await replica.enrol('default/liar')
+  const ranges = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ process_id: 'proc_liar', from: n * 2, to: n * 2 }))
+  const send = (lost: object[]) =>
+    replica.gateway(liar, 'POST', '/api/gateway/records', { records: [], lost })
+  const ownOf = async () =>
+    (await replica.db.query("select 1 from records_lost where process_id = 'proc_liar'")).rowCount
+  expect((await send(ranges(1_001))).status).toBe(400)
+  expect(await ownOf()).toBe(0)
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n++) statuses.push((await send(ranges(1_000))).status)
+  expect(statuses).toContain(429)
+  expect(await ownOf()).toBe(1_000)
+  await replica.db.query(
+    "update records_lost set at = now() - interval '8 days' where process_id = 'proc_liar'",
+  )
+  const removed = await replica.db.tx((q) => deleteOldLostRecords(7)(q, 600))
+  expect([removed, await ownOf()]).toEqual([600, 400])
+})
+
+test.each([
+  ['the end before the start', { from: 5 }],
+  ['a negative number', { from: -1 }],
+  ['a number beyond what is exact', { to: 2 ** 53 }],
+  ['a fraction', { from: 0.5 }],
+  ['a text', { from: '0', to: '4' }],
+  ['a name that is too long', { process_id: 'p'.repeat(129) }],
+  ['NUL in a name', { process_id: 'p\0' }],
+  ['an unknown reason', { reason: 'because' }],
+])('a lost range with %s is refused', async (_what, changes) => {
+  const reply = await upload([], [{ process_id: 'proc_bad', from: 0, to: 4, ...changes }])
+  expect(reply.status).toBe(400)
 })
 
 test('explain names connector, action and verdict, and changes with a stop', async () => {
@@ -217,6 +255,51 @@ test('a row that counts refusals is one record and one audit event, which says w
   const { rows } = await replica.db.query('select requests, refusals from traffic where id = $1', [row.id])
   expect(rows).toEqual([{ requests: 1_240, refusals: REFUSALS }])
 })
+
+const MINUTE = '2026-04-02T00:01:'
+const SPAN = { from: '2026-04-02T00:00:00.000Z', to: '2026-04-02T00:10:00.000Z', bucketSeconds: 60 }
+
+test.each<[string, number, (n: number) => Partial<TrafficRecord>, { deny: number; allow: number }]>([
+  ['a count beyond its rate', 1, () => ({}), { deny: 600_000, allow: 0 }],
+  [
+    'the same in several rows of a minute',
+    3,
+    (n) => ({ time: `${MINUTE}0${n}.000Z` }),
+    { deny: 600_002, allow: 0 },
+  ],
+  ['refusals on calls that were let through', 2, () => ({ decision: 'ALLOW' }), { deny: 0, allow: 2 }],
+  ['refusals on what a person answered', 2, () => ({ approval_id: 'apv_unknown' }), { deny: 2, allow: 0 }],
+])(
+  'a gateway that claims %s adds no more to the totals than it may send',
+  async (_what, rows, changes, wanted) => {
+    const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''
+    const liar = await replica.enrol(`default/claims-${liars++}`)
+    const claim = (n: number) =>
+      record({
+        ...{
+          decision: 'DENY',
+          status: 403,
+          time: `${MINUTE}00.000Z`,
+          agent: null,
+          process_id: `proc_claims_${liars}`,
+        },
+        ...{ refusals: { ...REFUSALS, count: 1_000_000_000 }, note: 'x' },
+        ...changes(n),
+      })
+    // A row each in a batch of its own, then the same batch again.
+    for (let n = 0; n < rows; n++) {
+      const batch = { records: [claim(n)], lost: [] }
+      expect((await replica.gateway(liar, 'POST', '/api/gateway/records', batch)).status).toBe(200)
+      expect((await replica.gateway(liar, 'POST', '/api/gateway/records', batch)).status).toBe(200)
+    }
+    const buckets = await countByTime(replica.db, orgId, SPAN)
+    const sum = (key: 'deny' | 'allow') => buckets.reduce((total, bucket) => total + bucket[key], 0)
+    const sums = { deny: sum('deny'), allow: sum('allow') }
+    await replica.db.query('delete from traffic where time >= $1 and time < $2', [SPAN.from, SPAN.to])
+    expect(sums).toEqual(wanted)
+  },
+)
+let liars = 0
 
 test('every count has all requests of a row', async () => {
   const orgId = (await replica.db.query<{ id: string }>('select id from orgs')).rows[0]?.id ?? ''

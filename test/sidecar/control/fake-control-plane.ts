@@ -7,12 +7,12 @@ import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
 import type { KillEntry } from '../../../core/wire/kill.ts'
+import { RecordsBody } from '../../../core/wire/records.ts'
 import {
   AckBody,
   CertificateBody,
   type DownMessage,
   HoldBody,
-  RecordsBody,
   StatusBody,
   SYNC_PATHS,
 } from '../../../core/wire/sync.ts'
@@ -58,6 +58,8 @@ export class FakeControlPlane implements AsyncDisposable {
   recordsReply: object = {}
   /** Record ids that make a whole batch invalid. */
   poison = new Set<string>()
+  /** Processes and agents of another owner. */
+  foreign = { process_ids: new Set<string>(), agents: new Set<string>() }
   /** Answers a section with other bytes than announced. */
   corrupt: string | null = null
   /** Opens approvals that nobody waits for at the gateway, as for executions. */
@@ -247,9 +249,20 @@ export class FakeControlPlane implements AsyncDisposable {
     if (batch.records.some((record) => this.poison.has(record.id))) {
       return reply(response, 400, { error: 'Validation failed' })
     }
+    const refused = this.#refused(batch)
+    if (refused !== null) return reply(response, 403, { error: 'Forbidden', message: 'not yours', refused })
     this.records.push(...batch.records)
     this.lost.push(...batch.lost)
     return reply(response, 200, { accepted: batch.records.map((record) => record.id) })
+  }
+
+  #refused({ records, lost }: Records): object | null {
+    const agents = records.flatMap(({ agent }) => (this.foreign.agents.has(agent ?? '') ? [agent] : []))
+    if (agents.length > 0) return { agents }
+    const stated = [...records, ...lost.filter(({ reason }) => reason === undefined)]
+    const processes = stated.map(({ process_id }) => process_id)
+    const process_ids = processes.filter((id) => this.foreign.process_ids.has(id))
+    return process_ids.length === 0 ? null : { process_ids }
   }
 
   #hold(body: HoldBody, response: ServerResponse): unknown {

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { createControlClient } from '../../../sidecar/control/client.ts'
-import { createUploader, type Uploader } from '../../../sidecar/control/records.ts'
+import { createUploader, type RecordSource, type Uploader } from '../../../sidecar/control/records.ts'
 import { Journal } from '../../../sidecar/journal/journal.ts'
+import { mergeRanges } from '../../../sidecar/journal/lost.ts'
 import { recordJson } from '../../../sidecar/pipeline/record-json.ts'
 import { eventually } from '../../support/eventually.ts'
 import { trafficRecord } from '../journal/traffic-record.ts'
@@ -89,6 +90,68 @@ describe('records', () => {
     await until('trim', () => journal.pending === 0)
     expect(fake.records.map((record) => record.id)).not.toContain('rec_3')
     expect(log.text()).toContain('refuses the form of this record')
+    expect(fake.lost).toEqual([{ process_id: 'proc_1', from: 3, to: 3, reason: 'unreadable' }])
+    expect(journal.lost).toBe(1)
+  })
+
+  test('of another owner hold up no others, and are reported as lost before they leave the journal', async () => {
+    fake.foreign.process_ids.add('proc_old')
+    fake.foreign.agents.add('moved')
+    fake.recordsStatus = 503
+    for (let n = 0; n < 700; n++) put(trafficRecord({ id: `old_${n}`, process_id: 'proc_old', seq: n }))
+    for (let n = 0; n < 3; n++) put(trafficRecord({ id: `moved_${n}`, agent: 'moved', seq: n * 2 }))
+    for (let n = 0; n < 700; n++) put(trafficRecord({ id: `rec_${n}`, seq: 10 + n }))
+    fake.recordsStatus = 200
+    await until('the others', () => fake.records.length === 700)
+    await until('trim', () => journal.pending === 0)
+    expect(fake.records.every(({ id }) => id.startsWith('rec_'))).toBe(true)
+    const refused = (process_id: string, from: number, to: number) => ({
+      process_id,
+      from,
+      to,
+      reason: 'refused',
+    })
+    expect(mergeRanges(fake.lost)).toEqual([
+      ...[refused('proc_1', 0, 0), refused('proc_1', 2, 2), refused('proc_1', 4, 4)],
+      refused('proc_old', 0, 699),
+    ])
+    expect(journal.lost).toBe(703)
+    expect(log.text()).toContain('refuses records of another owner')
+  })
+
+  test.each<[string, object]>([
+    ['names nothing', {}],
+    ['names other processes', { refused: { process_ids: ['proc_x'] } }],
+    ['names other agents', { refused: { agents: ['x', ''] } }],
+    ['names this process', { refused: { process_ids: ['proc_1'] } }],
+    ['cannot be read', { refused: 'proc_1' }],
+    ['has lists of something else', { refused: { process_ids: [1], agents: {} } }],
+  ])('stay in the journal while a 403 %s', async (_what, reply) => {
+    fake.recordsStatus = 403
+    fake.recordsReply = reply
+    put(trafficRecord({ id: 'rec_0', agent: null }))
+    await until('attempts', () => fake.paths.filter((path) => path.endsWith('/records')).length >= 2)
+    expect([journal.pending, journal.lost]).toEqual([1, 0])
+    fake.recordsStatus = 200
+    await until('upload', () => fake.records.length === 1)
+    expect(fake.lost).toEqual([])
+  })
+
+  test('that were never written are reported in chunks', async () => {
+    const lost = Array.from({ length: 2_500 }, (_, n) => ({ process_id: 'proc_1', from: n * 2, to: n * 2 }))
+    const left = [...lost]
+    const source: RecordSource = {
+      processId: 'proc_2',
+      nextBatch: async () => ({ records: new Map(), lost: left.slice(0, 1_000) }),
+      acknowledge: (_ids, ranges) => void left.splice(0, ranges.length),
+      abandon: () => expect.unreachable(),
+    }
+    const client = createControlClient({ url: fake.url, token: TOKEN, processId: 'proc_2' })
+    const other = createUploader({ client, journal: source, random: Math.random, log })
+    other.start()
+    await until('all ranges', () => fake.lost.length === 2_500)
+    await other.close(1_000)
+    expect(fake.lost).toEqual(lost)
   })
 
   test('what is left is uploaded before the process ends, and nothing stays on disk', async () => {
