@@ -8,7 +8,7 @@ import {
 } from '../../core/capture/pod-contract.ts'
 import { NOT_SYSTEM, outside } from '../webhook/configuration.ts'
 import { containerRules } from './container-rules.ts'
-import { demand, text, texts, type Validation, type Variable } from './expressions.ts'
+import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
 import { POD_VARIABLES, podRules } from './governed-pods.ts'
 import type { GuardOptions } from './options.ts'
 
@@ -45,12 +45,27 @@ const HAD_PROXY = {
   expression: `oldObject.spec.?initContainers.orValue([]).exists(c, c.name == ${text(CONTAINERS.proxy)})`,
 }
 
+/** The operator takes a pod with this label for one that the injector made: no other pod may get it later. */
+const IS_OR_BECOMES_GOVERNED = {
+  name: 'is-or-becomes-governed',
+  expression: [
+    HAD_PROXY.expression,
+    `${isMarked('object')} && !${isMarked('oldObject')}`,
+    `${metadataOf('object', 'annotations', ANNOTATIONS.injected)} != ${metadataOf('oldObject', 'annotations', ANNOTATIONS.injected)}`,
+  ].join(' || '),
+}
+
+function isMarked(object: 'object' | 'oldObject'): string {
+  return `(${metadataOf(object, 'labels', INJECT_LABEL)} == 'injected')`
+}
+
 /**
  * The ValidatingAdmissionPolicies and their bindings: what is true of governed pods whether the webhook is there or
  * not, decided by the API server itself after every webhook has had its turn.
  */
 export function guardObjects(options: GuardOptions): readonly GuardObject[] {
-  const policies = [newPods(options), changes(), debugging(), access(), tokens(), authorities(options)]
+  const ofPods = [newPods(options), changes(), debugging(), access(), bindings()]
+  const policies = [...ofPods, tokens(), authorities(options)]
   return policies.flatMap((policy) => [policyObject(policy), bindingObject(policy, options)])
 }
 
@@ -67,20 +82,16 @@ function newPods(options: GuardOptions): Policy {
   }
 }
 
-/** Images and resources of a running pod can be changed, and its metadata. */
+/** Images and resources of a running pod can be changed, and its metadata; the metadata by a write of its status, too. */
 function changes(): Policy {
-  const kept = [...Object.values(ANNOTATIONS)].map(
-    (key) =>
-      `object.metadata.?annotations[?${text(key)}].orValue('') == oldObject.metadata.?annotations[?${text(key)}].orValue('')`,
-  )
-  const labels = [INJECT_LABEL, LAYER_LABEL].map(
-    (key) =>
-      `object.metadata.?labels[?${text(key)}].orValue('') == oldObject.metadata.?labels[?${text(key)}].orValue('')`,
-  )
+  const isKept = (map: 'labels' | 'annotations') => (key: string) =>
+    `${metadataOf('object', map, key)} == ${metadataOf('oldObject', map, key)}`
+  const kept = Object.values(ANNOTATIONS).map(isKept('annotations'))
+  const labels = [INJECT_LABEL, LAYER_LABEL].map(isKept('labels'))
   return {
     name: 'chaperone-pod-changes',
-    rule: { operations: ['UPDATE'], resources: ['pods', 'pods/resize'] },
-    conditions: [HAD_PROXY],
+    rule: { operations: ['UPDATE'], resources: ['pods', 'pods/resize', 'pods/status'] },
+    conditions: [IS_OR_BECOMES_GOVERNED],
     validations: [
       demand(
         `${NEW_PROXY}.map(c, c.image) == ${OLD_PROXY}.map(c, c.image)`,
@@ -92,7 +103,7 @@ function changes(): Policy {
       ),
       demand(
         [...kept, ...labels].join(' && '),
-        'metadata: what the injector wrote about a pod is not changed while it runs',
+        'metadata: what the injector writes about a pod is set by the injector alone and not changed while the pod runs',
       ),
     ],
   }
@@ -127,6 +138,23 @@ function access(): Policy {
       demand(
         `!(object.?container.orValue('') in ${OURS})`,
         'container: nobody enters the sidecar, which holds credentials; name a container of the agent',
+      ),
+    ],
+  }
+}
+
+/** A binding carries metadata over to its pod. */
+function bindings(): Policy {
+  const hasNone = (map: 'labels' | 'annotations') =>
+    `object.metadata.?${map}.orValue({}).all(k, !k.startsWith('chaperone.dev/'))`
+  return {
+    name: 'chaperone-bindings',
+    rule: { operations: ['CREATE'], resources: ['bindings', 'pods/binding'] },
+    conditions: [],
+    validations: [
+      demand(
+        `${hasNone('labels')} && ${hasNone('annotations')}`,
+        'metadata: a binding sets no chaperone.dev/ label or annotation of its pod; remove it',
       ),
     ],
   }

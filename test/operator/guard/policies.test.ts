@@ -558,6 +558,99 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     })
   })
 
+  describe('of a pod that never had a sidecar', () => {
+    const INJECTED = JSON.stringify({ gateway: 'team/main', agent: 'agent', layer: 'Captured' })
+    const LABEL = { 'chaperone.dev/inject': 'injected' }
+    const path = '/api/v1/namespaces/team/pods/never'
+    const patch = (metadata: object, subresource = ''): KubeCall => ({
+      method: 'PATCH',
+      path: `${path}${subresource}`,
+      contentType: 'application/merge-patch+json',
+      body: { metadata },
+    })
+    beforeAll(async () => {
+      const spec = { ...PLAIN, initContainers: [{ name: 'prepare', image: 'busybox' }] }
+      expect(await create({ metadata: { name: 'never' }, spec })).toBeNull()
+      const named = { ...PLAIN, initContainers: [{ name: 'chaperone-proxy', image: 'busybox' }] }
+      expect(await create({ metadata: { name: 'named' }, spec: named })).toBeNull()
+    })
+
+    it.each([
+      ['the label', { labels: LABEL }],
+      ['the annotation of the injector', { annotations: { 'chaperone.dev/injected': INJECTED } }],
+      [
+        'everything that the injector writes',
+        {
+          labels: { ...LABEL, 'chaperone.dev/layer': 'Captured' },
+          annotations: {
+            ...{ 'chaperone.dev/injected': INJECTED, 'chaperone.dev/gateway': 'main' },
+            ...{ 'chaperone.dev/agent': 'agent', 'chaperone.dev/proxy-uid': String(UID) },
+          },
+        },
+      ],
+    ])(
+      'refuses %s, also in a write of its status and for a container of the same name',
+      async (_, metadata) => {
+        for (const call of [patch(metadata), patch(metadata, '/status')])
+          expect(await refusalOf(client, call)).toContain('set by the injector alone')
+        const named = { ...patch(metadata), path: '/api/v1/namespaces/team/pods/named' }
+        expect(await refusalOf(client, named)).toContain('set by the injector alone')
+        const { metadata: now } = await client.call<{ metadata: object }>({ method: 'GET', path })
+        expect(JSON.stringify(now)).not.toContain('injected"')
+      },
+    )
+
+    it.each([
+      ['that says so itself', { labels: LABEL }],
+      [
+        'that says so with every annotation',
+        { labels: LABEL, annotations: { 'chaperone.dev/injected': INJECTED } },
+      ],
+    ])('refuses to create one %s', async (_, metadata) => {
+      expect(await create({ metadata: { name: 'born', ...metadata }, spec: PLAIN })).toContain(
+        'initContainers',
+      )
+    })
+
+    it('lets other metadata, and other values of the label, change', async () => {
+      const metadata = {
+        labels: { team: 'red', 'chaperone.dev/inject': 'disabled' },
+        annotations: { note: 'x' },
+      }
+      expect(await refusalOf(client, patch(metadata))).toBeNull()
+      expect(await refusalOf(client, patch({ labels: { team: null } }, '/status'))).toBeNull()
+    })
+
+    it.each([
+      ['annotations', 'pods/never/binding', { 'chaperone.dev/injected': INJECTED }],
+      ['labels', 'pods/never/binding', LABEL],
+      ['annotations', 'bindings', { 'chaperone.dev/gateway': 'main' }],
+    ])('refuses %s by %s', async (map, resource, value) => {
+      const call = (metadata: object): KubeCall => ({
+        ...{ method: 'POST', path: `/api/v1/namespaces/team/${resource}`, query: { dryRun: 'All' } },
+        body: {
+          ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name: 'never', ...metadata } },
+          target: { apiVersion: 'v1', kind: 'Node', name: 'node-1' },
+        },
+      })
+      expect(await refusalOf(client, call({ [map]: value }))).toContain('a binding sets no chaperone.dev/')
+      expect(await refusalOf(client, call({}))).toBeNull()
+    })
+  })
+
+  it('keeps what the injector wrote about a running pod in a write of its status', async () => {
+    const call = (metadata: object): KubeCall => ({
+      ...{ method: 'PATCH', path: '/api/v1/namespaces/team/pods/running/status' },
+      ...{ contentType: 'application/merge-patch+json', body: { metadata } },
+    })
+    for (const metadata of [
+      { labels: { 'chaperone.dev/inject': null } },
+      { annotations: { 'chaperone.dev/agent': 'other' } },
+    ])
+      expect(await refusalOf(client, call(metadata))).toContain('set by the injector alone')
+    expect(await refusalOf(client, call({ labels: { team: 'green' } }))).toBeNull()
+  })
+
   it('lets no person mint the token of a proxy', async () => {
     expect(await refusalOf(client, token(['chaperone-control-plane', 'x']))).toContain('spec.audiences')
     expect(await refusalOf(client, token(['sts.amazonaws.com']))).toBeNull()
