@@ -78,8 +78,8 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const relay = createKillRelay({ client: desired, replicas, log })
   const copies = createCopies({ client, log, metrics, timing })
   const killWatch = createKillWatch({
-    ...{ client, relay, log, metrics, gateways: copies.caches.Gateway },
-    ...{ namespace: config.namespace, emergencyName: config.emergencyName },
+    ...{ client, relay, log, metrics, gateways: copies.caches.Gateway, namespace: config.namespace },
+    governedNamespaces: () => copies.injected.list().map(({ metadata }) => metadata.namespace ?? ''),
     ...(timing.killPollMs === undefined ? {} : { pollMs: timing.killPollMs }),
   })
   const { podCompareMs: compareMs, maxStalenessMs = MAX_STALENESS_MS } = timing

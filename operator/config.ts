@@ -21,7 +21,7 @@ export type ClusterConfig = Common & {
   readonly mode: 'cluster'
   /** `KUBECONFIG`; null = the ServiceAccount of the pod. */
   readonly kubeconfig: string | null
-  /** `POD_NAMESPACE`: where the Lease and the emergency ConfigMap are. */
+  /** `POD_NAMESPACE`: where the Lease is, and the ConfigMap `chaperone-emergency` that stops anything. */
   readonly namespace: string
   /** `POD_NAME`: who holds the Lease and who writes Events; a random part is added. */
   readonly podName: string
@@ -31,8 +31,6 @@ export type ClusterConfig = Common & {
   readonly peers: readonly string[]
   /** `LEASE_NAME`, default `chaperone-operator`. */
   readonly leaseName: string
-  /** `EMERGENCY_CONFIGMAP`, default `chaperone-emergency`. */
-  readonly emergencyName: string
   /** `HEALTH_HOST` and `HEALTH_PORT` (default 0.0.0.0 and 8081): `/livez`, `/readyz`, `/metrics`. */
   readonly healthHost: string
   readonly healthPort: number
@@ -78,7 +76,6 @@ function clusterConfig(env: Env): Omit<ClusterConfig, keyof Common> {
       .filter((url) => url !== '')
       .map((url) => httpUrl(url, 'CONTROL_PLANE_PEERS')),
     leaseName: optional(env, 'LEASE_NAME') ?? 'chaperone-operator',
-    emergencyName: optional(env, 'EMERGENCY_CONFIGMAP') ?? 'chaperone-emergency',
     healthHost: optional(env, 'HEALTH_HOST') ?? '0.0.0.0',
     healthPort: port(env, 'HEALTH_PORT', 8081),
   }

@@ -1,3 +1,4 @@
+import { widestScope } from '../../core/decision/kill-reach.ts'
 import type { KillRelayBody, KillRelayReply } from '../../core/wire/operator.ts'
 import { systemActor } from '../store/audit.ts'
 import { checkedScope, type KillReply, type KillSwitch } from './kill-switch.ts'
@@ -47,12 +48,10 @@ export function createKillRelay({ killSwitch }: KillRelayDeps): KillRelay {
   }
 }
 
-/** In a Gateway `all` means all of this gateway: the object of one tenant must not stop another's. */
+/** The object of one tenant must not stop another's: `all` means all that its source may stop. */
 function scopeOf(source: string, scope: string): string {
   const checked = checkedScope(scope)
-  return checked === 'all' && source.startsWith('manifest:')
-    ? `gateway:${source.slice('manifest:'.length)}`
-    : checked
+  return checked === 'all' ? widestScope(source) : checked
 }
 
 /** A scope that nothing bears has nobody to acknowledge it: its `0 of 0` says nothing of the other scopes. */

@@ -1,3 +1,4 @@
+import { concernsGateway } from '../../core/decision/kill-reach.ts'
 import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import { isEarlier } from '../../core/state/order.ts'
 import type { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from '../../core/wire/kill.ts'
@@ -49,7 +50,7 @@ export function createKillBoard(): KillBoard {
     announced: pending,
     stateFor(gatewayName) {
       if (stored === null) return undefined
-      const isFor = isForGateway(gatewayName)
+      const isFor = ({ source }: KillEntry) => concernsGateway(source, gatewayName)
       return {
         order: stored.order,
         stored: stored.entries.filter(isFor),
@@ -85,12 +86,7 @@ export function createKillBoard(): KillBoard {
 
 /** The entries that one gateway is sent: a stop in a Gateway manifest concerns that gateway only. */
 export function entriesFor(entries: readonly KillEntry[], gatewayName: string): KillEntry[] {
-  return entries.filter(isForGateway(gatewayName))
-}
-
-function isForGateway(gatewayName: string): (entry: KillEntry) => boolean {
-  const own = `manifest:${gatewayName}`
-  return ({ source }) => !source.startsWith('manifest:') || source === own
+  return entries.filter(({ source }) => concernsGateway(source, gatewayName))
 }
 
 /** A name for a state of stops as one gateway is sent it: the same on every replica, stored or only announced. */

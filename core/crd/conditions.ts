@@ -50,7 +50,7 @@ export const CONDITIONS = {
   /** Requests are refused by a stop. */
   KillSwitchActive: {
     Gateway: 'spec.killSwitch of this Gateway',
-    Emergency: 'the emergency ConfigMap',
+    Emergency: 'a ConfigMap `chaperone-emergency`',
     Elsewhere: 'a stop by the API, the dashboard, the command line or a gateway',
   },
   /** There is a way around the sidecar that only goodwill closes. */

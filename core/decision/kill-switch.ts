@@ -1,5 +1,6 @@
 import { fold } from '../action/pattern.ts'
 import type { KillEntry } from '../wire/kill.ts'
+import { isWithinReach, namespaceOf } from './kill-reach.ts'
 
 /** Who a stop may hit. `connectors` holds the connector's type and its own record name. */
 export type KillSubject = {
@@ -10,17 +11,21 @@ export type KillSubject = {
   readonly connectors: readonly string[]
 }
 
-const KINDS = ['connector', 'agent', 'gateway'] as const
+/** What a scope without a kind may mean. */
+const BARE_KINDS = ['connector', 'agent', 'gateway'] as const
+const KINDS = [...BARE_KINDS, 'namespace'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
- * The entry that stops the subject, or null. Scopes: `all` (or empty), `connector:X`, `agent:X`, `gateway:X`, and a
- * bare `X`, which is whatever bears that name. Names ignore case, and `namespace/name` also answers to `name`: a stop
+ * The entry that stops the subject, or null. Scopes: `all` (or empty), `connector:X`, `agent:X`, `gateway:X`,
+ * `namespace:X` (the Gateways of a namespace, and its agents on others), and a bare `X`, which is whatever connector,
+ * agent or gateway bears that name. An entry never reaches beyond its source (`isWithinReach`). Names ignore case, and `namespace/name` also answers to `name`: a stop
  * that hits one thing too many is better than one that misses. A stop of everything is named before a narrower one.
  */
 export function matchKill(entries: readonly KillEntry[], subject: KillSubject): KillEntry | null {
   let narrow: KillEntry | null = null
   for (const entry of entries) {
+    if (!isWithinReach(entry.source, subject)) continue
     if (isGlobal(entry.scope)) return entry
     if (narrow === null && hits(entry.scope, subject)) narrow = entry
   }
@@ -37,7 +42,7 @@ export function normaliseScope(scope: string | undefined): string {
 
 /** What a scope may be, for whoever wrote another one. */
 export const KILL_SCOPE_FORMS =
-  'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, or a bare name without blanks'
+  'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'
 
 /** Whether it is one of the forms. A name that nothing bears is none of its business: it may come to exist. */
 export function isKillScope(scope: string): boolean {
@@ -71,7 +76,7 @@ function isGlobal(scope: string): boolean {
 
 function hits(scope: string, subject: KillSubject): boolean {
   const { kind, name } = parseScope(scope)
-  const kinds = kind === null ? KINDS : [kind]
+  const kinds = kind === null ? BARE_KINDS : [kind]
   return kinds.some((each) => namesOf(each, subject).some((own) => isSameName(own, name)))
 }
 
@@ -86,6 +91,8 @@ function parseScope(scope: string): { kind: Kind | null; name: string } {
 function namesOf(kind: Kind, subject: KillSubject): readonly string[] {
   if (kind === 'connector') return subject.connectors
   if (kind === 'gateway') return [subject.gateway]
+  if (kind === 'namespace')
+    return [subject.gateway, subject.agent].map(namespaceOf).filter((name) => name !== '')
   return [subject.agent, subject.agentId].filter((name) => name !== null)
 }
 

@@ -2,9 +2,9 @@ import * as z from 'zod'
 
 /** One latched source of a stop. Effective state is the union of all. */
 export const KillEntry = z.object({
-  /** `all`, `connector:X`, `agent:X`, `gateway:X` or bare `X`. */
+  /** `all`, `connector:X`, `agent:X`, `gateway:X`, `namespace:X` or bare `X`. */
   scope: z.string(),
-  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`, `configmap`, … */
+  /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`, `configmap`, `configmap:<ns>`, … */
   source: z.string(),
   reason: z.string(),
   since: z.string(),

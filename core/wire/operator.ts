@@ -135,8 +135,11 @@ export const OperatorState = z.object({
 
 /** The whole of what one source stops; no scopes = it stops nothing (any more). */
 export const KillRelayBody = z.object({
-  /** `manifest:NAMESPACE/NAME` of a Gateway, where `all` means all of that Gateway; or `configmap`. */
-  source: z.string().regex(/^(manifest:[^/\s]{1,253}\/[^/\s]{1,253}|configmap)$/),
+  /**
+   * `manifest:NAMESPACE/NAME` of a Gateway, where `all` means all of that Gateway; `configmap:NAMESPACE` of a ConfigMap,
+   * where it means `namespace:NAMESPACE`; `configmap` of the installation's own one.
+   */
+  source: z.string().regex(/^(manifest:[^/\s]{1,253}\/[^/\s]{1,253}|configmap(:[^/:\s]{1,253})?)$/),
   scopes: z.array(z.string().min(1).max(300)).max(64),
   reason: z.string().max(1_000),
   by: z.string().max(600),

@@ -1,33 +1,30 @@
 import type { Logger } from 'pino'
+import { gatewaySource } from '../../core/decision/kill-reach.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { hasCode } from '../kube/kube-failure.ts'
 import { listPages } from '../kube/list-pages.ts'
 import { keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
-import { createReflector, type Reflector, type ReflectorMetrics } from '../kube/reflector.ts'
+import type { Reflector, ReflectorMetrics } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
+import { createEmergencyMaps } from './emergency-maps.ts'
 import type { KillRelay } from './kill-relay.ts'
-import {
-  type ConfigMapObject,
-  type GatewayObject,
-  stopOfConfigMap,
-  stopOfGateway,
-  stopOfNothing,
-} from './stops.ts'
+import { type GatewayObject, stopOfGateway, stopOfNothing } from './stops.ts'
 
 /** Everything in the cluster that can stop agents: watched, and looked at every two seconds besides. */
 export type KillWatch = AsyncDisposable & {
   /** To be called when the copy of Gateways changed. */
   gatewayChanged(key: string): void
-  /** Milliseconds since both were last read without the help of a watch. */
+  /** Milliseconds since Gateways and ConfigMaps were last read without the help of a watch. */
   stalenessMs(): number
 }
 
 export type KillWatchDeps = {
   readonly client: KubeClient
-  readonly gateways: Pick<Reflector<GatewayObject>, 'get' | 'resourceVersion'>
+  readonly gateways: Pick<Reflector<GatewayObject>, 'get' | 'list' | 'resourceVersion'>
   readonly relay: Pick<KillRelay, 'offer'>
+  /** Of the installation. */
   readonly namespace: string
-  readonly emergencyName: string
+  /** Those that hold an agent with a sidecar. */
+  readonly governedNamespaces: () => readonly string[]
   readonly log: Logger
   readonly metrics: ReflectorMetrics
   readonly pollMs?: number
@@ -36,30 +33,12 @@ export type KillWatchDeps = {
 const POLL_MS = 2_000
 
 export function createKillWatch(deps: KillWatchDeps): KillWatch {
-  const { client, gateways, relay, namespace, emergencyName, log, metrics, pollMs = POLL_MS } = deps
+  const { client, gateways, relay, log, pollMs = POLL_MS } = deps
   const stopped = new AbortController()
   const { signal } = stopped
   const seen = new Set<string>()
   let readAt = Number.NEGATIVE_INFINITY
-  let toldProblems = ''
-  const emergency = createReflector<ConfigMapObject>({
-    ...{ client, log, metrics, resource: 'emergency' },
-    selection: {
-      path: pathOf(RESOURCES.ConfigMap, namespace),
-      fieldSelector: `metadata.name=${emergencyName}`,
-    },
-    onChange: (key) => offerEmergency(emergency.get(key)),
-  })
-
-  /** What is not there says nothing: a stop is lifted by saying so, not by losing the object that demands it. */
-  function offerEmergency(map: ConfigMapObject | undefined): void {
-    if (map === undefined) return
-    const { problems, ...stop } = stopOfConfigMap(map)
-    relay.offer(stop)
-    const text = problems.join('; ')
-    if (text !== '' && text !== toldProblems) log.error({ configmap: keyOf(map) }, `emergency: ${text}`)
-    toldProblems = text
-  }
+  const emergency = createEmergencyMaps({ ...deps, signal })
 
   function offerGateway(gateway: GatewayObject): void {
     seen.add(keyOf(gateway))
@@ -70,7 +49,7 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     const gateway = gateways.get(key)
     if (gateway !== undefined) offerGateway(gateway)
     else if (seen.delete(key))
-      relay.offer(stopOfNothing(`manifest:${key}`, gateways.resourceVersion() ?? '0'))
+      relay.offer(stopOfNothing(gatewaySource(key), gateways.resourceVersion() ?? '0'))
   }
 
   async function pollGateways(): Promise<void> {
@@ -82,22 +61,13 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     const present = new Set(items.map(keyOf))
     for (const key of [...seen].filter((known) => !present.has(known))) {
       seen.delete(key)
-      relay.offer(stopOfNothing(`manifest:${key}`, resourceVersion))
+      relay.offer(stopOfNothing(gatewaySource(key), resourceVersion))
     }
     for (const gateway of items) offerGateway(gateway)
   }
 
-  async function pollEmergency(): Promise<void> {
-    try {
-      const path = pathOf(RESOURCES.ConfigMap, namespace, emergencyName)
-      offerEmergency(await client.call<ConfigMapObject>({ method: 'GET', path, signal, timeoutMs: 5_000 }))
-    } catch (error) {
-      if (!hasCode(error, 'not_found')) throw error
-    }
-  }
-
   async function poll(): Promise<void> {
-    const results = await Promise.allSettled([pollGateways(), pollEmergency()])
+    const results = await Promise.allSettled([pollGateways(), emergency.poll()])
     const failed = results.find((result) => result.status === 'rejected')
     if (failed === undefined) readAt = performance.now()
     else if (!signal.aborted) log.warn({ err: failed.reason }, 'stops could not be read, trying again')
@@ -106,6 +76,10 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await poll()
+      emergency.supply([
+        ...gateways.list().map(({ metadata }) => metadata.namespace ?? ''),
+        ...deps.governedNamespaces(),
+      ])
       await sleep(pollMs, signal)
     }
   }

@@ -1,4 +1,11 @@
 import type { GatewaySpec } from '../../core/crd/schemas.ts'
+import {
+  EMERGENCY_SOURCE,
+  gatewaySource,
+  namespaceOf,
+  namespaceSource,
+  widestScope,
+} from '../../core/decision/kill-reach.ts'
 import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
 import type { KillRelayBody } from '../../core/wire/operator.ts'
@@ -11,19 +18,16 @@ export type GatewayObject = KubeObject & { readonly spec: Partial<Pick<GatewaySp
 export type ConfigMapObject = KubeObject & { readonly data?: Readonly<Record<string, string>> }
 
 const NO_REASON = 'no reason given'
-const SCOPE = /^((connector|agent|gateway):)?[^\s:]+$/i
+const SCOPE = /^((connector|agent|gateway|namespace):)?[^\s:]+$/i
 
-/** `spec.killSwitch` of a Gateway. `all` is all of this Gateway: a tenant's object must not stop another's. */
+/** `spec.killSwitch` of a Gateway. */
 export function stopOfGateway(gateway: GatewayObject): Stop {
   const name = keyOf(gateway)
+  const source = gatewaySource(name)
   const { active = false, reason = '', scopes = ['all'] } = gateway.spec.killSwitch ?? {}
-  const own = scopes.map((scope) => {
-    const text = normaliseScope(scope)
-    return text === 'all' ? `gateway:${name}` : text
-  })
   return {
-    source: `manifest:${name}`,
-    scopes: active ? unique(own) : [],
+    source,
+    scopes: active ? unique(scopes.map((scope) => scopeFrom(source, scope))) : [],
     reason: active ? reason.trim() || NO_REASON : '',
     by: `kubernetes Gateway ${name}`,
     revision: revisionOf(gateway.metadata),
@@ -36,28 +40,55 @@ export function stopOfNothing(source: string, resourceVersion: string): Stop {
 }
 
 /**
- * The emergency ConfigMap: `active`, `reason`, `scopes` (separated by commas or white space, empty = all). In an
- * emergency a slip of the pen must not be no stop: an `active` that is no clear no stops, and a scope that is none
- * becomes `all`.
+ * An emergency ConfigMap: `active`, `reason`, `scopes` (separated by commas or white space, empty = all). The one of the
+ * installation's namespace stops anything, another one the Gateways and agents of its namespace. Null while it does not
+ * say whether it is active: the operator makes it empty. In an emergency a slip of the pen must not be no stop: an
+ * `active` that is no clear no stops, and a scope that is none becomes the widest one.
  */
-export function stopOfConfigMap(map: ConfigMapObject): Stop & { readonly problems: readonly string[] } {
-  const { active = '', reason = '', scopes = '' } = map.data ?? {}
+export function stopOfConfigMap(
+  map: ConfigMapObject,
+  ownNamespace: string,
+): (Stop & { readonly problems: readonly string[] }) | null {
+  const { active, reason = '', scopes = '' } = map.data ?? {}
+  if (active === undefined) return null
+  const { namespace = '' } = map.metadata
+  const source = namespace === ownNamespace ? EMERGENCY_SOURCE : namespaceSource(namespace)
   const isActive = !['', 'false', 'no', 'off', '0', 'inactive'].includes(active.trim().toLowerCase())
   const given = scopes.split(/[\s,]+/).filter((scope) => scope !== '')
-  const wrong = given.filter((scope) => !SCOPE.test(scope))
-  const understood = given.filter((scope) => SCOPE.test(scope)).map(normaliseScope)
-  const wanted = given.length === 0 || wrong.length > 0 ? ['all', ...understood] : understood
+  const isForeign = (scope: string) => source !== EMERGENCY_SOURCE && isOfAnother(namespace, scope)
+  const isGood = (scope: string) => SCOPE.test(scope) && !isForeign(scope)
+  const wrong = given.filter((scope) => !isGood(scope))
+  const understood = given.filter(isGood).map((scope) => scopeFrom(source, scope))
+  const widest = widestScope(source)
+  const wanted = given.length === 0 || wrong.length > 0 ? [widest, ...understood] : understood
   return {
-    source: 'configmap',
+    source,
     scopes: isActive ? unique(wanted) : [],
     reason: isActive ? reason.trim() || NO_REASON : '',
     by: `kubernetes ConfigMap ${keyOf(map)}`,
     revision: revisionOf(map.metadata),
     problems: wrong.map(
       (scope) =>
-        `${JSON.stringify(scope)} is no scope (all, connector:NAME, agent:NAME, gateway:NAME or a bare name): everything is stopped instead`,
+        `${JSON.stringify(scope)} ${whyWrong(isForeign(scope), namespace)}: ${widest} is stopped instead`,
     ),
   }
+}
+
+function whyWrong(isForeign: boolean, namespace: string): string {
+  return isForeign
+    ? `is of another namespace than ${namespace}, which this ConfigMap stops`
+    : 'is no scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME or a bare name)'
+}
+
+function scopeFrom(source: string, scope: string): string {
+  const text = normaliseScope(scope)
+  return text === 'all' ? widestScope(source) : text
+}
+
+function isOfAnother(namespace: string, scope: string): boolean {
+  const [kind = '', name = kind] = normaliseScope(scope).split(':')
+  const named = kind === 'namespace' ? name : namespaceOf(name)
+  return named !== '' && named.toLowerCase() !== namespace
 }
 
 /** Whether a replica holds exactly this of the source. */

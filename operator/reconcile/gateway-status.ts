@@ -1,4 +1,5 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
+import { concernsGateway, gatewaySource, isConfigMapSource } from '../../core/decision/kill-reach.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
@@ -33,8 +34,8 @@ export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts):
 
 /** In force, or demanded by this very object and not heard back yet. */
 function stopOf({ spec }: OurObject<'Gateway'>, name: string, kills: readonly KillEntry[]): KillEntry | null {
-  const own = `manifest:${name}`
-  const concerning = kills.filter(({ source }) => !source.startsWith('manifest:') || source === own)
+  const own = gatewaySource(name)
+  const concerning = kills.filter(({ source }) => concernsGateway(source, name))
   const found = matchKill(concerning, { gateway: name, agent: null, agentId: null, connectors: [] })
   if (found !== null) return found
   const narrow = concerning.find(({ source }) => source === own)
@@ -50,8 +51,8 @@ function killVerdict({ source, scope, reason }: KillEntry, name: string, killed:
 }
 
 function killReasonOf(source: string, name: string): ConditionReason<'KillSwitchActive'> {
-  if (source === `manifest:${name}`) return 'Gateway'
-  return source === 'configmap' ? 'Emergency' : 'Elsewhere'
+  if (source === gatewaySource(name)) return 'Gateway'
+  return isConfigMapSource(source) ? 'Emergency' : 'Elsewhere'
 }
 
 const NAMED = 5

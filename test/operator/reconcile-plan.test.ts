@@ -206,24 +206,42 @@ describe('a stop', () => {
     expect(stopOfGateway(gateway()).scopes).toEqual([])
   })
 
-  const map = (data: Record<string, string>) => stopOfConfigMap({ metadata, data })
+  const mapOf = (namespace: string, data?: Record<string, string>) =>
+    stopOfConfigMap({ metadata: { ...metadata, namespace }, ...(data && { data }) }, 'system')
+  const map = (data: Record<string, string>) => mapOf('system', data)
   test.each(['true', 'TRUE', ' yes ', '1', 'on', 'ture'])(
     'by ConfigMap is on for %j: a slip of the pen is no all-clear',
     (active) => {
-      expect(map({ active }).scopes).toEqual(['all'])
+      expect(map({ active })?.scopes).toEqual(['all'])
     },
   )
   test.each(['false', 'No', 'off', '0', '', ' '])('by ConfigMap is off for %j', (active) => {
-    expect(map({ active }).scopes).toEqual([])
+    expect(map({ active })?.scopes).toEqual([])
   })
   test('by ConfigMap takes scopes apart, and stops everything when one of them is none', () => {
-    expect(map({ active: 'true', scopes: 'connector:codehost, agent:team/x\ngateway:prod' }).scopes).toEqual([
-      'connector:codehost',
-      'agent:team/x',
-      'gateway:prod',
-    ])
+    expect(map({ active: 'true', scopes: 'connector:codehost, agent:team/x\ngateway:prod' })?.scopes).toEqual(
+      ['connector:codehost', 'agent:team/x', 'gateway:prod'],
+    )
     const slip = map({ active: 'true', scopes: 'agents:x' })
-    expect([slip.scopes, slip.problems.length]).toEqual([['all'], 1])
+    expect([slip?.scopes, slip?.problems.length]).toEqual([['all'], 1])
+  })
+  test('by a ConfigMap that does not say whether it is active is neither set nor lifted', () => {
+    for (const data of [undefined, {}, { reason: 'why' }, { scopes: 'all' }])
+      expect(mapOf('team', data)).toBeNull()
+  })
+  test.each<[string, readonly string[], number]>([
+    ['', ['namespace:team'], 0],
+    ['ALL', ['namespace:team'], 0],
+    ['agent:team/x connector:codehost bot', ['agent:team/x', 'connector:codehost', 'bot'], 0],
+    ['gateway:team/prod,namespace:team', ['gateway:team/prod', 'namespace:team'], 0],
+    ['agent:other/x', ['namespace:team'], 1],
+    ['namespace:other, agent:x', ['namespace:team', 'agent:x'], 1],
+    ['Gateway:OTHER/prod', ['namespace:team'], 1],
+    ['other/bot', ['namespace:team'], 1],
+    ['agents:x', ['namespace:team'], 1],
+  ])('by the ConfigMap of a namespace stops what is of that namespace: %j', (scopes, wanted, problems) => {
+    const stop = mapOf('team', { active: 'true', scopes })
+    expect([stop?.source, stop?.scopes, stop?.problems.length]).toEqual(['configmap:team', wanted, problems])
   })
   test('is in force only when a replica holds exactly its scopes with its reason', () => {
     const stop = stopOfGateway(gateway({ killSwitch: { active: true, reason: 'why' } }))

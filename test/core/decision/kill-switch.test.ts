@@ -44,6 +44,11 @@ describe('kill-switch scopes', () => {
     ['local', true],
     ['agent_1', true],
     ['nobody', false],
+    ['namespace:default', true],
+    ['namespace:TEAM', true],
+    ['namespace:tea', false],
+    ['namespace:local', false],
+    ['default', false],
   ])('the scope %j stops the subject: %s', (scope, wanted) => {
     expect(matchKill([entry(scope)], subject) !== null).toBe(wanted)
   })
@@ -58,6 +63,21 @@ describe('kill-switch scopes', () => {
     expect(matchKill([entry('codehost'), entry('all')], subject)?.scope).toBe('all')
   })
 
+  test.each([
+    ['configmap', true],
+    ['configmap:team', true],
+    ['configmap:default', true],
+    ['configmap:tenant', false],
+    ['configmap:local', false],
+    ['configmap:', false],
+  ])(
+    'a ConfigMap of a namespace stops what is of that namespace, whatever its scope: %s',
+    (source, wanted) => {
+      for (const scope of ['all', 'codehost', 'agent:bot', 'gateway:default/local', 'namespace:team'])
+        expect(matchKill([entry(scope, source)], subject) !== null, scope).toBe(wanted)
+    },
+  )
+
   test('nothing is stopped without entries', () => {
     expect(matchKill([], subject)).toBeNull()
   })
@@ -70,7 +90,15 @@ describe('kill-switch scopes', () => {
   })
 
   test('a scope is everything, a kind with a name, or a bare name; what else is written stops nothing', () => {
-    for (const scope of ['all', 'ALL', 'codehost', 'connector:chat', 'Agent:my bot', 'gateway:team/edge']) {
+    for (const scope of [
+      'all',
+      'ALL',
+      'codehost',
+      'connector:chat',
+      'Agent:my bot',
+      'gateway:team/edge',
+      'namespace:team',
+    ]) {
       expect(isKillScope(scope), scope).toBe(true)
     }
     for (const scope of ['', ' ', 'team:x', 'agents:bot', ':bot', 'agent:', 'agent: ', 'a b', 'agent:a\nb']) {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { matchKill } from '../../../core/decision/kill-switch.ts'
 import type { ClusterOperator } from '../../../operator/cluster-operator.ts'
 import { openStream, type Replica } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -11,8 +12,6 @@ import {
   statusOf,
   untilConditions,
 } from './world.ts'
-
-const CONFIG_MAPS = { base: '/api/v1', plural: 'configmaps' }
 
 describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`, () => {
   let world: ClusterWorld
@@ -96,30 +95,64 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await stopped(world.replica, 'manifest:team/prod', 0)
   })
 
+  const emergency = (namespace: string, data: Record<string, string | null>) =>
+    world.cluster.patch('ConfigMap', namespace, 'chaperone-emergency', { data })
+  const untilMade = (namespace: string) =>
+    eventually(`${namespace} has its ConfigMap`, () =>
+      world.cluster.get('ConfigMap', namespace, 'chaperone-emergency').catch(() => null),
+    )
+
   test('the emergency ConfigMap stops everything, is latched when it is deleted, and lets go only by saying so', async () => {
     const { cluster, replica } = world
-    const map = (data: Record<string, string>) => ({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chaperone-emergency' }, data },
-    })
-    await cluster.createRaw(CONFIG_MAPS, SYSTEM, map({ active: 'true', reason: 'all hands' }))
+    const made = await untilMade(SYSTEM)
+    expect(made['data']).toBeUndefined()
+    await emergency(SYSTEM, { active: 'true', reason: 'all hands' })
     for (const each of [replica, second])
       expect(await stopped(each, 'configmap', 1)).toMatchObject([{ scope: 'all', reason: 'all hands' }])
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['KillSwitchActive=True/Emergency'])
     await cluster.remove('ConfigMap', SYSTEM, 'chaperone-emergency')
-    const asked = await world.asked('get configmaps')
+    expect((await untilMade(SYSTEM))['data']).toBeUndefined()
+    const asked = await world.asked('list configmaps')
     await eventually('all looked again', async () =>
-      (await world.asked('get configmaps')) > asked + 4 ? true : null,
+      (await world.asked('list configmaps')) > asked + 4 ? true : null,
     )
     expect(stopsOf(replica, 'configmap')).toHaveLength(1)
-    await cluster.createRaw(
-      CONFIG_MAPS,
-      SYSTEM,
-      map({ active: 'true', scopes: 'connector:codehost, agent:team/x' }),
-    )
+    await emergency(SYSTEM, { active: 'true', scopes: 'connector:codehost, agent:team/x' })
     await stopped(replica, 'configmap', 2)
-    await cluster.patch('ConfigMap', SYSTEM, 'chaperone-emergency', { data: { active: 'false' } })
+    await emergency(SYSTEM, { active: 'false' })
     await stopped(replica, 'configmap', 0)
     await stopped(second, 'configmap', 0)
+  })
+
+  test('the ConfigMap of a namespace stops its Gateways, and its agents under the Gateways of others, and nothing else', async () => {
+    const { cluster, replica } = world
+    await cluster.namespace('tenant')
+    await cluster.create('Gateway', 'tenant', 'edge', {})
+    await untilConditions(cluster, ['Gateway', 'tenant', 'edge'], ['Ready=True/Ready'])
+    await untilMade('tenant')
+    await emergency('tenant', { active: 'true', reason: 'ours' })
+    for (const each of [replica, second])
+      expect(await stopped(each, 'configmap:tenant', 1)).toMatchObject([
+        { scope: 'namespace:tenant', reason: 'ours' },
+      ])
+    await untilConditions(cluster, ['Gateway', 'tenant', 'edge'], ['KillSwitchActive=True/Emergency'])
+    const hits = (gateway: string, agent: string) =>
+      matchKill(second.hub.kill.effective(), { gateway, agent, agentId: null, connectors: ['codehost'] })
+    const subjects = [
+      ['tenant/edge', 'team/guest'],
+      ['team/prod', 'tenant/bot'],
+    ] as const
+    for (const [gateway, agent] of subjects) expect(hits(gateway, agent)?.reason).toBe('ours')
+    expect(hits('team/prod', 'team/bot')).toBeNull()
+    await emergency('tenant', { scopes: 'connector:codehost all-of-team/x agent:team/bot' })
+    const { message } = await eventually('the scopes of others are none', () => {
+      const scopes = stopsOf(replica, 'configmap:tenant').map(({ scope }) => scope)
+      return scopes.length === 2 ? { message: scopes } : null
+    })
+    expect([...message].sort()).toEqual(['connector:codehost', 'namespace:tenant'])
+    expect(hits('team/prod', 'team/bot')).toBeNull()
+    await emergency('tenant', { active: 'false' })
+    for (const each of [replica, second]) await stopped(each, 'configmap:tenant', 0)
   })
 
   test('a stop that somebody lifted in the control plane alone comes back: the cluster still says so', async () => {

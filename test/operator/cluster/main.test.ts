@@ -122,7 +122,6 @@ describe('the settings of the operator', () => {
         peersHost: null,
         peers: [],
         leaseName: 'chaperone-operator',
-        emergencyName: 'chaperone-emergency',
       },
       ...{ healthHost: '0.0.0.0', healthPort: 8081 },
     })

@@ -17,6 +17,10 @@ const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [OURS], resources: ['gateways'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
+  {
+    ...{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch', 'create', 'patch'] },
+    resourceNames: ['chaperone-emergency'],
+  },
 ]
 /** In its own namespace. */
 const OWN_RULES: readonly Rule[] = [
@@ -24,10 +28,6 @@ const OWN_RULES: readonly Rule[] = [
   {
     ...{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'update'] },
     resourceNames: ['chaperone-operator'],
-  },
-  {
-    ...{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
-    resourceNames: ['chaperone-emergency'],
   },
 ]
 /** Only where somebody binds it. */
@@ -123,9 +123,10 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
     await cluster.create('Policy', 'team', 'p', {
       rules: [{ name: 'r', conditions: ['true'], decision: 'deny' }],
     })
-    await cluster.createRaw({ base: '/api/v1', plural: 'configmaps' }, SYSTEM, {
-      ...{ metadata: { name: 'chaperone-emergency' }, data: { active: 'false' } },
-    })
+    for (const namespace of ['team', 'tenant', SYSTEM])
+      await eventually(`${namespace} has an emergency ConfigMap`, () =>
+        cluster.get('ConfigMap', namespace, 'chaperone-emergency').catch(() => null),
+      )
     await comeAndGo(world)
     await untilConditions(cluster, ['Connector', 'team', 'codehost'], ['Ready=True/Ready'])
     const refused = await untilConditions(
@@ -156,6 +157,8 @@ describe.skipIf(kubeAssets() === null)(`the rights of the operator (${KUBE_ASSET
           resources.flatMap((each) => verbs.map((verb) => `${verb} ${group}:${each}`)),
         ),
     )
-    expect([...new Set(calls.map(({ call }) => call))].sort()).toEqual([...new Set(granted)].sort())
+    // An apply of what is not there is a patch that needs the right to create.
+    const used = new Set([...calls.map(({ call }) => call), 'create :configmaps'])
+    expect([...used].sort()).toEqual([...new Set(granted)].sort())
   })
 })

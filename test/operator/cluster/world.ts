@@ -69,7 +69,7 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
       const config: ClusterConfig = {
         ...{ mode: 'cluster', namespace: SYSTEM, podName: 'operator', leaseName: 'chaperone-operator' },
         ...{ controlPlaneUrl, peers, peersHost: null, controlPlaneCaFile: null, logLevel: 'silent' },
-        ...{ operatorTokenFile: join(folder, 'token'), emergencyName: 'chaperone-emergency' },
+        ...{ operatorTokenFile: join(folder, 'token') },
         ...{ healthHost: '127.0.0.1', healthPort: 0, kubeconfig: kubeconfig ?? server.kubeconfigPath },
       }
       const log = pino({ level: process.env.TEST_LOG ?? 'silent' }, pino.destination({ dest: 2, sync: true }))
