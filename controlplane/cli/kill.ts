@@ -27,7 +27,8 @@ export const kill: Command = {
   summary: 'Stops agents at once: new requests are refused, held ones end, open streams and tunnels are cut.',
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
-    'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, or a bare name that fits any of them.\n' +
+    'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, or a bare name of an agent,\n' +
+    'a connector or a gateway.\n' +
     'A scope that names no agent, connector or gateway is set all the same, with a warning and exit code 4.\n' +
     'kill off lifts a scope whatever stopped it; only a stop that a manifest asks for comes back with the manifest.',
   words: 1,

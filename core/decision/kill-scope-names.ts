@@ -1,4 +1,5 @@
 import { nearestNames } from '../nearest.ts'
+import { namespaceOf } from './kill-reach.ts'
 import { matchKill } from './kill-switch.ts'
 
 /** What exists and can be stopped. Connectors have a type and a name, agents a name and an id. */
@@ -36,13 +37,18 @@ function candidates(scope: string, { agents, connectors, gateways }: KillNames):
     agent: agents.map(({ name }) => name),
     connector: connectors.flatMap(({ type, name }) => [type, name]),
     gateway: gateways,
+    namespace: [...new Set([...gateways, ...agents.map(({ name }) => name)].map(namespaceOf))].filter(
+      (name) => name !== '',
+    ),
   }
   const kind = scope.slice(0, Math.max(scope.indexOf(':'), 0))
   const all = Object.entries(kinds).flatMap(([each, listed]) =>
     listed.flatMap(bothForms).map((name) => ({ each, name })),
   )
   const own = all.filter(({ each }) => each === kind)
-  return own.length > 0 ? own.map(({ each, name }) => `${each}:${name}`) : all.map(({ name }) => name)
+  return own.length > 0
+    ? own.map(({ each, name }) => `${each}:${name}`)
+    : all.map(({ each, name }) => (each === 'namespace' ? `${each}:${name}` : name))
 }
 
 /** `namespace/name` is also called `name`. */
