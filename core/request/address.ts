@@ -19,9 +19,12 @@ const SPECIAL = [
   '255.255.255.255/32',
   '::/128',
   'fe80::/10',
-  // Amazon (metadata, identities, resolver), Google.
+  // Amazon (metadata, identities, resolver), Google, Scaleway, Oracle, Linode.
   'fd00:ec2::/32',
   'fd20:ce::254/128',
+  'fd00:42::42/128',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:a9fe:a9fe::/48',
   'ff00::/8',
 ]
 
@@ -82,8 +85,9 @@ export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
 
 /**
  * Returns why an address may not be dialled, or null when it may. Only canonical text is read; anything that is not an
- * IP address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) count as private, because
- * what they reach depends on the network and not on the address. `allowPrivate`: all private ranges, or these.
+ * IP address is refused. IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as private,
+ * because what they reach depends on the network and not on the address. `allowPrivate`: all private ranges, or these,
+ * which must hold a private IPv4 address within an IPv6 address, too.
  */
 export function refusedAddress(
   address: string,
@@ -93,9 +97,25 @@ export function refusedAddress(
   if (bytes === null) return { why: 'not an IP address', isFinal: true }
   if (isWithin(bytes, NEVER) || carriesRefused(bytes))
     return { why: 'a metadata, link-local, unspecified or multicast address', isFinal: true }
-  const isAllowed = typeof allowPrivate === 'boolean' ? allowPrivate : isWithin(bytes, allowPrivate)
-  if (isAllowed || !isWithin(bytes, PRIVATE)) return null
+  const isAllowed = typeof allowPrivate === 'boolean' ? allowPrivate : isWithinAll(bytes, allowPrivate)
+  if (isAllowed || !isPrivate(bytes)) return null
   return { why: 'a loopback, private or translated address', isFinal: false }
+}
+
+function isPrivate(bytes: Uint8Array): boolean {
+  return isWithin(bytes, PRIVATE) || isatap(bytes).length > 0
+}
+
+function isWithinAll(bytes: Uint8Array, allowed: readonly Cidr[]): boolean {
+  const carried = carriedExactly(bytes).filter((address) => isWithin(address, PRIVATE))
+  return isWithin(bytes, allowed) && carried.every((address) => isWithin(address, allowed))
+}
+
+/** The IPv4 addresses that stand at a certain place. */
+function carriedExactly(bytes: Uint8Array): readonly Uint8Array[] {
+  if (bytes.length !== 16) return []
+  const found = CARRIERS.filter(({ range, isExact }) => isExact && hasPrefix(bytes, range))
+  return [...found.flatMap(({ at }) => at.map((places) => pick(bytes, places))), isatap(bytes)]
 }
 
 function carriesRefused(bytes: Uint8Array): boolean {

@@ -83,7 +83,18 @@ describe('address guard', () => {
     // link-local, and metadata services elsewhere
     ...['169.254.0.1', '169.254.169.253', '169.254.170.2', '169.254.170.23', '169.254.255.255'],
     ...['100.100.100.200', '168.63.129.16', '192.0.0.192', '0.0.0.1', '0.255.255.255', '239.255.255.255'],
-    ...['fe80::1', 'fe80::1%eth0', 'febf::1', 'fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'ff05::2'],
+    ...[
+      'fe80::1',
+      'fe80::1%eth0',
+      'febf::1',
+      'fd00:ec2::254',
+      'fd00:ec2::23',
+      'fd20:ce::254',
+      'fd00:42::42',
+      'fd00:c1::a9fe:a9fe',
+      'fd00:a9fe:a9fe::1',
+      'ff05::2',
+    ],
     // the same in IPv6: mapped, translated, compatible
     ...['::ffff:169.254.169.254', '::ffff:a9fe:a9fe', '::FFFF:A9FE:A9FE', '0:0:0:0:0:ffff:a9fe:a9fe'],
     ...['::ffff:0:169.254.169.254', '::169.254.169.254', '::a9fe:a9fe', '::ffff:100.100.100.200'],
@@ -131,6 +142,72 @@ describe('address guard', () => {
       }),
     )
   })
+
+  const hex = (v4: string) => v4.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
+  const inverted = (v4: string) => v4.split('.').map((part) => 255 - Number(part))
+  /** Every form of IPv6 that carries an IPv4 address. */
+  const FORMS: Readonly<Record<string, (v4: string) => string>> = {
+    mapped: (v4) => `::ffff:${v4}`,
+    translated: (v4) => `::ffff:0:${v4}`,
+    compatible: (v4) => `::${v4}`,
+    'NAT64, well-known': (v4) => `64:ff9b::${v4}`,
+    'NAT64, local /96': (v4) => `64:ff9b:1:2:3:4:${v4}`,
+    'NAT64, local /64': (v4) => {
+      const [a = '', b = '', c = '', d = ''] = hex(v4)
+      return `64:ff9b:1:2:00${a}:${b}${c}:${d}00:0`
+    },
+    'NAT64, local /56': (v4) => {
+      const [a = '', b = '', c = '', d = ''] = hex(v4)
+      return `64:ff9b:1:02${a}:00${b}:${c}${d}::`
+    },
+    'NAT64, local /48': (v4) => {
+      const [a = '', b = '', c = '', d = ''] = hex(v4)
+      return `64:ff9b:1:${a}${b}:00${c}:${d}00::`
+    },
+    '6to4': (v4) => {
+      const [a = '', b = '', c = '', d = ''] = hex(v4)
+      return `2002:${a}${b}:${c}${d}::1`
+    },
+    'Teredo, server': (v4) => {
+      const [a = '', b = '', c = '', d = ''] = hex(v4)
+      return `2001:0:${a}${b}:${c}${d}:8000:63bf:f7f7:f7f7`
+    },
+    'Teredo, client': (v4) => `2001:0:808:808:8000:63bf:${inverted(v4).join('.')}`,
+    'ISATAP, public network': (v4) => `2606:4700::5efe:${v4}`,
+    'ISATAP, unique': (v4) => `2606:4700::200:5efe:${v4}`,
+    'ISATAP, local network': (v4) => `fd12::5efe:${v4}`,
+  }
+  const KINDS: ReadonlyArray<readonly [string, boolean]> = [
+    ...['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192'].map(
+      (v4) => [v4, true] as const,
+    ),
+    ...['224.0.0.1', '255.255.255.255'].map((v4) => [v4, true] as const),
+    ...['127.0.0.1', '127.255.0.9', '10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', '198.18.0.1'].map(
+      (v4) => [v4, false] as const,
+    ),
+    // A public one, too: what it reaches depends on the network.
+    ['93.184.216.34', false],
+  ]
+  it.each(
+    Object.entries(FORMS).flatMap(([form, write]) =>
+      KINDS.map(([v4, isFinal]) => [v4, form, write(v4), isFinal] as const),
+    ),
+  )('reads %s in the form %s (%s)', (_v4, _form, address, isFinal) => {
+    expect(parseAddress(address)).toHaveLength(16)
+    expect(refusedAddress(address, false)).toMatchObject({ isFinal })
+    if (isFinal) expect(refusedAddress(address, true)).toMatchObject({ isFinal: true })
+    else expect(refusedAddress(address, true)).toBeNull()
+  })
+
+  it.each(['mapped', '6to4', 'NAT64, well-known', 'ISATAP, public network', 'ISATAP, local network'])(
+    'lets %s through an allowed range only with an address that is allowed itself',
+    (form) => {
+      const ranges = (...texts: string[]) => texts.flatMap((text) => parseCidr(text) ?? [])
+      const address = FORMS[form]?.('127.0.0.1') ?? ''
+      expect(refusedAddress(address, ranges('::/0'))).toMatchObject({ isFinal: false })
+      expect(refusedAddress(address, ranges('::/0', '127.0.0.0/8'))).toBeNull()
+    },
+  )
 
   it('lets exactly the allowed ranges through', () => {
     const allowed = ['127.0.0.0/30', 'fd12::/16'].flatMap((text) => parseCidr(text) ?? [])
