@@ -55,6 +55,11 @@ export const CONFIG_VARIABLES = {
     fallback: 'no such token',
     meaning: "The command line's token; made (0600) when it is missing",
   },
+  INSTALLATION_KEY_FILE: {
+    fallback: 'no such proof',
+    meaning:
+      'Key in the home of the user who runs `chaperone up`: with it `GET /api/challenge` proves to the command line that this is the server of its data folder',
+  },
   LOCAL_GATEWAY_TOKEN_FILE: {
     fallback: 'no local gateway',
     meaning: 'Enrols the gateway `default/local` with this token',

@@ -12,6 +12,7 @@ export type ControlPlaneConfig = {
   readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
   readonly adminTokenFile: string | null
+  readonly installationKeyFile: string | null
   readonly localGatewayTokenFile: string | null
   readonly operatorTokenFile: string | null
   /** Without a slash at the end; null = made from host and port. */
@@ -56,6 +57,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     databasePoolSize: databasePoolSize(env),
     masterKey: masterKey(env),
     adminTokenFile: text(env, 'ADMIN_TOKEN_FILE'),
+    installationKeyFile: text(env, 'INSTALLATION_KEY_FILE'),
     localGatewayTokenFile: text(env, 'LOCAL_GATEWAY_TOKEN_FILE'),
     operatorTokenFile: text(env, 'OPERATOR_TOKEN_FILE'),
     publicUrl: publicUrl(env),

@@ -3,6 +3,11 @@ import { ChaperoneError } from '../core/errors.ts'
 import { failureReason } from '../core/failure-reason.ts'
 import { ownerLinkOf } from '../core/wire/owner-link.ts'
 import type { ControlPlaneConfig } from './config.ts'
+import {
+  createInstallationProof,
+  type InstallationProof,
+  readInstallationKey,
+} from './crypto/installation-proof.ts'
 import { createKeyring, type Keyring } from './crypto/keyring.ts'
 import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
 import { sha256 } from './crypto/tokens.ts'
@@ -37,6 +42,7 @@ type Secrets = {
   readonly operatorTokenHash: Buffer | null
   readonly maintenanceSecretHash: Buffer | null
   readonly localGatewayToken: string | null
+  readonly installationProof: InstallationProof | null
 }
 
 /** Starts the control plane: database brought to its schema, everything wired, listening. All or nothing. */
@@ -64,6 +70,7 @@ async function serve(
   const parts = await createParts({ config, ...given, ...secrets })
   let url = config.publicUrl ?? ''
   const routes = createRoutes(parts, {
+    installationProof: secrets.installationProof,
     isSecure: config.tls !== null || url.startsWith('https:'),
     baseUrl: () => url,
   })
@@ -128,6 +135,7 @@ async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
 
 async function readSecrets(config: ControlPlaneConfig): Promise<Secrets> {
   const { masterKey, adminTokenFile, operatorTokenFile, localGatewayTokenFile, maintenanceSecret } = config
+  const { installationKeyFile } = config
   const key =
     'file' in masterKey
       ? parseMasterKey(await readSecretFile(masterKey.file, 'MASTER_KEY_FILE'), masterKey.file)
@@ -139,6 +147,10 @@ async function readSecrets(config: ControlPlaneConfig): Promise<Secrets> {
     adminTokenHash: adminToken ? sha256(adminToken) : null,
     operatorTokenHash: operatorToken ? sha256(operatorToken) : null,
     maintenanceSecretHash: maintenanceSecret ? sha256(maintenanceSecret) : null,
+    installationProof:
+      installationKeyFile === null
+        ? null
+        : createInstallationProof(await readInstallationKey(installationKeyFile)),
     localGatewayToken:
       localGatewayTokenFile && (await readSecretFile(localGatewayTokenFile, 'LOCAL_GATEWAY_TOKEN_FILE')),
   }

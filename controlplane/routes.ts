@@ -1,8 +1,10 @@
+import type { InstallationProof } from './crypto/installation-proof.ts'
 import type { Route } from './http/route.ts'
 import type { Parts } from './parts.ts'
 import { createApprovalRoutes } from './routes/approvals.ts'
 import { createAuthRoutes } from './routes/auth.ts'
 import { createAuthKeyRoutes } from './routes/auth-keys.ts'
+import { createChallengeRoutes } from './routes/challenge.ts'
 import { createChatRoutes } from './routes/chat.ts'
 import { createAuditRoutes } from './routes/dash-audit.ts'
 import { createBundleRoutes } from './routes/dash-bundle.ts'
@@ -42,7 +44,11 @@ import { lendSlots } from './store/rate-slots.ts'
 /** Everything that is served. */
 export function createRoutes(
   parts: Parts,
-  web: { readonly isSecure: boolean; readonly baseUrl: () => string },
+  web: {
+    readonly isSecure: boolean
+    readonly baseUrl: () => string
+    readonly installationProof: InstallationProof | null
+  },
 ): readonly Route[] {
   const { db, hub } = parts
   const routes: readonly Route[] = [
@@ -84,6 +90,7 @@ export function createRoutes(
     }),
     ...createOperatorRoutes(parts),
     ...createOpsRoutes(parts),
+    ...createChallengeRoutes(web),
     ...createMaintenanceRoutes(parts),
     ...createOpenApiRoutes({ routes: () => routes, baseUrl: web.baseUrl }),
     ...createPageRoutes(),

@@ -25,6 +25,8 @@ export type GatewayConfig = {
   readonly logLevel: string
   /** Unix socket on which connections of other network namespaces are handed over; null for none. */
   readonly captureSocket: string | null
+  /** Proves to the command line whose gateway this is; null outside of `chaperone up`. */
+  readonly installationKeyFile: string | null
   /** Set in a pod, where the gateway is the sidecar of one agent. */
   readonly pod: PodConfig | null
 }
@@ -75,6 +77,7 @@ export function readConfig(env: Env): GatewayConfig {
     },
     logLevel: logLevel(env),
     captureSocket: text(env, 'CAPTURE_SOCKET'),
+    installationKeyFile: text(env, 'INSTALLATION_KEY_FILE'),
     pod: podConfig(env),
   }
 }

@@ -10,6 +10,7 @@ import { createInternalApi } from './admin/internal-api.ts'
 import { createPortKeys } from './admin/port-keys.ts'
 import { createRecent } from './admin/recent.ts'
 import { internalRoutes } from './admin/routes.ts'
+import { challengeRoutes } from './admin/routes-challenge.ts'
 import { loadOrCreateToken, readToken } from './admin/token-file.ts'
 import { createView } from './admin/view.ts'
 import { openCaptureSocket } from './capture-socket.ts'
@@ -185,6 +186,7 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const { log, authority, issuer, leaf, core } = given
   const { control, uploader, ports } = core
   const internalToken = await loadOrCreateToken(config.internalTokenFile)
+  const challenge = await challengeRoutes(config.installationKeyFile)
   const listener: FrontDeps = {
     ...{ leaf, log },
     handle: core.handle,
@@ -205,7 +207,7 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const api = createInternalApi({
     token: internalToken,
     isLoopbackOnly: config.pod !== null || isLoopback(config.host),
-    routes: internalRoutes({ ...core, agentPorts, portKeys, caPem: () => authority.caPem }),
+    routes: internalRoutes({ ...core, agentPorts, portKeys, challenge, caPem: () => authority.caPem }),
     log,
   })
   const closeAll = (pod: Pod | null): Promise<void> => shutDown({ ...core, front, pod, log })
@@ -215,12 +217,11 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const port = await front.listen(config.port, config.host)
   core.address.url = `http://${config.host}:${port}`
   await agentPorts.reopen()
-  const { captureSocket } = config
   const { snapshots } = control
   const { monotonicMs } = ports.clock
-  if (captureSocket !== null)
+  if (config.captureSocket !== null)
     await openCaptureSocket({
-      ...{ path: captureSocket, front, listener, accepts, monotonicMs },
+      ...{ path: config.captureSocket, front, listener, accepts, monotonicMs },
       snapshot: snapshots.current,
     })
   control.start()

@@ -1,13 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { ChaperoneError } from '../../core/errors.ts'
+import { isConfidential } from '../../core/loopback.ts'
+import type { Prover } from '../../core/wire/installation-proof.ts'
 import type { Invocation } from './command.ts'
 import { type DataFolder, type RunFile, readRunFile } from './data-folder.ts'
+import { requireInstallationKey } from './installation-key.ts'
+import { realFolder } from './own-folder.ts'
+import { type Prove, serverProof } from './server-proof.ts'
 
 export type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 
 /** A control plane or a gateway's internal API. */
 export type ApiClient = {
   readonly url: string
+  /** Resolves once the server has proved itself; before that, neither a credential nor a body is sent. */
+  prove(): Promise<void>
   /** Throws `not_ready` when nothing answers; every other answer is returned. */
   send(method: string, path: string, body?: unknown): Promise<Answer>
   /** Throws what the server said when it is not 2xx. */
@@ -17,28 +24,32 @@ export type ApiClient = {
 /** A bearer token, or the cookie of a session. */
 export type Credential = string | { readonly cookie: string }
 
+/** A server that this process started itself, or that TLS proves, needs no `prove`. */
 export function createClient(
   url: string,
   credential: Credential,
   what: string,
-  timeoutMs = 15_000,
+  proof: Prove = () => Promise.resolve(),
 ): ApiClient {
-  const proof =
+  const prove = () =>
+    proof(async (path) => asObject(await (await reach(url + path, what, bounded('GET'))).text()))
+  const header =
     typeof credential === 'string' ? { authorization: `Bearer ${credential}` } : { cookie: credential.cookie }
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    await prove()
     const response = await reach(url + path, what, {
-      method,
+      ...bounded(method),
       headers: {
-        ...proof,
+        ...header,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(timeoutMs),
     })
     return { status: response.status, body: asObject(await response.text()) }
   }
   return {
     url,
+    prove,
     send,
     async call<T>(method: string, path: string, body?: unknown): Promise<T> {
       return refuseUnsuccessful(what, { method, path }, await send(method, path, body))
@@ -56,23 +67,57 @@ export function refuseUnsuccessful<T>(
   throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
 }
 
-/** The control plane of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. */
-export function controlPlane(invocation: Pick<Invocation, 'folder' | 'env'>): ApiClient {
-  const { CHAPERONE_URL: url, CHAPERONE_TOKEN: token } = invocation.env
-  if (url) return createClient(url.replace(/\/+$/, ''), token ?? '', 'control plane')
-  const run = running(invocation.folder)
-  return createClient(run.base_url, readToken(invocation.folder.adminToken), 'control plane')
+const TIMEOUT_MS = 15_000
+
+/** A server that redirects would have its credential sent elsewhere. */
+function bounded(method: string): RequestInit {
+  return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
+}
+
+type Place = Pick<Invocation, 'folder' | 'env'>
+
+/**
+ * The control plane of the running installation, or of CHAPERONE_URL with CHAPERONE_TOKEN. The first proves itself by the
+ * key in the user's home, the second by TLS.
+ *
+ * @param credential Instead of the token.
+ */
+export function controlPlane({ env, ...place }: Place, credential?: Credential): ApiClient {
+  const { CHAPERONE_URL: url, CHAPERONE_TOKEN: token } = env
+  if (url) return createClient(confidential(url), credential ?? token ?? '', 'control plane')
+  const { folder } = place
+  const run = running(folder)
+  const proof = proofOf({ env, folder }, 'control_plane', run.base_url)
+  return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
+}
+
+/** What a session is kept by: of an installation on this machine its folder, because ports change owners. */
+export function sessionPlace({ env, ...place }: Place): string {
+  const { CHAPERONE_URL: url } = env
+  return url ? confidential(url) : realFolder(place.folder.root)
+}
+
+function proofOf({ env, folder }: Place, prover: Prover, url: string): Prove {
+  return serverProof(url, prover, requireInstallationKey(env, folder.root))
+}
+
+function confidential(url: string): string {
+  if (URL.canParse(url) && isConfidential(url)) return url.replace(/\/+$/, '')
+  throw new ChaperoneError('conflict', {
+    detail: `CHAPERONE_URL is "${url}": set it to an https address. Tokens and passwords are sent in clear over http, which only a loopback address allows.`,
+  })
 }
 
 /** The local gateway's internal API. */
-export function localGateway(folder: DataFolder): ApiClient {
+export function localGateway({ folder, env }: Place): ApiClient {
   const run = running(folder)
   if (run.gateway_url === null) {
     throw new ChaperoneError('conflict', {
       detail: 'This installation runs without a gateway (--no-gateway): there is no traffic to govern here.',
     })
   }
-  return createClient(run.gateway_url, readToken(folder.gatewayToken), 'gateway')
+  const proof = proofOf({ env, folder }, 'gateway', run.gateway_url)
+  return createClient(run.gateway_url, readToken(folder.gatewayToken), 'gateway', proof)
 }
 
 export function running(folder: DataFolder): RunFile {

@@ -10,6 +10,7 @@ import { demoManifests } from './demo/manifests.ts'
 import { type StandIn, startStandIn } from './demo/stand-in.ts'
 import { tellStory } from './demo/story.ts'
 import { type Installation, startInstallation } from './installation.ts'
+import { removeInstallationKey } from './installation-key.ts'
 import { trafficLines } from './traffic.ts'
 import { shellQuote } from './try-line.ts'
 
@@ -53,6 +54,7 @@ async function run(invocation: Invocation): Promise<number> {
   } finally {
     await installation?.stop()
     await standIn.close()
+    removeInstallationKey(invocation.env, folder.root)
     rmSync(root, { recursive: true, force: true })
     process.off('SIGINT', interrupt)
     process.off('SIGTERM', interrupt)

@@ -4,6 +4,7 @@ import { type ApiClient, createClient } from './client.ts'
 import { type DataFolder, prepareDataFolder, type RunFile, writePrivate } from './data-folder.ts'
 import { type FolderLock, lockFolder } from './folder-lock.ts'
 import { recordAddress } from './gateway-address.ts'
+import { ensureInstallationKey } from './installation-key.ts'
 import { ensureKeys, type InstallationKeys } from './installation-keys.ts'
 import {
   DEFAULT_AGENT,
@@ -68,6 +69,7 @@ async function startLocked(
 ): Promise<Installation> {
   const { folder, host, manifests, warn, env, withGateway, approvals } = options
   const keys = ensureKeys(folder)
+  const installationKeyFile = ensureInstallationKey(env, folder.root)
   const addresses: Addresses = {
     host,
     port: await choosePort(host, options.port, '--port'),
@@ -75,6 +77,7 @@ async function startLocked(
     manifests,
     withGateway,
     approvals,
+    installationKeyFile,
   }
   const { created: starterWritten } = ensureManifests(manifests)
   const processes = await startProcesses({ folder, addresses, keys, env, warn }, signal)

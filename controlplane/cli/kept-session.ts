@@ -1,20 +1,20 @@
 import * as z from 'zod'
 import { readStateFile, writeStateFile } from './home.ts'
 
-/** The user's sessions, by the address of their control plane; in the home, where a data folder does not lead to them. */
+/** The user's sessions, by the folder of their installation or by CHAPERONE_URL; in the home, where a data folder does not lead to them. */
 const FILE = 'sessions.json'
 const KeptSession = z.object({ id: z.string(), email: z.string() })
 const Sessions = z.record(z.string(), KeptSession)
 export type KeptSession = z.infer<typeof KeptSession>
 
-export function keptSession(env: NodeJS.ProcessEnv, url: string): KeptSession | undefined {
-  return read(env)[url]
+export function keptSession(env: NodeJS.ProcessEnv, place: string): KeptSession | undefined {
+  return read(env)[place]
 }
 
 /** Keeps the session of one control plane; null removes it. */
-export function keepSession(env: NodeJS.ProcessEnv, url: string, session: KeptSession | null): void {
-  const { [url]: _replaced, ...others } = read(env)
-  const sessions = session === null ? others : { ...others, [url]: session }
+export function keepSession(env: NodeJS.ProcessEnv, place: string, session: KeptSession | null): void {
+  const { [place]: _replaced, ...others } = read(env)
+  const sessions = session === null ? others : { ...others, [place]: session }
   writeStateFile(env, FILE, `${JSON.stringify(sessions, null, 2)}\n`)
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
-import { controlPlane } from './client.ts'
+import { controlPlane, sessionPlace } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { keepSession } from './kept-session.ts'
 import { openPrompt } from './prompt.ts'
@@ -25,10 +25,11 @@ export const login: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const { env, terminal } = invocation
-  const { url } = controlPlane(invocation)
+  const { url, prove } = controlPlane(invocation)
+  await prove()
   const { email, password } = await credentials(text(invocation, 'email'))
   const { id, role } = await signIn(url, email, password)
-  keepSession(env, url, { id, email })
+  keepSession(env, sessionPlace(invocation), { id, email })
   const facts = { email, role, url }
   terminal.print(
     flag(invocation, 'json') ? JSON.stringify(facts) : `Signed in as ${email} (${role}) at ${url}.`,

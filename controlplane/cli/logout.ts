@@ -1,4 +1,4 @@
-import { controlPlane } from './client.ts'
+import { controlPlane, sessionPlace } from './client.ts'
 import { type Command, EXIT, type Invocation } from './command.ts'
 import { keepSession, keptSession } from './kept-session.ts'
 import { userClient } from './user-client.ts'
@@ -15,7 +15,8 @@ export const logout: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { env, terminal } = invocation
   const { url } = controlPlane(invocation)
-  const session = keptSession(env, url)
+  const place = sessionPlace(invocation)
+  const session = keptSession(env, place)
   if (session === undefined) {
     terminal.print(`Nobody is signed in at ${url}.`)
     return EXIT.ok
@@ -24,7 +25,7 @@ async function run(invocation: Invocation): Promise<number> {
     await userClient(invocation).call('POST', '/api/auth/logout', {})
   } finally {
     // Removed in any case: the session may have ended already.
-    keepSession(env, url, null)
+    keepSession(env, place, null)
   }
   terminal.print(`Signed ${session.email} out at ${url}.`)
   return EXIT.ok

@@ -10,6 +10,8 @@ export type Addresses = {
   /** False for policy-only use: then no gateway is expected to connect. */
   readonly withGateway: boolean
   readonly approvals: 'session' | 'token'
+  /** With it the servers prove themselves to commands. */
+  readonly installationKeyFile: string
 }
 
 const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
@@ -36,6 +38,7 @@ export function controlPlaneEnvironment(
     ...(addresses.withGateway ? { LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken } : {}),
     OPERATOR_TOKEN_FILE: folder.operatorToken,
     APPROVALS: addresses.approvals,
+    INSTALLATION_KEY_FILE: addresses.installationKeyFile,
   }
 }
 
@@ -58,6 +61,7 @@ export function gatewayEnvironment(
     CA_KEY_FILE: folder.caKey,
     CA_BUNDLE_FILE: folder.caBundle,
     CAPTURE_SOCKET: folder.captureSocket,
+    INSTALLATION_KEY_FILE: addresses.installationKeyFile,
   }
 }
 

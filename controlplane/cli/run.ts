@@ -61,7 +61,7 @@ async function start(invocation: Invocation): Promise<number> {
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)
   await printOwnerLink(api, terminal)
-  const agent = await registerAgent(localGateway(folder), name)
+  const agent = await registerAgent(localGateway(invocation), name)
   if (!(await untilApplied(api, 'default/local', 5_000))) {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
   }

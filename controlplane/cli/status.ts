@@ -61,7 +61,7 @@ async function run(invocation: Invocation): Promise<number> {
 
 async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !invocation.env['CHAPERONE_URL']
-  const gateway = hasGateway ? localGateway(invocation.folder) : null
+  const gateway = hasGateway ? localGateway(invocation) : null
   const [health, gatewayStatus, agents, kill, pending, manifests, warnings] = await Promise.all([
     api.send('GET', '/api/health'),
     gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,

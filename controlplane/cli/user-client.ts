@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { type ApiClient, controlPlane, createClient, refuseUnsuccessful } from './client.ts'
+import { type ApiClient, controlPlane, refuseUnsuccessful, sessionPlace } from './client.ts'
 import type { Invocation } from './command.ts'
 import { keepSession, keptSession } from './kept-session.ts'
 
@@ -8,20 +8,20 @@ import { keepSession, keptSession } from './kept-session.ts'
  * `conflict` when the session has ended.
  */
 export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiClient {
-  const api = controlPlane(invocation)
-  const session = keptSession(invocation.env, api.url)
-  if (session === undefined) return api
-  const client = createClient(api.url, { cookie: `svc_session=${session.id}` }, 'control plane')
+  const place = sessionPlace(invocation)
+  const session = keptSession(invocation.env, place)
+  if (session === undefined) return controlPlane(invocation)
+  const client = controlPlane(invocation, { cookie: `svc_session=${session.id}` })
   const send: ApiClient['send'] = async (method, path, body) => {
     const answer = await client.send(method, path, body)
     if (answer.status !== 401) return answer
-    keepSession(invocation.env, api.url, null)
+    keepSession(invocation.env, place, null)
     throw new ChaperoneError('conflict', {
       detail: `The session of ${session.email} has ended. Sign in again: chaperone login`,
     })
   }
   return {
-    url: api.url,
+    ...client,
     send,
     call: async (method, path, body) =>
       refuseUnsuccessful('control plane', { method, path }, await send(method, path, body)),

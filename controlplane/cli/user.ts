@@ -7,6 +7,7 @@ import { usageError } from './arguments.ts'
 import { withDatabase } from './backup/database.ts'
 import { refuseInsideCapture } from './capture/inside.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
+import { requireInstallationKey } from './installation-key.ts'
 import { openPrompt } from './prompt.ts'
 
 const MIN_LENGTH = 12
@@ -36,6 +37,7 @@ async function run(invocation: Invocation): Promise<number> {
       detail: `There is no installation in ${folder.root}: name its folder with --data DIR.`,
     })
   }
+  if (!env['DATABASE_URL']) requireInstallationKey(env, folder.root)
   const password = await newPassword()
   const done = await withDatabase(folder, env, async (db) => {
     const { id: orgId } = await getOrg(db)

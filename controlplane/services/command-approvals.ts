@@ -1,6 +1,5 @@
-import { ChaperoneError } from '../../core/errors.ts'
 import { ApprovalRespond } from '../../core/wire/internal.ts'
-import { type CommandDeps, type CommandHandler, parsed } from './command-context.ts'
+import { type CommandDeps, type CommandHandler, parsed, sessionRequirement } from './command-context.ts'
 
 const RECENT = 100
 const PENDING = 1_000
@@ -20,7 +19,8 @@ export function createApprovalCommands({
     },
     'approvals.respond': async ({ gatewayId, name }, input) => {
       const { id, approved, by, note } = parsed(ApprovalRespond, input)
-      if (await isTokenRestricted(false)) throw needsSession()
+      const requireSession = await sessionRequirement({ isTokenRestricted })
+      requireSession('Approvals require')
       const { status, answeredGroups } = await approvals.respond({
         id,
         kinds: ['hold'],
@@ -32,12 +32,4 @@ export function createApprovalCommands({
       return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }
     },
   }
-}
-
-/** Every program of the user account can read the token of the internal API. */
-function needsSession(): ChaperoneError {
-  return new ChaperoneError('forbidden', {
-    detail:
-      'Approvals require the session of a user here, and the token of the internal API names none. Run chaperone login and chaperone approvals, or use the dashboard. chaperone up --approvals token turns this protection off.',
-  })
 }

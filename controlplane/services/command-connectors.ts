@@ -5,7 +5,13 @@ import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../store/connectors.ts'
 import type { Query } from '../store/query.ts'
-import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
+import {
+  type CommandDeps,
+  type CommandGateway,
+  type CommandHandler,
+  parsed,
+  sessionRequirement,
+} from './command-context.ts'
 import { authOf, ownedDomains } from './connector-domains.ts'
 import { placeConnector } from './connector-placement.ts'
 import { refuseManaged } from './managed.ts'
@@ -14,12 +20,20 @@ type Names = 'connectors.add' | 'connectors.list' | 'connectors.remove'
 
 export function createConnectorCommands(deps: CommandDeps): Record<Names, CommandHandler> {
   return {
-    'connectors.add': (gateway, input) => add(deps, gateway, parsed(ConnectorAdd, input)),
+    'connectors.add': async (gateway, input) => {
+      const request = parsed(ConnectorAdd, input)
+      const requireSession = await sessionRequirement(deps)
+      requireSession('Changes of Connectors require')
+      return add(deps, gateway, request)
+    },
     'connectors.list': async ({ gatewayId }) => ({
       connectors: (await listConnectors(deps.db, gatewayId)).map(connectorView),
     }),
     'connectors.remove': async (gateway, input) => {
       const { id } = parsed(ConnectorRemove, input)
+      // Requests to hosts of no Connector may pass undecided.
+      const requireSession = await sessionRequirement(deps)
+      requireSession('Changes of Connectors require')
       await remove(deps, gateway, id)
       return { ok: true }
     },

@@ -1,10 +1,17 @@
+import { EnforcementLevelSchema } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { EnforcementSet, KillSwitchSet } from '../../core/wire/internal.ts'
 import { gatewayActor } from '../events.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { getGateway, upsertGateway } from '../store/gateways.ts'
-import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
+import {
+  type CommandDeps,
+  type CommandGateway,
+  type CommandHandler,
+  parsed,
+  sessionRequirement,
+} from './command-context.ts'
 import { refuseManaged } from './managed.ts'
 
 export function createGatewayCommands(
@@ -13,22 +20,30 @@ export function createGatewayCommands(
   return {
     'kill-switch': async ({ name }, input) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
+      // A stop waits for nothing that reads the database.
+      if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
       return deps.killSwitch.set({ active, reason, scope, source: `gateway:${name}`, by: gatewayActor(name) })
     },
     enforcement: (gateway, input) => setEnforcement(deps, gateway, parsed(EnforcementSet, input)),
   }
 }
 
+/** From the loosest to the strictest. */
+const LEVELS = EnforcementLevelSchema.options
+
 async function setEnforcement(
-  { db, orgId }: CommandDeps,
+  deps: CommandDeps,
   { gatewayId, name }: CommandGateway,
   { level, reason }: EnforcementSet,
 ): Promise<Record<string, unknown>> {
+  const { db, orgId } = deps
+  const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {
     const row = await getGateway(q, gatewayId)
     if (row === undefined) throw new ChaperoneError('not_found', { detail: `There is no gateway ${name}` })
     const previous = row.spec.enforcementLevel
     if (previous === level) return { ok: true, level, previous }
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(previous)) requireSession('A lower enforcement level requires')
     refuseManaged(row)
     await upsertGateway(q, { ...row, spec: { ...row.spec, enforcementLevel: level } })
     const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }

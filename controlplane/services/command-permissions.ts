@@ -6,7 +6,13 @@ import { bumpVersion } from '../store/config-version.ts'
 import { listConnectors } from '../store/connectors.ts'
 import { listPermissions, type PermissionRow, upsertPermission } from '../store/permissions.ts'
 import type { Query } from '../store/query.ts'
-import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
+import {
+  type CommandDeps,
+  type CommandGateway,
+  type CommandHandler,
+  parsed,
+  sessionRequirement,
+} from './command-context.ts'
 import { refuseManaged } from './managed.ts'
 import { declaredNames, permissionWarnings } from './permission-warnings.ts'
 
@@ -23,7 +29,7 @@ export function createPermissionCommands(
 }
 
 async function setPermission(
-  { db, orgId }: CommandDeps,
+  deps: CommandDeps,
   gateway: CommandGateway,
   input: PermissionSet,
 ): Promise<Record<string, unknown>> {
@@ -34,11 +40,14 @@ async function setPermission(
     })
   }
   const { gatewayId } = gateway
+  const { db, orgId } = deps
+  const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {
     const same = (await listPermissions(q, gatewayId)).filter((row) => isSame(row, input))
     for (const row of same) refuseManaged(row)
     const warnings = await warningsOf(q, input)
     if (same[0]?.decision === input.decision) return { ok: true, id: same[0].id, ...warnings }
+    if (!isStricter(input.decision, same[0]?.decision)) requireSession('This permission requires')
     const row = await upsertPermission(q, {
       orgId,
       gatewayId,
@@ -75,6 +84,11 @@ async function warningsOf(q: Query, input: PermissionSet): Promise<{ warnings?: 
   }
   const warnings = permissionWarnings(rule, declared)
   return warnings.length === 0 ? {} : { warnings }
+}
+
+/** Any other permission may take the place of a stricter one, because the narrower pattern decides. */
+function isStricter(decision: PermissionSet['decision'], replaced: string | undefined): boolean {
+  return decision === 'deny' || (decision === 'require_approval' && replaced === 'allow')
 }
 
 /** `namespace/name`, or the name alone. */

@@ -22,6 +22,7 @@ export type InternalRoutesDeps = {
   readonly agentPorts: AgentPorts
   readonly portKeys: PortKeys
   readonly caPem: () => string
+  readonly challenge: readonly ApiRoute[]
 }
 
 const CHANGE_MS = 500
@@ -33,6 +34,7 @@ export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
   const { commands, waits, snapshots } = control
   const version = () => snapshots.current()?.version ?? null
   return [
+    ...deps.challenge,
     ...forwardRoutes({
       ...{ commands, version },
       untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),

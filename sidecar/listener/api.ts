@@ -18,6 +18,7 @@ export async function serveApi(deps: FrontDeps, { head, body, reply, connection 
     readBody: () => readWithin(body, deps.limits.headTimeoutMs),
     onAuthenticated: slot.trust,
     remoteAddress: socket.remoteAddress ?? '',
+    local: { address: socket.localAddress ?? '', port: socket.localPort ?? 0 },
   })
   reply.send(answer.status, answer.headers, answer.body)
 }

@@ -16,6 +16,8 @@ export type ApiRequest = {
   /** The caller has shown the token. */
   readonly onAuthenticated: () => void
   readonly remoteAddress: string
+  /** Our end of the connection. */
+  readonly local: { readonly address: string; readonly port: number }
 }
 
 export type ApiReply = {

@@ -25,7 +25,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Program that approves its own requests, makes users or lifts a stop',
-    run: 'held against the tokens of the data folder once there is an owner (--approvals session); not held: it can use the session of chaperone login, apply manifests that allow more, and change the database',
+    run: 'held against admin.token and gateway.token once there is an owner (--approvals session): they only tighten rules; not held: it can use the session of chaperone login, apply manifests or use operator.token to allow more, and change the database',
     captured: 'held: control plane, data folder and state folder are not reached',
   },
   {
@@ -60,12 +60,12 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Repository with a data folder in it',
-    run: 'held: a folder counts after "chaperone trust DIR" only',
+    run: 'held: a folder counts after "chaperone trust DIR" only, and its server gets no token before it has proved itself with the key in your home',
     captured: 'held',
   },
   {
     attacker: 'Other user of the machine',
-    run: 'held: files are private, ports need a key, folders of others are refused; not for who takes the port of an installation that has ended',
+    run: 'held: files are private, ports need a key, folders of others are refused, a server without the key in your home gets no token, also on the port of an installation that has ended',
     captured: 'held',
   },
   {

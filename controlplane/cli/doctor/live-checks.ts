@@ -75,7 +75,7 @@ async function healthChecks(api: ApiClient): Promise<Check[]> {
 }
 
 async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Check[]> {
-  const status = GatewayStatus.parse(await localGateway(invocation.folder).call('GET', '/internal/status'))
+  const status = GatewayStatus.parse(await localGateway(invocation).call('GET', '/internal/status'))
   const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
   const live = gateways.find(({ name }) => name === 'default/local')?.live
   const [applied, desired] = [live?.applied_version ?? status.snapshot_version, live?.desired_version]

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -22,9 +22,11 @@ import {
   prepareDataFolder,
 } from '../../../controlplane/cli/data-folder.ts'
 import { lockFolder } from '../../../controlplane/cli/folder-lock.ts'
+import { ensureInstallationKey, installationKey } from '../../../controlplane/cli/installation-key.ts'
 import { ensureKeys } from '../../../controlplane/cli/installation-keys.ts'
 import { ensureManifests } from '../../../controlplane/cli/starter-manifests.ts'
 import { folderOfTree } from '../../../controlplane/cli/tree-folder.ts'
+import { createInstallationProof } from '../../../controlplane/crypto/installation-proof.ts'
 
 let root: string
 let env: NodeJS.ProcessEnv
@@ -71,13 +73,16 @@ function makeTree(...parts: readonly string[]): string {
 /** A folder that answers like an installation, as a repository or an agent can make it. */
 async function planted(tree: string) {
   const seen: string[] = []
+  const data = join(tree, '.chaperone')
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+    const nonce = new URL(request.url ?? '', 'http://x').searchParams.get('nonce')
+    if (nonce !== null)
+      return void response.end(JSON.stringify({ proof: proofOf(data, nonce, request.socket) }))
     response.end('{"effective":[],"acknowledged":{"acked":1,"total":1,"ms":12},"agents":[],"objects":[]}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const data = join(tree, '.chaperone')
   mkdirSync(join(data, 'manifests'), { recursive: true })
   const facts = {
     pid: 1,
@@ -92,6 +97,11 @@ async function planted(tree: string) {
   for (const name of ['admin.token', 'gateway.token'])
     writeFileSync(join(data, name), 'planted', { mode: 0o600 })
   return { data, seen, close: () => server.close() }
+}
+
+function proofOf(data: string, nonce: string, end: Socket): string | undefined {
+  const key = installationKey(env, data)
+  return key && createInstallationProof(key)(nonce, end)
 }
 
 describe('a data folder that a working tree brings', () => {
@@ -133,6 +143,7 @@ describe('a data folder that a working tree brings', () => {
   test('counts once it is trusted, until it is not, and kill names it', async () => {
     const tree = makeTree('project', 'src')
     const own = await planted(makeTree('project'))
+    ensureInstallationKey(env, own.data)
     expect(await cli(['trust', '..'], tree)).toMatchObject({ code: 0, err: '' })
     expect((await cli(['trust', '--list'], tree)).out).toBe(own.data)
     const killed = await cli(['kill', 'on'], tree)

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ChaperoneError } from '../../core/errors.ts'
+import { InstallationKey } from '../../core/wire/installation-proof.ts'
+import { sha256 } from '../crypto/tokens.ts'
+import { readStateFile, removeStateFile, stateHome, writeStateFile } from './home.ts'
+import { realFolder } from './own-folder.ts'
+
+/**
+ * Returns the file with the key of the installation in this data folder, created when it is missing. Removes the keys of
+ * folders that no longer exist.
+ */
+export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): string {
+  removeOrphans(env)
+  if (installationKey(env, root) === undefined) {
+    const made: InstallationKey = { folder: realFolder(root), key: randomBytes(32).toString('base64url') }
+    writeStateFile(env, fileOf(root), `${JSON.stringify(made)}\n`)
+  }
+  return join(stateHome(env), fileOf(root))
+}
+
+/** Returns the key of the installation in this data folder; undefined when this user has not started it. */
+export function installationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey | undefined {
+  const key = keyIn(env, fileOf(root))
+  return key?.folder === realFolder(root) ? key : undefined
+}
+
+/** Throws `conflict` when this user has not started the installation in this data folder. */
+export function requireInstallationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey {
+  const key = installationKey(env, root)
+  if (key !== undefined) return key
+  throw new ChaperoneError('conflict', {
+    detail:
+      `Your home has no key of an installation in ${root}, so nothing was sent to it: its server could be any program.\n` +
+      `If the folder is yours, start Chaperone again as this user, with the same HOME: chaperone up --data ${root}`,
+  })
+}
+
+export function removeInstallationKey(env: NodeJS.ProcessEnv, root: string): void {
+  removeStateFile(env, fileOf(root))
+}
+
+const KEY_FILE = /^installation-[0-9a-f]{32}\.json$/
+
+function fileOf(root: string): string {
+  return `installation-${sha256(realFolder(root)).toString('hex').slice(0, 32)}.json`
+}
+
+function removeOrphans(env: NodeJS.ProcessEnv): void {
+  for (const name of readdirSync(stateHome(env)).filter((entry) => KEY_FILE.test(entry))) {
+    const key = keyIn(env, name)
+    if (key !== undefined && statSync(key.folder, { throwIfNoEntry: false }) === undefined) {
+      removeStateFile(env, name)
+    }
+  }
+}
+
+/** A damaged file holds no key: the next start writes it anew. */
+function keyIn(env: NodeJS.ProcessEnv, name: string): InstallationKey | undefined {
+  const text = readStateFile(env, name)
+  if (text === undefined) return undefined
+  const parsed = InstallationKey.safeParse(jsonOf(text))
+  return parsed.success ? parsed.data : undefined
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,38 @@
+import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import {
+  CHALLENGE_PATHS,
+  InstallationKey,
+  ProofNonce,
+  proofMessage,
+} from '../../core/wire/installation-proof.ts'
+import { invalid, ok } from './api-http.ts'
+import { type ApiRoute, get } from './api-route.ts'
+
+/**
+ * The gateway proves itself to the command line before it gets a token. No route without a file. Throws with the
+ * variable's name when the file holds no key.
+ */
+export async function challengeRoutes(file: string | null): Promise<readonly ApiRoute[]> {
+  if (file === null) return []
+  const { folder, key } = await readKey(file)
+  return [
+    get(CHALLENGE_PATHS.gateway, ({ query, local }) => {
+      const nonce = ProofNonce.safeParse(new URLSearchParams(query).get('nonce'))
+      if (!nonce.success) throw invalid(['nonce: 32 bytes as base64url'])
+      const message = proofMessage('gateway', { folder, nonce: nonce.data, ...local })
+      return ok({ proof: createHmac('sha256', key).update(message).digest('base64url') })
+    }),
+  ]
+}
+
+async function readKey(file: string): Promise<InstallationKey> {
+  try {
+    return InstallationKey.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (cause) {
+    throw new Error(
+      `INSTALLATION_KEY_FILE: ${file} holds no key of an installation. Start chaperone up again.`,
+      { cause },
+    )
+  }
+}
