@@ -98,7 +98,7 @@ export function sessionPlace({ env, ...place }: Place): string {
 }
 
 function proofOf({ env, folder }: Place, prover: Prover, url: string): Prove {
-  return serverProof(url, prover, requireInstallationKey(env, folder.root))
+  return serverProof(url, prover, () => requireInstallationKey(env, folder.root))
 }
 
 function confidential(url: string): string {

@@ -37,6 +37,11 @@ export function requireInstallationKey(env: NodeJS.ProcessEnv, root: string): In
   })
 }
 
+/** Returns the data folders that this user has started. */
+export function installationFolders(env: NodeJS.ProcessEnv): readonly string[] {
+  return keysOf(env).map(({ key }) => key.folder)
+}
+
 export function removeInstallationKey(env: NodeJS.ProcessEnv, root: string): void {
   removeStateFile(env, fileOf(root))
 }
@@ -48,12 +53,19 @@ function fileOf(root: string): string {
 }
 
 function removeOrphans(env: NodeJS.ProcessEnv): void {
-  for (const name of readdirSync(stateHome(env)).filter((entry) => KEY_FILE.test(entry))) {
-    const key = keyIn(env, name)
-    if (key !== undefined && statSync(key.folder, { throwIfNoEntry: false }) === undefined) {
+  for (const { name, key } of keysOf(env)) {
+    if (statSync(key.folder, { throwIfNoEntry: false }) === undefined) {
       removeStateFile(env, name)
     }
   }
+}
+
+function keysOf(env: NodeJS.ProcessEnv) {
+  const names = readdirSync(stateHome(env)).filter((entry) => KEY_FILE.test(entry))
+  return names.flatMap((name) => {
+    const key = keyIn(env, name)
+    return key === undefined ? [] : [{ name, key }]
+  })
 }
 
 /** A damaged file holds no key: the next start writes it anew. */

@@ -5,11 +5,11 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
 import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
 import { usageError } from './arguments.ts'
+import { hiddenFolders } from './capture/hidden-folders.ts'
 import { runCaptured, runInside } from './capture/run-captured.ts'
 import { type ApiClient, controlPlane, localGateway, running } from './client.ts'
 import { type Command, flag, type Invocation, text } from './command.ts'
 import { type RunFile, writePrivate } from './data-folder.ts'
-import { statePath } from './home.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
 import { newOwnerLink } from './owner-link-client.ts'
 import { passThrough } from './pass-through.ts'
@@ -73,7 +73,7 @@ async function start(invocation: Invocation): Promise<number> {
   }
   return await runCaptured({
     ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
-    hidden: [statePath(env), facts.manifests],
+    hidden: [...hiddenFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
 }

@@ -13,12 +13,16 @@ export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 
 const Answer = z.looseObject({ proof: z.string() })
 
-/** Challenges the server at `url` once, whatever is sent to it afterwards. */
-export function serverProof(url: string, prover: Prover, key: InstallationKey): Prove {
+/**
+ * Challenges the server at `url` once, before the first request.
+ *
+ * @param keyOf Throws when there is no key: then nothing is sent at all.
+ */
+export function serverProof(url: string, prover: Prover, keyOf: () => InstallationKey): Prove {
   let proved: Promise<void> | undefined
-  return (get) => {
-    proved ??= challenge(url, prover, key, get)
-    return proved
+  return async (get) => {
+    proved ??= challenge(url, prover, keyOf(), get)
+    await proved
   }
 }
 

@@ -16,6 +16,9 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeStateFile } from '../../controlplane/cli/home.ts'
+import { ensureInstallationKey } from '../../controlplane/cli/installation-key.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { descendant } from '../support/processes.ts'
 import { noNamespaces } from './network.ts'
@@ -64,6 +67,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
   let laptop: Laptop
   let outside: Outside
   const alias = mkdtempSync(join(tmpdir(), 'chaperone-alias-'))
+  const state = () => join(laptop.data, '..', 'state')
   beforeAll(async () => {
     outside = await startOutside()
     laptop = await startLaptop()
@@ -80,12 +84,20 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
   test('reaches nothing of the installation, of other processes and of their sockets', async () => {
     const { data, manifests, pid, ready } = laptop
     const secrets = ['admin.token', 'gateway.token', 'keys/master.key', 'keys/ca.key', 'gateway/ports.key']
+    const key = readdirSync(join(state(), 'chaperone')).find((name) => name.startsWith('installation-')) ?? ''
     const files = [
+      join(state(), 'chaperone', key),
       ...secrets.map((name) => join(data, name)),
       join(manifests, 'note.txt'),
       join(alias, 'admin.token'),
     ]
-    const marks = [MARK, 'svc_port_', ...secrets.map((name) => readFileSync(join(data, name), 'utf8').trim())]
+    const { key: proof } = JSON.parse(readFileSync(files[0] as string, 'utf8'))
+    const marks = [
+      MARK,
+      proof,
+      'svc_port_',
+      ...secrets.map((name) => readFileSync(join(data, name), 'utf8').trim()),
+    ]
     const gateway = descendant(pid, 'sidecar/main') ?? 0
     const ports = [Number(new URL(ready.base_url).port), Number(new URL(ready.gateway_url).port)]
     const facts = {
@@ -96,7 +108,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
         ports,
         descriptors: [7, 63],
       },
-      folders: [data, manifests, alias],
+      folders: [data, manifests, alias, join(state(), 'chaperone')],
       sockets: [join(data, 'gateway', 'capture.sock'), join(outside.dir, 'daemon.sock')],
       ...{ abstract: outside.abstract, shared: outside.shared },
     }
@@ -114,7 +126,10 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
         ESCAPE,
         factsIn(outside, facts),
       ],
-      { descriptors, env: { CHAPERONE_TOKEN: MARK, MASTER_KEY: MARK, TMPDIR: outside.dir } },
+      {
+        descriptors,
+        env: { XDG_STATE_HOME: state(), CHAPERONE_TOKEN: MARK, MASTER_KEY: MARK, TMPDIR: outside.dir },
+      },
     )
     for (const one of descriptors) closeSync(one)
     const { count, leaks } = leaksOf(ran.stdout || ran.stderr)
@@ -124,18 +139,26 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     expect(readdirSync(outside.dir).filter((name) => name.startsWith('chaperone-trust-'))).toEqual([])
   }, 120_000)
 
-  test('is not started in a folder that it must not see', async () => {
-    const command = [process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', 'true']
-    for (const cwd of [laptop.data, join(laptop.data, 'keys'), laptop.manifests, alias]) {
-      const ran = await run(command, { cwd })
-      expect([ran.code === 0, ran.stdout]).toEqual([false, ''])
-      expect(ran.stderr).toMatch(/working directory .* is in .*start/is)
+  test('does not see folders of other installations, nor a state folder that is made later', async () => {
+    const [tree, other] = ['tree', 'other'].map((name) => join(outside.dir, name)) as [string, string]
+    const home = join(outside.dir, 'home')
+    for (const dir of [join(tree, '.chaperone'), other, home]) {
+      mkdirSync(dir, { recursive: true })
+      writeFileSync(join(dir, 'admin.token'), MARK, { mode: 0o600 })
     }
-  })
-
-  test('gets signals, and its children end with it', async () => {
-    const script = 'trap "echo got TERM; exit 9" TERM; sleep 600 & echo ready; while :; do sleep 0.1; done'
-    const child = spawn(process.execPath, [
+    const env = { XDG_STATE_HOME: state(), HOME: home }
+    const trusted = await run([process.execPath, CLI, 'trust', tree], { env })
+    expect(trusted.code).toBe(0)
+    ensureInstallationKey(env, other)
+    const later = join(home, '.local', 'state', 'chaperone')
+    const script = `touch ${outside.dir}/started; while [ ! -e ${outside.dir}/made ]; do sleep 0.05; done
+      cat ${tree}/.chaperone/admin.token ${other}/admin.token ${later}/sessions.json ${state()}/chaperone/*; ls ${later} && ls ${tree} ${home}`
+    const started = eventually(
+      'the command has started',
+      () => existsSync(join(outside.dir, 'started')) || null,
+    )
+    const command = [
+      process.execPath,
       CLI,
       'run',
       '--data',
@@ -145,7 +168,33 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
       'sh',
       '-c',
       script,
-    ])
+    ]
+    const running = run(command, { env, cwd: '/' })
+    await started
+    writeStateFile({ HOME: home }, 'sessions.json', MARK)
+    writeFileSync(join(outside.dir, 'made'), '')
+    const { stdout, stderr } = await running
+    expect(stdout + stderr).not.toContain(MARK)
+    expect(stdout + stderr).toContain('admin.token')
+    expect(stdout).not.toContain('sessions.json')
+  }, 60_000)
+
+  test('is not started in a folder that it must not see', async () => {
+    const command = [process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', 'true']
+    for (const cwd of [laptop.data, join(laptop.data, 'keys'), laptop.manifests, alias]) {
+      const ran = await run(command, { cwd, env: { XDG_STATE_HOME: state() } })
+      expect([ran.code === 0, ran.stdout]).toEqual([false, ''])
+      expect(ran.stderr).toMatch(/working directory .* is in .*start/is)
+    }
+  })
+
+  test('gets signals, and its children end with it', async () => {
+    const script = 'trap "echo got TERM; exit 9" TERM; sleep 600 & echo ready; while :; do sleep 0.1; done'
+    const child = spawn(
+      process.execPath,
+      [CLI, 'run', '--data', laptop.data, '--capture', '--', 'sh', '-c', script],
+      { env: { ...process.env, XDG_STATE_HOME: state() } },
+    )
     let out = ''
     child.stdout.on('data', (chunk: Buffer) => {
       out += String(chunk)

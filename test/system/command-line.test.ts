@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
@@ -71,7 +72,8 @@ test('an agent works from its creation until it is suspended or revoked, by the 
 }, 60_000)
 
 test('traffic -f shows each request as it comes; a held one is listed, denied by its id, and shown refused', async () => {
-  const following = spawn(process.execPath, [CLI, 'traffic', '-f', '--data', laptop.data])
+  const env = { ...process.env, XDG_STATE_HOME: join(laptop.data, '..', 'state') }
+  const following = spawn(process.execPath, [CLI, 'traffic', '-f', '--data', laptop.data], { env })
   let shown = ''
   following.stdout.on('data', (chunk: Buffer) => {
     shown += String(chunk)

@@ -70,7 +70,7 @@ async function cli(args: readonly string[], env: Readonly<Record<string, string>
   }
   const [command = '', ...rest] = args
   const code = await runCli([command, '--data', laptop.data, ...rest], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, XDG_STATE_HOME: join(laptop.data, '..', 'state'), ...env },
     cwd: '/',
     terminal: { print: to('stdout'), warn: to('stderr'), isInteractive: false },
   })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ChaperoneError } from '../../../core/errors.ts'
 import { type ApiClient, controlPlane, localGateway } from '../client.ts'
 import type { Invocation } from '../command.ts'
 import { readRunFile } from '../data-folder.ts'
@@ -49,6 +50,7 @@ const Gateways = z.object({
 /** What the running processes say of themselves. */
 export async function liveChecks(invocation: Invocation): Promise<Check[]> {
   const api = controlPlane(invocation)
+  await proved(api)
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null
   const found = await Promise.all([
     guarded('control plane', 'chaperone logs control-plane', () => healthChecks(api)),
@@ -59,6 +61,15 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
     guarded('connectors', 'chaperone get connectors', () => connectorChecks(api)),
   ])
   return found.flat()
+}
+
+/** Each check names a server that does not answer; a server that does not prove itself is the one problem to show. */
+async function proved(api: ApiClient): Promise<void> {
+  try {
+    await api.prove()
+  } catch (error) {
+    if (!(error instanceof ChaperoneError) || error.code !== 'not_ready') throw error
+  }
 }
 
 async function healthChecks(api: ApiClient): Promise<Check[]> {
