@@ -42,7 +42,12 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
   const { kind, stored } = row
   const parsed = SPECS[kind].safeParse(stored.spec)
   const problems = stored.problems ?? []
-  const object = { ...row, fullName: fullNameOf(row), credential: credentialOf(context.keyring, row) }
+  const object = {
+    ...row,
+    fullName: fullNameOf(row),
+    boundBefore: stored.bound ?? [],
+    credential: credentialOf(context.keyring, row),
+  }
   const applier = applierOf(kind)
   const applied =
     parsed.success && problems.length === 0
@@ -51,7 +56,8 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
           object: { ...object, spec: stored.spec } as ManifestObject,
           reasons: problems.length > 0 || parsed.success ? problems : schemaReasons(parsed.error),
         })
-  return applied.accepted ? applied : { ...applied, inForce: await applier.inForce(context, row) }
+  const isStated = applied.accepted || applied.inForce !== 'nothing'
+  return isStated ? applied : { ...applied, inForce: await applier.inForce(context, row) }
 }
 
 async function refuse(
@@ -92,13 +98,13 @@ export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolea
 }
 
 export function withOutcome(row: DesiredRow, applied: Applied): DesiredRow {
-  const { accepted, reasons, warnings, problem, tests, inForce } = applied
+  const { accepted, reasons, warnings, problem, tests, inForce, bound } = applied
   const gateways = applied.gateways === null ? null : [...applied.gateways]
   return {
     ...row,
     accepted,
     reasons,
-    stored: { ...row.stored, warnings, outcome: { problem, gateways, tests, in_force: inForce } },
+    stored: { ...row.stored, warnings, bound, outcome: { problem, gateways, tests, in_force: inForce } },
   }
 }
 

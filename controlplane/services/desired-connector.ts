@@ -33,7 +33,7 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { bindGateways } from './gateway-binding.ts'
+import { bindGateways, namespaceOf, standing } from './gateway-binding.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential'>
 
@@ -41,9 +41,10 @@ export const connectorApplier: Applier<'Connector'> = {
   async apply(context, object) {
     const { q, orgId } = context
     const binding = await bind(context, object)
-    if (!binding.ok) {
-      const { reasons, problem } = binding
-      return refused({ reasons, problem, changed: await connectorApplier.remove(context, object) })
+    const { reasons, problem, bound } = binding
+    if (binding.gateways.length === 0) {
+      const changed = await connectorApplier.remove(context, object)
+      return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
     }
     const row = await findConnectorByName(q, object.fullName)
     const candidate: Candidate = {
@@ -57,15 +58,22 @@ export const connectorApplier: Applier<'Connector'> = {
       managedBy: object.managedBy,
     }
     const invalid = [...problemsOf(candidate), ...(await botProblems(context, object))]
-    if (invalid.length > 0) return refused({ reasons: invalid, problem: 'Invalid' })
+    if (invalid.length > 0) {
+      const changed = await narrow(context, row)
+      return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
+    }
     const overlaps = overlapsOf(candidate, await rivalsOf(context, object))
-    if (overlaps.length > 0) return refused({ reasons: overlaps, problem: 'Conflict' })
+    if (overlaps.length > 0) {
+      const changed = await narrow(context, row)
+      return refused({ reasons: overlaps, problem: 'Conflict', bound, changed })
+    }
     const gateways = namesOf(binding.gateways)
     const warnings = [...credentialWarnings(object), ...connectorWarnings(candidate.spec)]
+    const outcome = { gateways, warnings, reasons, problem, bound }
     if (row !== undefined && isSame(row, candidate, object.credential, context.keyring))
-      return accepted({ changed: false, gateways, warnings })
+      return accepted({ changed: false, ...outcome })
     await write(context, candidate, object.credential)
-    return accepted({ changed: true, gateways, warnings })
+    return accepted({ changed: true, ...outcome })
   },
 
   async inForce({ q }, key) {
@@ -82,8 +90,20 @@ export const connectorApplier: Applier<'Connector'> = {
   },
 }
 
-async function bind({ q }: ApplyContext, { namespace, spec }: ManifestObject<'Connector'>) {
-  const asking = { kind: 'connectors', namespace } as const
+/** Of a row whose newest manifest is refused: only Gateways that still admit it keep it, and its credential. */
+async function narrow({ q }: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
+  if (row === undefined || row.gatewayIds.length === 0) return false
+  const rows = (await listGateways(q)).filter(({ id }) => row.gatewayIds.includes(id))
+  const { gateways } = standing(rows, { kind: 'connectors', namespace: namespaceOf(row) })
+  const gatewayIds = gateways.map(({ id }) => id)
+  if (gatewayIds.length === row.gatewayIds.length) return false
+  if (gatewayIds.length === 0) await deleteConnector(q, row.id)
+  else await upsertConnector(q, { ...row, gatewayIds, credential: undefined })
+  return true
+}
+
+async function bind({ q }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {
+  const asking = { kind: 'connectors', namespace, boundBefore } as const
   return bindGateways(await listGateways(q), asking, spec.gatewayRefs)
 }
 

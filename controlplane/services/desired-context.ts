@@ -29,6 +29,8 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   readonly source: ManifestSource
   readonly managedBy: string
   readonly spec: SpecOf<K>
+  /** `namespace/name` of the Gateways of other namespaces that it was bound to since it was last changed. */
+  readonly boundBefore: readonly string[]
   /** The resolved credential of a Connector; null when there is none. */
   readonly credential: string | null
 }
@@ -45,6 +47,8 @@ export type Applied = {
   readonly problem: DesiredProblem | null
   /** `namespace/name` of the gateways that it is for; null = all of the installation. */
   readonly gateways: readonly string[] | null
+  /** `namespace/name` of the Gateways of other namespaces that it is bound to now, or was since it was last changed. */
+  readonly bound: readonly string[]
   readonly tests: DesiredReply['tests']
   readonly inForce: InForce
 }
@@ -59,43 +63,23 @@ export type Applier<K extends ResourceKind> = {
   remove(context: ApplyContext, key: ObjectKey): Promise<boolean>
 }
 
-export type Bound = Pick<Applied, 'changed' | 'gateways'> & Partial<Pick<Applied, 'warnings' | 'tests'>>
+export type Bound = Pick<Applied, 'changed' | 'gateways'> &
+  Partial<Pick<Applied, 'warnings' | 'tests' | 'bound' | 'reasons' | 'problem'>>
 
-export function accepted({ changed, gateways, warnings = [], tests = null }: Bound): Applied {
-  return {
-    accepted: true,
-    reasons: [],
-    problem: null,
-    warnings,
-    changed,
-    gateways,
-    tests,
-    inForce: 'as_written',
-  }
+/** `reasons` and `problem`: some of its references are not resolved, and it is in force for the others. */
+export function accepted(given: Bound): Applied {
+  const none = { reasons: [], problem: null, warnings: [], bound: [], tests: null }
+  return { accepted: true, ...none, inForce: 'as_written', ...given }
 }
 
 export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: DesiredProblem } & Partial<
-    Pick<Applied, 'changed' | 'gateways' | 'tests'>
+    Pick<Applied, 'changed' | 'gateways' | 'tests' | 'bound' | 'inForce'>
   >
 
-/** What holds instead is asked of the applier afterwards. */
-export function refused({
-  reasons,
-  problem,
-  changed = false,
-  gateways = [],
-  tests = null,
-}: Refusal): Applied {
-  return {
-    accepted: false,
-    reasons,
-    problem,
-    warnings: [],
-    changed,
-    gateways,
-    tests,
-    inForce: 'nothing',
-  }
+/** What holds instead is asked of the applier afterwards, unless it is stated here. */
+export function refused(given: Refusal): Applied {
+  const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }
+  return { accepted: false, ...none, inForce: 'nothing', ...given }
 }
 
 /** The names of gateways as replies give them. */

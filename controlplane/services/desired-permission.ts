@@ -3,7 +3,7 @@ import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listConnectors } from '../store/connectors.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
-import { listGateways } from '../store/gateways.ts'
+import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../store/permissions.ts'
 import {
   type Applier,
@@ -15,29 +15,68 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { bindGateways } from './gateway-binding.ts'
+import { bindGateways, standing } from './gateway-binding.ts'
 import { declaredNames, idlePermission } from './permission-warnings.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
-    const asking = { kind: 'permissions', namespace: object.namespace } as const
-    const binding = bindGateways(await listGateways(context.q), asking, object.spec.gatewayRefs)
-    if (!binding.ok) {
-      const { reasons, problem } = binding
-      return refused({ reasons, problem, changed: await permissionApplier.remove(context, object) })
+    const all = await listGateways(context.q)
+    const { namespace, boundBefore } = object
+    const asking = { kind: 'permissions', namespace, boundBefore } as const
+    const { gateways, lost, reasons, problem, bound } = bindGateways(all, asking, object.spec.gatewayRefs)
+    const invalid = repeatedRules(object)
+    if (invalid.length > 0 && gateways.length + lost.length > 0) {
+      const changed = await narrow(context, object, standing(all, asking))
+      return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
     }
-    const reasons = repeatedRules(object)
-    if (reasons.length > 0) return refused({ reasons, problem: 'Invalid' })
-    const rows = binding.gateways.flatMap((gateway) => rowsOf(context, object, gateway.id))
+    const rows = [
+      ...gateways.flatMap((gateway) => rowsOf(context, object, gateway)),
+      ...lost.flatMap((gateway) => keptOf(object, rowsOf(context, object, gateway))),
+    ]
     const changed = await replace(context, object, rows)
+    if (gateways.length === 0) {
+      const inForce = rows.length === 0 ? 'nothing' : 'binding_lost'
+      return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed, inForce })
+    }
     const declared = (await listConnectors(context.q)).flatMap(declaredNames)
-    return accepted({ changed, gateways: namesOf(binding.gateways), warnings: idleRules(object, declared) })
+    const warnings = idleRules(object, declared)
+    return accepted({ changed, gateways: namesOf(gateways), warnings, reasons, problem, bound })
   },
   async inForce({ q }, key) {
     return (await listOwnedPermissions(q, ownerOf(key))).length === 0 ? 'nothing' : 'last_good'
   },
 
   remove: (context, key) => replace(context, key, []),
+}
+
+/** The last good rows, where Gateways admit them no more without what they grant. */
+async function narrow(
+  context: ApplyContext,
+  object: ManifestObject<'Permission'>,
+  { gateways, lost }: ReturnType<typeof standing>,
+): Promise<boolean> {
+  const isOf = (rows: readonly GatewayRow[], { gatewayId }: PermissionInput) =>
+    rows.some(({ id }) => id === gatewayId)
+  const rows = await listOwnedPermissions(context.q, ownerOf(object))
+  const standingRows = rows.filter((row) => isOf(gateways, row))
+  const kept = keptOf(
+    object,
+    rows.filter((row) => isOf(lost, row)),
+  )
+  return replace(context, object, [...standingRows, ...kept])
+}
+
+/**
+ * What stays of rows whose Gateway admits their object no more: denies and holds, for agents of its own namespace. A
+ * manifests folder has one owner, and agents of one machine have no namespace.
+ */
+function keptOf(
+  { namespace, source }: ManifestObject<'Permission'>,
+  rows: readonly PermissionInput[],
+): PermissionInput[] {
+  const own = rows.map((row) => (row.agent === '*' ? { ...row, agent: `${namespace}/*` } : row))
+  const speaking = source === 'file' ? rows : own.filter(({ agent }) => agent.startsWith(`${namespace}/`))
+  return speaking.filter(({ decision }) => decision !== 'allow')
 }
 
 /** Writes only when the rows differ from those that are there. */
@@ -62,9 +101,10 @@ async function replace(
 function rowsOf(
   { orgId }: ApplyContext,
   object: ManifestObject<'Permission'>,
-  gatewayId: string,
+  gateway: GatewayRow,
 ): PermissionInput[] {
   const { source, managedBy, spec } = object
+  const gatewayId = gateway.id
   return spec.agents.flatMap((agent) =>
     spec.rules.map(({ connectorType, actionPattern, decision, reason }) => ({
       ...{ orgId, gatewayId, connectorType, actionPattern, decision, source, managedBy },

@@ -10,10 +10,12 @@ import {
   deletePolicy,
   findManagedPolicy,
   insertPolicy,
+  type PolicyChanges,
   type PolicyRow,
   type PolicyTestResult,
   updatePolicy,
 } from '../store/policies.ts'
+import type { Query } from '../store/query.ts'
 import { listGroups } from '../store/users.ts'
 import {
   type Applied,
@@ -26,7 +28,7 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { type Binding, bindGateways } from './gateway-binding.ts'
+import { type Binding, bindGateways, namespaceOf, standing } from './gateway-binding.ts'
 import {
   changesOf,
   checkPolicyText,
@@ -55,15 +57,27 @@ export const policyApplier: Applier<'Policy'> = {
     }
     const binding = await bind(context, object)
     const row = await findManagedPolicy(context.q, object.fullName)
-    if (!binding.ok) return unbound(context, row, binding)
-    const gatewayIds = binding.gateways.map((gateway) => gateway.id)
-    const wanted = { object, yaml, tests: checked.tests, gatewayIds }
-    const gateways = gatewayIds.length === 0 ? null : namesOf(binding.gateways)
+    if (isUnbound(binding)) return unbound(context, row, binding)
+    const { reasons, problem, bound } = binding
+    const wanted = { object, yaml, tests: checked.tests, ...idsOf(binding) }
+    if (isLost(binding)) {
+      const changed = await activate(context, row, wanted)
+      return refused({
+        reasons,
+        problem: 'NamespaceNotAllowed',
+        bound,
+        changed,
+        tests,
+        inForce: 'binding_lost',
+      })
+    }
+    const gateways = boundNames(binding)
     const warnings = [
       ...checked.warnings,
       ...emptyGroupWarnings(checked.document, await listGroups(context.q)),
     ]
-    return accepted({ changed: await activate(context, row, wanted), gateways, warnings, tests })
+    const changed = await activate(context, row, wanted)
+    return accepted({ changed, gateways, warnings, tests, reasons, problem, bound })
   },
 
   refuse(context, object, reasons) {
@@ -92,12 +106,34 @@ export const policyApplier: Applier<'Policy'> = {
  */
 async function bind(
   { q }: ApplyContext,
-  { namespace, spec, source }: ManifestObject<'Policy'>,
+  { namespace, spec, source, boundBefore }: ManifestObject<'Policy'>,
 ): Promise<Binding> {
   const { gatewayRefs } = LEGIBLE_REFS.parse(spec)
-  if (gatewayRefs === undefined && source === 'file') return { ok: true, gateways: [] }
-  const asking = { kind: 'policies', namespace } as const
+  if (gatewayRefs === undefined && source === 'file') return EVERYWHERE
+  const asking = { kind: 'policies', namespace, boundBefore } as const
   return bindGateways(await listGateways(q), asking, gatewayRefs)
+}
+
+const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
+
+/** It has no effect anywhere. */
+function isUnbound({ gateways, lost, problem }: Binding): boolean {
+  return problem !== null && gateways.length + lost.length === 0
+}
+
+/** Only Gateways that no longer admit it are left. */
+function isLost({ gateways, lost }: Binding): boolean {
+  return gateways.length === 0 && lost.length > 0
+}
+
+/** Null for a policy of all Gateways. */
+function boundNames({ gateways, lost }: Binding): readonly string[] | null {
+  return gateways.length + lost.length === 0 ? null : namesOf(gateways)
+}
+
+function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 'lostGatewayIds'> {
+  const lostGatewayIds = lost.map(({ id }) => id)
+  return { gatewayIds: [...gateways.map(({ id }) => id), ...lostGatewayIds], lostGatewayIds }
 }
 
 /** Of a refused manifest, too: references that cannot be read count as none. */
@@ -121,37 +157,47 @@ async function refuse(
 ): Promise<Applied> {
   const binding = await bind(context, object)
   const row = await findManagedPolicy(context.q, object.fullName)
-  if (!binding.ok) return unbound(context, row, binding)
-  const gatewayIds = binding.gateways.map((gateway) => gateway.id)
-  const gateways = gatewayIds.length === 0 ? null : namesOf(binding.gateways)
-  const wanted = { object, yaml, tests, gatewayIds }
+  if (isUnbound(binding)) return unbound(context, row, binding)
+  const gateways = boundNames(binding)
+  const wanted = { object, yaml, tests, ...idsOf(binding) }
   const changed =
     row !== undefined && row.activeYaml !== null
       ? await keepInForce(context, row, { ...wanted, problem })
       : await deny(context, row, { ...wanted, invalid: reasons.join('; ') })
-  return refused({ reasons, problem, changed, gateways })
+  return refused({ reasons, problem, changed, gateways, bound: binding.bound })
 }
 
 async function unbound(
   context: ApplyContext,
   row: PolicyRow | undefined,
-  { reasons, problem }: Extract<Binding, { ok: false }>,
+  { reasons, problem, bound }: Binding,
 ): Promise<Applied> {
-  return refused({ reasons, problem, changed: await disable(context, row) })
+  const changed = await disable(context, row)
+  return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
 }
 
 /** A text whose tests fail is kept to be looked at; nothing of what is in force changes but that it is bound again. */
 async function keepInForce(
   { q }: ApplyContext,
   row: PolicyRow,
-  { object, yaml, tests, gatewayIds, problem }: Wanted & Pick<Refused, 'problem'>,
+  { object, yaml, tests, gatewayIds, lostGatewayIds, problem }: Wanted & Pick<Refused, 'problem'>,
 ): Promise<boolean> {
   const isNewText =
     problem === 'TestsFailed' && !(row.policyYaml === yaml && isDeepStrictEqual(row.tests, tests))
   if (isNewText) await updatePolicy(q, row.id, { policyYaml: yaml, tests, version: row.version + 1 })
   const isBoundAgain = !row.enabled && legibleRecord(object.spec).enabled
-  if (isBoundAgain) await updatePolicy(q, row.id, { enabled: true, gatewayIds })
-  return isBoundAgain
+  const changes: PolicyChanges = isBoundAgain
+    ? { enabled: true, gatewayIds, lostGatewayIds }
+    : differing(row, { lostGatewayIds: await lostOf(q, row) })
+  if (Object.keys(changes).length === 0) return false
+  await updatePolicy(q, row.id, changes)
+  return true
+}
+
+/** Of the Gateways that the last good version is bound to, those that no longer admit it. */
+async function lostOf(q: Query, { name, gatewayIds }: PolicyRow): Promise<readonly string[]> {
+  const rows = (await listGateways(q)).filter(({ id }) => gatewayIds.includes(id))
+  return standing(rows, { kind: 'policies', namespace: namespaceOf({ name }) }).lost.map(({ id }) => id)
 }
 
 async function deny(

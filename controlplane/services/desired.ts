@@ -186,8 +186,20 @@ function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredR
     warnings: [],
     ...(problems === undefined ? {} : { problems }),
     ...(unnamed === undefined ? {} : { isUnnamed: true }),
+    bound: boundBefore(known, resource.spec),
   }
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
+}
+
+/** A changed spec is bound anew: what an earlier one was bound to counts no more. */
+function boundBefore(known: DesiredRow | undefined, spec: unknown): readonly string[] {
+  const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
+  return isSameSpec ? (known.stored.bound ?? []) : []
+}
+
+/** As the database gives it back: without undefined members. */
+function asStored(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
 }
 
 async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {

@@ -6,19 +6,36 @@ import type { GatewayRow } from '../store/gateways.ts'
 /** The member of `Gateway.spec.allowedNamespaces` for a kind. */
 export type BoundKind = 'permissions' | 'policies' | 'connectors'
 
-export type Asking = { readonly kind: BoundKind; readonly namespace: string }
-
-export type Binding =
-  | { readonly ok: true; readonly gateways: readonly GatewayRow[] }
-  | { readonly ok: false; readonly reasons: readonly string[]; readonly problem: BindingProblem }
+export type Asking = {
+  readonly kind: BoundKind
+  readonly namespace: string
+  /** `namespace/name` of the Gateways that this object was bound to since it was last changed. */
+  readonly boundBefore: readonly string[]
+}
 
 export type BindingProblem = Extract<DesiredProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
-type Unbound = { readonly reason: string; readonly problem: BindingProblem }
+
+/** The Gateways that an object is for. */
+export type Binding = {
+  readonly gateways: readonly GatewayRow[]
+  /** Those that it was bound to and that do not admit it any more. */
+  readonly lost: readonly GatewayRow[]
+  /** `namespace/name` of all Gateways of other namespaces that it is or was bound to, whether they exist or not. */
+  readonly bound: readonly string[]
+  /** About the references that are not resolved; the first one's problem. */
+  readonly reasons: readonly string[]
+  readonly problem: BindingProblem | null
+}
+
+/** The namespace before the slash of `namespace/name`. */
+export function namespaceOf({ name }: Pick<GatewayRow, 'name'>): string {
+  return name.slice(0, name.indexOf('/'))
+}
 
 /**
- * The Gateways that an object is for: those that it references, else all of its own namespace. A reference without a
- * namespace means the object's own, whatever exists elsewhere: no object of another tenant changes what it means. A
- * Gateway of another namespace must admit this one for this kind, or any tenant could grant itself access.
+ * The Gateways that an object references, else all of its own namespace. A reference without a namespace means the
+ * object's own, whatever exists elsewhere: no object of another tenant changes what it means. A Gateway of another
+ * namespace must admit this one for this kind, or any tenant could grant itself access.
  */
 export function bindGateways(
   rows: readonly GatewayRow[],
@@ -26,47 +43,65 @@ export function bindGateways(
   refs: readonly GatewayRef[] | undefined,
 ): Binding {
   if (refs === undefined) return bindOwnNamespace(rows, asking)
-  const found = refs.map((ref) => resolve(rows, asking, ref))
-  const unbound = found.filter((one): one is Unbound => 'reason' in one)
-  const [first] = unbound
-  if (first !== undefined)
-    return { ok: false, reasons: unbound.map(({ reason }) => reason), problem: first.problem }
-  return { ok: true, gateways: unique(found.filter((one): one is GatewayRow => !('reason' in one))) }
+  const targets = new Map(refs.map((ref) => [`${ref.namespace ?? asking.namespace}/${ref.name}`, ref]))
+  const byName = new Map(rows.map((row) => [row.name, row]))
+  const rowOf = (target: string) => byName.get(target) ?? []
+  const [resolved, unresolved] = partition([...targets.keys()], (target) =>
+    isBound(byName.get(target), asking),
+  )
+  const kept = unresolved.filter((target) => asking.boundBefore.includes(target))
+  const problems = unresolved.map((target) => unresolvedRef(target, targets.get(target)?.namespace, asking))
+  const reasons = problems.map(({ reason }) => reason)
+  const lost = kept.flatMap(rowOf)
+  return {
+    gateways: resolved.flatMap(rowOf),
+    lost,
+    bound: [...resolved, ...kept].filter((target) => namespaceOf({ name: target }) !== asking.namespace),
+    reasons: lost.length === 0 ? reasons : [...reasons, keeps(lost, asking)],
+    problem: problems[0]?.problem ?? null,
+  }
+}
+
+/** What of Gateways that a last good version is bound to still admits it, and what does not. */
+export function standing(rows: readonly GatewayRow[], asking: Omit<Asking, 'boundBefore'>) {
+  const [gateways, lost] = partition(rows, (row) => isBound(row, asking))
+  return { gateways, lost }
 }
 
 function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): Binding {
   const gateways = rows.filter((row) => namespaceOf(row) === namespace)
-  if (gateways.length > 0) return { ok: true, gateways }
+  const none = { lost: [], bound: [] }
+  if (gateways.length > 0) return { gateways, ...none, reasons: [], problem: null }
   const reason = `there is no Gateway in namespace ${namespace}; create one, or name a Gateway in spec.gatewayRefs`
-  return { ok: false, reasons: [reason], problem: 'GatewayNotFound' }
+  return { gateways, ...none, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
-function resolve(rows: readonly GatewayRow[], asking: Asking, ref: GatewayRef): GatewayRow | Unbound {
-  const namespace = ref.namespace ?? asking.namespace
-  const row = rows.find(({ name }) => name === `${namespace}/${ref.name}`)
-  if (namespace === asking.namespace) return row ?? missing(ref, namespace)
-  const allowed = row?.spec.allowedNamespaces?.[asking.kind]
-  return row !== undefined && admits({ namespace, allowed }, asking.namespace)
-    ? row
-    : notAdmitted(ref, asking)
+function isBound(row: GatewayRow | undefined, { kind, namespace }: Omit<Asking, 'boundBefore'>): boolean {
+  if (row === undefined) return false
+  return admits({ namespace: namespaceOf(row), allowed: row.spec.allowedNamespaces?.[kind] }, namespace)
 }
 
-function missing({ name, namespace: named }: GatewayRef, namespace: string): Unbound {
+type Unresolved = { readonly reason: string; readonly problem: BindingProblem }
+
+/** One answer for a missing Gateway and one that does not admit: nobody learns which Gateways other namespaces have. */
+function unresolvedRef(target: string, named: string | undefined, { kind, namespace }: Asking): Unresolved {
+  if (namespaceOf({ name: target }) !== namespace) {
+    const reason = `there is no Gateway ${target} that admits ${kind} of namespace ${namespace}; its owner admits them in spec.allowedNamespaces.${kind}`
+    return { reason, problem: 'NamespaceNotAllowed' }
+  }
+  const name = target.slice(namespace.length + 1)
   const remedy = named === undefined ? ', or add the namespace of the Gateway to the reference' : ''
   const reason = `there is no Gateway ${name} in namespace ${namespace}; create it or correct the name${remedy}`
   return { reason, problem: 'GatewayNotFound' }
 }
 
-/** One answer for a missing Gateway and one that does not admit: nobody learns which Gateways other namespaces have. */
-function notAdmitted({ name, namespace }: GatewayRef, asking: Asking): Unbound {
-  const reason = `there is no Gateway ${namespace}/${name} that admits ${asking.kind} of namespace ${asking.namespace}; its owner admits them in spec.allowedNamespaces.${asking.kind}`
-  return { reason, problem: 'NamespaceNotAllowed' }
+function keeps(lost: readonly GatewayRow[], { kind, namespace }: Asking): string {
+  const names = lost.map(({ name }) => name).join(', ')
+  return kind === 'connectors'
+    ? `nothing of it is in force at ${names} any more`
+    : `until it is changed, deleted or admitted again its denies and holds stay in force at ${names} for agents of namespace ${namespace}`
 }
 
-function namespaceOf(row: GatewayRow): string {
-  return row.name.slice(0, row.name.indexOf('/'))
-}
-
-function unique(rows: readonly GatewayRow[]): readonly GatewayRow[] {
-  return [...new Map(rows.map((row) => [row.id, row])).values()]
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }

@@ -127,6 +127,7 @@ export async function createPolicy(
     tags: input.tags ?? repeated.tags ?? [],
     mode: input.mode ?? repeated.mode ?? 'enforce',
     gatewayIds,
+    lostGatewayIds: [],
     policyYaml: input.policyYaml,
     activeYaml: checked.passed ? input.policyYaml : null,
     version: 1,

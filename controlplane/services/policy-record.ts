@@ -15,6 +15,7 @@ export type Wanted = {
   readonly yaml: string
   readonly tests: readonly PolicyTestResult[]
   readonly gatewayIds: readonly string[]
+  readonly lostGatewayIds: readonly string[]
 }
 
 const TEXT = { aliasDuplicateObjects: false, lineWidth: 0 } as const
@@ -78,9 +79,9 @@ export function newRow({ orgId }: ApplyContext, wanted: Wanted) {
   }
 }
 
-export function recordOf({ object, tests, gatewayIds }: Wanted) {
+export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) {
   const { spec, source, managedBy } = object
-  return { ...legibleRecord(spec), gatewayIds, tests, source, managedBy }
+  return { ...legibleRecord(spec), gatewayIds, lostGatewayIds, tests, source, managedBy }
 }
 
 /** The record beside the text. Of a refused manifest, too: what cannot be read there has its default, which enforces. */

@@ -33,6 +33,8 @@ export type StoredObject = {
   readonly problems?: readonly string[]
   /** Its document has no legible name. */
   readonly isUnnamed?: boolean
+  /** `namespace/name` of the Gateways of other namespaces that it was bound to since its spec last changed. */
+  readonly bound?: readonly string[]
   /** What became of it; absent in rows of older versions. */
   readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'> &
     Partial<Pick<DesiredReply, 'in_force'>>

@@ -21,6 +21,8 @@ export type PolicyRow = {
   readonly mode: 'enforce' | 'monitor'
   /** Empty = every gateway. */
   readonly gatewayIds: readonly string[]
+  /** Of these, the ones that no longer admit it: only its denies and holds count there, for agents of its namespace. */
+  readonly lostGatewayIds: readonly string[]
   /** The newest accepted text. */
   readonly policyYaml: string
   /** The newest text whose tests passed: this one is in force. Null = none ever was. */
@@ -40,6 +42,7 @@ export type PolicyInput = Omit<PolicyRow, 'createdAt' | 'updatedAt'>
 export type PolicyChanges = Partial<Omit<PolicyInput, 'id' | 'orgId'>>
 
 const COLUMNS = `id, org_id as "orgId", name, description, enabled, priority, tags, mode, gateway_ids as "gatewayIds",
+  lost_gateway_ids as "lostGatewayIds",
   policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, invalid, source,
   managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
 
@@ -123,6 +126,7 @@ const WRITABLE = [
   { name: 'tags', column: 'tags' },
   { name: 'mode', column: 'mode' },
   { name: 'gatewayIds', column: 'gateway_ids' },
+  { name: 'lostGatewayIds', column: 'lost_gateway_ids' },
   { name: 'policyYaml', column: 'policy_yaml' },
   { name: 'activeYaml', column: 'active_yaml' },
   { name: 'version', column: 'version' },

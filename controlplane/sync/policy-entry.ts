@@ -13,7 +13,12 @@ import type { Bound } from './configuration.ts'
 export function policyEntry(row: PolicyRow): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
   const entry = row.activeYaml === null ? neverInForce(row) : inForce(row, row.activeYaml)
-  return entry === null ? [] : [{ gatewayIds: row.gatewayIds, entry }]
+  if (entry === null) return []
+  if (row.lostGatewayIds.length === 0) return [{ gatewayIds: row.gatewayIds, entry }]
+  const lost = { ...entry, ...agentsOf(row), tightensOnly: true }
+  const gatewayIds = row.gatewayIds.filter((id) => !row.lostGatewayIds.includes(id))
+  const bound = gatewayIds.length === 0 ? [] : [{ gatewayIds, entry }]
+  return [...bound, { gatewayIds: row.lostGatewayIds, entry: lost }]
 }
 
 function neverInForce(row: PolicyRow): PolicyEntry | null {
@@ -35,9 +40,14 @@ function inForce(row: PolicyRow, text: string): PolicyEntry | null {
 }
 
 /** A tenant's invalid policy denies its own agents only; a folder and the API speak for the whole installation. */
-function denialOf({ id, name, version, source }: PolicyRow, text: string, reason: string): PolicyEntry {
-  const agentsOf = source === 'kubernetes' ? { agentsOf: name.slice(0, name.indexOf('/')) } : {}
-  return invalidPolicyEntry({ id, name, version, ...agentsOf, spec: specOf(text), reason })
+function denialOf(row: PolicyRow, text: string, reason: string): PolicyEntry {
+  const { id, name, version } = row
+  return invalidPolicyEntry({ id, name, version, ...agentsOf(row), spec: specOf(text), reason })
+}
+
+/** The agents of its own namespace. A manifests folder has one owner, and agents of one machine have no namespace. */
+function agentsOf({ name, source }: PolicyRow): Pick<PolicyEntry, 'agentsOf'> {
+  return source === 'kubernetes' ? { agentsOf: name.slice(0, name.indexOf('/')) } : {}
 }
 
 function specOf(text: string): unknown {

@@ -1,10 +1,12 @@
+import { wholeNamespace } from '../../core/decision/permissions.ts'
 import type { AgentEntry, ConnectorEntry } from '../../core/wire/sync.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 
-/** The permissions that can decide about an agent: its own and everybody's. */
+/** The permissions that can decide about an agent: its own, its namespace's and everybody's. */
 export function permissionsOf(rows: readonly PermissionRow[], agent: string): readonly PermissionRow[] {
-  return rows.filter((row) => row.agent === '*' || row.agent === agent)
+  const names = ['*', agent, wholeNamespace(agent)]
+  return rows.filter((row) => names.includes(row.agent))
 }
 
 /** What a sidecar is sent of the connectors. No credential while its agent is suspended or revoked. */

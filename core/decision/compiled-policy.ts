@@ -23,6 +23,8 @@ export type CompiledPolicy = {
   readonly priority: number
   /** `monitor`: shadowed, its opinion shows only in what would have happened. */
   readonly mode: 'enforce' | 'monitor'
+  /** Its `allow` counts as no opinion, and nothing that it says takes the place of what other policies say. */
+  readonly tightensOnly: boolean
   /** Its environments are in lower case. */
   readonly scope: PolicyScope
   readonly patterns: readonly Pattern[]

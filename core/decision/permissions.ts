@@ -7,7 +7,7 @@ export type PermissionMatch = {
   readonly id: string
   readonly pattern: string
   readonly decision: RuleDecision
-  /** `*` or the agent's name. */
+  /** `*`, the agent's name, or `namespace/*`. */
   readonly agent: string
   readonly reason: string | null
 }
@@ -72,7 +72,8 @@ export function createPermissionIndexBuilder(): {
 
 /**
  * The permission that wins, or null. Most specific first: exact name, then longer prefixes before shorter; at equal
- * specificity the agent's own before the gateway's; on a full tie deny > require_approval > allow.
+ * specificity the agent's own before its namespace's before the gateway's; on a full tie deny > require_approval >
+ * allow.
  */
 export function lookupPermission(
   index: PermissionIndex,
@@ -80,8 +81,9 @@ export function lookupPermission(
   actionType: string,
 ): PermissionMatch | null {
   const chain = index.remembered.get(actionType) ?? remember(index, actionType)
+  const namespace = wholeNamespace(agent)
   for (const link of chain) {
-    const hit = pick(link, agent)
+    const hit = pick(link, agent, namespace)
     if (hit !== null) return hit
   }
   return null
@@ -89,8 +91,11 @@ export function lookupPermission(
 
 /** Does any permission deny this agent an action whose name begins with the prefix (lower case)? Costs one pass. */
 export function deniesWithin(index: PermissionIndex, agent: string, prefix: string): boolean {
+  const namespace = wholeNamespace(agent)
   const denies = ({ anyAgent, byAgent }: Node): boolean =>
-    [anyAgent, byAgent?.get(agent)].some((slot) => slot?.tighten?.decision === 'deny')
+    [anyAgent, byAgent?.get(namespace), byAgent?.get(agent)].some(
+      (slot) => slot?.tighten?.decision === 'deny',
+    )
   for (const [name, node] of index.exact) if (name.startsWith(prefix) && denies(node)) return true
   for (const [begin, node] of index.prefixes)
     if ((begin.startsWith(prefix) || prefix.startsWith(begin)) && denies(node)) return true
@@ -98,10 +103,17 @@ export function deniesWithin(index: PermissionIndex, agent: string, prefix: stri
   return bare !== undefined && denies(bare)
 }
 
-function pick({ allow, tighten }: Link, agent: string): PermissionMatch | null {
+/** `team/*` for the agent `team/bot`; a name without a namespace has none. */
+export function wholeNamespace(agent: string): string {
+  return `${agent.slice(0, agent.indexOf('/') + 1)}*`
+}
+
+function pick({ allow, tighten }: Link, agent: string, namespace: string): PermissionMatch | null {
   return (
     tighten?.byAgent?.get(agent)?.tighten ??
     allow?.byAgent?.get(agent)?.allow ??
+    tighten?.byAgent?.get(namespace)?.tighten ??
+    allow?.byAgent?.get(namespace)?.allow ??
     tighten?.anyAgent?.tighten ??
     allow?.anyAgent?.allow ??
     null

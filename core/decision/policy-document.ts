@@ -120,6 +120,7 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
     rules: reason === null ? ownRules() : [invalidRule(reason)],
     invalid: reason,
     agentsOf: entry.agentsOf ?? null,
+    tightensOnly: entry.tightensOnly ?? false,
   }
 }
 

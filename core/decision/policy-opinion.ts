@@ -48,7 +48,7 @@ function firstMatch(
   for (const rule of policy.rules) {
     if (rule.verdict === 'allow' && reach !== 'full') continue
     const { isMatch, error } = matchRule(rule, facts, isAnnounced)
-    if (isMatch) return { policy, rule, error }
+    if (isMatch) return policy.tightensOnly && rule.verdict === 'allow' ? null : { policy, rule, error }
   }
   return null
 }
@@ -59,9 +59,22 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 
 /**
  * Highest priority with an opinion decides; at equal priority the strictest. Each policy of that priority that holds
- * requires its own groups.
+ * requires its own groups. Policies that only tighten are weighed apart, and the stricter of both results holds.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
+  const apart = opinions.filter(({ policy }) => policy.tightensOnly)
+  if (apart.length === 0) return byPriority(opinions)
+  const others = byPriority(opinions.filter(({ policy }) => !policy.tightensOnly))
+  return { ...stricterOf(others, byPriority(apart)), opinions }
+}
+
+function stricterOf(a: PolicyVerdict, b: PolicyVerdict): PolicyVerdict {
+  if (a.verdict === null || b.verdict === null) return a.verdict === null ? b : a
+  if (a.verdict !== b.verdict) return strictness(b.verdict) > strictness(a.verdict) ? b : a
+  return { ...a, requiredGroups: uniqueRequired([...a.requiredGroups, ...b.requiredGroups]) }
+}
+
+function byPriority(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
   if (first === undefined) return { verdict: null, decisive: null, opinions, requiredGroups: [] }
   const peers = opinions.filter(({ policy }) => policy.priority === first.policy.priority)

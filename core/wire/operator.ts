@@ -64,7 +64,7 @@ export const DesiredProblem = z.enum([
 ])
 
 /** What holds for an object. All but the first: its manifest was refused. */
-export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'denied', 'nothing'])
+export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'binding_lost', 'denied', 'nothing'])
 
 export const DesiredReply = z.object({
   accepted: z.boolean(),
@@ -223,6 +223,8 @@ export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
   last_good: 'its last accepted version stays in force',
   tightened:
     'its text in force no longer compiles: a condition that does not compile counts as one that cannot be evaluated, so it can only tighten',
+  binding_lost:
+    'the Gateway no longer admits it: its denies and holds stay in force for agents of its own namespace until it is changed, deleted or admitted again',
   denied: 'it was never in force: everything in its scope is denied (policy_invalid) until it is corrected',
   nothing: 'it has no effect',
 }

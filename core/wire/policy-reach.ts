@@ -6,4 +6,6 @@ export const POLICY_REACH = {
   invalid: z.string().optional(),
   /** It speaks for agents of this namespace only. Left out: for all agents. */
   agentsOf: z.string().optional(),
+  /** Its `allow` counts as no opinion, and nothing that it says takes the place of what other policies say. */
+  tightensOnly: z.boolean().optional(),
 }

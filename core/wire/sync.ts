@@ -95,7 +95,7 @@ export const ConnectorEntry = z.object({
 
 export const PermissionEntry = z.object({
   id: z.string(),
-  /** `*` or an agent's name. */
+  /** `*`, an agent's name, or `namespace/*`: every agent of that namespace. */
   agent: z.string(),
   connector_type: z.string(),
   action_pattern: z.string(),
