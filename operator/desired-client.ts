@@ -1,11 +1,12 @@
 import {
+  type ChangeSetBody,
+  ChangeSetReply,
   type DesiredBody,
   DesiredReply,
   type KillRelayBody,
   KillRelayReply,
   type KnownPod,
   KnownPods,
-  type ManifestProblem,
   OPERATOR_PATHS,
   OperatorState,
   type PodIdentityReport,
@@ -20,11 +21,12 @@ import type { ControlPlaneHttp, Replica } from './control/control-plane-http.ts'
  */
 export type DesiredClient = {
   put(body: DesiredBody, signal?: AbortSignal): Promise<DesiredReply>
+  /** All of it as one version. */
+  change(body: ChangeSetBody, signal?: AbortSignal): Promise<ChangeSetReply>
   /** Nothing happens when there is no such object. */
   remove(object: ObjectName, signal?: AbortSignal): Promise<void>
   /** What is not named as present goes. */
   sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
-  problems(problems: readonly ManifestProblem[]): Promise<void>
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
@@ -39,6 +41,8 @@ export type ObjectName = { readonly kind: string; readonly namespace: string; re
 /** A stop is waited for up to 2 s by the control plane; whoever needs longer is asked again. */
 const KILL_TIMEOUT_MS = 5_000
 const STATE_TIMEOUT_MS = 5_000
+/** The tests of every policy in the set are run. */
+const CHANGE_TIMEOUT_MS = 60_000
 
 export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): DesiredClient {
   return {
@@ -48,15 +52,17 @@ export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): D
       const path = pathOf({ kind, namespace, name })
       return DesiredReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
     },
+    async change(body, signal) {
+      const { changes: path } = OPERATOR_PATHS
+      const reply = call({ method: 'POST', path, body, timeoutMs: CHANGE_TIMEOUT_MS, ...given(signal) })
+      return ChangeSetReply.parse(await reply)
+    },
     async remove(object, signal) {
       await call({ method: 'DELETE', path: pathOf(object), ...given(signal) })
     },
     async sweep(body, signal) {
       const reply = await call({ method: 'POST', path: OPERATOR_PATHS.sweep, body, ...given(signal) })
       return SweepReply.parse(reply)
-    },
-    async problems(problems) {
-      await call({ method: 'POST', path: '/api/operator/problems', body: { source: 'file', problems } })
     },
     async putPods(pods, signal) {
       await call({ method: 'POST', path: OPERATOR_PATHS.pods, body: { pods }, ...given(signal) })

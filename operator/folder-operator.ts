@@ -93,8 +93,7 @@ function reportNew(
   for (const { file, line, message } of problems) {
     const text = `${file}:${line ?? '?'} ${message}`
     now.add(text)
-    if (!before.has(text))
-      log.error({ file, line }, `manifest problem: ${text}; the last good state stays in force`)
+    if (!before.has(text)) log.error({ file, line }, `manifest problem: ${text}`)
   }
   return now
 }

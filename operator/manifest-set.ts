@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
+import { API_VERSION } from '../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../core/crd/secrets.ts'
 import type { DesiredBody, ManifestProblem, SweepBody } from '../core/wire/operator.ts'
+import { illegibleHead } from './manifest-head.ts'
 import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
+import { type BrokenFile, type RefusedPolicy, refusedPolicies } from './refused-policies.ts'
 
 /** A manifest file as it was read; `text` is null when it could not be, and `failure` then says why. */
 export type ManifestFile = { readonly file: string; readonly text: string | null; readonly failure?: string }
@@ -10,9 +13,11 @@ export type ManifestFile = { readonly file: string; readonly text: string | null
 export type ManifestSet = {
   readonly objectsByFile: ReadonlyMap<string, readonly ManifestObject[]>
   readonly problems: readonly ManifestProblem[]
+  /** Policies of broken files that have no last good version here. */
+  readonly refused: readonly RefusedPolicy[]
 }
 
-export const EMPTY_SET: ManifestSet = { objectsByFile: new Map(), problems: [] }
+export const EMPTY_SET: ManifestSet = { objectsByFile: new Map(), problems: [], refused: [] }
 
 /**
  * The next state from the files as they are now. A file that is not good in every line keeps the objects that it
@@ -21,39 +26,68 @@ export const EMPTY_SET: ManifestSet = { objectsByFile: new Map(), problems: [] }
 export function nextSet(previous: ManifestSet, files: readonly ManifestFile[]): ManifestSet {
   const objectsByFile = new Map<string, readonly ManifestObject[]>()
   const problems: ManifestProblem[] = []
+  const broken: Omit<BrokenFile, 'taken'>[] = []
   const taken: ManifestObject[] = []
   for (const file of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
     const parsed = readFile(file)
     const wrong = parsed.problems.length > 0 ? parsed.problems : duplicates([...taken, ...parsed.objects])
     const objects = wrong.length === 0 ? parsed.objects : lastGood(previous, file.file, taken)
     problems.push(...wrong)
+    if (wrong.length > 0) broken.push({ ...file, heads: parsed.heads, problems: wrong, kept: objects })
     objectsByFile.set(file.file, objects)
     taken.push(...objects)
   }
-  return { objectsByFile, problems }
+  const keys = new Set(taken.map(({ key }) => key))
+  return {
+    objectsByFile,
+    problems,
+    refused: broken.flatMap((each) => refusedPolicies({ ...each, taken: keys })),
+  }
 }
 
 /** Gateways first, because everything else names them. Secrets travel inside the Connectors that name them. */
 const KIND_ORDER: readonly string[] = ['Gateway', 'Connector', 'Permission', 'Policy']
 
+/** An object of the folder and where it stands. */
+export type FolderItem = { readonly object: Omit<ManifestObject, 'resource'>; readonly body: DesiredBody }
+
 /** What the control plane should hold, in the order in which it should be told, with the place of each. */
-export function desiredBodies(set: ManifestSet): Array<{ object: ManifestObject; body: DesiredBody }> {
+export function desiredBodies(set: ManifestSet): FolderItem[] {
   const objects = allObjects(set)
   const secrets = secretValues(objects.map(({ resource }) => resource))
-  return objects
+  const readable = objects
     .filter((object) => object.kind !== 'Secret')
     .sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1))
     .map((object) => ({ object, body: desiredBody(object, secrets, set.problems.length > 0) }))
+  return [...readable, ...set.refused.map((object) => ({ object, body: refusedBody(object) }))]
 }
 
-export function sweepBody(bodies: ReadonlyArray<{ object: ManifestObject; body: DesiredBody }>): SweepBody {
-  const present = bodies.map(({ object: { kind, namespace, name }, body }) => ({
+/** A Policy that its file keeps from being used: its denial is handed over. */
+function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: RefusedPolicy): DesiredBody {
+  const resource = {
+    apiVersion: API_VERSION,
+    kind: 'Policy' as const,
+    metadata: { name, namespace },
+    spec: spec ?? null,
+  }
+  return {
+    uid: `file:${key}`,
+    generation: contentNumber(JSON.stringify([resource, problems])),
+    source: 'file',
+    managed_by: file,
+    resource,
+    problems: [...problems],
+    ...(unnamed === null ? {} : { unnamed }),
+  }
+}
+
+export function presentObjects(bodies: readonly FolderItem[]): SweepBody['present'] {
+  return bodies.map(({ object: { kind, namespace, name }, body }) => ({
     kind,
     namespace,
     name,
     uid: body.uid,
   }))
-  return { source: 'file', present }
 }
 
 function desiredBody(
@@ -102,7 +136,7 @@ function lastGood(previous: ManifestSet, file: string, taken: readonly ManifestO
 function readFile(file: ManifestFile): ReturnType<typeof parseManifests> {
   if (file.text !== null) return parseManifests(file.file, file.text)
   const message = `the file cannot be read: ${file.failure ?? 'unknown reason'}`
-  return { objects: [], problems: [{ file: file.file, line: null, message }] }
+  return { objects: [], problems: [{ file: file.file, line: null, message }], heads: [illegibleHead(1)] }
 }
 
 function rank(object: ManifestObject): number {

@@ -15,6 +15,7 @@ import { nearest } from '../core/nearest.ts'
 import { unstorableIn } from '../core/storable.ts'
 import type { ManifestProblem } from '../core/wire/operator.ts'
 import { knownFields } from './known-fields.ts'
+import { DEFAULT_NAMESPACE, headOf, illegibleHead, type ManifestHead } from './manifest-head.ts'
 
 /** One document of a manifest file: what it declares, and where a person finds it. */
 export type ManifestObject = {
@@ -24,15 +25,18 @@ export type ManifestObject = {
   readonly name: string
   readonly file: string
   readonly line: number
+  /** The line of a field, such as `spec.rules.0.conditions.0`, or of its nearest parent that exists. */
+  readonly lineOf: (path: string) => number
   readonly resource: ManifestResource
 }
 
 export type ParsedManifest = {
   readonly objects: readonly ManifestObject[]
   readonly problems: readonly ManifestProblem[]
+  /** Of every document that is not empty, broken ones included. */
+  readonly heads: readonly ManifestHead[]
 }
-
-export const DEFAULT_NAMESPACE = 'default'
+type ParsedDocument = Omit<ParsedManifest, 'heads'>
 
 /** Closed, unlike a cluster's: a misspelt `stringData`, or `data`, which only a cluster reads, would be no credential. */
 const FolderSecret = z.strictObject({
@@ -64,7 +68,13 @@ type Source = { readonly file: string; readonly lines: LineCounter }
 export function parseManifests(file: string, text: string): ParsedManifest {
   const source: Source = { file, lines: new LineCounter() }
   const { documents, tooDeepAt } = readYamlDocuments(text, source.lines)
-  if (tooDeepAt !== null) return problem(source, source.lines.linePos(tooDeepAt).line, TOO_DEEP)
+  const heads = documents
+    .filter((document) => document.errors.length > 0 || !isEmpty(document))
+    .map((document) => headOf(document, lineAt(document, [], source)))
+  if (tooDeepAt !== null) {
+    const { line } = source.lines.linePos(tooDeepAt)
+    return { ...problem(source, line, TOO_DEEP), heads: [...heads, illegibleHead(line)] }
+  }
   const objects: ManifestObject[] = []
   const problems: ManifestProblem[] = []
   for (const document of documents) {
@@ -72,7 +82,7 @@ export function parseManifests(file: string, text: string): ParsedManifest {
     problems.push(...parsed.problems)
     objects.push(...parsed.objects)
   }
-  return { objects, problems: [...problems, ...duplicates(objects)] }
+  return { objects, problems: [...problems, ...duplicates(objects)], heads }
 }
 
 /** Objects that are declared twice: the first keeps its place, every later one is a problem of its file. */
@@ -92,7 +102,7 @@ export function duplicates(objects: readonly ManifestObject[]): ManifestProblem[
   return problems
 }
 
-function parseDocument(document: Document.Parsed, source: Source): ParsedManifest {
+function parseDocument(document: Document.Parsed, source: Source): ParsedDocument {
   if (document.errors.length > 0)
     return { objects: [], problems: document.errors.map((e) => yamlProblem(e, source)) }
   if (isEmpty(document)) return { objects: [], problems: [] }
@@ -112,7 +122,7 @@ function parseDocument(document: Document.Parsed, source: Source): ParsedManifes
   return problem(source, lineAt(document, path, source), `${dotted(path)} ${why}`)
 }
 
-function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedManifest {
+function parseValue(value: unknown, document: Document.Parsed, source: Source): ParsedDocument {
   const wrong = headProblem(value)
   if (wrong !== null) return problem(source, lineAt(document, wrong.path, source), wrong.message)
   const schema = SCHEMAS[(value as { kind: Kind }).kind]
@@ -129,7 +139,15 @@ function parseValue(value: unknown, document: Document.Parsed, source: Source): 
   const { name } = resource.metadata
   const line = lineAt(document, [], source)
   const key = `${kind}/${namespace}/${name}`
-  return { objects: [{ key, kind, namespace, name, file: source.file, line, resource }], problems: [] }
+  const lineOf = (path: string) => lineAt(document, path.split('.').map(stepOf), source)
+  return {
+    objects: [{ key, kind, namespace, name, file: source.file, line, lineOf, resource }],
+    problems: [],
+  }
+}
+
+function stepOf(part: string): string | number {
+  return /^\d+$/.test(part) ? Number(part) : part
 }
 
 /** What must hold before a schema can be picked. */
@@ -231,6 +249,6 @@ function yamlProblem(
   }
 }
 
-function problem(source: Source, line: number, message: string): ParsedManifest {
+function problem(source: Source, line: number, message: string): ParsedDocument {
   return { objects: [], problems: [{ file: source.file, line, message }] }
 }

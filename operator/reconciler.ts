@@ -1,8 +1,7 @@
 import type { Logger } from 'pino'
-import type { DesiredBody, ManifestProblem } from '../core/wire/operator.ts'
+import { type DesiredReply, IN_FORCE_TEXT, type ManifestProblem } from '../core/wire/operator.ts'
 import type { DesiredClient } from './desired-client.ts'
-import { desiredBodies, type ManifestSet, sweepBody } from './manifest-set.ts'
-import type { ManifestObject } from './manifests.ts'
+import { desiredBodies, type FolderItem, type ManifestSet, presentObjects } from './manifest-set.ts'
 
 /** `applied` objects are in force as written; `problems` are files that are not good and objects that were refused. */
 export type PassResult = { readonly applied: number; readonly problems: readonly ManifestProblem[] }
@@ -12,79 +11,95 @@ export type Reconciler = {
   apply(set: ManifestSet): Promise<PassResult>
 }
 
-type Item = { readonly object: ManifestObject; readonly body: DesiredBody }
-type Refused = { readonly item: Item; readonly reasons: readonly string[] }
+type Refused = { readonly item: FolderItem; readonly reply: DesiredReply }
 
-export function createReconciler(deps: { client: DesiredClient; log: Logger }): Reconciler {
+export function createReconciler(deps: {
+  client: Pick<DesiredClient, 'change' | 'put'>
+  log: Logger
+}): Reconciler {
   const { client, log } = deps
   /** Key of an object -> what was last accepted, so that an unchanged object costs no call. */
   const accepted = new Map<string, string>()
-  let publishedProblems: string | undefined
 
-  async function publish(problems: readonly ManifestProblem[]): Promise<void> {
-    const text = JSON.stringify(problems)
-    if (text === publishedProblems) return
-    await client.problems(problems)
-    publishedProblems = text
-  }
-
-  async function sweep(items: readonly Item[]): Promise<void> {
-    const { removed, missing } = await client.sweep(sweepBody(items))
-    if (removed > 0) log.info({ removed }, 'manifest objects removed')
-    for (const { kind, namespace, name } of missing) accepted.delete(`${kind}/${namespace}/${name}`)
-    const present = new Set(items.map((item) => item.object.key))
-    for (const key of accepted.keys()) if (!present.has(key)) accepted.delete(key)
-  }
-
-  async function put(item: Item): Promise<Refused | null> {
-    const { object, body } = item
-    const reply = await client.put(body)
+  function take({ object, body }: FolderItem, reply: DesiredReply): Refused[] {
     for (const warning of reply.warnings) log.warn(placeOf(object), `manifest warning: ${warning}`)
     if (!reply.accepted) {
       accepted.delete(object.key)
-      return { item, reasons: reply.reasons }
+      const text = `manifest object refused: ${object.key}; ${IN_FORCE_TEXT[reply.in_force]}`
+      log.error({ ...placeOf(object), in_force: reply.in_force }, text)
+      return [{ item: { object, body }, reply }]
     }
     accepted.set(object.key, JSON.stringify(body))
     log.info({ ...placeOf(object), version: reply.version }, 'manifest object applied')
-    return null
+    return []
+  }
+
+  /** One change set: what is not yet accepted, and all that there is. */
+  async function change(set: ManifestSet, items: readonly FolderItem[]) {
+    const changed = items.filter(({ object, body }) => accepted.get(object.key) !== JSON.stringify(body))
+    const objects = changed.map(({ body }) => body)
+    const present = presentObjects(items)
+    const { removed, missing, replies } = await client
+      .change({ source: 'file', objects, removed: [], present, problems: [...set.problems] })
+      .catch((error: unknown) => stopAnyway(client, changed, error))
+    if (removed > 0) log.info({ removed }, 'manifest objects removed')
+    const refused = changed.flatMap((item, index) => {
+      const reply = replies[index]
+      return reply === undefined ? [] : take(item, reply)
+    })
+    const known = new Set(changed.map(({ object }) => object.key))
+    const lost = missing.filter((each) => !known.has(keyOf(each)))
+    for (const each of lost) accepted.delete(keyOf(each))
+    return { refused, isComplete: lost.length === 0 }
   }
 
   return {
     async apply(set) {
-      // Problems first: the sweep spares the objects of files that are broken right now.
-      await publish(set.problems)
       const items = desiredBodies(set)
-      await sweep(items)
-      const changed = items.filter(({ object, body }) => accepted.get(object.key) !== JSON.stringify(body))
-      const refused = await putAll(changed, put)
-      const problems = [...set.problems, ...refused.flatMap(refusalProblems)]
-      return { applied: items.length - refused.length, problems }
+      const present = new Set(items.map(({ object }) => object.key))
+      for (const key of accepted.keys()) if (!present.has(key)) accepted.delete(key)
+      const first = await change(set, items)
+      // The control plane had lost objects: what is refused is refused again.
+      const { refused } = first.isComplete ? first : await change(set, items)
+      return {
+        applied: items.length - refused.length,
+        problems: [...set.problems, ...refused.flatMap(refusalProblems)],
+      }
     },
   }
 }
 
-/** Refused objects are tried again as long as others succeed: one may wait for another (a domain that moves, say). */
-async function putAll(
-  items: readonly Item[],
-  put: (item: Item) => Promise<Refused | null>,
-): Promise<Refused[]> {
-  let pending = items
-  for (;;) {
-    const refused: Refused[] = []
-    for (const item of pending) {
-      const outcome = await put(item)
-      if (outcome !== null) refused.push(outcome)
-    }
-    if (refused.length === 0 || refused.length === pending.length) return refused
-    pending = refused.map((refusal) => refusal.item)
+/** A kill switch never waits for what stands beside it: where the set fails, its Gateway is handed over alone. */
+async function stopAnyway(
+  client: Pick<DesiredClient, 'put'>,
+  items: readonly FolderItem[],
+  cause: unknown,
+): Promise<never> {
+  for (const { object, body } of items) {
+    if (object.kind === 'Gateway' && isStopped(body.resource.spec))
+      await client.put(body).catch(() => undefined)
   }
+  throw cause
 }
 
-function refusalProblems({ item, reasons }: Refused): ManifestProblem[] {
-  const { file, line, key } = item.object
-  return reasons.map((reason) => ({ file, line, message: `${key} was refused: ${reason}` }))
+function isStopped(spec: unknown): boolean {
+  return (spec as { killSwitch?: { active?: unknown } } | undefined)?.killSwitch?.active === true
 }
 
-function placeOf(object: ManifestObject): Record<string, unknown> {
+/** What is wrong with a file is said already; here what the control plane says of an object, by the line of its field. */
+function refusalProblems({ item: { object, body }, reply }: Refused): ManifestProblem[] {
+  if (body.problems !== undefined) return []
+  const { file, key } = object
+  return reply.reasons.map((reason) => {
+    const path = /^(spec(?:\.\w+)+): /.exec(reason)?.[1] ?? ''
+    return { file, line: object.lineOf(path), message: `${key} was refused: ${reason}` }
+  })
+}
+
+function keyOf({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+function placeOf(object: FolderItem['object']): Record<string, unknown> {
   return { object: object.key, file: object.file, line: object.line }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { nearest } from '../../core/nearest.ts'
+import { IN_FORCE_TEXT, InForce } from '../../core/wire/operator.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
@@ -77,6 +78,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ['NAMESPACE', 'namespace'],
       ['NAME', 'name'],
       ['ACCEPTED', 'accepted'],
+      ['IN FORCE', 'in_force'],
       ['FILE', 'managed_by'],
       ['REASONS', 'reasons'],
     ],
@@ -162,6 +164,7 @@ const Judged = z.looseObject({
   name: z.string(),
   managed_by: z.string().nullish(),
   accepted: z.boolean().optional(),
+  in_force: InForce.optional(),
   reasons: z.array(z.string()).default([]),
   warnings: z.array(z.string()).default([]),
 })
@@ -192,8 +195,10 @@ function problemLines(answer: Record<string, unknown>): string[] {
   ]
 }
 
-function refusalLine({ kind, namespace, name, managed_by: file, reasons }: z.infer<typeof Judged>): string {
-  return `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${reasons.join('; ') || 'refused'}`
+function refusalLine(judged: z.infer<typeof Judged>): string {
+  const { kind, namespace, name, managed_by: file, reasons, in_force: held } = judged
+  const holds = held === undefined ? '' : ` (${IN_FORCE_TEXT[held]})`
+  return `${file ?? 'a manifest'}: ${kind} ${namespace}/${name}: ${reasons.join('; ') || 'refused'}${holds}`
 }
 
 function manifestVerdict(answer: Record<string, unknown>, invocation: Invocation): number {

@@ -115,7 +115,10 @@ function lines(report: Report): string[] {
 
 function manifestLines({ manifest_problems: problems, manifest_warnings: warnings }: Report): string[] {
   if (problems.length > 0)
-    return ['manifests      the last good state is in force; mend:', ...problems.map((line) => `  ${line}`)]
+    return [
+      'manifests      not all are in force as written; correct:',
+      ...problems.map((line) => `  ${line}`),
+    ]
   if (warnings.length === 0) return ['manifests      in force']
   return [
     `manifests      in force, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}: chaperone get manifests`,

@@ -6,8 +6,8 @@ export const CONDITIONS = {
   /** The object makes sense by itself and is what the control plane now holds. */
   Accepted: {
     Accepted: 'it is in force as written',
-    Invalid: 'something in it cannot be used; the message says what and what to change',
-    TestsFailed: 'tests of the policy fail; the last version whose tests passed stays in force',
+    Invalid: 'something in it cannot be used; the message says what, what to change and what holds instead',
+    TestsFailed: 'tests of the policy fail; the message says what holds instead',
     Conflict: 'another object has what it asks for, such as a host',
     RefsNotResolved: 'see ResolvedRefs: it has no effect',
     Pending: 'the control plane was not told yet; the last state that it knows stays in force',

@@ -8,7 +8,7 @@ import { unstorableIn } from '../storable.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-policy.ts'
 import { brokenCondition, type Condition, type ConditionPlace, compileCondition } from './condition.ts'
-import { invalidRule } from './invalid-policy.ts'
+import { invalidRule } from './invalid-rule.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { verdictOfRule } from './vocabulary.ts'
 

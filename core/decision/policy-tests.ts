@@ -2,7 +2,7 @@ import { fold } from '../action/pattern.ts'
 import { isProductionAction, scoreRisk } from '../action/risk.ts'
 import { actionFromSpec, type KnownAction } from '../action/spec.ts'
 import type { PolicyDocument, PolicyTest } from '../crd/schemas.ts'
-import type { CompiledPolicy } from './compiled-policy.ts'
+import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
 import { epochMsOf } from './condition.ts'
 import type { PlacedInput } from './environment.ts'
 import { createFacts } from './facts.ts'
@@ -55,6 +55,12 @@ function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | 
     got: describe(outcome, rule ?? undefined),
     rule,
   }
+}
+
+/** Whether the scope of a policy covers what one of its tests is about. */
+export function coversTest(policy: CompiledPolicy, test: PolicyTest): boolean {
+  const input = inputOf(test, null)
+  return isInScope(policy, input) && reachOf(policy, input.action.type) !== 'none'
 }
 
 function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {

@@ -1,5 +1,5 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
-import { acknowledgedBy, type DesiredReply } from '../../core/wire/operator.ts'
+import { acknowledgedBy, type DesiredReply, IN_FORCE_TEXT } from '../../core/wire/operator.ts'
 import { type Verdict, verdict } from './conditions.ts'
 import { STALE_AFTER_MS, type StatusFacts } from './status-facts.ts'
 
@@ -26,7 +26,8 @@ export function commonStatus(facts: StatusFacts): CommonStatus {
 function acceptedOf({ reply, failure }: StatusFacts): Verdict {
   if (reply === null) return verdict('Accepted', 'Unknown', ['Pending', failure ?? PENDING])
   if (reply.accepted) return verdict('Accepted', 'True', ['Accepted', 'in force as written'])
-  return verdict('Accepted', 'False', [ACCEPTED[reply.problem ?? 'Invalid'], reply.reasons.join('; ')])
+  const text = `${reply.reasons.join('; ')}; ${IN_FORCE_TEXT[reply.in_force]}`
+  return verdict('Accepted', 'False', [ACCEPTED[reply.problem ?? 'Invalid'], text])
 }
 
 const ACCEPTED: Readonly<Record<NonNullable<DesiredReply['problem']>, ConditionReason<'Accepted'>>> = {
@@ -56,7 +57,7 @@ function programmedOf({ reply, state }: StatusFacts): Programmed {
     text: string | null = null,
   ): Programmed => ({ programmed: verdict('Programmed', status, reason), text })
   if (reply === null) return say('Unknown', ['Pending', PENDING])
-  if (!reply.accepted) return say('False', ['NotAccepted', 'it is not in force as written'])
+  if (!reply.accepted) return say('False', ['NotAccepted', IN_FORCE_TEXT[reply.in_force]])
   if (state === null) return say('Unknown', ['Pending', 'no gateway was asked yet'])
   const { acked, total } = acknowledgedBy(state.processes, reply)
   const text = `${acked} of ${total}`

@@ -126,7 +126,7 @@ describe('a manifest with a mistake', () => {
       expect(vendors.recorder.seen.length).toBe(before + 1)
       const status = await cli(['status'])
       expect(status.code).toBe(1)
-      expect(status.stdout).toContain('the last good state is in force')
+      expect(status.stdout).toContain('not all are in force as written')
       const doctor = await cli(['doctor'])
       expect(doctor.stdout).toMatch(/PROBLEM {2}manifests: vendors\.yaml:\d+/)
       expect(doctor.code).toBe(1)

@@ -131,7 +131,11 @@ async function manifestChecks(api: ApiClient): Promise<Check[]> {
   return [
     ...inForce,
     ...problems.map((line) =>
-      problem('manifests', line, 'correct that line; the last good state holds until then'),
+      problem(
+        'manifests',
+        line,
+        'correct that line; a policy that was never in force denies its scope until then, everything else keeps its last accepted version',
+      ),
     ),
     ...warnings.map((line) => warning('manifests', line, 'correct the manifest if this is not meant')),
   ]

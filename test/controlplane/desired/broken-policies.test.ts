@@ -101,6 +101,8 @@ const failing = {
   expect: { outcome: 'allow' },
 }
 
+const denying = { ...failing, name: 'denied', expect: { outcome: 'deny' } }
+
 /** Each is wrong at its first apply; `generic.get` is outside of the scope where the scope is legible. */
 const BROKEN: ReadonlyArray<readonly [string, unknown, 'scope' | 'all']> = [
   ['a condition that is no CEL', rule(['action.type ==']), 'scope'],
@@ -109,6 +111,21 @@ const BROKEN: ReadonlyArray<readonly [string, unknown, 'scope' | 'all']> = [
   ['an unknown function', rule(['action.type.startWith("x")']), 'scope'],
   ['a condition that is no boolean', rule(['1 + 1']), 'scope'],
   ['a test that fails', { ...GOOD, tests: [failing] }, 'scope'],
+  [
+    'a scope that leaves out what its test denies',
+    { ...GOOD, scope: { actions: ['generic.put'] }, tests: [denying] },
+    'all',
+  ],
+  [
+    'agents that leave out what its test denies',
+    { ...GOOD, scope: { ...GOOD.scope, agents: ['nobody'] }, tests: [denying] },
+    'all',
+  ],
+  [
+    'a misspelt action beside a condition',
+    { ...rule(['nope']), scope: { actions: ['generic.delte'] } },
+    'all',
+  ],
   ['a misspelt decision', { ...GOOD, rules: [{ ...DENY, decision: 'denny' }] }, 'scope'],
   ['a misspelt field of a rule', { ...GOOD, rules: [{ ...DENY, condtions: [] }] }, 'scope'],
   ['no rules', { scope: GOOD.scope, rules: [] }, 'scope'],

@@ -37,6 +37,7 @@ import { lendSlots } from '../../../controlplane/store/rate-slots.ts'
 import type { Clock } from '../../../controlplane/sync/clock.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'
 import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { PodRef } from '../../../core/wire/operator.ts'
 import type { DownMessage, HoldBody } from '../../../core/wire/sync.ts'
@@ -146,7 +147,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     }),
     ...createOperatorRoutes({
       desired: createDesired({
-        ...{ db, orgId, keyring: KEYRING, killSwitch, knownAction: () => null },
+        ...{ db, orgId, keyring: KEYRING, killSwitch, knownAction: createCatalogue().knownAction },
         processes: hub.processes,
       }),
       killSwitch,
