@@ -4,8 +4,8 @@ import type { Exchange } from './exchange.ts'
 import type { StageClock } from './stage-clock.ts'
 
 /**
- * Shares the event loop: of all paced work one slice runs in each turn, in the order in which it was asked for, so that
- * sockets, the kill switch among them, are served between any two slices.
+ * Shares the event loop: of all paced work one slice runs in each turn, so that sockets, the kill switch among them, are
+ * served between any two slices. Agents take turns; the work of one agent runs in the order in which it was asked for.
  */
 export type Pacer = {
   /** Resolves in a turn in which no other paced work runs. Throws when the exchange was ended meanwhile. */
@@ -22,17 +22,29 @@ export type TimeBudget = { leftMs: number }
 
 /** `schedule` calls back in a later turn of the event loop, behind its sockets. */
 export function createPacer(stages: StageClock, schedule: (wake: () => void) => void = setImmediate): Pacer {
-  const waiting: Array<() => void> = []
+  /** By agent, in the order of their next turn. */
+  const waiting = new Map<string, Array<() => void>>()
 
   function wake(): void {
-    waiting.shift()?.()
-    if (waiting.length > 0) schedule(wake)
+    const [first] = waiting
+    if (first === undefined) return
+    const [agent, queue] = first
+    waiting.delete(agent)
+    const resume = queue.shift()
+    if (queue.length > 0) waiting.set(agent, queue)
+    resume?.()
+    if (waiting.size > 0) schedule(wake)
+  }
+
+  function wait(agent: string, resume: () => void): void {
+    if (waiting.size === 0) schedule(wake)
+    const queue = waiting.get(agent)
+    if (queue === undefined) waiting.set(agent, [resume])
+    else queue.push(resume)
   }
 
   async function turn(exchange: Exchange): Promise<undefined> {
-    await new Promise<void>((resolve) => {
-      if (waiting.push(resolve) === 1) schedule(wake)
-    })
+    await new Promise<void>((resolve) => wait(exchange.agent?.name ?? '', resolve))
     exchange.abort.signal.throwIfAborted()
     stages.enter(exchange.stage ?? 'other')
   }

@@ -1,8 +1,6 @@
+import { createEventSplitter, filterEvents } from '../../core/connectors/mcp/event-stream.ts'
 import {
-  createEventSplitter,
-  type EventPiece,
   type FilteredMessage,
-  filterEvent,
   filterToolList,
   TOOL_LIST_BOUNDS,
   toolListIds,
@@ -95,32 +93,35 @@ async function editEvents(body: Buffer, given: Given): Promise<Buffer> {
   return edited.equals(body) ? body : edited
 }
 
-/** One character a byte, so that bytes which are no text, or half a character, pass unharmed. */
+const LINE_END = /[\r\n]/
+
+/**
+ * One character a byte, so that bytes which are no text, or half a character, pass unharmed. Cutting and filtering count
+ * against the budget; when it is spent, the rest of the answer passes as it is.
+ */
 function eventEdit(given: Given): PacedEdit {
+  const { exchange, pacer, budget } = given
   const events = createEventSplitter()
+  let isSpent = false
+
+  async function edited(): Promise<Buffer> {
+    const out: string[] = []
+    const onHidden = (tools: number) => note(exchange, tools)
+    const work = filterEvents(events, (data) => filterLatin1(data, given), { out, onHidden })
+    isSpent = (await pacer.runWithin(exchange, work, budget)) === null
+    return latin1(out.join('') + (isSpent ? events.rest() : ''))
+  }
+
   return {
     kind: 'paced',
     push(chunk) {
-      const pieces = events.push(chunk.toString('latin1'))
-      return pieces.some(({ isEvent }) => isEvent) ? editPieces(pieces, given) : latin1(pieces)
+      if (isSpent) return chunk
+      const text = chunk.toString('latin1')
+      events.push(text)
+      // Without a line end it ends no event.
+      return LINE_END.test(text) ? edited() : latin1(events.next()?.text ?? '')
     },
-    end: () => Buffer.from(events.end(), 'latin1'),
-  }
-}
-
-async function editPieces(pieces: readonly EventPiece[], given: Given): Promise<Buffer> {
-  const edited = pieces.map(({ text }) => text)
-  await given.pacer.runWithin(given.exchange, editInto(edited, pieces, given), given.budget)
-  return Buffer.from(edited.join(''), 'latin1')
-}
-
-/** Replaces what was filtered; the rest stays as it came when the work is abandoned. */
-function* editInto(edited: string[], pieces: readonly EventPiece[], given: Given): Sliced<undefined> {
-  for (const [at, { text, isEvent }] of pieces.entries()) {
-    if (!isEvent) continue
-    const filtered = yield* filterEvent(text, (data) => filterLatin1(data, given))
-    edited[at] = filtered.text
-    note(given.exchange, filtered.hidden.length)
+    end: () => latin1(events.rest()),
   }
 }
 
@@ -129,8 +130,8 @@ function* filterLatin1(data: string, { filter }: Given): Sliced<FilteredMessage>
   return { text: hidden.length === 0 ? data : Buffer.from(text).toString('latin1'), hidden }
 }
 
-function latin1(pieces: readonly EventPiece[]): Buffer {
-  return Buffer.from(pieces.map(({ text }) => text).join(''), 'latin1')
+function latin1(text: string): Buffer {
+  return Buffer.from(text, 'latin1')
 }
 
 /** The record says how many tools were taken out of the answer, in all. */

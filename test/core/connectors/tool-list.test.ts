@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  createEventSplitter,
-  filterEvent,
-  filterToolList,
-  TOOL_LIST_BOUNDS,
-  toolListIds,
-} from '../../../core/connectors/mcp/tool-list.ts'
+import { createEventSplitter, filterEvents } from '../../../core/connectors/mcp/event-stream.ts'
+import { filterToolList, TOOL_LIST_BOUNDS, toolListIds } from '../../../core/connectors/mcp/tool-list.ts'
 import { runSliced } from '../../../core/sliced.ts'
 import fc from '../../support/fast-check.ts'
 
@@ -22,12 +17,13 @@ const filter = (text: string, ids?: string[]) => runSliced(sliced(text, ids))
 function createEventFilter(filterData = (data: string) => sliced(data)) {
   const events = createEventSplitter()
   return {
-    push: (chunk: string) =>
-      events
-        .push(chunk)
-        .map(({ text, isEvent }) => (isEvent ? runSliced(filterEvent(text, filterData)).text : text))
-        .join(''),
-    end: () => events.end(),
+    push(chunk: string) {
+      const out: string[] = []
+      events.push(chunk)
+      runSliced(filterEvents(events, filterData, { out, onHidden: () => undefined }))
+      return out.join('')
+    },
+    end: () => events.rest(),
   }
 }
 
