@@ -3,8 +3,15 @@
  * connection that is refused on every address of a name is an AggregateError without a message of its own.
  */
 export function failureReason(error: unknown): string {
-  return reasons(error, MAX_DEPTH).join(': ') || 'an error without a message'
+  try {
+    return reasons(error, MAX_DEPTH).join(': ') || NO_MESSAGE
+  } catch {
+    // A property that throws when it is read.
+    return NO_MESSAGE
+  }
 }
+
+const NO_MESSAGE = 'an error without a message'
 
 /** Causes may form a circle. */
 const MAX_DEPTH = 5
@@ -13,21 +20,27 @@ function reasons(error: unknown, depth: number): readonly string[] {
   if (!(error instanceof Error))
     return [typeof error === 'string' ? error.trim() : textOf(error)].filter(Boolean)
   const parts = error instanceof AggregateError && depth > 0 ? partsOf(error, depth) : []
-  const own = error.message.trim() || (parts.length > 0 ? '' : codeOf(error))
+  const own = messageOf(error) || (parts.length > 0 ? '' : codeOf(error))
   const causes = error.cause === undefined || depth === 0 ? [] : reasons(error.cause, depth - 1)
   const all = [own, ...parts, ...causes].filter(Boolean)
   // Many wrappers repeat the message of their cause.
   return all.filter((one, at) => !all.slice(0, at).some((before) => before.includes(one)))
 }
 
-function partsOf({ errors }: AggregateError, depth: number): readonly string[] {
-  const all = errors.map((one) => reasons(one, depth - 1).join(': '))
+/** Libraries in JavaScript put objects into `message`, `name` and `errors`. */
+function messageOf({ message }: { readonly message: unknown }): string {
+  if (typeof message === 'string') return message.trim()
+  return message === undefined || message === null ? '' : textOf(message)
+}
+
+function partsOf({ errors }: { readonly errors: unknown }, depth: number): readonly string[] {
+  const all = (Array.isArray(errors) ? errors : [errors]).map((one) => reasons(one, depth - 1).join(': '))
   return [...new Set(all)].filter(Boolean)
 }
 
 function codeOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return code || error.name
+  return code || String(error.name)
 }
 
 function textOf(thrown: unknown): string {

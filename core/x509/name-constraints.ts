@@ -27,14 +27,15 @@ const OID = der.oid('2.5.29.30')
 
 /**
  * The names that a certificate for these hosts (host names in lower case, or IP addresses) permits. Hosts that
- * clients do not accept in a constraint, and hosts beyond the size limit, are left out.
+ * clients do not accept in a constraint, the two names that every certificate has (`NO_NAMES`), and hosts beyond the
+ * size limit are left out: a certificate permits exactly what is returned here.
  */
 export function permittedNames(hosts: Iterable<string>): PermittedNames {
   const usable = new Set<string>()
   for (const host of hosts) {
     const address = parseAddress(host)
-    if (address !== null) usable.add(addressText(address))
-    else if (isConstraint(host)) usable.add(host)
+    const name = address === null ? host : addressText(address)
+    if (!NO_NAMES.has(name) && (address !== null || isConstraint(host))) usable.add(name)
   }
   const smallest = [...usable].filter((name) => !isBelowAnother(name, usable)).sort()
   let bytes = 0

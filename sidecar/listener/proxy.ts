@@ -22,21 +22,10 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   const { head } = incoming
   const credentials = credentialsOf(incoming, owner)
   const target = parseTarget(head.target)
-  const problem = incoming.problem ?? overQuota(deps, incoming, credentials)
-  if (problem !== null)
-    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
-  if (target === null) {
-    const detail = 'the target of CONNECT must be host:port'
-    const malformed: Problem = { code: 'malformed_request', detail }
-    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: malformed })
-  }
-  if (!namesSameHost(head.rawHeaders, target)) {
-    const detail = `CONNECT names ${head.target}, its Host header another host`
-    const misdirected: Problem = { code: 'misdirected', detail }
-    return pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: misdirected })
-  }
-  if (deps.admit(target, credentials) === 'pipeline') {
-    const passed = pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem: null })
+  const wrong = incoming.problem ?? targetProblem(incoming, target)
+  const problem = wrong ?? overQuota(deps, incoming, credentials)
+  if (target === null || problem !== null || deps.admit(target, credentials) === 'pipeline') {
+    const passed = pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
     return passed.finally(incoming.connection.lifeline.slot.endTunnel)
   }
   incoming.reply.upgrade(ESTABLISHED)
@@ -44,6 +33,13 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   const sources = { connectAuthority: head.target }
   openTunnel(deps, { socket, lifeline, credentials, sources, host: target.host, isPort: owner !== null })
   return Promise.resolve()
+}
+
+function targetProblem({ head }: Incoming, target: Authority | null): Problem | null {
+  if (target === null) return { code: 'malformed_request', detail: 'the target of CONNECT must be host:port' }
+  if (namesSameHost(head.rawHeaders, target)) return null
+  const detail = `CONNECT names ${head.target}, its Host header another host`
+  return { code: 'misdirected', detail }
 }
 
 /** Counts the connection for the agent whose credentials it presents, a tunnel as such. */

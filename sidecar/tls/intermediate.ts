@@ -40,7 +40,8 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     current = issued
     const until = new Date(issued.notAfterMs).toISOString()
     log.info({ until, names: issued.permitted?.length ?? null }, 'certificate of this sidecar signed')
-    renewAfter(((issued.notAfterMs - Date.now()) * 2) / 3)
+    // The clock of this machine may be ahead of the control plane's by more than the certificate lives.
+    renewAfter(Math.max(((issued.notAfterMs - Date.now()) * 2) / 3, RENEW_RETRY_MS))
     onIssued()
     reissue.compare()
   }

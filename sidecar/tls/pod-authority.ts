@@ -19,6 +19,7 @@ export type PodAuthority = {
 export type PodAuthorityDeps = IntermediateDeps & {
   /** The pod's own root. In files, so that the agent still trusts it after a restart of this process. */
   readonly own: AuthorityFiles
+  readonly nowMs?: () => number
 }
 
 /**
@@ -28,14 +29,16 @@ export type PodAuthorityDeps = IntermediateDeps & {
  * alone trusts that root: its key is worth nothing elsewhere, and a refusal needs no control plane.
  */
 export function createPodAuthority(deps: PodAuthorityDeps): PodAuthority {
+  const { nowMs = Date.now } = deps
   const intermediate = createIntermediate(deps)
   let root: Authority | null = null
 
   function authorityFor(host: string): Authority {
     const { current } = intermediate
-    if (current !== null && (current.permitted === null || isPermitted(current.permitted, host)))
-      return current.authority
-    return present(root)
+    // Clients refuse leaves of an expired intermediate: the control plane has not renewed it for a long time.
+    if (current === null || current.notAfterMs <= nowMs()) return present(root)
+    const isCovered = current.permitted === null || isPermitted(current.permitted, host)
+    return isCovered ? current.authority : present(root)
   }
 
   const shown = (): Authority => present(intermediate.current?.authority ?? root)

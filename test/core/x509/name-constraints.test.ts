@@ -27,6 +27,12 @@ describe('permitted names', () => {
     ['hold no label that begins or ends with a hyphen', ['-a.example', 'a-.example'], []],
     ['hold no empty label', ['a..example', '.example', 'example.'], []],
     ['hold no wildcard', ['*.example', '*'], []],
+    [
+      'hold none of the names that stand for no name',
+      ['none.invalid', '255.255.255.255', 'a.example'],
+      ['a.example'],
+    ],
+    ['hold names above and below these', ['invalid', 'x.none.invalid'], ['invalid']],
     ['hold nothing empty', ['', ' '], []],
     ['hold no upper case', ['API.example'], []],
     ['hold no name that reads as an address', ['1.2.3', '1.2.3.4.5', '010.0.0.1', '256.1.1.1', '1'], []],

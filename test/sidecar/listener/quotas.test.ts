@@ -121,6 +121,26 @@ describe('an agent', () => {
     expect(front.quotas).toEqual([])
   })
 
+  test.each([
+    ['without a port', connect('bot').replace(/^CONNECT \S+/, 'CONNECT a.example'), 400],
+    ['to an empty host', connect('bot').replace(/^CONNECT \S+/, 'CONNECT :443'), 400],
+    ['to two hosts', connect('bot').replace(/Host: \S+/, 'Host: other.example:443'), 421],
+  ])('whose CONNECT %s is refused has no tunnel', async (_, text, wanted) => {
+    await start(
+      { maxTunnelsPerAgent: 2 },
+      {
+        agentOf,
+        handle: async ({ reply, malformed }) =>
+          reply.send(malformed?.code === 'misdirected' ? 421 : 400, [], 'no'),
+      },
+    )
+    const refused = [await open(text), await open(text), await open(text)]
+    for (const client of refused) expect(await status(client)).toBe(wanted)
+    expect(await status(await open(connect('bot')))).toBe(200)
+    expect(await status(await open(connect('bot')))).toBe(200)
+    expect(front.quotas).toEqual([])
+  })
+
   test('that shows its key on a connection of another one takes it over', async () => {
     await start({ maxConnectionsPerAgent: 1 })
     const client = await open(request('one'))

@@ -17,12 +17,18 @@ let pod: PodAuthority
 let hosts: readonly string[] | null
 let issued = 0
 let signed = 0
+/** How far the clock of the pod is ahead. */
+let aheadMs = 0
+/** For how long certificates are valid from now on. */
+let lifeMs = 86_400_000
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'pod-authority-'))
   hosts = ['api.example']
   issued = 0
   signed = 0
+  aheadMs = 0
+  lifeMs = 86_400_000
   pod = create()
 })
 afterEach(async () => {
@@ -36,7 +42,7 @@ function create(): PodAuthority {
     sign(request) {
       if (hosts === null) return Promise.reject(new Error('no control plane'))
       signed++
-      const terms = { subject: 'team/bot', hosts, nowMs: Date.now() }
+      const terms = { subject: 'team/bot', hosts, nowMs: Date.now() - 86_400_000 + lifeMs }
       return Promise.resolve(authority.issue(request, terms).chain)
     },
     own: {
@@ -46,6 +52,7 @@ function create(): PodAuthority {
     },
     onIssued: () => issued++,
     random: () => 0,
+    nowMs: () => Date.now() + aheadMs,
     log,
   })
 }
@@ -121,6 +128,47 @@ test('without a control plane every name is below the root of the pod, also once
   expect(issuerOf('api.example')).toBe('pod')
   hosts = ['api.example']
   expect(issued).toBe(0)
+})
+
+test.each([
+  ['none.invalid'],
+  ['255.255.255.255'],
+  ['x.none.invalid', 'invalid'],
+  [
+    'none.invalid',
+    '255.255.255.255',
+    'api.example',
+    '0.0.0.0',
+    '::ffff:255.255.255.255',
+    'a_b.example',
+    '1.2.3',
+  ],
+])('hosts that are no names of a constraint cause one certificate: %s', async (...wanted) => {
+  hosts = wanted
+  await pod.ready(1_000)
+  pod.cover(wanted)
+  await eventually('issued', () => issued >= 1 || null)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(signed).toBe(1)
+  // Two of them have names: they are shown below the one root or the other, as clients accept it.
+  for (const host of wanted) issuerOf(host)
+})
+
+test('an intermediate that has expired signs nothing: all names are below the root of the pod', async () => {
+  await pod.ready(1_000)
+  expect(issuerOf('api.example')).toBe('control plane')
+  aheadMs = 86_400_000 - 60_000
+  expect(issuerOf('api.example')).toBe('control plane')
+  aheadMs = 86_400_000 + 60_000
+  expect(issuerOf('api.example')).toBe('pod')
+})
+
+test('a certificate that has expired already is not requested again at once', async () => {
+  lifeMs = -1_000
+  await pod.ready(1_000)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(signed).toBe(1)
+  expect(issuerOf('api.example')).toBe('pod')
 })
 
 test('a lost control plane takes no host away that was permitted', async () => {
