@@ -106,6 +106,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       'In a cluster: namespaces, separated by commas, whose Gateways and Connectors may use the setting `codehost_pat`',
   },
+  PLATFORM_NAMESPACES: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: namespaces of the platform team, separated by commas, whose Policies are for all Gateways and stand before those of tenants',
+  },
   LOG_LEVEL: {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',

@@ -34,6 +34,8 @@ export type ControlPlaneConfig = {
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: the namespaces whose gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
+  /** `PLATFORM_NAMESPACES`: whose Policies are for all Gateways. */
+  readonly platformNamespaces: readonly string[]
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
   readonly logLevel: string
@@ -76,6 +78,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     ),
     ownerLinkSecret: namespacedName(env, 'OWNER_LINK_OBJECT', '<Secret> of the owner link'),
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
+    platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }

@@ -69,7 +69,7 @@ export async function createParts(deps: PartsDeps) {
   const { knownAction } = catalogue
   const { orgId, keys } = await prepareInstallation({ ...deps, knownAction })
   const identifyBot = createBotIdentity(createChatClient(deps).api)
-  const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, passwords: createPasswords() }
+  const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, ...basicParts(config) }
   const settings = createSettings(base)
   const isTokenRestricted = createTokenRestriction(db, config.approvals)
   const library = createSectionLibrary({
@@ -127,6 +127,10 @@ export async function createParts(deps: PartsDeps) {
       for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
   }
+}
+
+function basicParts({ platformNamespaces }: ControlPlaneConfig) {
+  return { passwords: createPasswords(), platformNamespaces: new Set(platformNamespaces) }
 }
 
 type RecordDeps = Parameters<typeof createRecords>[0] & { readonly clock: Clock; readonly hub: Hub }

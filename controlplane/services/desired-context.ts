@@ -16,6 +16,8 @@ export type ApplyContext = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
+  /** Namespaces of the platform team, whose Policies are for all Gateways. Left out: none. */
+  readonly platformNamespaces?: ReadonlySet<string>
   /** Effect and risk of an action by its name, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null
 }

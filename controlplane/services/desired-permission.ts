@@ -15,7 +15,7 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { bindGateways, standing } from './gateway-binding.ts'
+import { bindGateways, namespaceOf, standing } from './gateway-binding.ts'
 import { declaredNames, idlePermission } from './permission-warnings.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
@@ -24,7 +24,7 @@ export const permissionApplier: Applier<'Permission'> = {
     const { namespace, boundBefore } = object
     const asking = { kind: 'permissions', namespace, boundBefore } as const
     const { gateways, lost, reasons, problem, bound } = bindGateways(all, asking, object.spec.gatewayRefs)
-    const invalid = repeatedRules(object)
+    const invalid = [...repeatedRules(object), ...foreignAgents(object, [...gateways, ...lost])]
     if (invalid.length > 0 && gateways.length + lost.length > 0) {
       const changed = await narrow(context, object, standing(all, asking))
       return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
@@ -108,16 +108,39 @@ function rowsOf(
   return spec.agents.flatMap((agent) =>
     spec.rules.map(({ connectorType, actionPattern, decision, reason }) => ({
       ...{ orgId, gatewayId, connectorType, actionPattern, decision, source, managedBy },
-      agent: agentName(object, agent),
+      agent: agentName(object, agent, gateway),
       reason: reason ?? null,
       owner: ownerOf(object),
     })),
   )
 }
 
-/** In a cluster agents are named `namespace/name`; a name alone means the manifest's own namespace. */
-function agentName({ source, namespace }: ManifestObject<'Permission'>, agent: string): string {
-  return source === 'file' || agent === '*' || agent.includes('/') ? agent : `${namespace}/${agent}`
+/**
+ * In a cluster agents are named `namespace/name`; a name alone means the manifest's own namespace. Under a Gateway of
+ * another namespace, `*` means all agents of the manifest's own: a guest speaks for nobody else.
+ */
+function agentName(
+  { source, namespace }: ManifestObject<'Permission'>,
+  agent: string,
+  gateway: GatewayRow,
+): string {
+  if (source === 'file') return agent
+  if (agent === '*') return namespaceOf(gateway) === namespace ? agent : `${namespace}/*`
+  return agent.includes('/') ? agent : `${namespace}/${agent}`
+}
+
+/** Agents of other namespaces, which only a Permission in the namespace of the Gateway may name. */
+function foreignAgents(
+  { namespace, source, spec }: ManifestObject<'Permission'>,
+  gateways: readonly GatewayRow[],
+): readonly string[] {
+  const guest = gateways.find((gateway) => namespaceOf(gateway) !== namespace)
+  if (source === 'file' || guest === undefined) return []
+  const foreign = spec.agents.filter((agent) => agent.includes('/') && !agent.startsWith(`${namespace}/`))
+  return foreign.map(
+    (agent) =>
+      `spec.agents names ${agent}, which is not of namespace ${namespace}: under Gateway ${guest.name}, which is not either, a Permission speaks for agents of its own namespace; remove it`,
+  )
 }
 
 function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[] {

@@ -15,7 +15,6 @@ import {
   type PolicyTestResult,
   updatePolicy,
 } from '../store/policies.ts'
-import type { Query } from '../store/query.ts'
 import { listGroups } from '../store/users.ts'
 import {
   type Applied,
@@ -101,16 +100,17 @@ export const policyApplier: Applier<'Policy'> = {
 }
 
 /**
- * A policy without references is for the gateways of its namespace. A folder has one owner, so there it is for all of
- * the installation, v1 included.
+ * A policy without references is for the gateways of its namespace. That of a folder, which has one owner, or of the
+ * platform team is for all of the installation, v1 included, and no Gateway has to admit the platform team's.
  */
 async function bind(
-  { q }: ApplyContext,
+  { q, platformNamespaces }: ApplyContext,
   { namespace, spec, source, boundBefore }: ManifestObject<'Policy'>,
 ): Promise<Binding> {
   const { gatewayRefs } = LEGIBLE_REFS.parse(spec)
-  if (gatewayRefs === undefined && source === 'file') return EVERYWHERE
-  const asking = { kind: 'policies', namespace, boundBefore } as const
+  const isPlatform = source === 'kubernetes' && platformNamespaces?.has(namespace) === true
+  if (gatewayRefs === undefined && (source === 'file' || isPlatform)) return EVERYWHERE
+  const asking = { kind: 'policies', namespace, boundBefore, isPlatform } as const
   return bindGateways(await listGateways(q), asking, gatewayRefs)
 }
 
@@ -178,26 +178,32 @@ async function unbound(
 
 /** A text whose tests fail is kept to be looked at; nothing of what is in force changes but that it is bound again. */
 async function keepInForce(
-  { q }: ApplyContext,
+  context: ApplyContext,
   row: PolicyRow,
   { object, yaml, tests, gatewayIds, lostGatewayIds, problem }: Wanted & Pick<Refused, 'problem'>,
 ): Promise<boolean> {
+  const { q } = context
   const isNewText =
     problem === 'TestsFailed' && !(row.policyYaml === yaml && isDeepStrictEqual(row.tests, tests))
   if (isNewText) await updatePolicy(q, row.id, { policyYaml: yaml, tests, version: row.version + 1 })
   const isBoundAgain = !row.enabled && legibleRecord(object.spec).enabled
   const changes: PolicyChanges = isBoundAgain
     ? { enabled: true, gatewayIds, lostGatewayIds }
-    : differing(row, { lostGatewayIds: await lostOf(q, row) })
+    : differing(row, { lostGatewayIds: await lostOf(context, row) })
   if (Object.keys(changes).length === 0) return false
   await updatePolicy(q, row.id, changes)
   return true
 }
 
 /** Of the Gateways that the last good version is bound to, those that no longer admit it. */
-async function lostOf(q: Query, { name, gatewayIds }: PolicyRow): Promise<readonly string[]> {
+async function lostOf(
+  { q, platformNamespaces }: ApplyContext,
+  { name, gatewayIds, source }: PolicyRow,
+): Promise<readonly string[]> {
   const rows = (await listGateways(q)).filter(({ id }) => gatewayIds.includes(id))
-  return standing(rows, { kind: 'policies', namespace: namespaceOf({ name }) }).lost.map(({ id }) => id)
+  const namespace = namespaceOf({ name })
+  const isPlatform = source === 'kubernetes' && platformNamespaces?.has(namespace) === true
+  return standing(rows, { kind: 'policies', namespace, isPlatform }).lost.map(({ id }) => id)
 }
 
 async function deny(

@@ -11,6 +11,8 @@ export type Asking = {
   readonly namespace: string
   /** `namespace/name` of the Gateways that this object was bound to since it was last changed. */
   readonly boundBefore: readonly string[]
+  /** No Gateway has to admit it. */
+  readonly isPlatform?: boolean
 }
 
 export type BindingProblem = Extract<DesiredProblem, 'GatewayNotFound' | 'NamespaceNotAllowed'>
@@ -76,8 +78,11 @@ function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): B
   return { gateways, ...none, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
-function isBound(row: GatewayRow | undefined, { kind, namespace }: Omit<Asking, 'boundBefore'>): boolean {
-  if (row === undefined) return false
+function isBound(
+  row: GatewayRow | undefined,
+  { kind, namespace, isPlatform }: Omit<Asking, 'boundBefore'>,
+): boolean {
+  if (row === undefined || isPlatform === true) return row !== undefined
   return admits({ namespace: namespaceOf(row), allowed: row.spec.allowedNamespaces?.[kind] }, namespace)
 }
 

@@ -92,11 +92,20 @@ function createIndexes(draft: CompiledPolicy, isEnabled: boolean): (snapshot: Sn
   return (snapshot) => {
     const known = made.get(snapshot)
     if (known !== undefined) return known
-    const others = snapshot.policies.all.filter(({ id }) => id !== draft.id)
-    const index = buildPolicyIndex(isEnabled ? [...others, draft] : others)
+    const { all } = snapshot.policies
+    const others = all.filter(({ id }) => id !== draft.id)
+    const present = all.find(({ id }) => id === draft.id)
+    const index = buildPolicyIndex(isEnabled ? [...others, inPlaceOf(present, draft)] : others)
     made.set(snapshot, index)
     return index
   }
+}
+
+/** Whom a policy speaks for does not follow from its text. */
+function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
+  if (present === undefined) return draft
+  const { tier, agentsOf, tightensOnly } = present
+  return { ...draft, tier, agentsOf, tightensOnly }
 }
 
 type Case = {

@@ -1,5 +1,6 @@
 import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
 import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts'
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { APPROVALS_BOT_WARNING, approvalsBotConnectors } from '../services/approvals-bot.ts'
@@ -39,6 +40,8 @@ export type ConfigurationDeps = {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
   }
+  /** Left out: there is no platform team. */
+  readonly platformNamespaces?: ReadonlySet<string>
   /** Where approvals are answered in the chat, and the token of the bot that shows them; null when not set. */
   readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
 }
@@ -53,6 +56,9 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     const rows = await listConnectors(q)
     const withheld = await approvalsBotConnectors(q, deps.keyring, { rows, botToken })
     const gateways = await listGateways(q)
+    const names = new Map(gateways.map(({ id, name }) => [id, name]))
+    const { platformNamespaces = new Set() } = deps
+    const tenancy = { platformNamespaces, namespaceOf: (id: string) => namespaceOf(names.get(id) ?? null) }
     const token = await deps.organisationToken.read(q)
     return {
       version: await currentVersion(q),
@@ -60,7 +66,10 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       gateways: new Map(gateways.map((row) => [row.id, row])),
       agents: await listAgents(q),
       connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),
-      policies: [...builtInPolicies(channel), ...(await listPolicies(q)).flatMap(policyEntry)],
+      policies: [
+        ...builtInPolicies(channel),
+        ...(await listPolicies(q)).flatMap((row) => policyEntry(row, tenancy)),
+      ],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],
     }

@@ -6,19 +6,36 @@ import type { PolicyEntry } from '../../core/wire/sync.ts'
 import type { PolicyRow } from '../store/policies.ts'
 import type { Bound } from './configuration.ts'
 
+/** Of a cluster: whose namespace is whose. */
+export type Tenancy = {
+  readonly platformNamespaces: ReadonlySet<string>
+  /** Of the Gateway with this id; empty for one that is not there. */
+  readonly namespaceOf: (gatewayId: string) => string
+}
+
 /**
  * What gateways are sent for one policy: the text in force; for the manifest of a policy that was never in force, the
  * denial of its scope. Nothing for a text of the API that was never in force.
  */
-export function policyEntry(row: PolicyRow): ReadonlyArray<Bound<PolicyEntry>> {
+export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
   const entry = row.activeYaml === null ? neverInForce(row) : inForce(row, row.activeYaml)
   if (entry === null) return []
-  if (row.lostGatewayIds.length === 0) return [{ gatewayIds: row.gatewayIds, entry }]
-  const lost = { ...entry, ...agentsOf(row), tightensOnly: true }
-  const gatewayIds = row.gatewayIds.filter((id) => !row.lostGatewayIds.includes(id))
-  const bound = gatewayIds.length === 0 ? [] : [{ gatewayIds, entry }]
-  return [...bound, { gatewayIds: row.lostGatewayIds, entry: lost }]
+  if (row.source !== 'kubernetes') return [{ gatewayIds: row.gatewayIds, entry }]
+  const namespace = namespaceOf(row)
+  if (tenancy.platformNamespaces.has(namespace))
+    return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
+  const own = { agentsOf: namespace }
+  // Bound when its namespace was the platform's.
+  if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
+  const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
+  const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))
+  const parts: ReadonlyArray<Bound<PolicyEntry>> = [
+    { gatewayIds: owned, entry: { ...entry, tier: 'gateway', ...(entry.invalid === undefined ? {} : own) } },
+    { gatewayIds: guest, entry: { ...entry, tier: 'guest', ...own } },
+    { gatewayIds: row.lostGatewayIds, entry: { ...entry, tier: 'guest', ...own, tightensOnly: true } },
+  ]
+  return parts.filter(({ gatewayIds }) => gatewayIds.length > 0)
 }
 
 function neverInForce(row: PolicyRow): PolicyEntry | null {
@@ -39,15 +56,12 @@ function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   }
 }
 
-/** A tenant's invalid policy denies its own agents only; a folder and the API speak for the whole installation. */
-function denialOf(row: PolicyRow, text: string, reason: string): PolicyEntry {
-  const { id, name, version } = row
-  return invalidPolicyEntry({ id, name, version, ...agentsOf(row), spec: specOf(text), reason })
+function denialOf({ id, name, version }: PolicyRow, text: string, reason: string): PolicyEntry {
+  return invalidPolicyEntry({ id, name, version, spec: specOf(text), reason })
 }
 
-/** The agents of its own namespace. A manifests folder has one owner, and agents of one machine have no namespace. */
-function agentsOf({ name, source }: PolicyRow): Pick<PolicyEntry, 'agentsOf'> {
-  return source === 'kubernetes' ? { agentsOf: name.slice(0, name.indexOf('/')) } : {}
+function namespaceOf({ name }: PolicyRow): string {
+  return name.slice(0, name.indexOf('/'))
 }
 
 function specOf(text: string): unknown {

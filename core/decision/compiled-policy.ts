@@ -1,5 +1,6 @@
 import { fold, matchesPattern, type Pattern } from '../action/pattern.ts'
 import type { PolicyScope } from '../crd/schemas.ts'
+import type { PolicyTier } from '../wire/policy-reach.ts'
 import type { Condition } from './condition.ts'
 import type { AgentFacts, DecisionInput } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
@@ -31,6 +32,7 @@ export type CompiledPolicy = {
   readonly rules: readonly CompiledRule[]
   /** Why its text was never in force; its only rule denies. Null: its own rules decide. */
   readonly invalid: string | null
+  readonly tier: PolicyTier
   /** It speaks for agents of this namespace only; null: for all. */
   readonly agentsOf: string | null
 }

@@ -9,7 +9,7 @@ import { unknownActions } from './policy-warnings.ts'
 /** Above every priority that a policy can have, so that nothing allows what an invalid policy covers. */
 const PRIORITY = 3_000_000
 
-export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version' | 'agentsOf'> & {
+export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
   /** The `spec` of its manifest as it was written. */
   readonly spec: unknown
   /** Full sentences. */

@@ -119,6 +119,7 @@ function policyOf(entry: PolicyEntry, compile: typeof compileCondition): Compile
     patterns,
     rules: reason === null ? ownRules() : [invalidRule(reason)],
     invalid: reason,
+    tier: entry.tier ?? 'installation',
     agentsOf: entry.agentsOf ?? null,
     tightensOnly: entry.tightensOnly ?? false,
   }

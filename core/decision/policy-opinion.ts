@@ -1,3 +1,4 @@
+import { POLICY_TIERS } from '../wire/policy-reach.ts'
 import { type CompiledPolicy, type CompiledRule, isInScope, type Reach, reachOf } from './compiled-policy.ts'
 import type { MatchedRule, PolicyTrace } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
@@ -58,15 +59,35 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 }
 
 /**
- * Highest priority with an opinion decides; at equal priority the strictest. Each policy of that priority that holds
- * requires its own groups. Policies that only tighten are weighed apart, and the stricter of both results holds.
+ * Within a tier the highest priority with an opinion decides; at equal priority the strictest. Each policy of that
+ * priority that holds requires its own groups. Of several tiers the strictest result stands, and policies that only
+ * tighten are a tier of their own.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
-  const apart = opinions.filter(({ policy }) => policy.tightensOnly)
-  if (apart.length === 0) return byPriority(opinions)
-  const others = byPriority(opinions.filter(({ policy }) => !policy.tightensOnly))
-  return { ...stricterOf(others, byPriority(apart)), opinions }
+  const [first] = opinions
+  if (first === undefined) return NO_OPINION
+  const own = tierOf(first)
+  if (opinions.every((opinion) => tierOf(opinion) === own)) return weighTier(own, opinions)
+  const tiers = Map.groupBy(opinions, tierOf)
+  const results = TIERS.map((tier) => weighTier(tier, tiers.get(tier) ?? []))
+  return { ...results.reduce(stricterOf), opinions }
 }
+
+/** The first of equally strict ones is named. */
+const TIERS = [...POLICY_TIERS, 'tightening'] as const
+type Tier = (typeof TIERS)[number]
+
+function tierOf({ policy }: Opinion): Tier {
+  return policy.tightensOnly ? 'tightening' : policy.tier
+}
+
+function weighTier(tier: Tier, opinions: readonly Opinion[]): PolicyVerdict {
+  const result = byPriority(opinions)
+  const isCeiling = tier === 'platform' && result.verdict === 'allow'
+  return isCeiling ? { ...NO_OPINION, opinions } : result
+}
+
+const NO_OPINION: PolicyVerdict = { verdict: null, decisive: null, opinions: [], requiredGroups: [] }
 
 function stricterOf(a: PolicyVerdict, b: PolicyVerdict): PolicyVerdict {
   if (a.verdict === null || b.verdict === null) return a.verdict === null ? b : a
@@ -76,7 +97,7 @@ function stricterOf(a: PolicyVerdict, b: PolicyVerdict): PolicyVerdict {
 
 function byPriority(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
-  if (first === undefined) return { verdict: null, decisive: null, opinions, requiredGroups: [] }
+  if (first === undefined) return NO_OPINION
   const peers = opinions.filter(({ policy }) => policy.priority === first.policy.priority)
   const decisive = peers.reduce((a, b) => (strictness(b.rule.verdict) > strictness(a.rule.verdict) ? b : a))
   const { verdict } = decisive.rule
@@ -85,7 +106,12 @@ function byPriority(opinions: readonly Opinion[]): PolicyVerdict {
 }
 
 function requiredOf({ policy, rule }: Opinion): RequiredGroups {
-  return { policyId: policy.id, policy: policy.name, groups: rule.approverGroups, distinct: rule.distinct }
+  return { policyId: policy.id, policy: nameOf(policy), groups: rule.approverGroups, distinct: rule.distinct }
+}
+
+/** As approvers read it. */
+function nameOf({ name, tier }: CompiledPolicy): string {
+  return tier === 'platform' ? `${name} (platform)` : name
 }
 
 export function matchedRule({ policy, rule }: Opinion): MatchedRule {

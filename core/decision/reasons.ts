@@ -38,15 +38,21 @@ function rulesReason(judgement: Judgement, input: DecisionInput): string {
 function policyReason({ policy, rule, error }: Opinion, type: string): string {
   if (policy.invalid !== null) return invalidReason(policy, type)
   const own = rule.reason === null ? '' : `: ${rule.reason}`
-  const head = `Policy "${policy.name}", rule "${rule.name}", ${DOES[rule.verdict]} ${type}${own}`
+  const head = `${kindOf(policy)} "${policy.name}", rule "${rule.name}", ${DOES[rule.verdict]} ${type}${own}`
   const cause =
     error === null ? '' : ` The rule applies because ${error}; guard it with has() or complete the request.`
   if (rule.verdict !== 'deny') return sentence(head) + cause
   return `${sentence(head)}${cause} To permit it, change that rule (${policy.id}).`
 }
 
-function invalidReason({ id, name, invalid }: Opinion['policy'], type: string): string {
-  const head = `Policy "${name}" is invalid and was never in force, so everything in its scope is denied, ${type} too (policy_invalid)`
+/** Whoever reads it has to know whether a tenant or the platform team can change the rule. */
+function kindOf({ tier }: Opinion['policy']): string {
+  return tier === 'platform' ? 'Platform policy' : 'Policy'
+}
+
+function invalidReason(policy: Opinion['policy'], type: string): string {
+  const { id, name, invalid } = policy
+  const head = `${kindOf(policy)} "${name}" is invalid and was never in force, so everything in its scope is denied, ${type} too (policy_invalid)`
   return `${head}. ${sentence(invalid ?? '')} To permit it, correct that policy (${id}).`
 }
 
@@ -71,7 +77,7 @@ export function levelReason(level: string, would: Verdict, reason: string): stri
 }
 
 export function shadowReason({ policy, rule }: Opinion): string {
-  return `Policy "${policy.name}", rule "${rule.name}", is in monitor mode and would ${WOULD[rule.verdict]} it.`
+  return `${kindOf(policy)} "${policy.name}", rule "${rule.name}", is in monitor mode and would ${WOULD[rule.verdict]} it.`
 }
 
 export function agentReason({ agent }: DecisionInput): string {

@@ -18,7 +18,11 @@ export type Manifests = {
   policies(of: Enrolled): Promise<readonly PolicyEntry[]>
 }
 
-export function createManifests(world: World, replica: Replica): Manifests {
+export function createManifests(
+  world: World,
+  replica: Replica,
+  platformNamespaces: ReadonlySet<string> = new Set(),
+): Manifests {
   const generations = new Map<string, number>()
   const pathOf = (kind: Kind, path: string) => `/api/operator/desired/${kind}/${path}`
   const section = async <T>(of: Enrolled, name: string) =>
@@ -46,7 +50,7 @@ export function createManifests(world: World, replica: Replica): Manifests {
     },
     async texts(of) {
       const library = createSectionLibrary({
-        ...{ db: replica.db, keyring: world.keyring },
+        ...{ db: replica.db, keyring: world.keyring, platformNamespaces },
         organisationToken: { read: async () => null, scope: { kind: 'all' } },
         approvalsChat: async () => ({ channel: null, botToken: null }),
       })

@@ -80,6 +80,8 @@ export type ReplicaOptions = {
   readonly databaseUrl?: string
   readonly hangMs?: number
   readonly clock?: Clock
+  /** Whose Policies are the platform's; none by default. */
+  readonly platformNamespaces?: ReadonlySet<string>
 }
 
 export async function startWorld(): Promise<World> {
@@ -102,13 +104,14 @@ export async function startWorld(): Promise<World> {
 }
 
 async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock: Clock }): Promise<Replica> {
-  const { databaseUrl, clock, hangMs } = given
+  const { databaseUrl, clock, hangMs, platformNamespaces = new Set<string>() } = given
   const db = await openDb({ url: databaseUrl, log, ...(hangMs === undefined ? {} : { hangMs }) })
   await migrate(db)
   const { id: orgId } = await db.tx((q) => ensureOrg(q))
   const library = createSectionLibrary({
     db,
     keyring: KEYRING,
+    platformNamespaces,
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
     approvalsChat: async () => ({ channel: null, botToken: null }),
   })
@@ -147,7 +150,8 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     }),
     ...createOperatorRoutes({
       desired: createDesired({
-        ...{ db, orgId, keyring: KEYRING, killSwitch, knownAction: createCatalogue().knownAction },
+        ...{ db, orgId, keyring: KEYRING, killSwitch, platformNamespaces },
+        knownAction: createCatalogue().knownAction,
         processes: hub.processes,
       }),
       killSwitch,

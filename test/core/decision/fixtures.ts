@@ -5,7 +5,7 @@ import { buildPermissionIndex } from '../../../core/decision/permissions.ts'
 import { compilePolicy, parsePolicyYaml } from '../../../core/decision/policy-document.ts'
 import { buildPolicyIndex } from '../../../core/decision/policy-index.ts'
 import { verdictOfRule } from '../../../core/decision/vocabulary.ts'
-import type { PermissionEntry } from '../../../core/wire/sync.ts'
+import type { PermissionEntry, PolicyEntry } from '../../../core/wire/sync.ts'
 
 /** Rules and inputs as the golden files and tests write them: only what matters, the rest has a default. */
 export type PolicyText = {
@@ -14,7 +14,7 @@ export type PolicyText = {
   priority?: number
   mode?: 'enforce' | 'monitor'
   yaml: string
-}
+} & Pick<PolicyEntry, 'tier' | 'agentsOf'>
 export type PermissionText = Pick<PermissionEntry, 'id' | 'connector_type' | 'action_pattern' | 'decision'> &
   Partial<PermissionEntry>
 
@@ -54,8 +54,11 @@ export function rulesOf(text: RulesText): DecisionRules {
 
 export function policiesOf(texts: PolicyText[]): DecisionRules['policies'] {
   return buildPolicyIndex(
-    texts.map(({ id, name = id, priority = 100, mode = 'enforce', yaml }) =>
-      compilePolicy({ id, name, version: 1, priority, mode, document: parsePolicyYaml(yaml).document }),
+    texts.map(({ id, name = id, priority = 100, mode = 'enforce', yaml, ...reach }) =>
+      compilePolicy({
+        ...{ id, name, version: 1, priority, mode, document: parsePolicyYaml(yaml).document },
+        ...reach,
+      }),
     ),
   )
 }

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Replica, startWorld, type World } from '../sync/harness.ts'
+import { createManifests, type Manifests } from './manifests.ts'
+
+const PLATFORM = new Set(['platform', 'security'])
+let world: World
+let replica: Replica
+let manifests: Manifests
+
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica({ platformNamespaces: PLATFORM })
+  manifests = createManifests(world, replica, PLATFORM)
+})
+afterAll(() => world.stop())
+
+const DENY = {
+  rules: [{ name: 'r', conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' }],
+}
+const rule = { connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }
+
+async function tenant(namespace: string, spec: object = {}) {
+  await manifests.apply('Gateway', `${namespace}/own`, spec)
+  return replica.enrol(`${namespace}/own`)
+}
+
+async function tierOf(of: Awaited<ReturnType<typeof tenant>>, name: string) {
+  const found = (await manifests.policies(of)).find((entry) => entry.name === name)
+  return found === undefined ? null : (found.tier ?? 'installation')
+}
+
+describe('a Policy of the platform team', () => {
+  test('is for every Gateway without an invitation, also for those that come later', async () => {
+    const before = await tenant('early')
+    const reply = await manifests.apply('Policy', 'platform/ceiling', DENY)
+    expect(reply).toMatchObject({ accepted: true, gateways: null })
+    const after = await tenant('late')
+    for (const gateway of [before, after]) expect(await tierOf(gateway, 'platform/ceiling')).toBe('platform')
+    await manifests.remove('Policy', 'platform/ceiling')
+    expect(await tierOf(before, 'platform/ceiling')).toBeNull()
+  })
+
+  test('with references is for those Gateways alone, which need not admit it', async () => {
+    const named = await tenant('named')
+    const other = await tenant('other')
+    const gatewayRefs = [{ name: 'own', namespace: 'named' }]
+    expect(await manifests.apply('Policy', 'security/some', { ...DENY, gatewayRefs })).toMatchObject({
+      accepted: true,
+      gateways: ['named/own'],
+    })
+    expect(await tierOf(named, 'security/some')).toBe('platform')
+    expect(await tierOf(other, 'security/some')).toBeNull()
+  })
+
+  test('that is broken denies for every agent of every Gateway', async () => {
+    const gateway = await tenant('victim')
+    const broken = { rules: [{ name: 'r', conditions: ['action.efect == "write"'], decision: 'deny' }] }
+    expect(await manifests.apply('Policy', 'platform/broken', broken)).toMatchObject({ accepted: false })
+    const entry = (await manifests.policies(gateway)).find(({ name }) => name === 'platform/broken')
+    expect(entry).toMatchObject({ tier: 'platform', invalid: expect.stringContaining('efect') })
+    expect(entry?.agentsOf).toBeUndefined()
+    await manifests.remove('Policy', 'platform/broken')
+  })
+})
+
+describe('a tenant', () => {
+  test('of any name is not the platform', async () => {
+    const gateway = await tenant('home')
+    for (const namespace of ['platform-x', 'xplatform', 'Platform', 'securit'])
+      expect(
+        await manifests.apply('Policy', `${namespace}/claims`, {
+          ...DENY,
+          gatewayRefs: [{ name: 'own', namespace: 'home' }],
+        }),
+      ).toMatchObject({ accepted: false, problem: 'NamespaceNotAllowed' })
+    expect((await manifests.policies(gateway)).filter(({ name }) => name.endsWith('/claims'))).toEqual([])
+  })
+
+  test('has a tier of its own in its Gateway, and is a guest in one that admits it', async () => {
+    const admitted = { from: 'Selector', names: ['visitor'] }
+    const host = await tenant('host', { allowedNamespaces: { policies: admitted, permissions: admitted } })
+    await tenant('visitor')
+    await manifests.apply('Policy', 'host/rule', DENY)
+    const gatewayRefs = [{ name: 'own', namespace: 'host' }]
+    await manifests.apply('Policy', 'visitor/rule', { ...DENY, priority: 1_000_000, gatewayRefs })
+    expect(await tierOf(host, 'host/rule')).toBe('gateway')
+    expect(await tierOf(host, 'visitor/rule')).toBe('guest')
+    const entry = (await manifests.policies(host)).find(({ name }) => name === 'visitor/rule')
+    expect(entry?.agentsOf).toBe('visitor')
+  })
+
+  test('as a guest permits things to its own agents alone', async () => {
+    const admitted = { from: 'Selector', names: ['caller'] }
+    const host = await tenant('grand', { allowedNamespaces: { permissions: admitted } })
+    await tenant('caller')
+    const gatewayRefs = [{ name: 'own', namespace: 'grand' }]
+    const spec = (agents: string[]) => ({ gatewayRefs, agents, rules: [rule] })
+    await manifests.apply('Permission', 'caller/wide', spec(['*', 'bot', 'caller/cat']))
+    const agents = (await manifests.permissions(host)).map(({ agent }) => agent).sort()
+    expect(agents).toEqual(['caller/*', 'caller/bot', 'caller/cat'])
+    for (const agent of ['grand/bot', 'caller2/bot', 'grand/*']) {
+      const reply = await manifests.apply('Permission', 'caller/wide', spec(['bot', agent]))
+      expect(reply, agent).toMatchObject({ accepted: false, problem: 'Invalid' })
+      expect(reply.reasons.join()).toContain(agent)
+    }
+    const kept = (await manifests.permissions(host)).map(({ agent }) => agent).sort()
+    expect(kept).toEqual(agents)
+  })
+})
