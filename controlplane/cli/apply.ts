@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
@@ -41,7 +41,9 @@ export const apply: Command = {
   name: 'apply',
   summary: 'Checks manifests, puts them into the manifests folder, and waits until they are in force.',
   usage: ['apply -f FILE|DIR...'],
-  details: 'A file of the same name is replaced. Nothing is copied when one of the files has a mistake.',
+  details:
+    'A file of the same name is replaced. Nothing is copied when this command finds a mistake in one of the files, as --dry-run\n' +
+    'does. A manifest that the control plane refuses stays in the folder; its last good state stays in force.',
   words: Number.POSITIVE_INFINITY,
   options: {
     file: {
@@ -65,6 +67,7 @@ async function run(invocation: Invocation): Promise<number> {
   const names = [...list(invocation, 'file'), ...invocation.positionals]
   if (names.length === 0) throw usageError(apply, 'Which manifests? Give -f FILE.')
   const files = readManifestFiles(names, cwd)
+  assertDistinct(files)
   const checked = files.map((file) => checkManifest(file))
   const problems = checked.flatMap((each) => each.problems)
   for (const problem of problems) terminal.warn(problem)
@@ -163,11 +166,21 @@ function resourcesIn(files: readonly ManifestFile[]): readonly ManifestResource[
   return files.flatMap((file) => checkManifest(file).resources)
 }
 
-/** Whole or not at all: the watcher must never read half a file. */
-function put({ path }: ManifestFile, folder: string): void {
+/** One of two files of the same name would replace the other. */
+function assertDistinct(files: readonly ManifestFile[]): void {
+  const names = files.map(({ path }) => basename(path))
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `Two of the files are called ${twice}, and the manifests folder has one of each name. Rename one of them. Nothing was changed.`,
+  })
+}
+
+/** Whole or not at all: the watcher must never read half a file. Writes the text that was checked. */
+function put({ path, text }: ManifestFile, folder: string): void {
   if (dirname(path) === folder) return
   const unfinished = join(folder, `.${basename(path)}.new`)
-  copyFileSync(path, unfinished)
+  writeFileSync(unfinished, text, { mode: 0o600 })
   renameSync(unfinished, join(folder, basename(path)))
 }
 

@@ -53,11 +53,11 @@ export function hasRole(role: Role, minimum: Role): boolean {
   return RANK[role] >= RANK[minimum]
 }
 
-type AuthOptions = Pick<Route, 'auth' | 'method' | 'admits' | 'givesAccess'>
+type AuthOptions = Pick<Route, 'auth' | 'method' | 'admits' | 'givesAccess' | 'showsSecret'>
 
 /** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
 export async function authenticate(
-  { auth, method, admits = [], givesAccess = false }: AuthOptions,
+  { auth, method, admits = [], givesAccess = false, showsSecret = false }: AuthOptions,
   request: FastifyRequest,
   deps: AuthDeps,
 ): Promise<Principal> {
@@ -67,7 +67,8 @@ export async function authenticate(
   const isRestricted = isToken && (await isTokenRestricted(deps, givesAccess, isUrgent))
   const principal: Principal = isRestricted ? { ...caller, restriction: 'machine_token' } : caller
   const restriction = restrictionOf(principal)
-  const isAdmitted = method === 'GET' || (restriction !== null && admits.includes(restriction))
+  const isAdmitted =
+    (method === 'GET' && !showsSecret) || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
   return principal
 }

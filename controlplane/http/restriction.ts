@@ -10,7 +10,7 @@ import type { Principal } from './route.ts'
 export type Restriction = 'page_secret' | 'machine_token' | 'unchecked'
 
 const DETAIL: Readonly<Record<Restriction, string>> = {
-  page_secret: `This session belongs to a page of the dashboard. Without the secret of that page (${HEADERS.pageSecret}) it only reads and activates the kill switch. Sign in again in the dashboard; a program signs in at /api/auth/login by itself.`,
+  page_secret: `This session belongs to a page of the dashboard. Without the secret of that page (${HEADERS.pageSecret}) it reads what is no secret and activates the kill switch. Sign in again in the dashboard; a program signs in at /api/auth/login by itself.`,
   machine_token:
     'This requires a session of a user, because every program of this user account can read the token of the command line. Sign in with chaperone login and try again, or use the dashboard. chaperone up --approvals token turns this protection off.',
   unchecked:

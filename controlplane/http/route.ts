@@ -98,6 +98,8 @@ export type Route = {
    * restricted here without an owner, too, while approvals require a session.
    */
   readonly givesAccess?: boolean
+  /** Answers a secret: refused to restricted callers although it only reads. */
+  readonly showsSecret?: boolean
   readonly summary: string
   readonly params?: z.ZodType
   readonly query?: z.ZodType
@@ -127,6 +129,7 @@ export function route<
   auth: RouteAuth
   admits?: readonly Restriction[]
   givesAccess?: boolean
+  showsSecret?: boolean
   summary: string
   params?: P
   query?: Q

@@ -10,6 +10,7 @@ import fastify, {
   type onRequestHookHandler,
 } from 'fastify'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
+import { isLoopback } from '../../core/loopback.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
 import { type AuthDeps, authenticate } from './auth.ts'
@@ -41,8 +42,9 @@ export type ServerDeps = {
 /** The whole HTTP surface as a Fastify app that does not listen yet. */
 export function createHttpServer(deps: ServerDeps): FastifyInstance {
   const sendError = errorSender(deps.log)
+  const maxHeaderSize = maxHeaderBytes(deps.listenHost)
   const app = fastify({
-    ...(deps.tls === null ? {} : { serverFactory: secureServer(deps.tls) }),
+    ...(deps.tls === null ? {} : { serverFactory: secureServer(deps.tls, maxHeaderSize) }),
     // Without a logger of the framework: addresses may carry tokens (`/setup?token=`) and are not logged, and each request
     // would get listeners and a logger that log nothing. What is worth a line has it here.
     genReqId: () => newId('request'),
@@ -51,7 +53,7 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     forceCloseConnections: 'idle',
     // Streams to gateways live for days; the time-outs below cover headers and bodies of requests.
     requestTimeout: 60_000,
-    http: { headersTimeout: 20_000 },
+    http: { headersTimeout: 20_000, maxHeaderSize },
     keepAliveTimeout: 75_000,
     // While it closes, too, an answer is one of ours.
     return503OnClosing: false,
@@ -80,9 +82,17 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
   return app
 }
 
-function secureServer(tls: Tls) {
+/**
+ * Cookies know no ports: a server on another port of the host may set as many as a browser keeps, 180 of 4 KiB each, and
+ * would lock the owner out. Whoever reaches loopback could use the memory otherwise; elsewhere heads stay short.
+ */
+function maxHeaderBytes(listenHost: string): number {
+  return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024
+}
+
+function secureServer(tls: Tls, maxHeaderSize: number) {
   return (handler: RequestListener): Server => {
-    const server = createServer(tls.certificate, handler)
+    const server = createServer({ ...tls.certificate, maxHeaderSize }, handler)
     tls.keepFresh(server)
     // The framework only asks what both kinds of server have.
     return server as unknown as Server
@@ -202,6 +212,12 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?')[0] ?? ''
 }
 
+const MALFORMED = {
+  headers_too_large:
+    'The header fields of the request are too long. In a browser, remove the cookies of this host: they are sent to every port of it, and a server on another port may have set them. The kill switch can also be activated with chaperone kill on',
+  malformed_request: 'The request is not valid HTTP/1.1',
+} as const
+
 /** Bytes that are no HTTP request: answered and closed, so that a client sees why. */
 function answerMalformed(error: Error & { code?: string }, socket: Socket, version: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -209,7 +225,7 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket, versi
     return
   }
   const code = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'malformed_request'
-  const failure = new ChaperoneError(code, { detail: 'The request is not valid HTTP/1.1' })
+  const failure = new ChaperoneError(code, { detail: MALFORMED[code] })
   const body = JSON.stringify(errorBody(failure))
   const head = [
     `HTTP/1.1 ${failure.status} ${code === 'headers_too_large' ? 'Request Header Fields Too Large' : 'Bad Request'}`,

@@ -73,6 +73,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       method: 'GET',
       path: '/api/dashboard/settings/webhook-secret',
       auth: 'admin',
+      showsSecret: true,
       summary: 'The secret that notifications are signed with',
       response: Secret,
       handler: async () => ({ webhook_secret: await notify.webhookSecret.current() }),

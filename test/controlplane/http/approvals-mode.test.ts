@@ -70,6 +70,14 @@ describe('once there is an owner, the token of the command line', () => {
     expect(await here.sql('select count(*)::int as events from audit_events')).toEqual(before)
   })
 
+  test('is refused what shows a secret, although it only reads', async () => {
+    const path = '/api/dashboard/settings/webhook-secret'
+    const refused = await here.admin('GET', path)
+    expect([refused.status, at(refused.body, 'restriction')]).toEqual([403, 'machine_token'])
+    expect(refused.text).not.toContain('whsec_')
+    expect((await owner('GET', path)).status).toBe(200)
+  })
+
   test('reads, activates the kill switch and lifts nothing', async () => {
     expect((await here.admin('GET', '/api/dashboard/proxy-approvals')).status).toBe(200)
     for (const path of ['/api/dashboard/kill-switch', '/api/v1/org/kill-switch']) {

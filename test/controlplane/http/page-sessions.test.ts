@@ -56,6 +56,29 @@ async function events(): Promise<unknown> {
   return here.sql('select count(*)::int as events from audit_events')
 }
 
+test('the cookie of a page alone is shown no secret', async () => {
+  const path = '/api/dashboard/settings/webhook-secret'
+  const read = (headers: Record<string, string>) => caller(here.plane.url, headers)('GET', path)
+  const refused = await read({ cookie: page.cookie })
+  expect([refused.status, at(refused.body, 'restriction')]).toEqual([403, 'page_secret'])
+  expect((await read({ cookie: page.cookie, [SECRET]: foreign.secret })).status).toBe(403)
+  expect((await read({ cookie: page.cookie, [SECRET]: page.secret })).status).toBe(200)
+  expect((await read({ cookie: plain })).status).toBe(200)
+})
+
+test('cookies that a server on another port sets, as many as a browser keeps, lock nobody out', async () => {
+  const bomb = Array.from({ length: 180 }, (_, n) => `bomb${n}=${'x'.repeat(4_080)}`).join('; ')
+  const cookie = `${bomb}; ${page.cookie}`
+  const me = await caller(here.plane.url, { cookie })('GET', '/api/auth/me')
+  expect(me.status).toBe(200)
+  const signedIn = await login(OWNER, { cookie: bomb })
+  expect(signedIn.status).toBe(200)
+  const stop = { active: true, scope: 'agent:nobody', reason: 'test' }
+  const headers = { cookie, origin: here.plane.url, [SECRET]: page.secret }
+  const stopped = await caller(here.plane.url, headers)('POST', '/api/dashboard/kill-switch', stop)
+  expect(stopped.status).toBe(200)
+})
+
 /** What a server on another port, which was sent the cookie, can add to it. */
 const STOLEN: readonly (readonly [string, () => Record<string, string>])[] = [
   ['nothing else', () => ({})],
