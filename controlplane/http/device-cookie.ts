@@ -2,16 +2,17 @@ import type { FastifyRequest } from 'fastify'
 import { sha256 } from '../crypto/tokens.ts'
 
 const PREFIX = 'svc_device_'
-/** Cookies know no ports: programs on other ports of the host may add some. */
-const MAX_VALUES = 16
+/** More than a browser keeps for one host. Cookies know no ports: programs on other ports may add some. */
+const MAX_VALUES = 1_000
 
-/** Every device proof that a browser sent, of whatever account. */
-export function deviceCookies(request: FastifyRequest): readonly string[] {
+/** Every device proof of this account that a client sent. */
+export function deviceCookies(request: FastifyRequest, email: string): readonly string[] {
+  const start = `${cookieName(email)}=`
   return (request.headers.cookie ?? '')
     .split(';')
     .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(PREFIX))
-    .map((pair) => pair.slice(pair.indexOf('=') + 1))
+    .filter((pair) => pair.startsWith(start))
+    .map((pair) => pair.slice(start.length))
     .slice(0, MAX_VALUES)
 }
 
@@ -21,7 +22,10 @@ export function setDeviceCookie(
   proof: { readonly value: string; readonly maxAgeS: number },
   isSecure: boolean,
 ): string {
-  const name = PREFIX + sha256(email.toLowerCase()).toString('hex').slice(0, 16)
   const flags = ['Path=/api/auth', `Max-Age=${proof.maxAgeS}`, 'HttpOnly', 'SameSite=Strict']
-  return [`${name}=${proof.value}`, ...flags, ...(isSecure ? ['Secure'] : [])].join('; ')
+  return [`${cookieName(email)}=${proof.value}`, ...flags, ...(isSecure ? ['Secure'] : [])].join('; ')
+}
+
+function cookieName(email: string): string {
+  return PREFIX + sha256(email.toLowerCase()).toString('hex').slice(0, 16)
 }

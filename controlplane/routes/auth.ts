@@ -114,7 +114,7 @@ function login(deps: AuthRoutesDeps): Route {
     response: Ok.extend({ user: UserView, page_secret: PageSecret }),
     handler: async ({ body, raw }) => {
       const { ip: address } = raw.request
-      const from = { address, devices: deviceCookies(raw.request), isPage: isPage(raw.request) }
+      const from = { address, devices: deviceCookies(raw.request, body.email), isPage: isPage(raw.request) }
       const session = await sessions.login({ ...body, ...from })
       const { id, email, role } = session.user
       return withDevice(started(session, isSecure, { user: { id, email, role } }), email, deps)

@@ -6,11 +6,13 @@ import type { Db } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
 import { findUserByEmail, lockUser, setPasswordHash } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
+import { forgetAccountAttempts } from './sign-in-attempts.ts'
 
 export type PasswordResetDeps = { readonly db: Db; readonly orgId: string; readonly passwords: Passwords }
 
 /**
- * Sets a new password on the machine of the installation and ends every session and approver key of the user. No route
+ * Sets a new password on the machine of the installation, ends every session and approver key of the user, and removes
+ * the counts of failed sign-ins that would keep them waiting. No route
  * leads here: whoever holds a token could become a user with it. Throws `not_found` for an unknown e-mail address.
  */
 export async function resetPassword(
@@ -28,6 +30,7 @@ export async function resetPassword(
     const { email } = user
     await setPasswordHash(q, user.id, passwordHash)
     await deleteSessionsOf(q, user.id)
+    await forgetAccountAttempts(q, user)
     await endApproverKeys(q, { orgId, actor, userId: user.id, email, why: 'password_reset' })
     await recordEvent(q, { orgId, actor, type: 'user.password_reset', details: { email, user_id: user.id } })
     return { email }

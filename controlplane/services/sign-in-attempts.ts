@@ -1,7 +1,13 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { parseAddress } from '../../core/request/address.ts'
 import { sha256 } from '../crypto/tokens.ts'
-import { type AttemptKey, countAttempt, forgetAttempts, uncountAttempts } from '../store/login-failures.ts'
+import {
+  type AttemptKey,
+  countAttempt,
+  forgetAccount,
+  forgetAttempts,
+  uncountAttempts,
+} from '../store/login-failures.ts'
 import type { Db, Query } from '../store/query.ts'
 import { isKnownAddress, rememberAddress } from '../store/sign-in-addresses.ts'
 
@@ -46,6 +52,22 @@ export async function forgetPasswordChecks(q: Query, userId: string): Promise<vo
   await forgetAttempts(q, [passwordKey(userId).hash])
 }
 
+/**
+ * After a reset of the password on the machine: removes the counts of the account, and those over all accounts from this
+ * machine, where the user signs in next.
+ */
+export async function forgetAccountAttempts(
+  q: Query,
+  user: { readonly id: string; readonly email: string },
+): Promise<void> {
+  await forgetAccount(q, accountOf(user.email))
+  const machine = ['127.0.0.1', '::1'].map((address) => addressKey(address))
+  await forgetAttempts(
+    q,
+    [...machine, passwordKey(user.id)].map(({ hash }) => hash),
+  )
+}
+
 /** The password was right: the failures of this client were slips, and its address is known from now on. */
 export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted): Promise<void> {
   const isShared = ({ free }: AttemptKey) => free === FREE_IN_ALL
@@ -61,34 +83,49 @@ export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted
   await rememberAddress(q, pairKey(attempt).hash)
 }
 
+/** Counts by every key, or by none: an attempt that has to wait uses up nothing. */
 async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
-  for (const key of keys) {
+  for (const [index, key] of keys.entries()) {
     const waitS = await countAttempt(db, key)
-    if (waitS > 0) return waitS
+    if (waitS === 0) continue
+    await uncountAttempts(
+      db,
+      keys.slice(0, index).map(({ hash }) => hash),
+    )
+    return waitS
   }
   return 0
 }
 
-function deviceKeys({ device }: Attempt): ReadonlyArray<readonly AttemptKey[]> {
-  return device === null ? [] : [[{ hash: sha256(`device\n${device}`), free: FREE }]]
+function deviceKeys({ device, email }: Attempt): ReadonlyArray<readonly AttemptKey[]> {
+  return device === null
+    ? []
+    : [[{ hash: sha256(`device\n${device}`), free: FREE, account: accountOf(email) }]]
 }
 
+/** The address first: it makes no row for each account that it names. */
 async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
   const pair = pairKey(attempt)
   if (await isKnownAddress(db, pair.hash)) return [pair]
-  return [
-    pair,
-    { hash: sha256(`address\n${networkOf(attempt.address)}`), free: FREE_IN_ALL },
-    { hash: sha256(attempt.email.toLowerCase()), free: FREE_IN_ALL },
-  ]
+  const account = accountOf(attempt.email)
+  return [addressKey(attempt.address), pair, { hash: account, free: FREE_IN_ALL, account }]
 }
 
 function pairKey({ email, address }: Attempt): AttemptKey {
-  return { hash: sha256(`${email.toLowerCase()}\n${networkOf(address)}`), free: FREE }
+  const hash = sha256(`${email.toLowerCase()}\n${networkOf(address)}`)
+  return { hash, free: FREE, account: accountOf(email) }
+}
+
+function addressKey(address: string): AttemptKey {
+  return { hash: sha256(`address\n${networkOf(address)}`), free: FREE_IN_ALL, account: null }
+}
+
+function accountOf(email: string): Buffer {
+  return sha256(email.toLowerCase())
 }
 
 function passwordKey(userId: string): AttemptKey {
-  return { hash: sha256(`password\n${userId}`), free: FREE }
+  return { hash: sha256(`password\n${userId}`), free: FREE, account: null }
 }
 
 const MAPPED_PREFIX = '00000000000000000000ffff'

@@ -5,7 +5,12 @@ const FORGET = "interval '1 hour'"
 const LONGEST_WAIT_S = 900
 
 /** One thing that attempts are counted by, and how many are free. */
-export type AttemptKey = { readonly hash: Buffer; readonly free: number }
+export type AttemptKey = {
+  readonly hash: Buffer
+  readonly free: number
+  /** SHA-256 of the e-mail address; null for a count over all accounts. */
+  readonly account: Buffer | null
+}
 
 /**
  * Counts an attempt before the password is looked at, so that many at once are counted too. Beyond the free ones the
@@ -14,12 +19,12 @@ export type AttemptKey = { readonly hash: Buffer; readonly free: number }
 export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   const wait = `make_interval(secs => least(power(2, least(f.failures - $2, 20)), ${LONGEST_WAIT_S}))`
   const { rows } = await q.query(
-    `insert into login_failures as f (email_sha256, failures) values ($1, 1)
+    `insert into login_failures as f (email_sha256, failures, account_sha256) values ($1, 1, $3)
      on conflict (email_sha256) do update
        set failures = case when f.last_at < now() - ${FORGET} then 1 else f.failures + 1 end, last_at = now()
        where f.failures < $2 or f.last_at + ${wait} <= now()
      returning failures`,
-    [key.hash, key.free],
+    [key.hash, key.free, key.account],
   )
   if (rows.length > 0) return 0
   const { rows: waiting } = await q.query<{ seconds: number }>(
@@ -32,6 +37,11 @@ export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
 
 export async function forgetAttempts(q: Query, hashes: readonly Buffer[]): Promise<void> {
   await q.query('delete from login_failures where email_sha256 = any($1::bytea[])', [hashes])
+}
+
+/** Removes every count of the account. */
+export async function forgetAccount(q: Query, account: Buffer): Promise<void> {
+  await q.query('delete from login_failures where account_sha256 = $1', [account])
 }
 
 /** Takes one attempt back from counts that others share. */

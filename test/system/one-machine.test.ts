@@ -179,6 +179,20 @@ describe('the session of the command line', () => {
     expect(await laptop.cli(['logout'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nobody') })
   })
 
+  test('begins also while a program of the machine guesses the password, with the proof of an earlier sign-in', async () => {
+    expect(await signIn()).toMatchObject({ code: 0 })
+    await laptop.cli(['logout'])
+    const guess = () => post('/api/auth/login', {}, { email: OWNER, password: 'a guess of an agent' })
+    const statuses: number[] = []
+    while (!statuses.includes(429) && statuses.length < 20) statuses.push((await guess()).status)
+    expect(statuses).toContain(429)
+    expect(await signIn()).toMatchObject({ code: 0 })
+    const devices = join(laptop.data, '..', 'state', 'chaperone', 'devices.json')
+    expect(statSync(devices).mode & 0o777).toBe(0o600)
+    expect(readFileSync(devices, 'utf8')).not.toContain(PASSWORD)
+    await laptop.cli(['logout'])
+  })
+
   test.each([
     [[], `nobody@example.com\n${PASSWORD}\n`, 1, 'password is wrong'],
     [['--email', OWNER], 'not the password\n', 1, 'password is wrong'],

@@ -1,5 +1,10 @@
 import { Client } from 'pg'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPasswords } from '../../../controlplane/crypto/password.ts'
+import { resetPassword } from '../../../controlplane/services/password-reset.ts'
+import { openDb } from '../../../controlplane/store/db.ts'
+import { getOrg } from '../../../controlplane/store/orgs.ts'
 import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
 import { PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
 
@@ -185,10 +190,6 @@ describe('the cookie of a device', () => {
     ['with a longer signature', (own) => `${own}AA`],
     ['that is empty', (own) => `${nameOf(own)}=`],
     ['that is a session', (own) => `${nameOf(own)}=svc_session`],
-    [
-      'after 16 others',
-      (own) => [...Array.from({ length: 16 }, (_, n) => `svc_device_${n}=x`), own].join('; '),
-    ],
   ]
   test.each(FORGED)('%s counts for nothing', async (_what, forge) => {
     const own = await signedIn(plane, '203.0.113.14')
@@ -205,6 +206,22 @@ describe('the cookie of a device', () => {
     expect((await signIn(blind, email, PASSWORD, { cookie: planted })).status).toBe(200)
   })
 
+  test.each<readonly [string, (own: string) => string]>([
+    ['16 others', (own) => [...fill(16, (n) => `svc_device_${n}=x`), own].join('; ')],
+    [
+      '170 others of its form',
+      (own) => [...fill(170, (n) => `svc_device_${n}=${proofOf(own)}`), own].join('; '),
+    ],
+    [
+      'others of its name',
+      (own) => [...fill(170, () => `${nameOf(own)}=${'x'.repeat(100)}`), own].join('; '),
+    ],
+  ])('counts after %s', async (_what, join) => {
+    const { email, cookie } = await signedIn(blind)
+    await guess(blind, email)
+    expect((await signIn(blind, email, PASSWORD, { cookie: join(cookie) })).status).toBe(200)
+  })
+
   test('signs nobody in', async () => {
     const { email, cookie } = await signedIn(plane, '203.0.113.16')
     expect((await signIn(plane, email, 'wrong', { at: '203.0.113.16', cookie })).status).toBe(401)
@@ -212,5 +229,72 @@ describe('the cookie of a device', () => {
   })
 })
 
+describe('the counts', () => {
+  const rowsOf = async (of: TestControlPlane) => {
+    const client = new Client({ connectionString: databases.get(of)?.adminUrl })
+    await client.connect()
+    const { rows } = await client
+      .query('select count(*)::int as n from login_failures')
+      .finally(() => client.end())
+    return rows[0].n as number
+  }
+
+  test('of one address stop before a row for each account that it names', async () => {
+    const at = '203.0.113.77'
+    const guessOne = (n: number) => signIn(plane, `random${n}@example.test`, 'guess', { at })
+    expect((await guessOne(0)).status).toBe(401)
+    await guessed(plane, 'address\ncb00714d', 100)
+    const before = await rowsOf(plane)
+    for (let n = 1; n <= 20; n++) expect((await guessOne(n)).status).toBe(429)
+    expect(await rowsOf(plane)).toBe(before)
+  })
+
+  test('of one address are not used up by waiting for one account', async () => {
+    const at = '203.0.113.78'
+    for (let n = 0; n < 120; n++)
+      await plane.call(
+        'POST',
+        '/api/auth/login',
+        { email: 'one@example.test', password: 'x' },
+        { 'x-forwarded-for': at },
+      )
+    expect((await signIn(plane, 'two@example.test', 'guess', { at })).status).toBe(401)
+  })
+
+  test('of an account end when its password is reset on the machine, and those of others do not', async () => {
+    const [mine, other] = [await signedIn(blind), await signedIn(blind)]
+    for (const { email, cookie } of [mine, other]) {
+      await guess(blind, email)
+      await guess(blind, email, { cookie })
+      await guessed(blind, email, 200)
+    }
+    const db = await openDb({ url: databases.get(blind)?.url ?? '', log: pino({ level: 'silent' }), max: 1 })
+    const password = 'an entirely new password'
+    const { id: orgId } = await getOrg(db)
+    await resetPassword(
+      { db, orgId, passwords: createPasswords() },
+      { email: mine.email.toUpperCase(), password },
+    )
+    await db.close()
+    expect((await signIn(blind, mine.email, password)).status).toBe(200)
+    expect((await signIn(blind, other.email, PASSWORD)).status).toBe(429)
+    expect((await signIn(blind, other.email, PASSWORD, { cookie: other.cookie })).status).toBe(429)
+  })
+
+  test('over all accounts from this machine end with it, too', async () => {
+    const email = `user${++count.of}@example.test`
+    expect((await register(blind.call, email)).status).toBe(200)
+    expect((await signIn(blind, 'nobody@example.test', 'guess')).status).toBe(401)
+    await guessed(blind, 'address\n7f000001', 300)
+    expect((await signIn(blind, email, PASSWORD)).status).toBe(429)
+    const db = await openDb({ url: databases.get(blind)?.url ?? '', log: pino({ level: 'silent' }), max: 1 })
+    const { id: orgId } = await getOrg(db)
+    await resetPassword({ db, orgId, passwords: createPasswords() }, { email, password: PASSWORD })
+    await db.close()
+    expect((await signIn(blind, email, PASSWORD)).status).toBe(200)
+  })
+})
+
+const fill = (length: number, make: (n: number) => string) => Array.from({ length }, (_, n) => make(n))
 const nameOf = (cookie: string) => cookie.split('=')[0] ?? ''
 const proofOf = (cookie: string) => cookie.slice(cookie.indexOf('=') + 1)
