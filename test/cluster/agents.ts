@@ -38,7 +38,7 @@ export async function startVendor(gateway: string, spec: object = {}): Promise<V
       ...{ auth: { type: 'bearer' }, credential: { secretRef: { name: gateway } } },
     }),
     ours('Permission', gateway, {
-      gateway,
+      gatewayRefs: [{ name: gateway }],
       rules: RULES.map((rule) => ({ connectorType: 'generic', ...rule })),
     }),
   )

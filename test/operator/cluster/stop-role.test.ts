@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { helmProgram, LEAST, resources } from '../../helm/chart.ts'
+import { eventually } from '../../support/eventually.ts'
 import {
   KUBE_ASSETS_HINT,
   type KubeApiServer,
@@ -31,6 +32,8 @@ describe.skipIf(kubeAssets() === null || helmProgram === null)(
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'chaperone-stop' },
         subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'on-call' }],
       })
+      // The authorizer reads its own cache of roles and bindings.
+      await eventually('the binding is in force', async () => (await isAllowed({ verb: 'patch' })) || null)
     })
     afterAll(async () => {
       cluster?.[Symbol.dispose]()

@@ -19,6 +19,7 @@ describe('the configuration', () => {
       wholeRefusals: 60,
       captureSocket: null,
       pod: null,
+      installationKeyFile: null,
     })
   })
 
