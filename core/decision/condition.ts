@@ -112,8 +112,16 @@ function errorText(cause: unknown): string {
 function compileError(cause: unknown, text: string, { rule, index }: ConditionPlace): unknown {
   const found = locate(cause)
   if (found === null) return cause
-  const detail = `rule "${rule}", condition ${index + 1}, column ${found.start + 1}: ${found.message} in \`${text}\``
+  const place = placeIn(text, found.start)
+  const detail = `rule "${rule}", condition ${index + 1}, ${place}: ${found.message} in \`${text}\``
   return new ChaperoneError('validation', { detail, cause })
+}
+
+/** The line is named where a condition has several. */
+function placeIn(text: string, start: number): string {
+  const before = text.slice(0, start).split('\n')
+  const column = `column ${(before.at(-1)?.length ?? 0) + 1}`
+  return text.includes('\n') ? `line ${before.length}, ${column}` : column
 }
 
 function locate(cause: unknown): { message: string; start: number } | null {

@@ -50,6 +50,11 @@ export function readStoredPolicy(text: string): PolicyDocument {
   return readPolicyYaml(text).document
 }
 
+/** Compile errors of a document with their fields: `spec.rules.0.conditions.0: …`. */
+export function documentProblems(document: PolicyDocument): readonly string[] {
+  return conditionFailures(document, () => 'spec.')
+}
+
 type ReadPolicy = Pick<ParsedPolicy, 'document' | 'repeated'> & { readonly lineOf: LineOf }
 
 function readPolicyYaml(text: string): ReadPolicy {

@@ -5,7 +5,7 @@ import { listPages } from '../kube/list-pages.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 import { sleep } from '../kube/sleep.ts'
 import { FINALIZER } from '../reconcile/finalizer.ts'
-import { WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
+import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../webhook/configuration.ts'
 import type { TaskContext } from './task.ts'
 
 const OPERATOR = 'chaperone-operator'
@@ -25,6 +25,7 @@ export async function leaveCluster({ client, namespace, signal, say }: TaskConte
   await stopOperator(client, namespace, signal)
   say('the operator has stopped')
   await remove(client, `${ADMISSION}/mutatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`)
+  await remove(client, `${ADMISSION}/validatingwebhookconfigurations/${MANIFESTS_CONFIGURATION}`)
   for (const { kind, name } of guardNames()) await remove(client, `${ADMISSION}/${PLURALS[kind]}/${name}`)
   say('the webhook and the admission policies are gone')
   say(`${await releaseGateways(client, signal)} Gateways can be deleted without the operator`)

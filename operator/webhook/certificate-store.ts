@@ -5,19 +5,26 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { Authorities } from './authorities.ts'
 import type { CertificatePort, StoredAuthorities } from './certificates.ts'
-import { WEBHOOK_CONFIGURATION, type WebhookTarget, webhookConfiguration } from './configuration.ts'
+import {
+  MANIFESTS_CONFIGURATION,
+  manifestsConfiguration,
+  WEBHOOK_CONFIGURATION,
+  type WebhookTarget,
+  webhookConfiguration,
+} from './configuration.ts'
 
 export const WEBHOOK_SECRET = 'chaperone-webhook-authority'
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const CONFIGURATIONS = { base: ADMISSION, plural: 'mutatingwebhookconfigurations' }
+const VALIDATING = { base: ADMISSION, plural: 'validatingwebhookconfigurations' }
 
 const Secret = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string() }),
   data: z.record(z.string(), z.string()).default({}),
 })
 
-/** The authorities in a Secret of our own namespace, and the bundle in the MutatingWebhookConfiguration. */
+/** The authorities in a Secret of our own namespace, and the bundle in both webhook configurations. */
 export function createCertificateStore(
   client: KubeClient,
   { ownNamespace, target }: { readonly ownNamespace: string; readonly target: () => WebhookTarget },
@@ -52,6 +59,13 @@ export function createCertificateStore(
         query: { fieldManager: FIELD_MANAGER, force: true },
         contentType: 'application/apply-patch+yaml',
         body: webhookConfiguration({ ownNamespace, target: target(), caBundle }),
+      })
+      await client.call({
+        method: 'PATCH',
+        path: pathOf(VALIDATING, undefined, MANIFESTS_CONFIGURATION),
+        query: { fieldManager: FIELD_MANAGER, force: true },
+        contentType: 'application/apply-patch+yaml',
+        body: manifestsConfiguration({ target: target(), caBundle }),
       })
     },
   }

@@ -2,6 +2,7 @@ import { ANNOTATIONS, INJECT_LABEL } from '../../core/capture/pod-contract.ts'
 import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
+export const MANIFESTS_CONFIGURATION = 'chaperone-manifests'
 
 /** Where the webhook is asked: the path says which selector of the API server matched. */
 export const WEBHOOK_PATHS = {
@@ -9,6 +10,8 @@ export const WEBHOOK_PATHS = {
   required: '/pods/required',
   /** Annotated pods of every other namespace, and debug containers. */
   annotated: '/pods/annotated',
+  /** Our own four kinds. */
+  manifests: '/manifests',
 } as const
 
 /** How the API server reaches the webhook: a Service of the cluster, or an address. */
@@ -66,6 +69,50 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
       },
     ],
   }
+}
+
+/**
+ * The ValidatingWebhookConfiguration of our own kinds. The control plane validates every object again, so an unreachable
+ * webhook blocks nothing (`Ignore`). Changes of a kill switch are not sent, so that nothing delays them.
+ */
+export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationOptions, 'ownNamespace'>) {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: MANIFESTS_CONFIGURATION, labels: { 'app.kubernetes.io/part-of': 'chaperone' } },
+    webhooks: [
+      {
+        name: 'manifests.chaperone.dev',
+        clientConfig: {
+          ...address(target, WEBHOOK_PATHS.manifests),
+          caBundle: Buffer.from(caBundle).toString('base64'),
+        },
+        failurePolicy: 'Ignore',
+        matchPolicy: 'Equivalent',
+        sideEffects: 'None',
+        timeoutSeconds: 3,
+        admissionReviewVersions: ['v1'],
+        namespaceSelector: {},
+        objectSelector: {},
+        matchConditions: [NO_STOP_CHANGES],
+        rules: [
+          {
+            apiGroups: ['chaperone.dev'],
+            apiVersions: ['v1alpha1'],
+            operations: ['CREATE', 'UPDATE'],
+            resources: ['gateways', 'connectors', 'permissions', 'policies'],
+            scope: 'Namespaced',
+          },
+        ],
+      },
+    ],
+  }
+}
+
+const NO_STOP_CHANGES = {
+  name: 'kill-switch-unchanged',
+  expression:
+    "request.resource.resource != 'gateways' || request.operation != 'UPDATE' || (has(object.spec.killSwitch) ? has(oldObject.spec.killSwitch) && object.spec.killSwitch == oldObject.spec.killSwitch : !has(oldObject.spec.killSwitch))",
 }
 
 export const NOT_SYSTEM = {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
 import { WEBHOOK_PATHS } from './configuration.ts'
 import type { Leaf } from './leaf.ts'
+import { reviewManifest } from './review-manifest.ts'
 import { type ReviewDeps, reviewPod } from './review-pod.ts'
 
 /** A pod and its old self are at most 3 MiB in etcd. */
@@ -55,18 +56,18 @@ function tls({ certPem, keyPem }: Leaf) {
 }
 
 async function serve(deps: WebhookDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = (request.url ?? '').split('?')[0]
-  const isRequired = path === WEBHOOK_PATHS.required
-  if (!isRequired && path !== WEBHOOK_PATHS.annotated)
-    return answer(response, 404, { error: 'no such webhook' })
+  const path = Object.values(WEBHOOK_PATHS).find((known) => known === (request.url ?? '').split('?')[0])
+  if (path === undefined) return answer(response, 404, { error: 'no such webhook' })
   if (request.method !== 'POST') return answer(response, 405, { error: 'only POST' })
-  if (!deps.isReady()) return answer(response, 503, { error: 'the caches are not filled yet; try again' })
+  // Reviews of our own kinds read no cache.
+  if (path !== WEBHOOK_PATHS.manifests && !deps.isReady())
+    return answer(response, 503, { error: 'the caches are not filled yet; try again' })
   const startedAt = performance.now()
   const body = await readBody(request)
   if (body === null) return answer(response, 413, { error: `more than ${MAX_BODY_BYTES} bytes` })
   const review = AdmissionReview.safeParse(parse(body))
   if (!review.success) return answer(response, 400, { error: 'no AdmissionReview of admission.k8s.io/v1' })
-  const result = judged(deps, review.data.request, isRequired)
+  const result = judged(deps, review.data.request, path)
   answer(response, 200, reviewBody(review.data.request.uid, result))
   deps.onReview(outcomeOf(result), performance.now() - startedAt)
 }
@@ -74,12 +75,15 @@ async function serve(deps: WebhookDeps, request: IncomingMessage, response: Serv
 function judged(
   deps: WebhookDeps,
   request: Parameters<typeof reviewPod>[0],
-  isRequired: boolean,
+  path: (typeof WEBHOOK_PATHS)[keyof typeof WEBHOOK_PATHS],
 ): AdmissionResponse {
   try {
-    return reviewPod(request, isRequired, deps)
+    if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request)
+    return reviewPod(request, path === WEBHOOK_PATHS.required, deps)
   } catch (error) {
     deps.onFailure(error)
+    // The control plane validates the object again.
+    if (path === WEBHOOK_PATHS.manifests) return { allowed: true, warnings: ['The object was not judged.'] }
     return { allowed: false, refused: { code: 500, message: 'the injector failed; its log says why' } }
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { TOKEN_AUDIENCE, TOKEN_TTL_S } from '../../core/capture/pod-contract.ts'
 import { guardNames } from '../../operator/tasks/uninstall.ts'
-import { WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
+import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
 import { KINDS } from '../../scripts/crds/kinds.ts'
 import {
   CHART,
@@ -221,6 +221,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
       expect(names(role, 'validatingadmissionpolicies')).toEqual(policies)
       expect(names(role, 'validatingadmissionpolicybindings')).toEqual(policies)
       expect(names(role, 'mutatingwebhookconfigurations')).toEqual([WEBHOOK_CONFIGURATION])
+      expect(names(role, 'validatingwebhookconfigurations')).toEqual([MANIFESTS_CONFIGURATION])
     }
   })
 

@@ -263,6 +263,7 @@ const OPERATOR_RULES = {
     { apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'patch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
     { apiGroups: [ADMISSION], resources: ['mutatingwebhookconfigurations'], verbs: ['create', 'patch'] },
+    { apiGroups: [ADMISSION], resources: ['validatingwebhookconfigurations'], verbs: ['create', 'patch'] },
     { apiGroups: [ADMISSION], resources: ['validatingadmissionpolicies'], verbs: ['create', 'get', 'patch'] },
     { apiGroups: [ADMISSION], resources: ['validatingadmissionpolicybindings'], verbs: ['create', 'patch'] },
   ],

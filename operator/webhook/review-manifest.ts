@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util'
+import type * as z from 'zod'
+import { createCatalogue } from '../../core/connectors/catalogue.ts'
+import {
+  ConnectorResource,
+  GatewayResource,
+  PermissionResource,
+  type PolicyDocument,
+  PolicyResource,
+  type PolicySpec,
+} from '../../core/crd/schemas.ts'
+import { documentProblems } from '../../core/decision/policy-document.ts'
+import { runPolicyTests } from '../../core/decision/policy-tests.ts'
+import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
+import { nearest } from '../../core/nearest.ts'
+import { knownFields } from '../known-fields.ts'
+import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
+
+const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }>>> = {
+  gateways: GatewayResource,
+  connectors: ConnectorResource,
+  permissions: PermissionResource,
+  policies: PolicyResource,
+}
+
+/** Limits of what is validated here (characters of conditions; tests times rules): the process also admits pods. */
+const MAX_CONDITION_TEXT = 32 * 1024
+const MAX_TEST_STEPS = 2_048
+
+type Written = { readonly metadata?: { readonly deletionTimestamp?: unknown }; readonly spec?: unknown }
+
+/**
+ * Refuses a Gateway, Connector, Permission or Policy that could not come into force. An update that leaves `spec` as it
+ * was, or changes only the kill switch, is always allowed: an old error elsewhere must not block a kill switch.
+ */
+export function reviewManifest(request: AdmissionRequest): AdmissionResponse {
+  const { operation, resource, subResource = '' } = request
+  const schema = SCHEMAS[resource.resource]
+  const isOurs = resource.group === 'chaperone.dev' && schema !== undefined && subResource === ''
+  if (!isOurs || (operation !== 'CREATE' && operation !== 'UPDATE')) return { allowed: true }
+  const object = (request.object ?? {}) as Written
+  if (object.metadata?.deletionTimestamp !== undefined) return { allowed: true }
+  if (operation === 'UPDATE' && !isSpecChanged(request.oldObject as Written | undefined, object))
+    return { allowed: true }
+  const parsed = schema.safeParse(request.object)
+  if (!parsed.success) return refuse(parsed.error.issues.flatMap((issue) => issueProblems(schema, issue)))
+  return judge(parsed.data)
+}
+
+function isSpecChanged(before: Written | undefined, after: Written): boolean {
+  return !isDeepStrictEqual(withoutStop(before?.spec), withoutStop(after.spec))
+}
+
+function withoutStop(spec: unknown): unknown {
+  if (typeof spec !== 'object' || spec === null) return spec
+  const { killSwitch: _stop, ...rest } = spec as Record<string, unknown>
+  return rest
+}
+
+function judge({ kind, spec }: { readonly kind: string; readonly spec: unknown }): AdmissionResponse {
+  if (kind === 'Policy') return judgePolicy(spec as PolicySpec)
+  if (kind !== 'Permission') return { allowed: true }
+  const { rules } = spec as { readonly rules: ReadonlyArray<{ readonly actionPattern: string }> }
+  return { allowed: true, warnings: unknownActions(rules.map(({ actionPattern }) => actionPattern)) }
+}
+
+function judgePolicy(document: PolicyDocument): AdmissionResponse {
+  if (isTooLarge(document))
+    return { allowed: true, warnings: ['The policy is too large to be judged at admission: see its status.'] }
+  const problems = documentProblems(document)
+  if (problems.length > 0) return refuse(problems)
+  const failed = runPolicyTests(document, createCatalogue().knownAction).filter(({ passed }) => !passed)
+  if (failed.length > 0)
+    return refuse(
+      failed.map(({ name, expected, got }) => `the test "${name}" fails: expected ${expected}, got ${got}`),
+    )
+  return { allowed: true, warnings: policyWarnings(document) }
+}
+
+function isTooLarge({ rules, tests }: PolicyDocument): boolean {
+  const text = rules.flatMap(({ conditions }) => conditions).reduce((sum, { length }) => sum + length, 0)
+  return text > MAX_CONDITION_TEXT || tests.length * rules.length > MAX_TEST_STEPS
+}
+
+function issueProblems(schema: z.core.$ZodType, { path, message, ...issue }: z.core.$ZodIssue): string[] {
+  const steps = path.map((part) => (typeof part === 'number' ? part : String(part)))
+  if (issue.code !== 'unrecognized_keys') return [`${steps.join('.') || 'the object'}: ${message}`]
+  const known = knownFields(schema, steps)
+  return (issue as { keys: string[] }).keys.map((key) => {
+    const meant = nearest(key, known)
+    const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
+    return `unknown field ${[...steps, key].join('.')}; ${advice}`
+  })
+}
+
+const MAX_PROBLEMS = 20
+
+function refuse(problems: readonly string[]): AdmissionResponse {
+  const left = problems.length - MAX_PROBLEMS
+  const shown = [...problems.slice(0, MAX_PROBLEMS), ...(left > 0 ? [`and ${left} more`] : [])]
+  return { allowed: false, refused: { code: 422, message: shown.join('; ') } }
+}

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
+import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
+import type { ReviewDeps } from '../../../operator/webhook/review-pod.ts'
+import { openWebhookServer, type WebhookServer } from '../../../operator/webhook/server.ts'
+import { eventually } from '../../support/eventually.ts'
+import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { type Cluster, type OurKind, openCluster } from '../kube/cluster.ts'
+
+const RULE = { name: 'no', conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' }
+const GOOD = { scope: { actions: ['codehost.*'] }, rules: [RULE] }
+const TEST = {
+  name: 'deleting is denied',
+  action: { type: 'codehost.repo.delete', resource: { provider: 'codehost' } },
+  expect: { outcome: 'deny' },
+}
+const rule = (...conditions: string[]) => ({ ...GOOD, rules: [{ ...RULE, conditions }] })
+
+describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSETS_HINT})`, () => {
+  let server: KubeApiServer
+  let cluster: Cluster
+  let certificates: Certificates
+  let webhook: WebhookServer
+  const failures: unknown[] = []
+  let reviews = 0
+  const review: ReviewDeps = {
+    gateways: gatewayLookup(undefined),
+    namespaceLabels: () => undefined,
+    agentElsewhere: () => undefined,
+    settings: INJECT_OPTIONS,
+    uids: { fresh: () => 1_950_000_000, isIssued: () => false },
+    onRefused: () => undefined,
+  }
+
+  beforeAll(async () => {
+    server = await startKubeApiServer()
+    cluster = openCluster(server)
+    await cluster.installCrds()
+    await cluster.namespace('chaperone-system')
+    await cluster.namespace('team')
+    // Accepted before there was a webhook.
+    await cluster.create('Policy', 'team', 'older', rule('action.efect == "write"'))
+    await cluster.create('Gateway', 'team', 'main', {})
+    let url = ''
+    certificates = await createCertificates({
+      port: createCertificateStore(cluster.client, {
+        target: () => ({ url }),
+        ownNamespace: 'chaperone-system',
+      }),
+      hosts: ['127.0.0.1'],
+      nowMs: Date.now,
+      onLeaf: (leaf) => webhook.useLeaf(leaf),
+      onFailure: (error) => failures.push(error),
+    })
+    webhook = await openWebhookServer({
+      ...review,
+      host: '127.0.0.1',
+      port: 0,
+      leaf: certificates.leaf,
+      isReady: () => false,
+      onReview: () => {
+        reviews += 1
+      },
+      onFailure: (error) => failures.push(error),
+    })
+    url = `https://127.0.0.1:${webhook.port}`
+    await certificates.publish()
+    await eventually('the webhook is asked', async () => {
+      const said = await refusal('Policy', 'probe', rule('nope'))
+      if (said === null) await cluster.remove('Policy', 'team', 'probe')
+      return said?.includes('manifests.chaperone.dev') ? true : null
+    })
+  }, 120_000)
+
+  afterAll(async () => {
+    certificates?.[Symbol.dispose]()
+    await webhook?.[Symbol.asyncDispose]()
+    cluster?.[Symbol.dispose]()
+    await server?.[Symbol.asyncDispose]()
+    expect(failures).toEqual([])
+  })
+
+  const said = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: unknown) => String((error as Error).message),
+    )
+  const refusal = (kind: OurKind, name: string, spec: object) =>
+    said(cluster.create(kind, 'team', name, spec))
+
+  test.each([
+    [
+      'a condition that is no CEL',
+      rule('action.type =='),
+      /rules\.0\.conditions\.0: rule "no", condition 1, column/,
+    ],
+    [
+      'an unknown field of a fact',
+      rule('action.efect == "write"'),
+      /has no field "efect" \(did you mean effect\?\)/,
+    ],
+    ['an unknown fact', rule('actoin.type == "x"'), /Unknown variable: actoin \(did you mean action\?\)/],
+    [
+      'an unknown function',
+      rule('action.type.startWith("x")'),
+      /startWith\(\) \(did you mean startsWith\?\)/,
+    ],
+    [
+      'a mistake in the second line',
+      rule('action.type == "x" ||\n  action.efect == "write"'),
+      /line 2, column 3/,
+    ],
+    [
+      'a mistake in the second condition',
+      rule('true', 'action.efect == "x"'),
+      /conditions\.1: .*condition 2/,
+    ],
+    [
+      'a test that fails',
+      { ...GOOD, rules: [{ ...RULE, decision: 'allow' }], tests: [TEST] },
+      /the test "deleting is denied" fails: expected deny, got allow/,
+    ],
+    ['a type that is no boolean', rule('1 + 1'), /has the type int/],
+    ['nested comprehensions', rule('[1].all(x, [2].exists(y, y > x))'), /cannot be nested/],
+    ['mode monitor and a mistake', { ...rule('nope'), mode: 'monitor' }, /Unknown variable: nope/],
+  ])('a Policy with %s is refused with its place', async (_name, spec, wanted) => {
+    expect(await refusal('Policy', 'refused', spec)).toMatch(wanted)
+    expect(await said(cluster.get('Policy', 'team', 'refused'))).toContain('not found')
+  })
+
+  test('a good Policy is stored; a later mistake is refused and leaves it as it was', async () => {
+    expect(await refusal('Policy', 'good', { ...GOOD, tests: [TEST] })).toBeNull()
+    expect(await said(cluster.patch('Policy', 'team', 'good', { spec: rule('nope') }))).toContain('nope')
+    expect(await cluster.get('Policy', 'team', 'good')).toMatchObject({ spec: { rules: [RULE] } })
+  })
+
+  test('an unknown action is a warning', async () => {
+    expect(
+      await refusal('Policy', 'warned', { ...GOOD, scope: { actions: ['codehost.pr.mrege'] } }),
+    ).toBeNull()
+    const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.pr.mrege', decision: 'allow' }]
+    expect(await refusal('Permission', 'warned', { gatewayRefs: [{ name: 'main' }], rules })).toBeNull()
+  })
+
+  test('what was accepted earlier and no longer compiles can be annotated and deleted, not extended', async () => {
+    const annotate = { metadata: { annotations: { note: 'x' } } }
+    expect(await said(cluster.patch('Policy', 'team', 'older', annotate))).toBeNull()
+    expect(await said(cluster.patch('Policy', 'team', 'older', { spec: { priority: 7 } }))).toContain('efect')
+    expect(await said(cluster.remove('Policy', 'team', 'older'))).toBeNull()
+  })
+
+  test('a Policy too large to be judged here is stored', async () => {
+    const many = { ...GOOD, rules: [{ ...RULE, conditions: Array(16).fill('nope') }] }
+    const large = {
+      ...many,
+      rules: Array.from({ length: 20 }, (_, i) => ({
+        ...RULE,
+        name: `r${i}`,
+        conditions: Array(16).fill(`${'true || '.repeat(20)}true`),
+      })),
+    }
+    expect(await refusal('Policy', 'large', large)).toBeNull()
+    expect(await refusal('Policy', 'many', many)).toContain('nope')
+  })
+
+  test('a change of a kill switch is not sent to the webhook, and needs none', async () => {
+    const stop = (active: boolean) =>
+      cluster.patch('Gateway', 'team', 'main', { spec: { killSwitch: { active } } })
+    const before = reviews
+    expect(await said(stop(true))).toBeNull()
+    expect(reviews).toBe(before)
+    expect(
+      await said(cluster.patch('Gateway', 'team', 'main', { spec: { enforcementLevel: 'monitor' } })),
+    ).toBeNull()
+    expect(reviews).toBe(before + 1)
+    await webhook[Symbol.asyncDispose]()
+    expect(await said(stop(false))).toBeNull()
+    expect(await said(stop(true))).toBeNull()
+    // The second line stands behind it.
+    expect(await refusal('Policy', 'unseen', rule('nope'))).toBeNull()
+  })
+})
