@@ -71,7 +71,10 @@ export function createControlPlaneHttp(deps: ControlPlaneHttpDeps): ControlPlane
       const { status, body } = await reach(call, () => send(call))
       if (status >= 200 && status < 300) return JSON.parse(body)
       const detail = `the control plane answered ${status} to ${call.method} ${call.path}: ${body.slice(0, 500)}`
-      throw new ChaperoneError(isTemporary(status) ? 'not_ready' : 'validation', { detail })
+      throw new ChaperoneError(isTemporary(status) ? 'not_ready' : 'validation', {
+        detail,
+        extra: { status },
+      })
     },
     [Symbol.dispose]() {
       agents.http.destroy()

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { DesiredBody, DesiredReply } from '../../core/wire/operator.ts'
 import type { DesiredClient } from '../desired-client.ts'
+import { createBatch } from './batch.ts'
 
 /**
  * What became of handing an object over. `reply` is of exactly this content; with a `failure` beside it the control
@@ -33,7 +34,8 @@ type Known = {
   readonly reply: DesiredReply
 }
 
-export function createHandOver(client: Pick<DesiredClient, 'put' | 'remove'>, signal: AbortSignal): HandOver {
+export function createHandOver(client: Pick<DesiredClient, 'change'>, signal: AbortSignal): HandOver {
+  const batch = createBatch(client, signal)
   const known = new Map<string, Known>()
   return {
     async put(key, body) {
@@ -42,7 +44,7 @@ export function createHandOver(client: Pick<DesiredClient, 'put' | 'remove'>, si
       const same = before?.hash === hash ? before.reply : null
       if (same !== null && before?.isDue === false) return { reply: same, failure: null, isNew: false }
       try {
-        const reply = await client.put(body, signal)
+        const reply = await batch.put(body)
         known.set(key, { hash, uid: body.uid, reply, isDue: false })
         return { reply, failure: null, isNew: same === null }
       } catch (error) {
@@ -52,7 +54,7 @@ export function createHandOver(client: Pick<DesiredClient, 'put' | 'remove'>, si
     },
     async remove(key) {
       const [kind = '', namespace = '', name = ''] = key.split('/')
-      await client.remove({ kind, namespace, name }, signal)
+      await batch.remove({ kind, namespace, name })
       known.delete(key)
     },
     forget(key) {

@@ -39,7 +39,15 @@ export type LeaderDeps = {
 export type LeaderTiming = { readonly sweepMs: number; readonly secretsMs: number; readonly stateMs: number }
 
 const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 }
-const CONCURRENCY = 8
+/** Bounds the objects of one version. Status writes have a lower limit of their own. */
+const CONCURRENCY = 256
+/** The order when the objects do not fit into one version: policies tighten, permissions loosen. */
+const TIGHTENING_FIRST = [
+  'Gateway',
+  'Policy',
+  'Connector',
+  'Permission',
+] as const satisfies (typeof KINDS)[number][]
 
 /** What one of the replicas does at a time: everything that writes to the cluster. */
 export type Leader = {
@@ -57,7 +65,7 @@ export function createLeader(deps: LeaderDeps): Leader {
   let queue: WorkQueue | null = null
 
   function lookAtAll(): void {
-    for (const kind of KINDS)
+    for (const kind of TIGHTENING_FIRST)
       for (const object of caches[kind].list()) queue?.add(queueKey(kind, keyOf(object)))
   }
 

@@ -3,6 +3,7 @@ import type { ResourceKind } from '../../core/crd/schemas.ts'
 import { applyStatus } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { RESOURCES } from '../kube/objects.ts'
+import { createLimit } from './limit.ts'
 import type { OurObject, OurStatus } from './our-objects.ts'
 
 export type StatusWriter = {
@@ -19,11 +20,13 @@ export type StatusWriterDeps = {
 
 /** For so long our own write is believed over an older copy of the object. */
 const ECHO_MS = 5_000
+const WRITES_AT_A_TIME = 8
 
 type Written = { readonly uid: string; readonly status: OurStatus; readonly at: number }
 
 export function createStatusWriter({ client, onWrite }: StatusWriterDeps): StatusWriter {
   const written = new Map<string, Written>()
+  const limit = createLimit(WRITES_AT_A_TIME)
   const keyFor = (kind: ResourceKind, { metadata }: OurObject) =>
     `${kind}/${metadata.namespace}/${metadata.name}`
 
@@ -41,7 +44,7 @@ export function createStatusWriter({ client, onWrite }: StatusWriterDeps): Statu
     async write(kind, object, status) {
       if (isDeepStrictEqual(plain(current(kind, object) ?? {}), plain(status))) return
       const to = { client, resource: RESOURCES[kind], apiVersion: 'chaperone.dev/v1alpha1', kind }
-      await applyStatus(to, object, status)
+      await limit(() => applyStatus(to, object, status))
       onWrite(kind)
       written.set(keyFor(kind, object), { uid: object.metadata.uid, status, at: performance.now() })
     },

@@ -1,0 +1,119 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import type { ChangeSetBody, DesiredBody, DesiredReply } from '../../core/wire/operator.ts'
+import type { DesiredClient, ObjectName } from '../desired-client.ts'
+
+/** A batch is sent `quietMs` after its last object and at most `longestMs` after its first. */
+export type BatchTiming = { readonly quietMs: number; readonly longestMs: number }
+
+/** Debounces changes of objects: those of one batch are one version of the configuration. */
+export type Batch = {
+  /** Rejects with the error of the whole batch. */
+  put(body: DesiredBody): Promise<DesiredReply>
+  remove(object: ObjectName): Promise<void>
+}
+
+const TIMING: BatchTiming = { quietMs: 100, longestMs: 1_000 }
+
+type Waiting = {
+  readonly puts: { readonly body: DesiredBody; readonly settled: PromiseWithResolvers<DesiredReply> }[]
+  readonly removals: { readonly object: ObjectName; readonly settled: PromiseWithResolvers<void> }[]
+}
+
+export function createBatch(
+  client: Pick<DesiredClient, 'change'>,
+  signal: AbortSignal,
+  { quietMs, longestMs }: BatchTiming = TIMING,
+): Batch {
+  let waiting: Waiting = { puts: [], removals: [] }
+  let quiet: NodeJS.Timeout | undefined
+  let longest: NodeJS.Timeout | undefined
+
+  function schedule(): void {
+    clearTimeout(quiet)
+    quiet = setTimeout(send, quietMs)
+    longest ??= setTimeout(send, longestMs)
+  }
+
+  function send(): void {
+    clearTimeout(quiet)
+    clearTimeout(longest)
+    longest = undefined
+    const batch = waiting
+    waiting = { puts: [], removals: [] }
+    void sendBatch(client, batch, signal)
+  }
+
+  return {
+    put(body) {
+      const settled = Promise.withResolvers<DesiredReply>()
+      waiting.puts.push({ body, settled })
+      schedule()
+      return settled.promise
+    },
+    remove(object) {
+      const settled = Promise.withResolvers<void>()
+      waiting.removals.push({ object, settled })
+      schedule()
+      return settled.promise
+    },
+  }
+}
+
+async function sendBatch(
+  client: Pick<DesiredClient, 'change'>,
+  batch: Waiting,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await sendTogether(client, batch, signal)
+  } catch (error) {
+    if (batch.puts.length + batch.removals.length === 1 || !isRefusal(error)) return reject(batch, error)
+    for (const single of tighteningFirst(batch))
+      await sendTogether(client, single, signal).catch((cause: unknown) => reject(single, cause))
+  }
+}
+
+async function sendTogether(
+  client: Pick<DesiredClient, 'change'>,
+  { puts, removals }: Waiting,
+  signal: AbortSignal,
+): Promise<void> {
+  const set: ChangeSetBody = {
+    source: 'kubernetes',
+    objects: puts.map(({ body }) => body),
+    removed: removals.map(({ object }) => object),
+  }
+  const { replies } = await client.change(set, signal)
+  puts.forEach(({ settled }, index) => {
+    const reply = replies[index]
+    if (reply === undefined) settled.reject(new Error('the control plane left out an object of the batch'))
+    else settled.resolve(reply)
+  })
+  for (const { settled } of removals) settled.resolve()
+}
+
+function reject({ puts, removals }: Waiting, error: unknown): void {
+  for (const { settled } of [...puts, ...removals]) settled.reject(error)
+}
+
+/** The control plane refused the set. Its objects are sent one by one, so that one of them does not block the others. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ChaperoneError)) return false
+  return error.code === 'validation' || error.options.extra?.['status'] === 500
+}
+
+const PUT_ORDER = ['Gateway', 'Policy', 'Connector', 'Permission']
+
+/** Single changes in the order that never loosens early: permissions are removed first and added last, policies the reverse. */
+function tighteningFirst({ puts, removals }: Waiting): Waiting[] {
+  const rank = (kind: string) => PUT_ORDER.indexOf(kind)
+  const coming = [...puts].sort((a, b) => rank(a.body.resource.kind) - rank(b.body.resource.kind))
+  const going = [...removals].sort((a, b) => rank(b.object.kind) - rank(a.object.kind))
+  const isLast = ({ object }: Waiting['removals'][number]) =>
+    object.kind === 'Policy' || object.kind === 'Gateway'
+  return [
+    ...going.filter((each) => !isLast(each)).map((each) => ({ puts: [], removals: [each] })),
+    ...coming.map((each) => ({ puts: [each], removals: [] })),
+    ...going.filter(isLast).map((each) => ({ puts: [], removals: [each] })),
+  ]
+}
