@@ -14,6 +14,7 @@ import { createDesiredClient } from './desired-client.ts'
 import { type HealthServer, type ReadinessCheck, startHealthServer } from './health-server.ts'
 import { createKubeClient, type KubeClient } from './kube/client.ts'
 import { createElection, type LeaseTiming } from './kube/lease.ts'
+import { createNamespaces, type Namespaces } from './kube/namespaces.ts'
 import { pathOf, RESOURCES } from './kube/objects.ts'
 import { createReflector, type Reflector, type ReflectorTiming } from './kube/reflector.ts'
 import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts'
@@ -52,6 +53,7 @@ export type CompanionDeps = {
   readonly log: Logger
   readonly instance: string
   readonly caches: Caches
+  readonly namespaces: Omit<Namespaces, 'stop'>
   /** Every governed pod, as it is known now. */
   readonly pods: Pick<Reflector<GovernedPod>, 'list'>
 }
@@ -87,7 +89,8 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const started: Companion[] = []
   const leader = createLeader({
     ...{ client, desired, replicas, metrics, log, instance, namespace: config.namespace },
-    ...{ caches: copies.caches, pods: copies.pods, bypassing: () => bypassingOf(started) },
+    ...{ caches: copies.caches, pods: copies.pods, namespaces: copies.namespaces },
+    ...{ bypassing: () => bypassingOf(started) },
     ...(timing.leader === undefined ? {} : { timing: timing.leader }),
   })
   const gatewayChanged = (key: string) => {
@@ -108,9 +111,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     ...(timing.lease === undefined ? {} : { timing: timing.lease }),
   })
   for (const start of companions)
-    started.push(
-      await start({ ...{ client, config, log, instance }, caches: copies.caches, pods: copies.pods }),
-    )
+    started.push(await start({ ...{ client, config, log, instance }, ...copies }))
   metrics.observe({
     staleness: copies.stalenessS,
     queueDepth: leader.depth,
@@ -160,6 +161,7 @@ type Listener = {
 
 type Copies = {
   readonly caches: Caches
+  readonly namespaces: Namespaces
   readonly pods: Reflector<GovernedPod>
   /** The same pods, metadata alone. */
   readonly injected: Reflector<InjectedPod>
@@ -194,6 +196,7 @@ function createCopies({ client, log, metrics, timing }: CopiesDeps): Copies {
     Permission: copyOf('Permission'),
     Policy: copyOf('Policy'),
   }
+  const namespaces = createNamespaces({ ...{ client, log, metrics, ...watching }, onChange: () => undefined })
   const pods = createReflector<GovernedPod>({
     ...{ client, log, metrics, resource: 'pods', ...watching },
     selection: { path: pathOf(RESOURCES.Pod), labelSelector: `${INJECT_LABEL}=injected` },
@@ -208,11 +211,13 @@ function createCopies({ client, log, metrics, timing }: CopiesDeps): Copies {
   })
   const all = new Map<string, Reflector<never>>([
     ...KINDS.map((kind) => [RESOURCES[kind].plural, caches[kind] as unknown as Reflector<never>] as const),
+    ['namespaces', namespaces as unknown as Reflector<never>],
     ['pods', pods as unknown as Reflector<never>],
     ['pod metadata', injected as unknown as Reflector<never>],
   ])
   return {
     caches,
+    namespaces,
     pods,
     injected,
     synced: Promise.all([...all.values()].map(({ synced }) => synced)).then(() => undefined),

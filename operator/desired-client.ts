@@ -7,6 +7,8 @@ import {
   KillRelayReply,
   type KnownPod,
   KnownPods,
+  type NamespacesBody,
+  NamespacesReply,
   OPERATOR_PATHS,
   OperatorState,
   type PodIdentityReport,
@@ -27,6 +29,8 @@ export type DesiredClient = {
   remove(object: ObjectName, signal?: AbortSignal): Promise<void>
   /** What is not named as present goes. */
   sweep(body: SweepBody, signal?: AbortSignal): Promise<SweepReply>
+  /** All namespaces of the cluster. */
+  putNamespaces(namespaces: NamespacesBody['namespaces'], signal?: AbortSignal): Promise<NamespacesReply>
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
@@ -63,6 +67,11 @@ export function createDesiredClient({ call }: Pick<ControlPlaneHttp, 'call'>): D
     async sweep(body, signal) {
       const reply = await call({ method: 'POST', path: OPERATOR_PATHS.sweep, body, ...given(signal) })
       return SweepReply.parse(reply)
+    },
+    async putNamespaces(namespaces, signal) {
+      const body = { namespaces }
+      const path = OPERATOR_PATHS.namespaces
+      return NamespacesReply.parse(await call({ method: 'PUT', path, body, ...given(signal) }))
     },
     async putPods(pods, signal) {
       await call({ method: 'POST', path: OPERATOR_PATHS.pods, body: { pods }, ...given(signal) })

@@ -85,11 +85,10 @@ type Result = { readonly pod: Pod | null; readonly isRefused: boolean; readonly 
 function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Result {
   const namespace = each.namespace ?? found.namespace
   const pod = withGateway(each.pod, found.preset)
-  const labels = flag(invocation, 'required') ? { [INJECT_LABEL]: 'required' } : {}
   const { gateways } = found
   const governed = governance(
     pod,
-    { name: namespace, labels },
+    { name: namespace, labels: undefined, isRequired: flag(invocation, 'required') },
     {
       gatewayOf: (within, name) =>
         gateways.find((one) => one.namespace === within && one.name === name) ??

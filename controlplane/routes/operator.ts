@@ -10,6 +10,8 @@ import {
   KillRelayReply,
   KnownPods,
   ManifestProblem,
+  NamespacesBody,
+  NamespacesReply,
   OPERATOR_PATHS,
   OperatorState,
   type PodRef,
@@ -162,6 +164,16 @@ function objectRoutes({ desired }: OperatorRouteDeps): readonly Route[] {
 
 function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Route[] {
   return [
+    route({
+      method: 'PUT',
+      path: OPERATOR_PATHS.namespaces,
+      auth: 'operator',
+      summary: 'All namespaces of the cluster with their labels, by which Gateways admit them',
+      body: NamespacesBody,
+      bodyLimit: SWEEP_LIMIT_BYTES,
+      response: NamespacesReply,
+      handler: async ({ body }) => ({ rebound: await desired.namespaces(body.namespaces) }),
+    }),
     route({
       method: 'POST',
       path: OPERATOR_PATHS.changes,

@@ -81,9 +81,23 @@ export async function applyOthers(context: ApplyContext, changed: readonly Objec
   const rows = (await listDesired(context.q)).filter(
     (row) => row.kind !== 'Gateway' && !known.has(nameOf(row)),
   )
-  const waiting = isGatewayAmong ? rows : rows.filter((row) => !row.accepted)
+  return applyAgain(context, isGatewayAmong ? rows : rows.filter((row) => !row.accepted))
+}
+
+/** The objects of namespaces that may be admitted differently now. True when that changed what is in force. */
+export async function applyOfNamespaces(context: ApplyContext, names: readonly string[]): Promise<boolean> {
+  if (names.length === 0) return false
+  const changed = new Set(names)
+  const rows = await listDesired(context.q)
+  return applyAgain(
+    context,
+    rows.filter(({ kind, namespace }) => kind !== 'Gateway' && changed.has(namespace)),
+  )
+}
+
+async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
-  for (const row of waiting) {
+  for (const row of rows) {
     const applied = await applyOne(context, row)
     const next = withOutcome(row, applied)
     if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)

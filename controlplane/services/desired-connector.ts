@@ -14,6 +14,7 @@ import {
   upsertConnector,
 } from '../store/connectors.ts'
 import { listGateways } from '../store/gateways.ts'
+import { namespaceLabels } from '../store/namespaces.ts'
 import { refuseApprovalsBot } from './approvals-bot.ts'
 import {
   authOf,
@@ -94,7 +95,9 @@ export const connectorApplier: Applier<'Connector'> = {
 async function narrow({ q }: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
   if (row === undefined || row.gatewayIds.length === 0) return false
   const rows = (await listGateways(q)).filter(({ id }) => row.gatewayIds.includes(id))
-  const { gateways } = standing(rows, { kind: 'connectors', namespace: namespaceOf(row) })
+  const namespace = namespaceOf(row)
+  const labels = await namespaceLabels(q, namespace)
+  const { gateways } = standing(rows, { kind: 'connectors', namespace, labels })
   const gatewayIds = gateways.map(({ id }) => id)
   if (gatewayIds.length === row.gatewayIds.length) return false
   if (gatewayIds.length === 0) await deleteConnector(q, row.id)
@@ -103,7 +106,8 @@ async function narrow({ q }: ApplyContext, row: ConnectorRow | undefined): Promi
 }
 
 async function bind({ q }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {
-  const asking = { kind: 'connectors', namespace, boundBefore } as const
+  const labels = await namespaceLabels(q, namespace)
+  const asking = { kind: 'connectors', namespace, labels, boundBefore } as const
   return bindGateways(await listGateways(q), asking, spec.gatewayRefs)
 }
 

@@ -4,6 +4,7 @@ import { appendAudit } from '../store/audit.ts'
 import { listConnectors } from '../store/connectors.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
 import { type GatewayRow, listGateways } from '../store/gateways.ts'
+import { namespaceLabels } from '../store/namespaces.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../store/permissions.ts'
 import {
   type Applier,
@@ -22,7 +23,8 @@ export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
     const all = await listGateways(context.q)
     const { namespace, boundBefore } = object
-    const asking = { kind: 'permissions', namespace, boundBefore } as const
+    const labels = await namespaceLabels(context.q, namespace)
+    const asking = { kind: 'permissions', namespace, labels, boundBefore } as const
     const { gateways, lost, reasons, problem, bound } = bindGateways(all, asking, object.spec.gatewayRefs)
     const invalid = [...repeatedRules(object), ...foreignAgents(object, [...gateways, ...lost])]
     if (invalid.length > 0 && gateways.length + lost.length > 0) {

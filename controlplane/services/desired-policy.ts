@@ -6,6 +6,7 @@ import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listGateways } from '../store/gateways.ts'
+import { namespaceLabels } from '../store/namespaces.ts'
 import {
   deletePolicy,
   findManagedPolicy,
@@ -110,7 +111,8 @@ async function bind(
   const { gatewayRefs } = LEGIBLE_REFS.parse(spec)
   const isPlatform = source === 'kubernetes' && platformNamespaces?.has(namespace) === true
   if (gatewayRefs === undefined && (source === 'file' || isPlatform)) return EVERYWHERE
-  const asking = { kind: 'policies', namespace, boundBefore, isPlatform } as const
+  const labels = await namespaceLabels(q, namespace)
+  const asking = { kind: 'policies', namespace, labels, boundBefore, isPlatform } as const
   return bindGateways(await listGateways(q), asking, gatewayRefs)
 }
 
@@ -203,7 +205,8 @@ async function lostOf(
   const rows = (await listGateways(q)).filter(({ id }) => gatewayIds.includes(id))
   const namespace = namespaceOf({ name })
   const isPlatform = source === 'kubernetes' && platformNamespaces?.has(namespace) === true
-  return standing(rows, { kind: 'policies', namespace, isPlatform }).lost.map(({ id }) => id)
+  const labels = await namespaceLabels(q, namespace)
+  return standing(rows, { kind: 'policies', namespace, labels, isPlatform }).lost.map(({ id }) => id)
 }
 
 async function deny(

@@ -26,10 +26,12 @@ import {
   putDesired,
   replaceProblems,
 } from '../store/desired.ts'
+import { type NamespaceRow, replaceNamespaces } from '../store/namespaces.ts'
 import type { Db, Query } from '../store/query.ts'
 import { explain, explainedReply, inApplyOrder, keyOf, missingOf, surplusOf } from './change-set.ts'
 import {
   affectsOthers,
+  applyOfNamespaces,
   applyOne,
   applyOthers,
   isSameRow,
@@ -63,6 +65,8 @@ export type Desired = {
   remove(key: ObjectKey): Promise<boolean>
   /** Removes what this source does not have any more, but for objects of files that are broken right now. */
   sweep(body: SweepBody): Promise<SweepReply>
+  /** Makes these all namespaces that there are: Gateways admit them by their labels. True when objects are bound anew. */
+  namespaces(namespaces: readonly NamespaceRow[]): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
   list(): Promise<ManifestsView>
 }
@@ -103,6 +107,12 @@ export function createDesired(deps: DesiredDeps): Desired {
       const { removed, missing } = await change({ ...body, objects: [], removed: [] })
       return { removed, missing }
     },
+    namespaces: (namespaces) =>
+      inTransaction(async (context) => {
+        const isChanged = await applyOfNamespaces(context, await replaceNamespaces(context.q, namespaces))
+        if (isChanged) await bumpVersion(context.q)
+        return isChanged
+      }),
     problems: (source, problems) => db.tx((q) => writeProblems(q, source, problems)),
     async list() {
       const objects = (await listDesired(db)).map(objectView)

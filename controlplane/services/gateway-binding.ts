@@ -1,4 +1,4 @@
-import { admits } from '../../core/crd/allowed-namespaces.ts'
+import { admits, type Labels } from '../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef } from '../../core/crd/fields.ts'
 import type { DesiredProblem } from '../../core/wire/operator.ts'
 import type { GatewayRow } from '../store/gateways.ts'
@@ -9,6 +9,8 @@ export type BoundKind = 'permissions' | 'policies' | 'connectors'
 export type Asking = {
   readonly kind: BoundKind
   readonly namespace: string
+  /** Of the namespace; undefined: not known. */
+  readonly labels: Labels | undefined
   /** `namespace/name` of the Gateways that this object was bound to since it was last changed. */
   readonly boundBefore: readonly string[]
   /** No Gateway has to admit it. */
@@ -80,10 +82,11 @@ function bindOwnNamespace(rows: readonly GatewayRow[], { namespace }: Asking): B
 
 function isBound(
   row: GatewayRow | undefined,
-  { kind, namespace, isPlatform }: Omit<Asking, 'boundBefore'>,
+  { kind, namespace: name, labels, isPlatform }: Omit<Asking, 'boundBefore'>,
 ): boolean {
   if (row === undefined || isPlatform === true) return row !== undefined
-  return admits({ namespace: namespaceOf(row), allowed: row.spec.allowedNamespaces?.[kind] }, namespace)
+  const allowed = row.spec.allowedNamespaces?.[kind]
+  return admits({ namespace: namespaceOf(row), allowed }, { name, labels })
 }
 
 type Unresolved = { readonly reason: string; readonly problem: BindingProblem }

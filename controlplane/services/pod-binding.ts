@@ -1,4 +1,4 @@
-import { admits } from '../../core/crd/allowed-namespaces.ts'
+import { type AskingNamespace, admits } from '../../core/crd/allowed-namespaces.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { workloadByPodName } from '../../core/inject/agent-name.ts'
 import { newId } from '../crypto/ids.ts'
@@ -8,6 +8,7 @@ import { systemActor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { isAgentServed } from '../store/gateway-processes.ts'
 import { findGatewayByName, type GatewayRow, getGateway } from '../store/gateways.ts'
+import { namespaceLabels } from '../store/namespaces.ts'
 import type { Query } from '../store/query.ts'
 import type { ReviewedPod } from './token-review.ts'
 
@@ -50,14 +51,18 @@ async function gatewayFor(q: Query, { namespace }: ReviewedPod, name: string): P
   if (gateway === undefined) {
     throw forbidden(`There is no Gateway ${name}; create it, or correct the annotation chaperone.dev/gateway`)
   }
-  if (admitsAgents(gateway, namespace)) return gateway
+  const labels = await namespaceLabels(q, namespace)
+  if (admitsAgents(gateway, { name: namespace, labels })) return gateway
   throw forbidden(
     `Gateway ${name} does not admit agents of namespace ${namespace}; admit ${namespace} in its spec.allowedNamespaces.agents`,
   )
 }
 
 /** Whether pods of this namespace may be agents of the Gateway. */
-export function admitsAgents({ name, spec }: Pick<GatewayRow, 'name' | 'spec'>, namespace: string): boolean {
+export function admitsAgents(
+  { name, spec }: Pick<GatewayRow, 'name' | 'spec'>,
+  namespace: AskingNamespace,
+): boolean {
   return admits({ namespace: namespaceOf(name), allowed: spec.allowedNamespaces?.agents }, namespace)
 }
 

@@ -5,6 +5,7 @@ import { sha256, syncKeyOf } from '../crypto/tokens.ts'
 import type { IdentifyPod, PodPrincipal } from '../http/auth-gateway.ts'
 import type { TokenState } from '../http/route.ts'
 import { getGateways } from '../store/gateways.ts'
+import { labelsOf } from '../store/namespaces.ts'
 import {
   findPodIdentity,
   listDeletedPods,
@@ -131,11 +132,13 @@ async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: Bound
   const deleted = new Set(await listDeletedPods(db, [...new Set(pods.map(({ podUid }) => podUid))]))
   const gateways = await getGateways(db, [...new Set(pods.map(({ gatewayId }) => gatewayId))])
   const byId = new Map(gateways.map((gateway) => [gateway.id, gateway]))
+  const labels = await labelsOf(db, [...new Set(pods.map(({ namespace }) => namespace))])
   return ({ podUid, gatewayId, namespace }) => {
     if (deleted.has(podUid)) return 'its pod is deleted'
     const gateway = byId.get(gatewayId)
     if (gateway === undefined) return 'its Gateway is deleted'
-    return admitsAgents(gateway, namespace) ? null : 'its Gateway does not admit its namespace'
+    const asking = { name: namespace, labels: labels.get(namespace) }
+    return admitsAgents(gateway, asking) ? null : 'its Gateway does not admit its namespace'
   }
 }
 

@@ -82,9 +82,33 @@ export function boundedMap<V extends z.ZodType>(value: V, maxProperties: number)
 export const GatewayRef = z.strictObject({ name: dns1123, namespace: dns1123.optional() })
 export const GatewayRefs = z.array(GatewayRef).min(1).max(256)
 
+const labelKey = z
+  .string()
+  .min(1)
+  .max(317)
+  .regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/, 'a label such as example.com/team')
+const labelValue = z.string().max(63)
+
+/** As in Kubernetes: all of it has to match. */
+export const LabelSelector = z.strictObject({
+  matchLabels: boundedMap(labelValue, 64).default({}),
+  matchExpressions: z
+    .array(
+      z.strictObject({
+        key: labelKey,
+        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+        values: z.array(labelValue).max(256).default([]),
+      }),
+    )
+    .max(64)
+    .default([]),
+})
+
 /** Namespaces besides the Gateway's own: none (`Same`), every one (`All`), or those selected. */
 export const AdmittedNamespaces = z.strictObject({
   from: z.enum(['Same', 'All', 'Selector']).default('Same'),
+  /** By the labels of the namespace, or by its name: one of the two is enough. */
+  selector: LabelSelector.optional(),
   names: z.array(dns1123).max(4_096).default([]),
 })
 
@@ -97,5 +121,6 @@ export const AllowedNamespaces = z.strictObject({
 })
 
 export type GatewayRef = z.infer<typeof GatewayRef>
+export type LabelSelector = z.infer<typeof LabelSelector>
 export type AdmittedNamespaces = z.infer<typeof AdmittedNamespaces>
 export type AllowedNamespaces = z.infer<typeof AllowedNamespaces>

@@ -18,7 +18,15 @@ export type ListRule = { readonly path: readonly string[]; readonly keys: readon
 
 export type SpecRules<S> = { readonly cross: ReadonlyArray<SpecRule<S>>; readonly lists: readonly ListRule[] }
 
-type AdmittedShape = { readonly from: string; readonly names: readonly string[] }
+type SelectorShape = {
+  readonly matchLabels: Readonly<Record<string, string>>
+  readonly matchExpressions: ReadonlyArray<{ readonly operator: string; readonly values: readonly string[] }>
+}
+type AdmittedShape = {
+  readonly from: string
+  readonly names: readonly string[]
+  readonly selector?: SelectorShape | undefined
+}
 type AllowedShape = Readonly<Record<(typeof ADMITTED_KINDS)[number], AdmittedShape>>
 
 type GatewayShape = {
@@ -32,18 +40,48 @@ type GatewayShape = {
 
 const ADMITTED_KINDS = ['permissions', 'policies', 'connectors', 'agents'] as const
 
-/** Names beside `Same` or `All` would look like a limit and be none. */
-const ADMITTED_RULES = ADMITTED_KINDS.map(
-  (kind): SpecRule<GatewayShape> => ({
-    cel: `!has(self.allowedNamespaces) || (self.allowedNamespaces.${kind}.from == 'Selector') == (self.allowedNamespaces.${kind}.names.size() > 0)`,
-    path: ['allowedNamespaces', kind],
-    message: 'names belong to from: Selector, which needs them; add names, or correct from',
-    holds: ({ allowedNamespaces }) => {
-      const admitted = allowedNamespaces?.[kind]
-      return admitted === undefined || (admitted.from === 'Selector') === admitted.names.length > 0
+const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<GatewayShape>> => {
+  const path = ['allowedNamespaces', kind]
+  const field = `self.${path.join('.')}`
+  const isAbsent = '!has(self.allowedNamespaces)'
+  const isUnselected = `${isAbsent} || !has(${field}.selector)`
+  const about = (holds: (admitted: AdmittedShape) => boolean) => (spec: GatewayShape) => {
+    const admitted = spec.allowedNamespaces?.[kind]
+    return admitted === undefined || holds(admitted)
+  }
+  return [
+    {
+      // Names beside `Same` or `All` would look like a limit and be none.
+      cel: `${isAbsent} || (${field}.from == 'Selector') == (has(${field}.selector) || ${field}.names.size() > 0)`,
+      path,
+      message:
+        'selector and names belong to from: Selector, which needs one of them; correct from, or add one',
+      holds: about(
+        ({ from, selector, names }) => (from === 'Selector') === (selector !== undefined || names.length > 0),
+      ),
     },
-  }),
-)
+    {
+      cel: `${isUnselected} || ${field}.selector.matchLabels.size() + ${field}.selector.matchExpressions.size() > 0`,
+      path: [...path, 'selector'],
+      message: 'is empty; name labels, or use from: All',
+      holds: about(({ selector }) => selector === undefined || sizeOf(selector) > 0),
+    },
+    {
+      cel: `${isUnselected} || ${field}.selector.matchExpressions.all(each, (each.operator in ['In', 'NotIn']) == (each.values.size() > 0))`,
+      path: [...path, 'selector', 'matchExpressions'],
+      message: 'In and NotIn need values, Exists and DoesNotExist have none',
+      holds: about(({ selector }) =>
+        (selector?.matchExpressions ?? []).every(
+          ({ operator, values }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
+        ),
+      ),
+    },
+  ]
+})
+
+function sizeOf({ matchLabels, matchExpressions }: SelectorShape): number {
+  return Object.keys(matchLabels).length + matchExpressions.length
+}
 
 export const GATEWAY_RULES: SpecRules<GatewayShape> = {
   cross: [

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../capture/pod-contract.ts'
-import { admits } from '../crd/allowed-namespaces.ts'
+import { type AskingNamespace, admits } from '../crd/allowed-namespaces.ts'
 import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
@@ -15,32 +15,34 @@ export type Governance =
   | { readonly kind: 'governed'; readonly gateway: InjectGateway }
   | { readonly kind: 'refused'; readonly refusals: readonly [Refusal] }
 
+export type PodNamespace = AskingNamespace & {
+  /** It is labelled `required`. */
+  readonly isRequired: boolean
+}
+
 /**
  * Whether a pod is governed, and by which Gateway: the one that its annotation names (`NAME` or `NAMESPACE/NAME`), or
  * in a namespace labelled `required`, where nobody can opt out, the only one there is.
  */
-export function governance(
-  pod: Pod,
-  namespace: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
-  lookup: GatewayLookup,
-): Governance {
+export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLookup): Governance {
   const named = pod.metadata.annotations?.[ANNOTATIONS.gateway]
-  if (named !== undefined && named !== '') return namedGateway(named, namespace.name, lookup)
-  if (namespace.labels[INJECT_LABEL] === 'required') return onlyGateway(namespace.name, lookup)
+  if (named !== undefined && named !== '') return namedGateway(named, namespace, lookup)
+  if (namespace.isRequired) return onlyGateway(namespace.name, lookup)
   return { kind: 'none' }
 }
 
 /** Only the namespace of the pod and those that the Gateway admits may use it. */
-export function mayUse(gateway: InjectGateway, namespace: string): boolean {
+export function mayUse(gateway: InjectGateway, namespace: AskingNamespace): boolean {
   return admits({ namespace: gateway.namespace, allowed: gateway.spec.allowedNamespaces?.agents }, namespace)
 }
 
-function namedGateway(named: string, namespace: string, { gatewayOf }: GatewayLookup): Governance {
+function namedGateway(named: string, asking: AskingNamespace, { gatewayOf }: GatewayLookup): Governance {
+  const { name: namespace } = asking
   const [first = '', second, ...rest] = named.split('/')
   const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }
   const gateway = rest.length > 0 ? undefined : gatewayOf(wanted.namespace, wanted.name)
   // One answer for both, so that nobody learns which Gateways other namespaces have.
-  if (gateway !== undefined && mayUse(gateway, namespace)) return { kind: 'governed', gateway }
+  if (gateway !== undefined && mayUse(gateway, asking)) return { kind: 'governed', gateway }
   const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`
   return refused(
     `${JSON.stringify(named)} names no Gateway ${place}`,

@@ -12,6 +12,8 @@ import { KillEntry } from './kill.ts'
 export const OPERATOR_PATHS = {
   desired: '/api/operator/desired',
   sweep: '/api/operator/sweep',
+  /** `PUT` all namespaces of the cluster with their labels, by which Gateways admit them. */
+  namespaces: '/api/operator/namespaces',
   /** `POST` objects that changed together: they are in force as one version. */
   changes: '/api/operator/changes',
   kill: '/api/operator/kill',
@@ -100,6 +102,16 @@ export const GatewayProcess = z.object({
   /** Full sentences that it reports of itself. */
   warnings: z.array(z.string()).default([]),
 })
+
+/** All of the cluster; one that is not named does not exist. */
+export const NamespacesBody = z.object({
+  namespaces: z
+    .array(z.object({ name: z.string().min(1).max(253), labels: z.record(z.string(), z.string()) }))
+    .max(20_000),
+})
+
+/** Whether objects are bound differently now. */
+export const NamespacesReply = z.object({ rebound: z.boolean() })
 
 /** A pod of the cluster. */
 export const PodRef = z.object({
@@ -198,6 +210,8 @@ export type DesiredProblem = z.infer<typeof DesiredProblem>
 export type Acknowledged = z.infer<typeof Acknowledged>
 export type GatewayProcess = z.infer<typeof GatewayProcess>
 export type OperatorState = z.infer<typeof OperatorState>
+export type NamespacesBody = z.infer<typeof NamespacesBody>
+export type NamespacesReply = z.infer<typeof NamespacesReply>
 export type PodRef = z.infer<typeof PodRef>
 export type KnownPod = z.infer<typeof KnownPod>
 export type PodIdentityReport = z.infer<typeof PodIdentityReport>

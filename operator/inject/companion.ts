@@ -8,7 +8,7 @@ import { agentElsewhere } from '../reconcile/shared-agents.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createTrustPublisher } from './control-plane-trust.ts'
-import { openWatch, type Watch } from './watch.ts'
+import { openWatch } from './watch.ts'
 
 /** How soon another Gateway, or a changed one, shows in the policies and in the namespaces it admits. */
 const UPKEEP_MS = 5_000
@@ -25,27 +25,30 @@ export function injectionCompanion(
   timing: InjectionTiming = {},
 ): (deps: CompanionDeps) => Promise<Companion> {
   return async (deps) => {
-    const { client, log, caches, instance } = deps
+    const { client, log, caches, namespaces, instance } = deps
     const ownNamespace = deps.config.namespace
     const gateways = () => caches.Gateway.list().map(injectGateway)
     const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
-    const watch = openWatch({ client, log, recorder, ownNamespace, config, ...timing })
+    const watch = openWatch({ client, log, recorder, namespaces, ownNamespace, config, ...timing })
     const upkeep = createUpkeep(config, deps, {
-      ...{ gateways, namespaces: watch, upkeepMs: timing.upkeepMs ?? UPKEEP_MS },
+      ...{ gateways, upkeepMs: timing.upkeepMs ?? UPKEEP_MS },
     })
     const injector = await openInjector({
       ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
       gateways: lookup(deps, gateways),
-      namespaceLabels: watch.namespaceLabels,
+      namespaceLabels: namespaces.labelsOf,
       agentElsewhere: (asking) => agentElsewhere(deps.pods.list(), asking),
       settings: settingsOf(config, deps),
-      isReady: () => caches.Gateway.isSynced() && watch.isSynced(),
+      isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),
       ...reachedBy(config, ownNamespace),
     })
     return {
       checks: [
-        { name: 'injector', problem: () => (watch.isSynced() ? null : 'namespaces were not listed yet') },
+        {
+          name: 'injector',
+          problem: () => (namespaces.isSynced() ? null : 'namespaces were not listed yet'),
+        },
         { name: 'guard', problem: upkeep.problem },
       ],
       bypassing: watch.bypassing,
@@ -102,15 +105,14 @@ function reachedBy({ address, service }: InjectionConfig, namespace: string) {
 
 type UpkeepSources = {
   readonly gateways: () => readonly InjectGateway[]
-  readonly namespaces: Pick<Watch, 'namespaces' | 'isSynced' | 'synced'>
   readonly upkeepMs: number
 }
 
 /** Writes what depends on the Gateways, soon after they change. */
 function createUpkeep(
   injection: InjectionConfig,
-  { client, config, log, caches }: CompanionDeps,
-  { gateways, namespaces, upkeepMs }: UpkeepSources,
+  { client, config, log, caches, namespaces }: CompanionDeps,
+  { gateways, upkeepMs }: UpkeepSources,
 ) {
   const { images, serviceAccount } = injection
   const { namespace, controlPlaneCaFile } = config
@@ -132,7 +134,7 @@ function createUpkeep(
 
   /** What pods wait for first, so that the first one of a namespace finds it there. */
   async function write(): Promise<void> {
-    const supplied = { gateways: gateways(), namespaces: namespaces.namespaces() }
+    const supplied = { gateways: gateways(), namespaces: namespaces.list() }
     if (controlPlaneCaFile !== null) await publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
     await guard.reconcile(gateways())
   }

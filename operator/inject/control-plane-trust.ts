@@ -1,5 +1,5 @@
 import { VOLUMES } from '../../core/capture/pod-contract.ts'
-import { admits } from '../../core/crd/allowed-namespaces.ts'
+import { type AskingNamespace, admits } from '../../core/crd/allowed-namespaces.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -10,14 +10,15 @@ import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 /** Every namespace in which a pod may be governed: those of the Gateways, and those whose agents they admit. */
 export function governedNamespaces(
   gateways: readonly InjectGateway[],
-  namespaces: readonly string[],
+  namespaces: readonly AskingNamespace[],
 ): ReadonlySet<string> {
   const places = gateways.map(({ namespace, spec }) => ({
     namespace,
     allowed: spec.allowedNamespaces?.agents,
   }))
-  const governable = namespaces.filter((namespace) => !SYSTEM_NAMESPACES.includes(namespace))
-  return new Set(governable.filter((namespace) => places.some((place) => admits(place, namespace))))
+  const governable = namespaces.filter(({ name }) => !SYSTEM_NAMESPACES.includes(name))
+  const governed = governable.filter((namespace) => places.some((place) => admits(place, namespace)))
+  return new Set(governed.map(({ name }) => name))
 }
 
 /** A ConfigMap that somebody deleted is back after so long. */
@@ -25,8 +26,8 @@ const REPEAT_MS = 5 * 60_000
 
 export type Supplied = {
   readonly gateways: readonly InjectGateway[]
-  /** The names of all namespaces of the cluster. */
-  readonly namespaces: readonly string[]
+  /** All of the cluster. */
+  readonly namespaces: readonly AskingNamespace[]
 }
 
 /** Keeps every namespace in which a pod may be governed supplied; calls nobody while nothing has changed. */

@@ -3,23 +3,16 @@ import { type Sweep, sweep, type WatchdogPort } from '../guard/watchdog.ts'
 import { type WatchedPod, watchedPod } from '../guard/watched-pods.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
-import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
+import type { Namespaces } from '../kube/namespaces.ts'
+import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 
 const SWEEP_MS = 30_000
-const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
 /** Their restarts and lists show in the log; the four kinds of ours have the metrics. */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
-type WatchedNamespace = KubeObject
-
 export type Watch = {
-  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
-  namespaces(): readonly string[]
-  /** Namespaces were listed once. */
-  isSynced(): boolean
-  readonly synced: Promise<void>
   /** Gateway (`namespace/name`) -> pods that can go past it, as the last look found them. */
   bypassing(): Sweep['bypassing']
   stop(): Promise<void>
@@ -29,34 +22,23 @@ export type WatchDeps = {
   readonly client: KubeClient
   readonly log: Logger
   readonly recorder: EventRecorder
+  readonly namespaces: Pick<Namespaces, 'labelsOf' | 'isSynced'>
   readonly ownNamespace: string
   readonly config: Pick<InjectionConfig, 'images' | 'evicts'>
   /** Between two looks at every pod. */
   readonly sweepMs?: number
 }
 
-/** Copies of the namespaces' labels and of what matters of every pod, and the watchdog that looks at them. */
+/** Copies of what matters of every pod, and the watchdog that looks at them. */
 export function openWatch(deps: WatchDeps): Watch {
-  const { client, log } = deps
+  const { client, log, namespaces } = deps
   const common = { client, log, metrics: UNCOUNTED, onChange: () => undefined }
-  const namespaces: Reflector<WatchedNamespace> = createReflector({
-    ...common,
-    resource: 'namespaces',
-    selection: { path: pathOf(NAMESPACES) },
-    trim: ({ metadata: { name, uid, resourceVersion, labels } }): WatchedNamespace => ({
-      metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
-    }),
-  })
   const pods: Reflector<WatchedPod> = createReflector({
     ...common,
     resource: 'all pods',
     selection: { path: pathOf(RESOURCES.Pod) },
     trim: watchedPod,
   })
-  const namespaceLabels = (name: string) => {
-    const namespace = namespaces.get(name)
-    return namespace === undefined ? undefined : (namespace.metadata.labels ?? {})
-  }
   const say = sayChanges(log)
   let bypassing: Sweep['bypassing'] = new Map()
   const found = (now: Sweep['bypassing']) => {
@@ -64,17 +46,14 @@ export function openWatch(deps: WatchDeps): Watch {
     say(now)
   }
   const timer = setInterval(() => {
-    if (namespaces.isSynced() && pods.isSynced()) void look(deps, { pods, namespaceLabels, found })
+    if (namespaces.isSynced() && pods.isSynced())
+      void look(deps, { pods, namespaceLabels: namespaces.labelsOf, found })
   }, deps.sweepMs ?? SWEEP_MS)
   return {
-    namespaceLabels,
-    namespaces: () => namespaces.list().map(({ metadata }) => metadata.name),
-    isSynced: namespaces.isSynced,
-    synced: namespaces.synced,
     bypassing: () => bypassing,
     async stop() {
       clearInterval(timer)
-      await Promise.all([namespaces.stop(), pods.stop()])
+      await pods.stop()
     },
   }
 }

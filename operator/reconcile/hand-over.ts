@@ -23,6 +23,7 @@ export type HandOver = {
   remove(key: string): Promise<void>
   /** The next `put` is a call again: what the object names has changed. */
   forget(key: string): void
+  forgetAll(): void
   /** Keys that the control plane was told of, with the uid of the object and the last word about it. */
   held(): ReadonlyMap<string, { readonly uid: string; readonly reply: DesiredReply }>
 }
@@ -60,6 +61,9 @@ export function createHandOver(client: Pick<DesiredClient, 'change'>, signal: Ab
     forget(key) {
       const before = known.get(key)
       if (before !== undefined) known.set(key, { ...before, isDue: true })
+    },
+    forgetAll() {
+      for (const [key, before] of known) known.set(key, { ...before, isDue: true })
     },
     held: () => known,
   }

@@ -7,6 +7,7 @@ import type { DesiredClient } from '../desired-client.ts'
 import { boundTo } from '../kube/bound-client.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createEventRecorder, type EventNote, type EventTarget } from '../kube/events.ts'
+import type { Namespaces } from '../kube/namespaces.ts'
 import { keyOf } from '../kube/objects.ts'
 import { createWorkQueue, type WorkQueue } from '../kube/queue.ts'
 import type { Reflector } from '../kube/reflector.ts'
@@ -16,6 +17,7 @@ import type { OperatorMetrics } from '../metrics.ts'
 import { createController } from './controller.ts'
 import { createFinalizer } from './finalizer.ts'
 import { createHandOver } from './hand-over.ts'
+import { reportNamespaceLabels } from './namespace-labels.ts'
 import { type Caches, KINDS, queueKey, splitQueueKey } from './our-objects.ts'
 import type { GovernedPod } from './pods.ts'
 import { createSecrets } from './secrets.ts'
@@ -28,6 +30,7 @@ export type LeaderDeps = {
   readonly replicas: Replicas
   readonly caches: Caches
   readonly pods: Reflector<GovernedPod>
+  readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   readonly metrics: OperatorMetrics
   readonly log: Logger
@@ -71,14 +74,20 @@ export function createLeader(deps: LeaderDeps): Leader {
 
   async function lead(signal: AbortSignal): Promise<void> {
     deps.metrics.leading()
-    const synced = Promise.all([...KINDS.map((kind) => caches[kind].synced), deps.pods.synced])
+    const { pods, namespaces } = deps
+    const synced = Promise.all([...KINDS.map((kind) => caches[kind].synced), pods.synced, namespaces.synced])
     if (!(await untilAborted(synced, signal))) return
     const term = createTerm(deps, signal, { enqueue, lookAtAll })
     // What gateways hold already must not look like news.
     await term.acknowledgements.look()
     queue = createWorkQueue({ work: term.work, log, concurrency: CONCURRENCY })
     lookAtAll()
-    await Promise.all([term.acknowledgements.follow(), term.secrets.follow(), term.sweepAgain()])
+    await Promise.all([
+      term.acknowledgements.follow(),
+      term.secrets.follow(),
+      term.reportNamespaces(),
+      term.sweepAgain(),
+    ])
     const ended = queue
     queue = null
     await ended.stop()
@@ -167,6 +176,14 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
         throw error
       }
     },
+    reportNamespaces: () =>
+      reportNamespaceLabels({
+        ...{ desired, namespaces: deps.namespaces, signal, log, compareMs: timing.stateMs },
+        onChange() {
+          handOver.forgetAll()
+          lookAtAll()
+        },
+      }),
     async sweepAgain(): Promise<void> {
       while (!signal.aborted) {
         await sweep({ client, desired, caches, handOver, enqueue, signal, log }).then(

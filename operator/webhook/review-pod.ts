@@ -47,11 +47,12 @@ export function reviewPod(
 function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewDeps): AdmissionResponse {
   const parsed = PodSchema.safeParse(request.object)
   if (!parsed.success) return unreadable(parsed.error.issues)
-  const labels = {
-    ...deps.namespaceLabels(request.namespace),
-    ...(isRequired && { [INJECT_LABEL]: 'required' }),
+  const labels = deps.namespaceLabels(request.namespace)
+  const namespace = {
+    ...{ name: request.namespace, labels },
+    isRequired: isRequired || labels?.[INJECT_LABEL] === 'required',
   }
-  const found = governance(parsed.data, { name: request.namespace, labels }, deps.gateways)
+  const found = governance(parsed.data, namespace, deps.gateways)
   if (found.kind === 'none') return { allowed: true }
   if (found.kind === 'refused') return refuse(request, parsed.data, found.refusals, deps)
   const shared = sharedName(request.namespace, parsed.data, found.gateway, deps)

@@ -63,7 +63,8 @@ export const INJECT_OPTIONS: InjectOptions = {
 /** What becomes of a shape, in the terms of the corpus. */
 export function judge(shape: Omit<GoldenPod, 'name' | 'expect'>): Expected {
   const pod = PodSchema.parse(shape.pod)
-  const namespace = { name: 'team', labels: shape.namespaceLabels ?? {} }
+  const { namespaceLabels: labels = {} } = shape
+  const namespace = { name: 'team', labels, isRequired: labels['chaperone.dev/inject'] === 'required' }
   const found = governance(pod, namespace, gatewayLookup(shape.gateway))
   if (found.kind === 'none') return { ungoverned: true }
   if (found.kind === 'refused') return { refused: found.refusals.map(({ field }) => field) }

@@ -12,7 +12,10 @@ const of = (
   labels: Record<string, string>,
   annotations: Record<string, string> = {},
   lookup = gatewayLookup(),
-) => governance(pod(annotations), { name: 'team', labels }, lookup)
+) => {
+  const isRequired = labels['chaperone.dev/inject'] === 'required'
+  return governance(pod(annotations), { name: 'team', labels, isRequired }, lookup)
+}
 
 describe('who is governed', () => {
   it('is a pod with the annotation, in any namespace', () => {

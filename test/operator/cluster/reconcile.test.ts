@@ -191,6 +191,25 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     expect(await rows()).toBe(0)
   })
 
+  test('binds objects by the labels of their namespace, and follows them', async () => {
+    const { cluster, replica } = world
+    const selector = { matchExpressions: [{ key: 'tier', operator: 'In', values: ['trusted'] }] }
+    await cluster.patch('Gateway', 'team', 'prod', {
+      spec: { allowedNamespaces: { permissions: { from: 'Selector', selector } } },
+    })
+    const place = ['Permission', 'tenant', 'grab'] as const
+    const rows = async () =>
+      (await replica.db.query("select id from permissions where owner = 'Permission/tenant/grab'")).rowCount
+    expect(await rows()).toBe(0)
+    await cluster.label('tenant', { tier: 'trusted' })
+    await untilConditions(cluster, place, ['ResolvedRefs=True/ResolvedRefs', 'Accepted=True/Accepted'])
+    expect(await rows()).toBe(1)
+    await cluster.label('tenant', { tier: null })
+    await untilConditions(cluster, place, ['ResolvedRefs=False/NamespaceNotAllowed'])
+    expect(await rows()).toBe(0)
+    await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
+  })
+
   test('says which tests of a Policy fail, and keeps the version in force whose tests passed', async () => {
     const { cluster } = world
     const place = ['Policy', 'team', 'careful'] as const

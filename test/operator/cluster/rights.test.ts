@@ -21,6 +21,7 @@ const CLUSTER_RULES: readonly Rule[] = [
     ...{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch', 'create', 'patch'] },
     resourceNames: ['chaperone-emergency'],
   },
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
 ]
 /** In its own namespace. */
 const OWN_RULES: readonly Rule[] = [

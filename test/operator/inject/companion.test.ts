@@ -10,6 +10,7 @@ import { readConfig } from '../../../operator/config.ts'
 import { injectionCompanion } from '../../../operator/inject/companion.ts'
 import { readInjectionConfig } from '../../../operator/inject/config.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
+import { createNamespaces, type Namespaces } from '../../../operator/kube/namespaces.ts'
 import { keyOf } from '../../../operator/kube/objects.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -34,6 +35,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
     spec: GatewaySpec.parse({}),
   }
   let gateways = [main]
+  const watched: Namespaces[] = []
 
   const start = (image: string, { known = () => gateways, upkeepMs = 50, evicts = false } = {}) => {
     const env = {
@@ -66,7 +68,11 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       Policy: none,
     }
     const open = injectionCompanion(readInjectionConfig(env), { upkeepMs, sweepMs: 100 })
-    return open({ client: own, config, log: pino({ level: 'silent' }), instance: 'test', caches, pods: none })
+    const log = pino({ level: 'silent' })
+    const metrics = { restarted: () => undefined, relisted: () => undefined }
+    const namespaces = createNamespaces({ client: own, log, metrics, onChange: () => undefined })
+    watched.push(namespaces)
+    return open({ client: own, config, log, instance: 'test', caches, namespaces, pods: none })
   }
   const ready = (started: Companion) =>
     eventually('the companion is ready', () =>
@@ -107,6 +113,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
 
   afterAll(async () => {
     await companion?.[Symbol.asyncDispose]()
+    for (const namespaces of watched) await namespaces.stop()
     own?.[Symbol.dispose]()
     client?.[Symbol.dispose]()
     await server?.[Symbol.asyncDispose]()

@@ -14,6 +14,8 @@ export type Cluster = Disposable & {
   readonly client: KubeClient
   installCrds(): Promise<void>
   namespace(name: string): Promise<void>
+  /** Null removes a label. */
+  label(namespace: string, labels: Readonly<Record<string, string | null>>): Promise<void>
   create(kind: OurKind, namespace: string, name: string, spec: object): Promise<Any>
   /** A merge patch. */
   patch(kind: keyof typeof RESOURCES, namespace: string, name: string, patch: object): Promise<Any>
@@ -46,6 +48,14 @@ export function openCluster({ kubeconfigPath }: Pick<KubeApiServer, 'kubeconfigP
     async namespace(name) {
       await createRaw({ base: '/api/v1', plural: 'namespaces' }, undefined, {
         ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      })
+    },
+    async label(name, labels) {
+      await client.call({
+        method: 'PATCH',
+        path: pathOf({ base: '/api/v1', plural: 'namespaces' }, undefined, name),
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { labels } },
       })
     },
     create: (kind, namespace, name, spec) =>

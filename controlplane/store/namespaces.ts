@@ -1,0 +1,36 @@
+import type { Labels } from '../../core/crd/allowed-namespaces.ts'
+import type { Query } from './query.ts'
+
+/** A namespace of the cluster, as the operator reports it. */
+export type NamespaceRow = { readonly name: string; readonly labels: Labels }
+
+/** Undefined for a namespace that was not reported, and where there is no cluster. */
+export async function namespaceLabels(q: Query, name: string): Promise<Labels | undefined> {
+  return (await labelsOf(q, [name])).get(name)
+}
+
+export async function labelsOf(q: Query, names: readonly string[]): Promise<ReadonlyMap<string, Labels>> {
+  const { rows } = await q.query<NamespaceRow>('select name, labels from namespaces where name = any($1)', [
+    names,
+  ])
+  return new Map(rows.map(({ name, labels }) => [name, labels]))
+}
+
+/** Makes `namespaces` all that there are. The names of those that came, went or have other labels. */
+export async function replaceNamespaces(
+  q: Query,
+  namespaces: readonly NamespaceRow[],
+): Promise<readonly string[]> {
+  type Named = { readonly name: string }
+  const removed = await q.query<Named>('delete from namespaces where name <> all($1) returning name', [
+    namespaces.map(({ name }) => name),
+  ])
+  const written = await q.query<Named>(
+    `insert into namespaces (name, labels)
+     select r.name, r.labels from jsonb_to_recordset($1::jsonb) as r(name text, labels jsonb)
+     on conflict (name) do update set labels = excluded.labels where namespaces.labels <> excluded.labels
+     returning name`,
+    [JSON.stringify(namespaces)],
+  )
+  return [...removed.rows, ...written.rows].map(({ name }) => name)
+}

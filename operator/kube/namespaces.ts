@@ -1,0 +1,33 @@
+import type { AskingNamespace, Labels } from '../../core/crd/allowed-namespaces.ts'
+import { type KubeObject, pathOf } from './objects.ts'
+import { createReflector, type Reflector, type ReflectorDeps } from './reflector.ts'
+
+const NAMESPACES = { base: '/api/v1', plural: 'namespaces' }
+
+/** Names and labels of all namespaces of the cluster. */
+export type Namespaces = Pick<Reflector<KubeObject>, 'isSynced' | 'synced' | 'stop' | 'stalenessMs'> & {
+  /** Undefined for a namespace that is not known. */
+  labelsOf(name: string): Labels | undefined
+  list(): ReadonlyArray<AskingNamespace & { readonly labels: Labels }>
+}
+
+export function createNamespaces(
+  deps: Omit<ReflectorDeps<KubeObject>, 'resource' | 'selection' | 'trim'>,
+): Namespaces {
+  const reflector = createReflector<KubeObject>({
+    ...deps,
+    resource: 'namespaces',
+    selection: { path: pathOf(NAMESPACES) },
+    trim: ({ metadata: { name, uid, resourceVersion, labels } }) => ({
+      metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
+    }),
+  })
+  return {
+    ...reflector,
+    labelsOf: (name) => {
+      const found = reflector.get(name)
+      return found === undefined ? undefined : (found.metadata.labels ?? {})
+    },
+    list: () => reflector.list().map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+  }
+}
