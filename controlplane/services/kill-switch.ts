@@ -53,17 +53,21 @@ export type KillSwitch = {
 /** The answer comes within 2 s, whatever gateways and database do. */
 const ANSWER_MS = 1_800
 const NO_REASON = 'no reason given'
+/** The person who set it is known to the replica that announced it, or to the audit event that was lost. */
+const ADOPTED_FROM = {
+  gateway: 'another replica',
+  lost: 'control plane, after the database lost it',
+} as const
 const NOT_STORED =
   'Connected gateways were stopped, but the stop could not be stored yet: gateways of other replicas do not know it. It is stored as soon as the database answers, also when this process ends before, by the next replica that one of the stopped gateways reaches. Only if all of them end before that too, the stop is lost: check `chaperone kill status` later.'
 
 export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   const { hub } = deps
   const storing = createKillStoring(deps)
-  // The person who set it is known to the replica that announced it.
-  hub.kill.onAdopted(
-    (announcement) =>
-      void storing.store({ announcement, by: systemActor(`another replica (${announcement.entry.source})`) }),
-  )
+  hub.kill.onAdopted((announcement, from) => {
+    const by = systemActor(`${ADOPTED_FROM[from]} (${announcement.entry.source})`)
+    void storing.store({ announcement, by })
+  })
   return {
     effective: hub.kill.effective,
     async set(change) {

@@ -66,6 +66,22 @@ export async function listSettled(q: Query, ids: readonly string[]): Promise<rea
   return rows.map(({ id }) => id)
 }
 
+/** Those of these kill switches that were lifted after they were set, as the audit log has it. */
+export async function listLifted(
+  q: Query,
+  entries: readonly KillEntry[],
+): Promise<readonly Pick<KillEntry, 'scope' | 'source'>[]> {
+  const { rows } = await q.query<Pick<KillEntry, 'scope' | 'source'>>(
+    `select k.scope, k.source from jsonb_to_recordset($1::jsonb) as k(scope text, source text, since timestamptz)
+     where exists (
+       select from audit_events e where e.event_type = 'kill_switch.deactivated' and e.created_at >= k.since
+         and e.details->>'scope' = k.scope and e.details->'sources' @> to_jsonb(k.source)
+     )`,
+    [JSON.stringify(entries)],
+  )
+  return rows
+}
+
 /** True when this source had not latched this scope with this reason before. */
 export async function latchKillSwitch(q: Query, row: KillInput): Promise<boolean> {
   const { rowCount } = await q.query(

@@ -99,8 +99,8 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   })
   const order = { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
   const kill = createKillCast({
-    ...{ db, roster, census, clock, ...order, proof: createKillProof(keyring) },
-    onFailed: (error) => log.error({ err: error }, 'kill state of a gateway could not be compared'),
+    ...{ db, roster, census, clock, log, ...order },
+    proof: createKillProof(keyring),
   })
   const sharing: SharingCast = createSharingCast({ roster, census })
   const manifests = createManifestCast({ db, roster, library, clock, ...order })

@@ -7,6 +7,8 @@ import { sha256Hex } from './signature.ts'
 
 /** Kill state of one replica: what the database holds, and what was announced but is not stored yet. */
 export type KillBoard = {
+  /** The stored state as it was read last; null before that. */
+  stored(): StoredKills | null
   /** Where the stored state stands; null before the first one. */
   order(): StateOrder | null
   /** The union, without repetitions of a scope by one source. */
@@ -46,6 +48,7 @@ export function createKillBoard(): KillBoard {
 
   return {
     effective,
+    stored: () => stored,
     order: () => stored?.order ?? null,
     announced: pending,
     stateFor(gatewayName) {

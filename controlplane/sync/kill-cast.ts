@@ -1,19 +1,24 @@
-import { isEarlier } from '../../core/state/order.ts'
-import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import type { Logger } from 'pino'
+import type { KillAnnouncement, KillEntry } from '../../core/wire/kill.ts'
 import type { AckBody } from '../../core/wire/sync.ts'
-import { readKillSwitches, type StoredKills } from '../store/kill-switches.ts'
 import type { Db } from '../store/query.ts'
 import type { Census } from './census.ts'
 import type { Clock } from './clock.ts'
 import type { EpochRaiser } from './epoch-raiser.ts'
 import type { Freshness } from './freshness.ts'
-import { createKillBoard, entriesFor, killStateOf } from './kill-board.ts'
+import { createKillBoard } from './kill-board.ts'
 import type { KillProof } from './kill-proof.ts'
+import { readKillState } from './kill-reading.ts'
 import { createKillReports } from './kill-reports.ts'
-import { createKillRound, type KillRound } from './kill-round.ts'
+import type { KillRound } from './kill-round.ts'
+import { createKillRounds } from './kill-rounds.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 import { createSerial } from './serial.ts'
+
+/** `gateway`: another replica announced it, and a gateway has given it back. `lost`: the database had stored it and lost it. */
+export type AdoptedFrom = 'gateway' | 'lost'
+export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void
 
 /** Stops on their way to the gateways. */
 export type KillCast = {
@@ -24,8 +29,8 @@ export type KillCast = {
   announcements(): readonly KillAnnouncement[]
   /** Sends a stop to every connected gateway at once, before it is stored. */
   announce(entry: KillEntry): { readonly round: KillRound; readonly announcement: KillAnnouncement }
-  /** Called with each stop that another replica announced and a gateway has given back to be stored. */
-  onAdopted(store: (announcement: KillAnnouncement) => void): void
+  /** Called with each stop that is in force and has to be stored, though nobody set it on this replica. */
+  onAdopted(store: StoreAdopted): void
   /** The announcement is stored now, or was settled elsewhere. */
   settle(id: string): void
   /** Discards announcements that were lifted. */
@@ -50,58 +55,35 @@ export type KillCastDeps = {
   readonly freshness: Freshness
   readonly proof: KillProof
   readonly raiseEpoch: EpochRaiser
-  readonly onFailed: (error: unknown) => void
+  readonly log: Pick<Logger, 'error'>
 }
 
 export function createKillCast(deps: KillCastDeps): KillCast {
-  const { roster, census, clock, proof } = deps
+  const { proof, log } = deps
   const board = createKillBoard()
-  let rounds: readonly KillRound[] = []
-  let seq = 0
+  const rounds = createKillRounds({ ...deps, board })
+  let store: StoreAdopted = () => undefined
 
-  function send(peer: Peer, settled: readonly string[] = []): void {
-    const effective = entriesFor(board.effective(), peer.name)
-    const state = board.stateFor(peer.name)
-    peer.sentKill = { seq, state: killStateOf(effective) }
-    const full = state && { state: { ...state, settled: [...new Set([...state.settled, ...settled])] } }
-    peer.send({ type: 'kill', seq, effective, ...full })
-  }
-
-  const look = () => countElsewhere(rounds, board.effective(), census)
-
-  function nextSeq(): void {
-    // Rises across restarts and replicas too.
-    seq = Math.max(seq + 1, clock.nowMs())
-  }
-
-  function round(): KillRound {
-    nextSeq()
-    const here = [...roster.peers.keys()]
-    const processes = [...here, ...census.elsewhere().map(({ processId }) => processId)]
-    const total = processes.length + census.awayCount()
-    const started = createKillRound({ seq, processes, total, clock })
-    rounds = [...rounds.filter((other) => !other.isOver()), started]
-    for (const peer of roster.peers.values()) send(peer)
-    look()
-    return started
+  function announceOnly(entry: KillEntry): KillAnnouncement {
+    const announcement = proof.announcementOf(entry)
+    board.announce(announcement)
+    return announcement
   }
 
   const refresh = createSerial(async () => {
     const take = board.begin()
-    const read = () => readKillState(deps, board.order())
-    const isChanged = take(await deps.freshness.read('kill switches', read))
-    if (isChanged) round()
+    const read = () => readKillState(deps, board.stored())
+    const { stored, lost } = await deps.freshness.read('kill switches', read)
+    // Announced before the state without them is sent, so that no gateway is released.
+    const announcements = lost.map(announceOnly)
+    if (take(stored)) rounds.round()
+    if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)
+    for (const announcement of announcements) store(announcement, 'lost')
   })
 
   const reports = createKillReports({
-    ...deps,
-    board,
-    refresh,
-    round,
-    sendSettled(peer, ids) {
-      nextSeq()
-      send(peer, ids)
-    },
+    ...{ ...deps, board, refresh, round: rounds.round, sendSettled: rounds.send },
+    store: (announcement) => store(announcement, 'gateway'),
   })
 
   return {
@@ -109,52 +91,25 @@ export function createKillCast(deps: KillCastDeps): KillCast {
     announced: () => board.announced().map(({ entry }) => entry),
     announcements: board.announced,
     announce(entry) {
-      const announcement = proof.announcementOf(entry)
-      board.announce(announcement)
-      return { round: round(), announcement }
+      const announcement = announceOnly(entry)
+      return { round: rounds.round(), announcement }
     },
-    onAdopted: reports.onAdopted,
+    onAdopted(listener) {
+      store = listener
+    },
     settle: board.settle,
     retract: board.retract,
     isAnnounced: board.isAnnounced,
     refresh,
-    round,
-    greet(peer) {
-      seq = Math.max(seq, clock.nowMs())
-      send(peer)
-    },
-    look,
+    round: rounds.round,
+    greet: rounds.send,
+    look: rounds.look,
     ack(peer, body) {
-      const { kill_seq: acked } = body
-      if (acked !== undefined) {
-        if (peer.sentKill !== null && acked >= peer.sentKill.seq) peer.killState = peer.sentKill.state
-        for (const open of rounds) open.ack(peer.processId, acked)
-      }
+      if (body.kill_seq !== undefined) rounds.ack(peer, body.kill_seq)
       reports.compare(peer, body)
     },
   }
 }
 
-/** Processes of other replicas that acknowledged what is in force now. */
-function countElsewhere(
-  rounds: readonly KillRound[],
-  effective: readonly KillEntry[],
-  census: Pick<Census, 'elsewhere'>,
-): void {
-  if (rounds.every((round) => round.isOver())) return
-  for (const { processId, facts, killState } of census.elsewhere()) {
-    if (killState !== killStateOf(entriesFor(effective, facts.name))) continue
-    for (const round of rounds) round.heard(processId)
-  }
-}
-
-async function readKillState(
-  { db, raiseEpoch }: Pick<KillCastDeps, 'db' | 'raiseEpoch'>,
-  known: StateOrder | null,
-): Promise<StoredKills> {
-  const read = await readKillSwitches(db)
-  if (known === null || !isEarlier(read.order, known)) return read
-  // The database has lost commits: its state counts, in a new epoch.
-  await raiseEpoch({ kill: known, config: null })
-  return readKillSwitches(db)
-}
+const LOST =
+  'database went back to an earlier state and lost kill switches; they stay in force and are stored again'

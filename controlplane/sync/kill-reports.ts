@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { isEarlier } from '../../core/state/order.ts'
 import type { KillAnnouncement, StateOrder } from '../../core/wire/kill.ts'
 import type { AckBody } from '../../core/wire/sync.ts'
@@ -12,7 +13,6 @@ import type { Peer } from './peer.ts'
 /** What gateways report of the kill state, which may be more than this replica has. */
 export type KillReports = {
   compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
-  onAdopted(store: (announcement: KillAnnouncement) => void): void
 }
 
 export type KillReportsDeps = {
@@ -23,8 +23,9 @@ export type KillReportsDeps = {
   readonly raiseEpoch: EpochRaiser
   readonly refresh: () => Promise<void>
   readonly round: () => void
+  readonly store: (announcement: KillAnnouncement) => void
   readonly sendSettled: (peer: Peer, ids: readonly string[]) => void
-  readonly onFailed: (error: unknown) => void
+  readonly log: Pick<Logger, 'error'>
 }
 
 /** Notes of settled announcements are kept a little longer than this. */
@@ -32,9 +33,12 @@ const MAX_AGE_MS = 80 * 86_400_000
 
 export function createKillReports(deps: KillReportsDeps): KillReports {
   const { board, clock, proof, refresh } = deps
-  let store: (announcement: KillAnnouncement) => void = () => undefined
 
-  /** A gateway that changed replicas brings stops that its former replica could not store. */
+  /**
+   * A gateway that changed replicas brings stops that its former replica could not store. Only the database can tell
+   * whether one was lifted since: without its answer nothing is sent to other gateways, and the gateway, in which the
+   * stop is in force, gives it back again.
+   */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !board.isAnnounced(each.id) && proof.isGenuine(each))
     if (unknown.length === 0) return
@@ -42,7 +46,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
     const open = unknown.filter(({ id }) => !settled.includes(id) && !board.isAnnounced(id))
     for (const announcement of open) board.announce(announcement)
     if (open.length > 0) deps.round()
-    for (const announcement of open) store(announcement)
+    for (const announcement of open) deps.store(announcement)
     if (settled.length === 0) return
     // The state that this replica has read may be earlier than the moment at which they were settled.
     await refresh()
@@ -51,8 +55,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
 
   async function settledOf(announcements: readonly KillAnnouncement[]): Promise<readonly string[]> {
     const ids = announcements.map(({ id }) => id)
-    // Without the database they count as open: storing them finds out whether they were lifted.
-    const known = await listSettled(deps.db, ids).catch(() => ids.filter(board.isSettled))
+    const known = await listSettled(deps.db, ids)
     const isOld = ({ entry }: KillAnnouncement) => clock.nowMs() - Date.parse(entry.since) > MAX_AGE_MS
     return announcements.filter((each) => known.includes(each.id) || isOld(each)).map(({ id }) => id)
   }
@@ -70,11 +73,10 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
 
   return {
     compare(peer, { kill_order: order, announced = [] }) {
-      if (announced.length > 0) adopt(peer, announced).catch(deps.onFailed)
-      if (order !== undefined) catchUp(order).catch(deps.onFailed)
-    },
-    onAdopted(listener) {
-      store = listener
+      const failed = (error: unknown) =>
+        deps.log.error({ err: error, gateway: peer.name }, 'kill state of a gateway could not be compared')
+      if (announced.length > 0) adopt(peer, announced).catch(failed)
+      if (order !== undefined) catchUp(order).catch(failed)
     },
   }
 }

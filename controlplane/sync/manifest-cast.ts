@@ -52,9 +52,20 @@ export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
     peer.send(signManifest(peer.syncKey, set, library.order))
   }
 
+  /** An earlier configuration than the known one counts in a new epoch only: the database has lost commits. */
+  async function readOrder(): Promise<StateOrder> {
+    const read = await currentOrder(db)
+    const known = library.order
+    if (known === null || !isEarlier(read, known)) return read
+    await deps.raiseEpoch({ kill: null, config: known })
+    const again = await currentOrder(db)
+    if (!isEarlier(again, known)) return again
+    throw new Error('the database has an earlier configuration than this replica has read before')
+  }
+
   const refresh = createSerial(async () => {
     const isChanged = await freshness.read('configuration', async () => {
-      const { epoch, revision } = await currentOrder(db)
+      const { epoch, revision } = await readOrder()
       if (library.order?.epoch === epoch && library.order.revision === revision) return false
       await library.reload()
       return true

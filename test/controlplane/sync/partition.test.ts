@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { AckBody } from '../../../core/wire/sync.ts'
 import { type ControlPlane, createControlPlane } from '../../../sidecar/control/control-plane.ts'
 import { createKillState, type KillState } from '../../../sidecar/control/kill-state.ts'
 import { createLive } from '../../../sidecar/control/live.ts'
@@ -11,7 +13,7 @@ import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freezePostgres } from '../../support/freeze-postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
-import { type Enrolled, person, type Replica, startWorld, type World } from './harness.ts'
+import { type Enrolled, openStream, person, type Replica, startWorld, type World } from './harness.ts'
 
 /*
  * Two replicas, each with a way of its own to one PostgreSQL, and the control side of a gateway behind a balancer. The
@@ -235,6 +237,52 @@ describe('a stop that was announced and not stored', () => {
     expect(isStopped(one)).toBe(false)
   })
 
+  test('is sent to no other gateway by a replica whose database cannot say whether it was lifted', async () => {
+    const one = await connectToA()
+    await wayOfA.refuse()
+    const announcedBy = async (reason: string) => {
+      await stop(a, reason)
+      return eventually('announced', () => {
+        const given = one.kill.report().announced?.filter(({ entry }) => entry.reason === reason)
+        return given?.length === 1 ? given : null
+      })
+    }
+    const lifted = await announcedBy('lifted before it comes back')
+    await wayOfA.restore()
+    await until('stored', () => b.hub.kill.effective().length === 1)
+    await lift(a)
+    await until('lifted', () => !isStopped(one) && b.hub.kill.effective().length === 0)
+    const second = await b.enrol('default/second')
+    const stream = await openStream(b, second, { processId: 'proc_second' })
+    await stream.next('manifest')
+    await Promise.all([wayOfA, wayOfB].map((way) => way.refuse()))
+    const open = await announcedBy('not stored anywhere')
+    const giveBack = async (announced: AckBody['announced']) => {
+      const body = { announced, applied_at: new Date().toISOString() }
+      await b.hub.say({ process_id: 'proc_second', gateway_id: second.id, kind: 'ack', body })
+    }
+    const from = stream.messages.length
+    for (let attempt = 0; attempt < 20; attempt++) {
+      for (const given of [lifted, open, [...lifted, ...open], [...open, ...lifted]]) await giveBack(given)
+    }
+    await wait(200)
+    expect(stream.messages.slice(from).filter(({ type }) => type === 'kill')).toEqual([])
+    expect(b.hub.kill.announcements()).toEqual([])
+    await wayOfB.restore()
+    await eventually('the open one is stored', async () => {
+      await giveBack([...lifted, ...open])
+      return b.hub.kill.effective().length === 1 ? true : null
+    })
+    expect(b.hub.kill.effective()[0]?.reason).toBe('not stored anywhere')
+    const reasons = stream.messages.flatMap((message) =>
+      message.type === 'kill' ? message.effective.map(({ reason }) => reason) : [],
+    )
+    expect(new Set(reasons)).toEqual(new Set(['not stored anywhere']))
+    stream.close()
+    await wayOfA.restore()
+    await until('the other replica has read it', () => a.hub.kill.announcements().length === 0)
+  })
+
   test('is not believed when its proof is not of a replica', async () => {
     const entry = { scope: 'all', source: 'dashboard', reason: 'forged', since: new Date().toISOString() }
     const forged = { id: 'forged', entry, proof: 'ab'.repeat(32) }
@@ -281,15 +329,23 @@ test('a replica that lags lifts nothing, also after the gateway was started agai
   await wayOfA.restore()
 })
 
-test('a database that lost commits begins a new epoch: its state counts, and later stops arrive', async () => {
+test('a database that lost commits begins a new epoch: the kill switch that it lost stays, and its state counts', async () => {
   const one = await connectToA()
   await stop(b, 'lost with the failover')
   await until('stopped', () => isStopped(one))
   const before = one.kill.report().kill_order
   await b.db.query('delete from kill_switches')
   await b.db.query('update state_order set kill_revision = 1')
-  await until('the state of the database counts', () => !isStopped(one))
-  expect(one.kill.report().kill_order?.epoch).toBeGreaterThan(before?.epoch ?? 0)
+  await until('a new epoch', () => (one.kill.report().kill_order?.epoch ?? 0) > (before?.epoch ?? 0))
+  expect(isStopped(one)).toBe(true)
+  await eventually('stored again', async () =>
+    (await b.db.query('select 1 from kill_switches')).rowCount === 1 ? true : null,
+  )
+  await until('nothing is left to store', () =>
+    [a, b].every(({ hub }) => hub.kill.announcements().length === 0),
+  )
+  expect((await lift(b)).status).toBe(200)
+  await until('lifted', () => !isStopped(one))
   await stop(b, 'after the failover')
   await until('stopped again', () => isStopped(one))
 })
