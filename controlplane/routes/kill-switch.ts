@@ -46,13 +46,14 @@ export function createKillSwitchRoutes({
         const user = userOf(principal)
         if (!body.active) refuseRestricted(principal)
         if (!body.active && !hasRole(user.role, 'admin')) throw mayNotLift(user.role)
-        return killSwitch.set({
+        const { order: _, ...reply } = await killSwitch.set({
           ...body,
           source: user.via === 'admin_token' ? 'cli' : 'dashboard',
           by: actorOf(user),
           // A person with this role answers for lifting what another source has latched; the audit names them all.
           override: !body.active,
         })
+        return reply
       },
     }),
   ]

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { ForwardedStop } from '../../core/wire/commands.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { parseInput } from '../http/input.ts'
 import type { Db } from '../store/query.ts'
@@ -22,7 +23,11 @@ export type CommandDeps = {
 export type CommandGateway = { readonly gatewayId: string; readonly name: string }
 
 /** Gives the body of a 200; throws ChaperoneError for a refusal. `input` is not parsed yet. */
-export type CommandHandler = (gateway: CommandGateway, input: unknown) => Promise<Record<string, unknown>>
+export type CommandHandler = (
+  gateway: CommandGateway,
+  input: unknown,
+  stop?: ForwardedStop,
+) => Promise<Record<string, unknown>>
 
 export type RequireSession = (what: string) => void
 

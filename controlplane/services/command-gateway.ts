@@ -18,11 +18,15 @@ export function createGatewayCommands(
   deps: CommandDeps,
 ): Record<'kill-switch' | 'enforcement', CommandHandler> {
   return {
-    'kill-switch': async ({ name }, input) => {
+    'kill-switch': async ({ gatewayId, name }, input, stop) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
       // A stop waits for nothing that reads the database.
       if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
-      return deps.killSwitch.set({ active, reason, scope, source: `gateway:${name}`, by: gatewayActor(name) })
+      const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
+      return deps.killSwitch.set({
+        ...{ active, reason, scope, own },
+        ...{ source: `gateway:${name}`, by: gatewayActor(name) },
+      })
     },
     enforcement: (gateway, input) => setEnforcement(deps, gateway, parsed(EnforcementSet, input)),
   }

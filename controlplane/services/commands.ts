@@ -20,7 +20,8 @@ export function createCommands(deps: CommandDeps): Commands {
   }
   return async (gateway, command) => {
     try {
-      const body = await handlers[command.command](gateway, 'input' in command ? command.input : {})
+      const stop = 'stop' in command ? command.stop : undefined
+      const body = await handlers[command.command](gateway, 'input' in command ? command.input : {}, stop)
       return { status: 200, body }
     } catch (error) {
       // A failure of ours is the control plane's 500, logged there; a refusal is an answer.

@@ -17,8 +17,8 @@ export type KillStoring = {
   /** False when it could not be stored yet; it is then tried again until it is stored or lifted. Never rejects. */
   store(stop: AnnouncedStop): Promise<boolean>
   /**
-   * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays. One transaction:
-   * it is done or not, and when the answer of the commit is lost, the next read shows which.
+   * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays, unless it has
+   * `id`. One transaction: it is done or not, and when the answer of the commit is lost, the next read shows which.
    */
   lift(change: KillLift): Promise<void>
 }
@@ -32,6 +32,8 @@ export type KillLift = {
   readonly by: Actor
   /** Whatever source latched the scope. */
   readonly override?: boolean
+  /** Of an announcement that may still be on its way here. */
+  readonly id?: string | undefined
 }
 
 export type KillStoringDeps = {
@@ -66,61 +68,50 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     actors.delete(id)
   }
 
-  async function storeOrRetry(stop: AnnouncedStop): Promise<boolean> {
-    const { id, entry } = stop.announcement
+  async function tryToStore(stop: AnnouncedStop): Promise<boolean> {
     try {
       await storeNow(stop)
       return true
     } catch (error) {
-      log.error(
-        { err: error, scope: entry.scope },
-        'kill switch sent to the gateways but not stored, trying again',
-      )
-      const retry = () => {
-        if (hub.kill.isAnnounced(id)) void storeOrRetry(stop)
-      }
-      setTimeout(retry, RETRY_MS).unref()
+      const { scope } = stop.announcement.entry
+      log.error({ err: error, scope }, 'kill switch sent to the gateways but not stored, trying again')
       return false
     }
   }
 
+  function retryLater(stop: AnnouncedStop): void {
+    const { id } = stop.announcement
+    const retry = async () => {
+      if (!hub.kill.isAnnounced(id)) return void actors.delete(id)
+      if (!(await tryToStore(stop))) retryLater(stop)
+    }
+    setTimeout(() => void retry(), RETRY_MS).unref()
+  }
+
   async function liftNow(change: KillLift, announced: readonly KillAnnouncement[]): Promise<void> {
     await db.tx(async (q) => {
-      const unstored = await liftUnstored(q, change, announced)
+      const unstored = await liftUnstored(q, { ...deps, actors }, { ...change, announced })
+      if (change.id !== undefined) await settleAnnouncement(q, change.id)
       const stored = await release(q, orgId, change)
       const sources = [...new Set([...unstored, ...stored])]
       if (sources.length > 0) await auditDeactivated(q, orgId, { ...change, sources })
     })
-    hub.kill.retract(announced.map(({ id }) => id))
+    hub.kill.retract([...announced.map(({ id }) => id), ...(change.id === undefined ? [] : [change.id])])
     for (const { id } of announced) actors.delete(id)
-  }
-
-  /** Settles them, so that no replica stores them later. Answers the sources of those that nobody has stored. */
-  async function liftUnstored(
-    q: Query,
-    { by }: KillLift,
-    announced: readonly KillAnnouncement[],
-  ): Promise<readonly string[]> {
-    const sources: string[] = []
-    for (const { id, entry } of announced) {
-      if (!(await settleAnnouncement(q, id))) continue
-      const { scope, source, reason } = entry
-      const setBy = actors.get(id) ?? systemActor(`another replica (${source})`)
-      await auditActivated(q, { orgId, scope, source, reason, activatedBy: setBy.label }, setBy)
-      // It was in force: it cancels what it covered.
-      await cancelStopped(q, { ...entry, by })
-      sources.push(source)
-    }
-    return sources
   }
 
   return {
     async store(stop) {
+      const { id } = stop.announcement
       const earlier = [...lifts]
-      actors.set(stop.announcement.id, stop.by)
+      const isRetried = actors.has(id)
+      if (!isRetried) actors.set(id, stop.by)
       await Promise.allSettled(earlier)
       // One of them may have been asked for after the stop was announced elsewhere.
-      return hub.kill.isAnnounced(stop.announcement.id) ? storeOrRetry(stop) : true
+      if (!hub.kill.isAnnounced(id)) return true
+      const isStored = await tryToStore(stop)
+      if (!isStored && !isRetried) retryLater(stop)
+      return isStored
     },
     async lift(change) {
       const isLifted = ({ entry }: KillAnnouncement) =>
@@ -130,6 +121,25 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       await lifted.finally(() => lifts.delete(lifted))
     },
   }
+}
+
+/** Settles announcements, so that no replica stores them later. Answers the sources of those that nobody has stored. */
+async function liftUnstored(
+  q: Query,
+  { orgId, cancelStopped, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Actor> },
+  { by, announced }: KillLift & { readonly announced: readonly KillAnnouncement[] },
+): Promise<readonly string[]> {
+  const sources: string[] = []
+  for (const { id, entry } of announced) {
+    if (!(await settleAnnouncement(q, id))) continue
+    const { scope, source, reason } = entry
+    const setBy = actors.get(id) ?? systemActor(`another replica (${source})`)
+    await auditActivated(q, { orgId, scope, source, reason, activatedBy: setBy.label }, setBy)
+    // It was in force: it cancels what it covered.
+    await cancelStopped(q, { ...entry, by })
+    sources.push(source)
+  }
+  return sources
 }
 
 async function release(q: Query, orgId: string, { scope, source, override }: KillLift): Promise<string[]> {

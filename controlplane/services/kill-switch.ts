@@ -1,9 +1,10 @@
 import { type UnknownScope, unknownScope } from '../../core/decision/kill-scope-names.ts'
 import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { KillEntry } from '../../core/wire/kill.ts'
+import type { KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import { type Actor, systemActor } from '../store/audit.ts'
 import { listKillNames } from '../store/kill-names.ts'
+import { listSettled } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import type { Clock } from '../sync/clock.ts'
 import type { KillAcks, KillRound } from '../sync/kill-round.ts'
@@ -23,6 +24,15 @@ export type KillChange = {
   readonly by: Actor
   /** Lifts the scope whatever source latched it; the audit row names them. */
   readonly override?: boolean
+  /** The number that a gateway gave to a stop of its own. Set twice it is one stop; lifted it is not set again. */
+  readonly own?: OwnStop | undefined
+}
+
+export type OwnStop = {
+  /** Of its announcement: no other gateway can choose it. */
+  readonly id: string
+  /** Of a repeated attempt: the age of the stop. */
+  readonly retriedAfterMs?: number | undefined
 }
 
 export type KillReply = {
@@ -31,6 +41,8 @@ export type KillReply = {
   readonly scope: string
   readonly effective: readonly KillEntry[]
   readonly acknowledged: KillAcks
+  /** Of a stop that is stored: a kill state that has the stop or its lift, as all later ones. */
+  readonly order?: StateOrder
   /** Present when the stop is in force on connected gateways and not stored yet. */
   readonly stored?: false
   /** Present when the stop is in force on connected gateways but could not be stored, or when nothing bears the scope. */
@@ -52,6 +64,9 @@ export type KillSwitch = {
 
 /** The answer comes within 2 s, whatever gateways and database do. */
 const ANSWER_MS = 1_800
+/** How long a repeated stop waits for the database, and for how long it is sent on without. */
+const SETTLED_MS = 500
+const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /** The person who set it is known to the replica that announced it, or to the audit event that was lost. */
 const ADOPTED_FROM = {
@@ -93,11 +108,12 @@ async function unknownScopeOf({ db, orgId }: KillSwitchDeps, scope: string): Pro
 }
 
 /** What the answer says besides. */
-function notes({ warning }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
+function notes({ warning, order }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {
     ...(warnings.length === 0 ? {} : { warning: warnings.join(' ') }),
     ...(warning === undefined ? {} : { stored: false as const }),
+    ...(order == null ? {} : { order }),
     // Gateways have it, and it stops nothing in any of them.
     ...(unknown && { acknowledged: { acked: 0, total: 0, ms: acknowledged.ms }, nearest: unknown.nearest }),
   }
@@ -105,16 +121,52 @@ function notes({ warning }: Done, acknowledged: KillAcks, unknown: UnknownScope 
 
 type Context = KillSwitchDeps & { readonly storing: KillStoring }
 type Scoped = KillChange & { readonly scope: string }
-type Done = { readonly round: KillRound; readonly warning?: string }
+type Done = { readonly round: KillRound; readonly warning?: string; readonly order?: StateOrder | null }
 
 /** First to the gateways, then to the database: a database that fails or hangs must not delay a stop. */
-async function activate({ hub, clock, storing }: Context, change: Scoped, deadline: Deadline): Promise<Done> {
+async function activate(context: Context, change: Scoped, deadline: Deadline): Promise<Done> {
+  const { hub, clock, storing } = context
+  if (change.own !== undefined && (await isSettled(context, change.own, deadline)))
+    return settled(hub, deadline)
   const reason = change.reason?.trim() || NO_REASON
   const since = new Date(clock.nowMs()).toISOString()
   const entry: KillEntry = { scope: change.scope, source: change.source, reason, since }
-  const { round, announcement } = hub.kill.announce(entry)
+  const { round, announcement } = hub.kill.announce(entry, change.own?.id)
   const isStored = await deadline.limit(storing.store({ announcement, by: change.by }), false)
-  return isStored ? { round } : { round, warning: NOT_STORED }
+  return isStored ? { round, order: hub.kill.order() } : { round, warning: NOT_STORED }
+}
+
+/**
+ * Whether a gateway repeats a stop that was stored, and perhaps lifted, before. Throws `not_ready` when the database does
+ * not say so of one that is not young: everybody may rely on its lift.
+ */
+async function isSettled({ db, hub }: Context, own: OwnStop, deadline: Deadline): Promise<boolean> {
+  const { id, retriedAfterMs } = own
+  if (hub.kill.isSettled(id)) return true
+  if (retriedAfterMs === undefined || hub.kill.isAnnounced(id)) return false
+  const asked = listSettled(db, [id]).catch(() => null)
+  const answer = await deadline.limit(Promise.race([asked, after(SETTLED_MS)]), null)
+  if (answer !== null) return answer.includes(id)
+  if (retriedAfterMs <= YOUNG_MS) return false
+  throw new ChaperoneError('not_ready', {
+    detail: 'The database does not say whether this kill switch was lifted meanwhile. Try again in a moment.',
+  })
+}
+
+/** The stored state decides. */
+async function settled({ kill }: Context['hub'], deadline: Deadline): Promise<Done> {
+  const isRead = await deadline.limit(
+    kill.refresh().then(
+      () => true,
+      () => false,
+    ),
+    false,
+  )
+  return isRead ? { round: kill.round(), order: kill.order() } : { round: kill.round(), warning: NOT_STORED }
+}
+
+function after(ms: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(() => resolve(null), ms).unref())
 }
 
 /**
@@ -122,7 +174,7 @@ async function activate({ hub, clock, storing }: Context, change: Scoped, deadli
  * database, because a lift that one replica alone knows would be undone by every other.
  */
 async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
-  await storing.lift(change)
+  await storing.lift({ ...change, id: change.own?.id })
   await hub.kill.refresh()
   return { round: hub.kill.round() }
 }

@@ -20,7 +20,7 @@ export type KillBoard = {
   announce(announcement: KillAnnouncement): void
   /** Stored, or found settled by another replica: the next `begin`/`take` pair takes it over. */
   settle(id: string): void
-  /** Discards these announcements: they were lifted before they were stored. */
+  /** Discards these announcements, known or still on their way: they were lifted before they were stored. */
   retract(ids: readonly string[]): void
   /** False once it was stored or retracted: then there is nothing left to store. */
   isAnnounced(id: string): boolean
@@ -43,7 +43,8 @@ export function createKillBoard(): KillBoard {
   const effective = () => unionEffective([...(stored?.entries ?? []), ...pending().map(({ entry }) => entry)])
 
   function remove(id: string): void {
-    if (announced.delete(id)) settled = [...settled, id].slice(-MAX_SETTLED)
+    announced.delete(id)
+    settled = [...settled.filter((other) => other !== id), id].slice(-MAX_SETTLED)
   }
 
   return {

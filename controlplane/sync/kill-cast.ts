@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { KillAnnouncement, KillEntry } from '../../core/wire/kill.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import type { AckBody } from '../../core/wire/sync.ts'
 import type { Db } from '../store/query.ts'
 import type { Census } from './census.ts'
@@ -27,8 +27,11 @@ export type KillCast = {
   /** Stops that are in force and not stored yet. */
   announced(): readonly KillEntry[]
   announcements(): readonly KillAnnouncement[]
-  /** Sends a stop to every connected gateway at once, before it is stored. */
-  announce(entry: KillEntry): { readonly round: KillRound; readonly announcement: KillAnnouncement }
+  /** Sends a stop to every connected gateway at once, before it is stored. One that has this `id` is sent again. */
+  announce(
+    entry: KillEntry,
+    id?: string,
+  ): { readonly round: KillRound; readonly announcement: KillAnnouncement }
   /** Called with each stop that is in force and has to be stored, though nobody set it on this replica. */
   onAdopted(store: StoreAdopted): void
   /** The announcement is stored now, or was settled elsewhere. */
@@ -37,6 +40,10 @@ export type KillCast = {
   retract(ids: readonly string[]): void
   /** Whether the announcement still waits to be stored. */
   isAnnounced(id: string): boolean
+  /** Whether this replica remembers that the announcement was stored or lifted. */
+  isSettled(id: string): boolean
+  /** Where the stored state stands that was read last; null before that. */
+  order(): StateOrder | null
   /** Reads the stored stops again and sends them when they changed. */
   refresh(): Promise<void>
   /** Sends the state as it is, to count acknowledgements. */
@@ -64,8 +71,8 @@ export function createKillCast(deps: KillCastDeps): KillCast {
   const rounds = createKillRounds({ ...deps, board })
   let store: StoreAdopted = () => undefined
 
-  function announceOnly(entry: KillEntry): KillAnnouncement {
-    const announcement = proof.announcementOf(entry)
+  function announceOnly(entry: KillEntry, id?: string): KillAnnouncement {
+    const announcement = proof.announcementOf(entry, id)
     board.announce(announcement)
     return announcement
   }
@@ -75,7 +82,7 @@ export function createKillCast(deps: KillCastDeps): KillCast {
     const read = () => readKillState(deps, board.stored())
     const { stored, lost } = await deps.freshness.read('kill switches', read)
     // Announced before the state without them is sent, so that no gateway is released.
-    const announcements = lost.map(announceOnly)
+    const announcements = lost.map((entry) => announceOnly(entry))
     if (take(stored)) rounds.round()
     if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)
     for (const announcement of announcements) store(announcement, 'lost')
@@ -90,8 +97,8 @@ export function createKillCast(deps: KillCastDeps): KillCast {
     effective: board.effective,
     announced: () => board.announced().map(({ entry }) => entry),
     announcements: board.announced,
-    announce(entry) {
-      const announcement = announceOnly(entry)
+    announce(entry, id) {
+      const announcement = board.announced().find((known) => known.id === id) ?? announceOnly(entry, id)
       return { round: rounds.round(), announcement }
     },
     onAdopted(listener) {
@@ -100,6 +107,8 @@ export function createKillCast(deps: KillCastDeps): KillCast {
     settle: board.settle,
     retract: board.retract,
     isAnnounced: board.isAnnounced,
+    isSettled: board.isSettled,
+    order: board.order,
     refresh,
     round: rounds.round,
     greet: rounds.send,

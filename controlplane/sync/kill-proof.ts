@@ -7,7 +7,8 @@ import type { Keyring } from '../crypto/keyring.ts'
  * has the key, no gateway has it.
  */
 export type KillProof = {
-  announcementOf(entry: KillEntry): KillAnnouncement
+  /** `id`: of the gateway that forwards the stop; absent for a new one. */
+  announcementOf(entry: KillEntry, id?: string): KillAnnouncement
   isGenuine(announcement: KillAnnouncement): boolean
 }
 
@@ -18,8 +19,7 @@ export function createKillProof(keyring: Pick<Keyring, 'derive'>): KillProof {
       .update(JSON.stringify([id, scope, source, reason, since]))
       .digest()
   return {
-    announcementOf(entry) {
-      const id = randomUUID()
+    announcementOf(entry, id = randomUUID()) {
       return { id, entry, proof: proofOf(id, entry).toString('hex') }
     },
     isGenuine({ id, entry, proof }) {

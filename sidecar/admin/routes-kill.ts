@@ -1,13 +1,12 @@
 import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/commands.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
-import type { Commands } from '../control/commands.ts'
-import { isStored } from '../control/control-plane.ts'
+import type { KillForwarding } from '../control/kill-forwarding.ts'
 import type { KillState } from '../control/kill-state.ts'
 import { type ApiAnswer, ok } from './api-http.ts'
 import { type ApiRoute, post } from './api-route.ts'
 
-export type KillRouteDeps = { readonly commands: Commands; readonly kill: KillState }
+export type KillRouteDeps = { readonly stops: KillForwarding; readonly kill: KillState }
 
 /**
  * A stop takes effect here before anybody else is asked, and stays when the control plane cannot be reached; it is
@@ -24,30 +23,29 @@ export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
 
 type Stop = { readonly scope: string; readonly reason: string }
 
-async function activate({ commands, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
+async function activate({ stops, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
   kill.setLocal(scope, reason)
-  const reply = await commands({ command: 'kill-switch', input: { active: true, scope, reason } })
+  const reply = await stops.stop(scope)
   if (isAway(reply)) return ok({ ...stateOf(kill, { active: true, scope }), forwarded: false })
   if (reply.status !== 200) {
     kill.clearLocal(scope)
     return reply
   }
-  // A stop that the control plane could not store yet is forwarded again.
-  if (isStored(reply)) kill.setForwarded(scope)
-  return ok({ ...stateOf(kill, { active: true, scope }), ...reply.body })
+  return ok({ ...stateOf(kill, { active: true, scope }), ...answerOf(reply) })
 }
 
-async function deactivate({ commands, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
-  const input = reason === '' ? { active: false, scope } : { active: false, scope, reason }
-  const reply = await commands({ command: 'kill-switch', input })
-  if (reply.status === 200) {
-    kill.clearForwarded(scope)
-    return ok({ ...stateOf(kill, { active: false, scope }), ...reply.body })
-  }
-  const isOnlyOurs = kill.unforwarded().some((entry) => entry.scope === scope)
+async function deactivate({ stops, kill }: KillRouteDeps, { scope, reason }: Stop): Promise<ApiAnswer> {
+  const reply = await stops.lift(scope, reason)
+  if (reply.status === 200) return ok({ ...stateOf(kill, { active: false, scope }), ...answerOf(reply) })
+  const isOnlyOurs = kill.unforwarded().some(({ entry }) => entry.scope === scope)
   if (!isAway(reply) || !isOnlyOurs) return reply
   kill.clearLocal(scope)
   return ok({ ...stateOf(kill, { active: false, scope }), forwarded: false })
+}
+
+/** The number of the state is for this gateway alone. */
+function answerOf({ body: { order: _, ...body } }: CommandReply) {
+  return body
 }
 
 function isAway(reply: CommandReply): boolean {

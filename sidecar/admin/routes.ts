@@ -39,7 +39,7 @@ export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
       ...{ commands, version },
       untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
     }),
-    ...killRoutes({ commands, kill }),
+    ...killRoutes({ stops: control.stops, kill }),
     ...agentRoutes({
       ...{
         commands,

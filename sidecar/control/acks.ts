@@ -2,8 +2,11 @@ import { type AckBody, SYNC_PATHS } from '../../core/wire/sync.ts'
 import { pause } from './backoff.ts'
 import type { ControlClient } from './client.ts'
 
-/** Says what was applied. Tried a few times only: after a reconnect the control plane sends its state anew anyway. */
-export type Acks = (body: AckBody) => void
+/**
+ * Says what was applied. Resolves when it was said or given up after a few attempts: after a reconnect the control plane
+ * sends its state anew anyway. Never rejects.
+ */
+export type Acks = (body: AckBody) => Promise<void>
 
 const ATTEMPTS = 3
 
@@ -12,7 +15,7 @@ export function createAcks(
   log: { debug(fields: object, message: string): void },
 ): Acks {
   const never = new AbortController().signal
-  const send = async (body: AckBody): Promise<void> => {
+  return async (body) => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       try {
         if ((await client.post(SYNC_PATHS.ack, body)).status < 500) return
@@ -22,5 +25,4 @@ export function createAcks(
       await pause(100 * attempt, never)
     }
   }
-  return (body) => void send(body)
 }

@@ -1,8 +1,13 @@
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { type LeaseStep, leaseStep } from '../../core/state/lease.ts'
-import type { CommandReply } from '../../core/wire/commands.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { type DownMessage, type ResultBody, type StatusBody, SYNC_PATHS } from '../../core/wire/sync.ts'
+import {
+  type AckBody,
+  type DownMessage,
+  type ResultBody,
+  type StatusBody,
+  SYNC_PATHS,
+} from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type Beats, createBeats } from './beats.ts'
@@ -11,7 +16,9 @@ import { type Commands, createCommands } from './commands.ts'
 import type { Order } from './execute.ts'
 import { createHolds, type Holds } from './holds.ts'
 import type { Message } from './inbox.ts'
+import { createKillForwarding, type KillForwarding } from './kill-forwarding.ts'
 import type { KillState } from './kill-state.ts'
+import { createRepeater } from './repeater.ts'
 import { createSnapshots, type Snapshots } from './snapshots.ts'
 import { createStatusReports } from './status.ts'
 import { ControlStream, type StreamTimes } from './stream.ts'
@@ -45,6 +52,7 @@ export type ControlPlane = {
   readonly waits: Waits
   readonly holds: Holds
   readonly commands: Commands
+  readonly stops: KillForwarding
   /** What is forbidden because the control plane is lost. */
   leaseStep(): LeaseStep
   /** Now rather than with the next regular report. */
@@ -68,9 +76,17 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const beats = createBeats(clock)
   const waits = createWaits()
   const commands = createCommands(client, url)
+  const stops = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
+  /** Gives announced stops back until a replica says that they are settled. */
+  const giveBack = createRepeater({
+    random,
+    isPending: () => deps.kill.report().announced !== undefined,
+    attempt: () => ack({ applied_at: isoNow(clock) }),
+  })
   const holds = createHolds({ client, random, log })
   const snapshots: Snapshots = createSnapshots({
-    ...{ client, ack, clock, random, log },
+    ...{ client, clock, random, log },
+    ack: (body) => void ack(body),
     onSnapshot(snapshot) {
       deps.onSnapshot(snapshot)
       waits.changed()
@@ -86,10 +102,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         deps.kill.setGatewayName(gateway.name)
         reports.now()
         holds.reconnected()
-        forwardStops(deps.kill, commands)
+        stops.wake()
+        giveBack.wake()
       },
       manifest: snapshots.offer,
-      kill: (message, isCurrent) => applyKill(message, { ...deps, ack: isCurrent ? ack : ignore }),
+      kill(message, isCurrent) {
+        applyKill(message, { ...deps, ack: isCurrent ? (body) => void ack(body) : ignore })
+        giveBack.wakeLater()
+      },
       verdict: ({ verdict }) => holds.verdict(verdict),
       sharing: ({ agents }) => deps.onSharing(agents),
       execute: (order) => void carryOut(order, deps.execute, { client, log }),
@@ -97,7 +117,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
 
   return {
-    ...{ client, beats, snapshots, waits, holds, commands },
+    ...{ client, beats, snapshots, waits, holds, commands, stops },
     leaseStep() {
       const lostForMs = beats.lostForMs()
       if (lostForMs === 0) return 'ok'
@@ -106,14 +126,15 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     reportStatus: reports.now,
     start: () => stream.start(),
     close() {
-      stream.close()
-      snapshots.close()
+      for (const part of [stream, stops, giveBack, snapshots]) part.close()
       reports.close()
     },
   }
 }
 
-type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & { readonly ack: Acks }
+type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log'> & {
+  readonly ack: (body: AckBody) => void
+}
 
 /**
  * Acknowledged only when everything that it stops was cut. An earlier state than the one in force is not acknowledged,
@@ -127,20 +148,6 @@ function applyKill(
   ack({ ...(kill.holds(effective) ? { kill_seq: seq } : {}), applied_at: isoNow(clock) })
   if (effective.length > 0)
     log.warn({ scopes: effective.map((entry) => entry.scope), cut }, 'kill switch active')
-}
-
-/** Stops that were set here while the control plane was away. */
-function forwardStops(kill: KillState, commands: Commands): void {
-  for (const { scope, reason } of kill.unforwarded()) {
-    void commands({ command: 'kill-switch', input: { active: true, scope, reason } }).then((reply) => {
-      if (reply.status === 200 && isStored(reply)) kill.setForwarded(scope)
-    })
-  }
-}
-
-/** False while the control plane has the stop in memory only: it is then forwarded again. */
-export function isStored({ body }: CommandReply): boolean {
-  return body['stored'] !== false
 }
 
 /** The result goes up once; when it does not arrive, the control plane says that it is unknown. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
@@ -19,6 +20,8 @@ const KillFile = z.object({
   /** Set here: scope, reason, since. */
   local: z.array(
     z.object({
+      /** The last part of the id of its announcement. Files of earlier versions have none. */
+      id: z.uuid().default(() => randomUUID()),
       scope: z.string(),
       reason: z.string(),
       since: z.string(),

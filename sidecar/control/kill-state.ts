@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { type KillSubject, matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import { isEarlier } from '../../core/state/order.ts'
-import type { KillEntry, KillStateMessage } from '../../core/wire/kill.ts'
+import type { KillEntry, KillStateMessage, StateOrder } from '../../core/wire/kill.ts'
 import type { AckBody } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -29,15 +30,23 @@ export type KillState = KillPort & {
   setLocal(scope: string, reason: string): number
   /** Undoes a local stop that the control plane has not taken over. */
   clearLocal(scope: string): void
-  /** Local stops that the control plane does not know yet. */
-  unforwarded(): readonly KillEntry[]
-  /** The control plane has stored our stop: it counts here until a later state comes, and then that state decides. */
-  setForwarded(scope: string): void
-  /** The control plane has cleared our source for that scope. */
-  clearForwarded(scope: string): void
+  /** The local stop for this scope. */
+  localStop(scope: string): LocalStop | undefined
+  /** Local stops that the control plane is not known to have. */
+  unforwarded(): readonly LocalStop[]
+  /**
+   * The control plane has stored this local stop: it counts here until a state comes that has the stop or its lift, which
+   * is `from` or later. Without `from` it is the next state after the one that is known.
+   */
+  setForwarded(id: string, from?: StateOrder): void
+  /** The control plane has cleared our source for that scope, with the local stop of this id. */
+  clearLifted(scope: string, id: string | undefined): void
   /** `namespace/name`, once the control plane has said it. */
   setGatewayName(name: string): void
 }
+
+/** A stop that was set here. */
+export type LocalStop = { readonly id: string; readonly entry: KillEntry }
 
 export type KillStateDeps = {
   readonly file: string
@@ -52,18 +61,20 @@ export type KillStateDeps = {
 /** The one gateway of a laptop, until the control plane says otherwise. */
 const UNNAMED = 'default/local'
 const MAX_SETTLED = 1_000
+type Local = KillFile['local'][number]
 
 export function createKillState(deps: KillStateDeps): KillState {
   let state = load(deps)
   let effective: readonly KillEntry[] = []
 
   const ownSource = () => `gateway:${state.gateway}`
-  const entryOf = ({ scope, reason, since }: KillFile['local'][number]): KillEntry => ({
+  const entryOf = ({ scope, reason, since }: Local): KillEntry => ({
     ...{ scope, reason, since },
     source: ownSource(),
   })
   const match = (subject: KillSubject) => (effective.length === 0 ? null : matchKill(effective, subject))
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
+  const stopOf = (local: Local): LocalStop => ({ id: local.id, entry: entryOf(local) })
 
   function unite(): void {
     const announced = state.announced.map(({ entry }) => entry)
@@ -92,20 +103,27 @@ export function createKillState(deps: KillStateDeps): KillState {
       ...(state.announced.length === 0 ? {} : { announced: state.announced }),
     }),
     setLocal: (scope, reason) =>
-      change({ local: [...without(scope), { scope, reason, since: isoNow(deps.clock) }] }),
+      change({
+        local: [...without(scope), { id: randomUUID(), scope, reason, since: isoNow(deps.clock) }],
+      }),
     clearLocal(scope) {
       change({ local: without(scope) })
     },
-    unforwarded: () => state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(entryOf),
-    setForwarded(scope) {
-      const forwardedAt = state.order
-      change({
-        local: state.local.map((entry) => (entry.scope === scope ? { ...entry, forwardedAt } : entry)),
-      })
+    localStop: (scope) => state.local.filter((entry) => entry.scope === scope).map(stopOf)[0],
+    unforwarded: () => state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(stopOf),
+    setForwarded(id, from) {
+      const forwardedAt = from === undefined ? state.order : { ...from, revision: from.revision - 1 }
+      const local = state.local.map((entry) => (entry.id === id ? { ...entry, forwardedAt } : entry))
+      // The state in question may have come before the answer.
+      const isCovered = from !== undefined && state.order !== null && !isEarlier(state.order, from)
+      change({ local: isCovered ? local.filter((entry) => entry.id !== id) : local })
     },
-    clearForwarded(scope) {
+    clearLifted(scope, id) {
       const isOurs = (entry: KillEntry) => entry.scope === scope && entry.source === ownSource()
-      change({ local: without(scope), remote: state.remote.filter((entry) => !isOurs(entry)) })
+      change({
+        local: state.local.filter((entry) => entry.id !== id),
+        remote: state.remote.filter((entry) => !isOurs(entry)),
+      })
     },
     setGatewayName(name) {
       state = { ...state, gateway: name }
@@ -123,11 +141,13 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
   const isOpen = ({ id }: { readonly id: string }) => !settled.includes(id)
   const byId = new Map([...known.announced, ...message.announced].map((each) => [each.id, each]))
   const announced = [...byId.values()].filter(isOpen)
+  const taken = [...byId.keys(), ...message.settled]
+  const local = known.local.filter(({ id }) => !taken.some((given) => given.endsWith(`:${id}`)))
   const { order, stored } = message
-  if (known.order !== null && isEarlier(order, known.order)) return { announced, settled }
-  const isKept = ({ forwardedAt }: KillFile['local'][number]) =>
+  if (known.order !== null && isEarlier(order, known.order)) return { announced, settled, local }
+  const isKept = ({ forwardedAt }: Local) =>
     forwardedAt === undefined || (forwardedAt !== null && !isEarlier(forwardedAt, order))
-  return { announced, settled, order, remote: stored, local: known.local.filter(isKept) }
+  return { announced, settled, order, remote: stored, local: local.filter(isKept) }
 }
 
 function keyOf({ scope, source }: KillEntry): string {

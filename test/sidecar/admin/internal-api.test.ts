@@ -199,6 +199,27 @@ describe('the kill switch of the internal API', () => {
     expect((await world.api('GET', '/metrics')).text).toContain('svc_kill_switch_active{scope="agent:bot"} 0')
   })
 
+  test('a stop that is not stored is forwarded again without a new connection, and ends with its announcement', async () => {
+    const sent = () => world.fake.commands.filter(({ command }) => command === 'kill-switch')
+    const before = sent().length
+    world.fake.reply = () => ({ status: 200, body: { ok: true, stored: false } })
+    await world.api('POST', '/internal/kill-switch', { body })
+    await eventually('forwarded again', () => (sent().length >= before + 2 ? true : null))
+    const [, first, again] = [null, ...sent().slice(before)] as Array<{ stop?: { id: string } } | null>
+    expect(again?.stop?.id).toBe(first?.stop?.id)
+    const order = { epoch: 1, revision: 5 }
+    world.fake.reply = () => ({ status: 200, body: { ok: true, order } })
+    const settled = [`gw_1:${first?.stop?.id}`]
+    world.fake.send({
+      ...{ type: 'kill', seq: 1, effective: [] },
+      state: { order, stored: [], announced: [], settled },
+    })
+    await eventually('lifted', async () =>
+      (await world.proxied('GET', '/lifted')).status === 200 ? true : null,
+    )
+    world.fake.reply = () => ({ status: 200, body: { ok: true } })
+  })
+
   test('a stop holds although the control plane fails, and a refused one does not', async () => {
     world.fake.reply = () => ({ status: 503, body: { error: 'database away' } })
     const answer = await world.api('POST', '/internal/kill-switch', { body })

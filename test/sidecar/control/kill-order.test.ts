@@ -93,7 +93,7 @@ describe('kill states in the order of the database', () => {
     const kill = killState()
     kill.applyRemote([], message(5, 10))
     kill.setLocal('all', 'here')
-    kill.setForwarded('all')
+    kill.setForwarded(kill.localStop('all')?.id ?? '')
     expect(kill.unforwarded()).toEqual([])
     for (const next of [message(5, 9), message(5, 10)]) {
       kill.applyRemote([], next)
@@ -137,6 +137,19 @@ describe('a gateway', () => {
     expect(world.fake.acks.some((ack) => ack.kill_seq === 101)).toBe(true)
     expect(world.fake.acks.some((ack) => ack.kill_seq === 102)).toBe(false)
     expect(last()?.kill_order).toEqual({ epoch: 5, revision: 10 })
+  })
+
+  test('gives an announced stop back until it is settled', async () => {
+    await using world = await startControlWorld()
+    await until('connection', () => world.control.beats.isConnected)
+    const given = () => world.fake.acks.filter(({ announced }) => announced?.[0]?.id === 'x').length
+    const send = (state: KillStateMessage) =>
+      world.fake.send({ type: 'kill', seq: 101, effective: [], state })
+    send(message(5, 10, { announced: [announce('x', 'all')] }))
+    await eventually('given back again and again', () => (given() >= 4 ? true : null), 20_000)
+    expect(world.kill.effective()).toHaveLength(1)
+    send(message(5, 11, { settled: ['x'] }))
+    await until('settled', () => world.kill.effective().length === 0)
   })
 
   test('ignores an earlier configuration and says which one it has', async () => {

@@ -51,7 +51,7 @@ describe('the kill state', () => {
     kill.setLocal('all', 'here')
     kill.applyRemote([])
     expect(kill.match(bot)?.reason).toBe('here')
-    kill.setForwarded('all')
+    kill.setForwarded(kill.localStop('all')?.id ?? '')
     expect(kill.match(bot)?.reason).toBe('here')
     kill.applyRemote([])
     expect(kill.match(bot)).toBeNull()
@@ -80,7 +80,7 @@ describe('the kill state', () => {
     expect(kill.match({ agent: null, agentId: null, connectors: ['payments'] })?.source).toBe(
       'gateway:team/edge',
     )
-    expect(kill.unforwarded().map((entry) => entry.scope)).toEqual(['connector:payments'])
+    expect(kill.unforwarded().map(({ entry }) => entry.scope)).toEqual(['connector:payments'])
   })
 
   test('a stored state that cannot be read stops everything until the control plane speaks', () => {
@@ -122,9 +122,10 @@ describe('a stop from the control plane', () => {
     world.kill.setLocal('agent:bot', 'while away')
     world.fake.dropStreams()
     await until('forwarded', () => world.fake.commands.some(({ command }) => command === 'kill-switch'))
-    expect(world.fake.commands[0]).toEqual({
+    expect(world.fake.commands[0]).toMatchObject({
       command: 'kill-switch',
       input: { active: true, scope: 'agent:bot', reason: 'while away' },
+      stop: { retried_after_ms: expect.any(Number) },
     })
     await until('taken over', () => world.kill.unforwarded().length === 0)
     expect(world.kill.match(bot)?.reason).toBe('while away')

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import pino from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import {
+  createKillSwitch,
+  type KillChange,
+  type OwnStop,
+} from '../../../controlplane/services/kill-switch.ts'
+import { systemActor } from '../../../controlplane/store/audit.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type Enrolled, openStream, person, type Replica, startWorld, type World } from '../sync/harness.ts'
+
+/* Stops of gateways, which repeat them until they are stored. */
+let world: World
+let replica: Replica
+let other: Replica
+let gateway: Enrolled
+const admin = person({ role: 'admin', email: 'root@example.com' })
+
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica()
+  other = await world.replica()
+  gateway = await replica.enrol('default/local')
+})
+afterAll(() => world.stop())
+afterEach(() => lift(replica))
+
+const lift = (on: Replica) =>
+  on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: false, scope: 'all' })
+type Sent = { readonly active?: boolean; readonly retriedMs?: number; readonly scope?: string }
+async function send(
+  id: string,
+  { active = true, retriedMs, scope = 'all' }: Sent = {},
+  as = gateway,
+  on = replica,
+) {
+  const stop = { id, ...(retriedMs === undefined ? {} : { retried_after_ms: retriedMs }) }
+  const body = { command: 'kill-switch', input: { active, scope, reason: 'by the gateway' }, stop }
+  const reply = await on.gateway(as, 'POST', '/api/gateway/commands', body)
+  return reply.body as {
+    status: number
+    body: { stored?: false; order?: { revision: number }; effective: unknown[] }
+  }
+}
+const activations = async () => {
+  const { rowCount } = await replica.db.query(
+    "select 1 from audit_events where event_type = 'kill_switch.activated'",
+  )
+  return rowCount
+}
+
+test('a stop that is repeated is stored once, and the answer has a state that has it', async () => {
+  const id = randomUUID()
+  const before = await activations()
+  const first = await send(id)
+  expect(first).toMatchObject({ status: 200, body: { order: { revision: expect.any(Number) } } })
+  for (const on of [replica, other]) {
+    const again = await send(id, { retriedMs: 1_000 }, gateway, on)
+    expect(again.body.order?.revision).toBeGreaterThanOrEqual(first.body.order?.revision ?? Number.NaN)
+  }
+  expect(await activations()).toBe(before + 1)
+  expect(replica.hub.kill.effective()).toHaveLength(1)
+})
+
+test.each([
+  ['at the same replica', () => replica],
+  ['at another replica', () => other],
+])('a stop that was lifted is not set again by a repetition %s, of whatever age', async (_, on) => {
+  const id = randomUUID()
+  await send(id)
+  await lift(other)
+  const stream = await openStream(on(), gateway)
+  await stream.next('manifest')
+  const from = stream.messages.length
+  for (const retriedMs of [0, 1, 1_000, 86_400_000]) {
+    const reply = await send(id, { retriedMs }, gateway, on())
+    expect(reply.body.stored).toBeUndefined()
+    expect(reply.body.order).toBeDefined()
+    expect(reply.body.effective).toEqual([])
+  }
+  const stopped = stream.messages
+    .slice(from)
+    .filter((message) => message.type === 'kill' && message.effective.length > 0)
+  expect(stopped).toEqual([])
+  stream.close()
+})
+
+test('a stop that was lifted before it arrived is not set', async () => {
+  const id = randomUUID()
+  await send(id, { active: false })
+  for (const on of [replica, other]) {
+    await send(id, {}, gateway, on)
+    await eventually('it is not in force', () => (on.hub.kill.effective().length === 0 ? true : null))
+  }
+  const { rowCount } = await replica.db.query('select 1 from kill_switches')
+  expect(rowCount).toBe(0)
+})
+
+test('the number of another gateway ends or replaces nothing', async () => {
+  const thief = await replica.enrol('default/thief')
+  const id = randomUUID()
+  await send(id)
+  await send(id, { scope: 'agent:x' }, thief)
+  await send(id, { active: false }, thief)
+  expect(
+    replica.hub.kill
+      .effective()
+      .map(({ source, scope }) => [source, scope])
+      .toSorted(),
+  ).toEqual([
+    ['gateway:default/local', 'all'],
+    ['gateway:default/thief', 'agent:x'],
+  ])
+  await send(randomUUID(), { active: false, scope: 'agent:x' }, thief)
+})
+
+test.each(['', 'x', `gw_1:${randomUUID()}`, `${randomUUID()} `, '../..', 1, null, {}])(
+  'the number %j is refused and stops nothing',
+  async (id) => {
+    const body = { command: 'kill-switch', input: { active: true }, stop: { id } }
+    expect((await replica.gateway(gateway, 'POST', '/api/gateway/commands', body)).status).toBe(400)
+    expect(replica.hub.kill.effective()).toEqual([])
+  },
+)
+
+describe('without an answer of the database', () => {
+  const away = () => Promise.reject(new Error('the database is away'))
+  const hangs = () => new Promise<never>(() => undefined)
+  const set = (query: () => Promise<never>, own: OwnStop) => {
+    const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
+    const killSwitch = createKillSwitch({
+      ...{ db: { ...replica.db, query, tx: query }, hub: replica.hub, orgId: replica.orgId, clock },
+      ...{ log: pino({ level: 'silent' }), cancelStopped: async () => undefined },
+    })
+    const change: KillChange = { active: true, source: 'gateway:default/local', by: systemActor('test'), own }
+    return killSwitch.set(change)
+  }
+  test.each([
+    ['is away', away],
+    ['hangs', hangs],
+  ])('that %s a stop is sent on when it is new or young, and no more when it is old', async (_, query) => {
+    for (const retriedAfterMs of [undefined, 1_000, 600_000]) {
+      const id = `gw_x:${randomUUID()}`
+      expect(await set(query, { id, retriedAfterMs })).toMatchObject({ stored: false })
+      expect(replica.hub.kill.isAnnounced(id)).toBe(true)
+      replica.hub.kill.retract([id])
+    }
+    for (const retriedAfterMs of [600_001, 86_400_000]) {
+      const id = `gw_x:${randomUUID()}`
+      await expect(set(query, { id, retriedAfterMs })).rejects.toMatchObject({ code: 'not_ready' })
+      expect(replica.hub.kill.isAnnounced(id)).toBe(false)
+    }
+  })
+})
