@@ -28,6 +28,7 @@ import {
 import { applyWord } from './reports.ts'
 import { createRoster, type Roster } from './roster.ts'
 import { createSharingCast, type SharingCast } from './sharing.ts'
+import { createSteadyClock } from './steady-clock.ts'
 import { createVerdictCast, type VerdictCast } from './verdict-cast.ts'
 import { watchChanges } from './watch.ts'
 import { createWords } from './words.ts'
@@ -98,12 +99,13 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
   })
   const order = { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
+  const steady = createSteadyClock(clock)
   const kill = createKillCast({
     ...{ db, roster, census, clock, log, ...order },
     proof: createKillProof(keyring),
   })
   const sharing: SharingCast = createSharingCast({ roster, census })
-  const manifests = createManifestCast({ db, roster, library, clock, ...order })
+  const manifests = createManifestCast({ db, roster, library, clock: steady, ...order })
   const verdicts = createVerdictCast({ db, roster })
   const words = createWords({
     ...{ db, roster },
@@ -132,7 +134,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
 
   return {
     open: (owner, sink) =>
-      connect({ roster, kill, census, sharing, manifests, verdicts, clock, log }, owner, sink),
+      connect({ roster, kill, census, sharing, manifests, verdicts, clock, steady, log }, owner, sink),
     seen: sessions.seen,
     say: words.say,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, { roster, census }), kill.effective()),
@@ -158,6 +160,8 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
 const NO_PODS: PodPresence = { ended: async () => () => null }
 
 type Casts = Pick<HubDeps, 'clock' | 'log'> & {
+  /** Of the greeting and the beats. */
+  readonly steady: Clock
   readonly roster: Roster
   readonly kill: KillCast
   readonly census: Census
@@ -168,14 +172,14 @@ type Casts = Pick<HubDeps, 'clock' | 'log'> & {
 
 /** Tells a process that has come everything it must know; the result is to be called when it has gone. */
 function connect(casts: Casts, owner: StreamOwner, sink: StreamSink): () => void {
-  const { roster, kill, census, sharing, manifests, verdicts, clock, log } = casts
+  const { roster, kill, census, sharing, manifests, verdicts, clock, steady, log } = casts
   const place = { gateway: owner.name, process: owner.processId }
   const onSlow = () => log.warn(place, 'slow gateway stream cut')
   const { sidecar = null } = owner
   const pod = sidecar === null ? null : { sidecar, reviewedAtMs: clock.monotonicMs() - sidecar.reviewAgeMs }
   const peer = createPeer({ ...owner, pod, sink, onSlow, nowMs: clock.nowMs() })
   roster.add(peer)?.end()
-  peer.send(hello(peer, clock))
+  peer.send(hello(peer, steady))
   kill.greet(peer)
   census.arrived(peer)
   sharing.look()

@@ -8,26 +8,22 @@ export const LATE_MS = 15_000
  * database sends manifests, and no beats.
  */
 export type Beats = {
-  /** `at` is the control plane's wall time: the two clocks may differ. */
-  connected(at: string): void
+  connected(): void
   disconnected(): void
-  /** A signed beat came. `until` is the wall time up to which it speaks. */
-  heard(until: string): void
+  /** A beat came that counts; see `BeatCheck`. */
+  heard(): void
   readonly isConnected: boolean
   /** Milliseconds since the control plane was lost; 0 while it is there. */
   lostForMs(): number
 }
 
-export function createBeats(clock: Clock): Beats {
+export function createBeats(clock: Pick<Clock, 'monotonicMs'>): Beats {
   let isConnected = false
   let lastHeard = clock.monotonicMs()
   let lostAt: number | null = lastHeard
-  let aheadMs = 0
   return {
-    connected(at) {
+    connected() {
       isConnected = true
-      const theirs = Date.parse(at)
-      aheadMs = Number.isFinite(theirs) ? clock.nowMs() - theirs : 0
     },
     disconnected() {
       isConnected = false
@@ -35,9 +31,7 @@ export function createBeats(clock: Clock): Beats {
       // A stream that was silent is lost since its last beat, not since it ended.
       lostAt ??= now - lastHeard > LATE_MS ? lastHeard : now
     },
-    heard(until) {
-      // A beat that was held back somewhere for long proves nothing about now.
-      if (clock.nowMs() - aheadMs - Date.parse(until) > LATE_MS) return
+    heard() {
       lastHeard = clock.monotonicMs()
       lostAt = null
     },

@@ -95,7 +95,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { isConnected, status } = { isConnected: () => beats.isConnected, status: deps.status }
   const reports = createStatusReports({ client, isConnected, status, log })
   const stream = new ControlStream({
-    ...{ client, controlPlaneUrl: url, beats, random, log },
+    ...{ client, controlPlaneUrl: url, beats, clock, random, log },
     ...(deps.streamTimes === undefined ? {} : { times: deps.streamTimes }),
     handlers: {
       hello({ gateway }) {

@@ -10,6 +10,8 @@ export type Session = {
   readonly ended: Promise<unknown>
   /** True from the greeting to the end. */
   readonly isOpen: boolean
+  /** True from the moment at which `ended` resolves. */
+  readonly isEnded: boolean
   close(reason?: unknown): void
 }
 
@@ -22,6 +24,7 @@ export type SessionDeps = {
 export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {
   const closed = new AbortController()
   let isOpen = false
+  let isEnded = false
 
   async function read(): Promise<never> {
     const { status, body, bearer } = await client.open(SYNC_PATHS.stream, closed.signal)
@@ -43,6 +46,7 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
 
   const ended = read().catch((error: unknown) => {
     isOpen = false
+    isEnded = true
     closed.abort()
     return error
   })
@@ -50,6 +54,9 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
     ended,
     get isOpen() {
       return isOpen
+    },
+    get isEnded() {
+      return isEnded
     },
     close: (reason) => closed.abort(reason),
   }

@@ -1,4 +1,6 @@
+import type { Clock } from '../clock.ts'
 import { type Backoff, createBackoff, pause } from './backoff.ts'
+import { type BeatCheck, createBeatCheck } from './beat-check.ts'
 import { type Beats, LATE_MS } from './beats.ts'
 import type { ControlClient } from './client.ts'
 import { createDeferredHandlers, type GatewayHandlers } from './deferred.ts'
@@ -10,6 +12,7 @@ export type StreamDeps = {
   readonly controlPlaneUrl: string
   readonly handlers: GatewayHandlers
   readonly beats: Beats
+  readonly clock: Clock
   readonly random: () => number
   readonly log: InboxDeps['log'] & { info(fields: object, message: string): void }
   readonly times?: Partial<StreamTimes>
@@ -93,25 +96,37 @@ export class ControlStream {
   async #lost(stream: Stream, reason: unknown): Promise<void> {
     this.#complain(reason, stream)
     // A replica ends the earlier stream of a process that opens another: the candidate leads to the same replica.
-    if (this.#candidate?.isOpen === true) return this.#take(this.#candidate)
+    const next = this.#candidate?.isEnded === false ? this.#candidate : null
+    if (next?.isOpen !== true) this.#deps.beats.disconnected()
+    if (next !== null) return this.#take(next)
     this.#current = null
     this.#search.abort()
-    this.#deps.beats.disconnected()
     await pause(stream.isLeaving() ? LEAVE_MS : this.#backoff.next(), this.#stopped.signal)
   }
 
   #open(): Stream {
     let hello: Message<'hello'> | null = null
+    let check: BeatCheck | null = null
     let isLeaving = false
+    let killSeq = Number.NEGATIVE_INFINITY
     const handlers = createDeferredHandlers(this.#deps.handlers)
     const session = openSession(this.#deps, {
       ...handlers,
       hello: (message) => {
         hello = message
+        check = createBeatCheck(this.#deps.clock, message.at)
         if (stream === this.#current) this.#connected(message)
         handlers.hello(message)
       },
-      beat: (message) => this.#beat(message, stream),
+      beat: ({ until }) => {
+        if (check?.counts(until) === true) this.#beat(stream)
+      },
+      kill: (message) => {
+        // Numbers of other replicas come from other clocks: only those of one stream are compared.
+        if (message.seq < killSeq) return
+        killSeq = message.seq
+        handlers.kill(message)
+      },
       goaway: (message) => {
         isLeaving = true
         setTimeout(() => stream.close(), this.#deps.random() * message.after_ms).unref()
@@ -122,6 +137,9 @@ export class ControlStream {
       get isOpen() {
         return session.isOpen
       },
+      get isEnded() {
+        return session.isEnded
+      },
       close: session.close,
       hello: () => hello,
       promote: handlers.promote,
@@ -130,22 +148,22 @@ export class ControlStream {
     return stream
   }
 
-  #beat({ until }: Message<'beat'>, stream: Stream): void {
+  #beat(stream: Stream): void {
     if (stream === this.#candidate) this.#take(stream)
     if (stream !== this.#current) return
     this.#restartSilence()
     this.#search.abort()
     this.#searches.reset()
-    this.#deps.beats.heard(until)
+    this.#deps.beats.heard()
   }
 
-  #connected({ at, gateway }: Message<'hello'>): void {
+  #connected({ gateway }: Message<'hello'>): void {
     const { client, beats, log, controlPlaneUrl } = this.#deps
     this.#backoff.reset()
     this.#lastProblem = ''
     // Connections for calls may still lead to the replica before.
     client.renew()
-    beats.connected(at)
+    beats.connected()
     log.info({ gateway: gateway.name, controlPlane: controlPlaneUrl }, 'control plane connected')
   }
 

@@ -17,7 +17,9 @@ type Fake = {
   readonly openedAt: number
   isEnded: boolean
   say(message: DownMessage): void
-  beat(): void
+  /** As a replica sends it whose clock says `atMs`. */
+  beat(atMs?: number): void
+  greet(): void
   end(): void
 }
 
@@ -35,11 +37,15 @@ function streamOf(signal: AbortSignal): { fake: Fake; body: AsyncGenerator<Buffe
       lines.push(Buffer.from(`${JSON.stringify(message)}\n`))
       stir()
     },
-    beat() {
-      const until = new Date(Date.now() + 30_000).toISOString()
+    beat(atMs = Date.now()) {
+      const until = new Date(atMs + 30_000).toISOString()
       const key = createHash('sha256').update(`sync:${TOKEN}`).digest()
       const mac = createHmac('sha256', key).update(beatMacText(1, until)).digest('hex')
       this.say({ type: 'beat', version: 1, until, mac })
+    },
+    greet() {
+      const at = new Date().toISOString()
+      this.say({ type: 'hello', protocol: 1, gateway: { id: 'g', name: 'n' }, lease_ms: 30_000, at })
     },
     end() {
       this.isEnded = true
@@ -63,7 +69,7 @@ function world(random = () => 0.5) {
   const hellos: number[] = []
   let renewals = 0
   let answer: (fake: Fake) => void = () => undefined
-  let isRefusing = false
+  let refused: boolean | 'greeting' = false
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const beats = createBeats(clock)
   const stream = new ControlStream({
@@ -71,9 +77,11 @@ function world(random = () => 0.5) {
       async open(_path, signal) {
         const { fake, body } = streamOf(signal)
         streams.push(fake)
-        if (isRefusing) throw new Error('refused')
-        const at = new Date().toISOString()
-        fake.say({ type: 'hello', protocol: 1, gateway: { id: 'g', name: 'n' }, lease_ms: 30_000, at })
+        if (refused === true) {
+          fake.end()
+          throw new Error('refused')
+        }
+        if (refused === false) fake.greet()
         answer(fake)
         return { status: 200, body, bearer: TOKEN }
       },
@@ -88,7 +96,7 @@ function world(random = () => 0.5) {
       execute: () => undefined,
       sharing: () => undefined,
     },
-    ...{ beats, random, log: createTestLog() },
+    ...{ beats, clock, random, log: createTestLog() },
   })
   stream.start()
   return {
@@ -98,8 +106,8 @@ function world(random = () => 0.5) {
     onOpen: (then: (fake: Fake) => void) => {
       answer = then
     },
-    refuse: (isIt: boolean) => {
-      isRefusing = isIt
+    refuse: (what: boolean | 'greeting') => {
+      refused = what
     },
   }
 }
@@ -248,5 +256,161 @@ test('a silent stream that ends is lost since its last beat', async () => {
   await pass(0)
   expect(beats.isConnected).toBe(false)
   expect(beats.lostForMs()).toBeGreaterThanOrEqual(100_000)
+  stream.close()
+})
+
+describe('a beat that does not move forward', () => {
+  const HOUR = 3_600_000
+  test.each<[string, (start: number, second: number) => number]>([
+    ['of a clock that was set back', (start, second) => start - HOUR + second * 1_000],
+    ['of a clock that was set back a little', (start, second) => start - 1 + second / 100],
+    ['of a clock that stands still', (start) => start],
+    ['that is repeated', (start) => start - 500],
+    ['that was held back for ever longer', (start, second) => start - 120_000 + second],
+    ['of a clock that goes backwards', (start, second) => start - second * 1_000],
+  ])('%s keeps neither lease nor stream: another replica is taken', async (_, timeOf) => {
+    const { streams, open, beats, stream, onOpen } = world()
+    await pass(0)
+    streams[0]?.beat()
+    await pass(0)
+    const start = Date.now()
+    for (let second = 1; second <= 20; second++) {
+      await pass(1_000)
+      streams[0]?.beat(timeOf(start, second))
+    }
+    await pass(0)
+    expect(beats.lostForMs()).toBeGreaterThanOrEqual(20_000)
+    onOpen((fake) => fake.beat())
+    for (let second = 0; second < 60 && streams[0]?.isEnded === false; second++) {
+      await pass(1_000)
+      streams[0]?.beat(timeOf(start, 20))
+    }
+    expect(streams[0]?.isEnded).toBe(true)
+    expect(open()).toHaveLength(1)
+    expect(beats.lostForMs()).toBe(0)
+    stream.close()
+  })
+
+  test('of a second stream changes nothing over', async () => {
+    const { streams, open, stream, onOpen } = world()
+    await pass(0)
+    onOpen((fake) => {
+      for (const late of [-46_000, -60_000, -HOUR, Number.NaN]) {
+        if (Number.isNaN(late)) fake.say({ type: 'beat', version: 1, until: 'never', mac: '' })
+        else fake.beat(Date.now() + late)
+      }
+    })
+    await pass(120_000)
+    expect(open()[0]).toBe(streams[0])
+    stream.close()
+  })
+
+  test('is told from others by the monotonic clock when the clock of this machine is set back', async () => {
+    const { streams, beats, stream } = world()
+    await pass(0)
+    streams[0]?.beat()
+    await pass(0)
+    const start = Date.now()
+    vi.setSystemTime(start - HOUR)
+    for (let second = 1; second <= 60; second++) {
+      await pass(1_000)
+      streams[0]?.beat(start - 60_000 + second * 1_001)
+    }
+    expect(beats.lostForMs()).toBeGreaterThanOrEqual(59_000)
+    stream.close()
+  })
+})
+
+describe('the number of a kill state', () => {
+  const say = (fake: Fake | undefined, seq: number) => fake?.say({ type: 'kill', seq, effective: EFFECTIVE })
+  test('is compared with those of the same stream alone: an older state is ignored', async () => {
+    const { streams, kills, stream, onOpen } = world()
+    await pass(0)
+    for (const seq of [5, 4, 5, 6, 1, 6]) say(streams[0], seq)
+    await pass(0)
+    expect(kills.map(([seq]) => seq)).toEqual([5, 5, 6, 6])
+    onOpen((fake) => {
+      for (const seq of [2, 1, 3]) say(fake, seq)
+    })
+    await pass(20_000)
+    expect(kills.slice(4).map(([seq]) => seq)).toEqual([2, 3])
+    streams.at(-1)?.beat()
+    await pass(0)
+    expect(kills.at(-1)).toEqual([3, true])
+    say(streams.at(-1), 2)
+    await pass(0)
+    expect(kills.at(-1)).toEqual([3, true])
+    stream.close()
+  })
+})
+
+describe('both streams that end together', () => {
+  const endAll = (...fakes: ReadonlyArray<Fake | undefined>) => {
+    for (const fake of fakes) fake?.end()
+  }
+  const ORDERS: ReadonlyArray<
+    readonly [string, (first: Fake | undefined, second: Fake | undefined) => void]
+  > = [
+    ['the one in use first', (first, second) => endAll(first, second)],
+    ['the second one first', (first, second) => endAll(second, first)],
+    [
+      'the second one with a beat',
+      (first, second) => {
+        first?.end()
+        second?.beat()
+        second?.end()
+      },
+    ],
+    [
+      'the one in use with a beat',
+      (first, second) => {
+        second?.end()
+        first?.beat()
+        first?.end()
+      },
+    ],
+  ]
+  test.each(ORDERS)('%s: the control plane counts as lost until another stream greets', async (_, end) => {
+    const { streams, open, beats, stream, refuse, onOpen } = world()
+    await pass(0)
+    streams[0]?.beat()
+    await pass(22_000)
+    expect(open()).toHaveLength(2)
+    refuse(true)
+    end(streams[0], streams[1])
+    await pass(1)
+    expect(beats.isConnected).toBe(false)
+    await pass(30_000)
+    expect([beats.isConnected, open().length]).toEqual([false, 0])
+    expect(beats.lostForMs()).toBeGreaterThanOrEqual(30_000)
+    refuse(false)
+    onOpen((fake) => fake.beat())
+    await pass(10_000)
+    expect([beats.isConnected, open().length]).toEqual([true, 1])
+    for (let beat = 0; beat < 12; beat++) {
+      open()[0]?.beat()
+      await pass(5_000)
+    }
+    expect([beats.lostForMs(), open().length]).toEqual([0, 1])
+    stream.close()
+  })
+})
+
+test('a second stream that has not greeted yet is not closed when the one in use ends', async () => {
+  const { streams, beats, stream, hellos, open, refuse } = world()
+  await pass(0)
+  streams[0]?.beat()
+  await pass(14_000)
+  refuse('greeting')
+  await pass(8_000)
+  expect(open()).toHaveLength(2)
+  streams[0]?.end()
+  await pass(0)
+  expect(beats.isConnected).toBe(false)
+  streams[1]?.greet()
+  streams[1]?.beat()
+  await pass(0)
+  expect(beats.isConnected).toBe(true)
+  expect([open(), hellos.length]).toEqual([[streams[1]], 2])
   stream.close()
 })
