@@ -49,7 +49,7 @@ async function run(invocation: Invocation): Promise<number> {
   const [verb] = invocation.positionals
   // A stop never depends on a session; who lifts one has signed in.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
-  if (verb === 'status') return printState(invocation, KillState.parse(await api.call('GET', PATH)))
+  if (verb === 'status') return printState({ invocation, api }, KillState.parse(await api.call('GET', PATH)))
   if (verb !== 'on' && verb !== 'off')
     throw usageError(
       kill,
@@ -74,15 +74,18 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
     invocation.terminal.print(installationLine(invocation, api))
   }
   if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
-  printState(invocation, state, active ? [] : ['Still stopped, by scopes of their own:'])
+  printState({ invocation, api }, state, active ? [] : ['Still stopped, by scopes of their own:'])
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
 }
 
-/** Says which installation answered: a count alone would not show that it was another one. */
-function installationLine(invocation: Invocation, { url }: ApiClient): string {
-  return invocation.env['CHAPERONE_URL']
-    ? `Control plane ${url}`
-    : `Installation ${invocation.folder.root} at ${url}`
+/** Which installation answered: a count alone would not show that it was another one. */
+function installationOf({ env, folder }: Invocation, { url }: ApiClient) {
+  return { installation: env['CHAPERONE_URL'] ? null : folder.root, address: url }
+}
+
+function installationLine(invocation: Invocation, api: ApiClient): string {
+  const { installation, address } = installationOf(invocation, api)
+  return installation === null ? `Control plane ${address}` : `Installation ${installation} at ${address}`
 }
 
 /** `37 of 37 stopped in 84 ms`; `4 of 5 …` when one is away. */
@@ -97,9 +100,13 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
   return `${acked} of ${total} ${verb} in ${Math.round(ms ?? elapsedMs)} ms${away}`
 }
 
-function printState(invocation: Invocation, state: KillState, heading: readonly string[] = []): number {
+function printState(
+  { invocation, api }: { readonly invocation: Invocation; readonly api: ApiClient },
+  state: KillState,
+  heading: readonly string[] = [],
+): number {
   const { print } = invocation.terminal
-  if (flag(invocation, 'json')) print(JSON.stringify(state))
+  if (flag(invocation, 'json')) print(JSON.stringify({ ...state, ...installationOf(invocation, api) }))
   else if (state.effective.length === 0) print('Nothing is stopped.')
   else {
     const rows = state.effective.map(({ scope, source, reason, since }) => [scope, source, since, reason])

@@ -8,8 +8,8 @@ export const PROCESSES_PAYLOAD = 'processes'
 const SILENT_S = 10
 /** Longer than processes that left are counted. */
 const FORGET_S = 300
-/** Longer than processes of a silent replica are counted: their gateways may run without a control plane. */
-const FORGET_SILENT_S = 4_000
+/** Longer than processes of a silent replica are counted: the longest lease of a Gateway is a day. */
+const FORGET_SILENT_S = 86_400 + 400
 
 export type ProcessFacts = {
   /** `namespace/name` of its gateway. */

@@ -42,8 +42,6 @@ export type AbsencesDeps = {
 const REMEMBER_MS = 60_000
 /** A replica beats for 10 s after its last read, and a beat counts for a moment. */
 const BEATS_ON_MS = 15_000
-/** A lease may be set to a day; nobody waits that long for an answer of `kill on` without unreachable processes. */
-const MAX_LEASE_MS = 3_600_000
 
 export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDeps): Absences {
   const leaving = new Map<string, Gone>()
@@ -57,7 +55,7 @@ export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDep
     }
     const there = connected()
     const keptMs = ({ gatewayId, isSilent }: Gone) =>
-      isSilent ? Math.min(leaseMs(gatewayId), MAX_LEASE_MS) + BEATS_ON_MS : REMEMBER_MS
+      isSilent ? leaseMs(gatewayId) + BEATS_ON_MS : REMEMBER_MS
     const isCounted = (one: Gone) =>
       !there.has(one.processId) && !replaced.has(one.processId) && nowMs() - one.atMs <= keptMs(one)
     return [...gone.values()].filter(isCounted)

@@ -148,6 +148,17 @@ describe('a data folder that a working tree brings', () => {
     expect((await cli(['trust', '--list'], tree)).out).toBe(own.data)
     const killed = await cli(['kill', 'on'], tree)
     expect(killed.out).toMatch(new RegExp(`1 of 1 stopped in 12 ms\nInstallation ${own.data} at http://127`))
+    for (const args of [
+      ['kill', 'on', '--json'],
+      ['kill', 'off', '--json'],
+      ['kill', 'status', '--json'],
+    ]) {
+      const { out } = await cli(args, tree)
+      expect(JSON.parse(out)).toMatchObject({
+        installation: own.data,
+        address: expect.stringMatching(/^http:\/\/127/),
+      })
+    }
     expect(killed.err).toBe('')
     expect((await cli(['trust', '--remove', own.data], tree)).code).toBe(0)
     expect((await cli(['trust', '--list'], tree)).out).toBe('')

@@ -197,12 +197,16 @@ describe('gateway processes at two replicas', () => {
       "update replicas set seen_at = clock_timestamp() - interval '600 seconds' where id = 'dead'",
     )
     // A process of the same gateway that comes does not take its place: it may still run.
-    const other = await connect(one)
+    const other = await connect(one, { processId: 'proc_other' })
     await bothSee(2)
     expect(await stop(one, 'silent for long')).toMatchObject({ acked: 2, total: 3 })
     other.close()
-    await eventually('the other left', () => (processesAt(one) === 1 ? true : null))
-    await one.db.query('delete from gateway_processes where departed_at is not null')
+    await eventually('the other left', async () => {
+      const { rows } = await one.db.query<{ id: string }>(
+        'delete from gateway_processes where departed_at is not null returning process_id as id',
+      )
+      return rows.some(({ id }) => id === 'proc_other') ? true : null
+    })
     await one.db.query(
       "update replicas set seen_at = clock_timestamp() - interval '616 seconds' where id = 'dead'",
     )
@@ -212,10 +216,10 @@ describe('gateway processes at two replicas', () => {
       10_000,
     )
     await one.db.query(
-      "update replicas set seen_at = clock_timestamp() - interval '4001 seconds' where id = 'dead'",
+      "update replicas set seen_at = clock_timestamp() - interval '86801 seconds' where id = 'dead'",
     )
     await one.db.query(
-      "update gateway_processes set told_at = told_at - interval '4001 seconds' where replica_id = 'dead'",
+      "update gateway_processes set told_at = told_at - interval '86801 seconds' where replica_id = 'dead'",
     )
     await eventually('its rows are gone', async () => {
       const { rowCount } = await one.db.query("select 1 from gateway_processes where replica_id = 'dead'")
