@@ -9,6 +9,7 @@ import { boundShape } from './cel-shape.ts'
 import { applyEdits } from './condition-edits.ts'
 import { foldEnvironmentLiterals } from './environment-literals.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
+import { assertFactTypes } from './fact-types.ts'
 import { connectorOf, type Facts } from './facts.ts'
 import { singleValueEdits } from './single-values.ts'
 
@@ -72,6 +73,7 @@ type Programs = { readonly asSent: Program; get(rules: NameRules | null): Progra
 function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
   const { ast } = CEL.parse(text)
   assertKnownFacts(ast)
+  assertFactTypes(ast)
   const written = compileProgram(text)
   const common = singleValueEdits(ast, text)
   const asSent = common.length === 0 ? written : compileProgram(applyEdits(text, common))

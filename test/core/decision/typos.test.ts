@@ -43,6 +43,36 @@ describe('a name in a condition that nobody knows', () => {
   })
 
   test.each([
+    ['action.effect == "wirte"', 'action.effect is never "wirte" (did you mean write?)'],
+    ['"wirte" != action.effect', 'did you mean write?'],
+    ['action.effect in ["read", "wrte"]', 'did you mean write?'],
+    ['risk.level == "severe"', 'risk.level is never "severe" (values: low, medium, high)'],
+    ['agent.status != "suspnded"', 'did you mean suspended?'],
+    ['action["risk"] == "hihg"', 'did you mean high?'],
+    ['risk.score > "0.5"', 'risk.score is a number and never a string'],
+    ['risk.score == true', 'risk.score is a number and never a bool'],
+    ['action.unmapped == "true"', 'action.unmapped is a bool and never a string'],
+    ['hints.irreversible == 1', 'hints.irreversible is a bool and never a number'],
+    ['action.type == 5', 'action.type is a string and never a number'],
+    ['resource.target in ["a", 1]', 'resource.target is a string and never a number'],
+    ['action.type.name == "x"', 'action.type is a string and has no fields'],
+    ['has(agent.name.first)', 'agent.name is a string and has no fields'],
+    ['"merge" in action.type', 'action.type is a string and contains nothing: use contains()'],
+    ['["a"].exists(x, action.effect == "writ")', 'did you mean write?'],
+    ['true ? action.effect == "writ" : false', 'did you mean write?'],
+  ])('%s does not compile: the fact is never that', (condition, wanted) => {
+    expect(errorOf(condition)).toContain(wanted)
+  })
+
+  test.each([
+    'action.effect != "read" && risk.level in ["medium", "high"]',
+    'risk.score >= 1 || risk.score > 0.5',
+    '!action.unmapped && action.unmapped == false',
+    '"production +0.1" in risk.factors',
+    'risk.factors.exists(f, f.startsWith("x"))',
+    'context.list.exists(action, action.effect == 5)',
+    'action.effect == parameters.effect',
+    'resource.target.startsWith("a") && size(action.type) > 3',
     'parameters.anything == 1',
     'context.anything == 1',
     'request.query.anything == "1"',
