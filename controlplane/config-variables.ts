@@ -111,6 +111,33 @@ export const CONFIG_VARIABLES = {
     meaning:
       'In a cluster: namespaces of the platform team, separated by commas, whose Policies are for all Gateways and stand before those of tenants',
   },
+  OIDC_ISSUER: {
+    fallback: 'sign-in by password only',
+    meaning:
+      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([docs/people.md](docs/people.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
+  },
+  OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'The client at the provider' },
+  OIDC_CLIENT_SECRET_FILE: {
+    fallback: 'none: a public client',
+    meaning: 'File with the secret of the client',
+  },
+  OIDC_SCOPES: {
+    fallback: '`openid profile email`',
+    meaning:
+      'Scopes, separated by blanks; `offline_access` is added where the provider lists it. Some providers need `groups`',
+  },
+  OIDC_GROUPS_CLAIM: { fallback: '`groups`', meaning: 'The claim that lists the groups of a user' },
+  OIDC_GROUPS: {
+    fallback: 'required beside `OIDC_ISSUER`',
+    meaning:
+      'What groups of the provider give, as JSON: `{"<group>": {"role": "admin\\|member\\|viewer", "approverGroups": [], "namespaces": []}}`; `*` is every user of the provider; without `namespaces` the role counts everywhere',
+  },
+  OIDC_NAME: { fallback: 'host of the issuer', meaning: 'Name of the provider on the sign-in page' },
+  SIGN_IN: {
+    fallback: '`any`',
+    meaning:
+      '`oidc`: users sign in through the provider only, not by password; sessions and approver keys of users with a password end',
+  },
   LOG_LEVEL: {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { isLoopback } from '../core/loopback.ts'
 import type { ConfigVariable } from './config-variables.ts'
+import { type OidcSettings, readOidcSettings } from './oidc/settings.ts'
 import type { ApprovalsMode } from './services/approvals-mode.ts'
 
 export type ControlPlaneConfig = {
@@ -38,6 +39,10 @@ export type ControlPlaneConfig = {
   readonly platformNamespaces: readonly string[]
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
+  /** Null = sign-in by password only. */
+  readonly oidc: OidcSettings | null
+  /** Whether users sign in by password. */
+  readonly isPasswordOn: boolean
   readonly logLevel: string
 }
 
@@ -52,6 +57,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 /** Reads the environment. Each error names the variable, what is wrong with it and what to set. */
 export function readConfig(env: Env): ControlPlaneConfig {
   const host = text(env, 'HOST') ?? '127.0.0.1'
+  const oidc = readOidcSettings((name) => text(env, name))
   return {
     host,
     port: port(env),
@@ -79,6 +85,8 @@ export function readConfig(env: Env): ControlPlaneConfig {
     ownerLinkSecret: namespacedName(env, 'OWNER_LINK_OBJECT', '<Secret> of the owner link'),
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
+    oidc,
+    isPasswordOn: isPasswordOn(env, oidc !== null),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }
@@ -194,6 +202,12 @@ function ownCluster(host: string | null, port: string | null): string | null {
 function registration(env: Env, host: string): 'open' | 'invite' {
   const chosen = choice(env, 'REGISTRATION', ['open', 'invite'])
   return (chosen as 'open' | 'invite' | null) ?? (isLoopback(host) ? 'open' : 'invite')
+}
+
+function isPasswordOn(env: Env, hasProvider: boolean): boolean {
+  const isOn = choice(env, 'SIGN_IN', ['any', 'oidc']) !== 'oidc'
+  if (isOn || hasProvider) return isOn
+  throw new Error('SIGN_IN is oidc and nobody could sign in: set OIDC_ISSUER, or leave it out')
 }
 
 function auditRetentionDays(env: Env): number | null {

@@ -3,6 +3,7 @@ import type { ControlPlaneConfig } from './config.ts'
 import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-authority.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
+import type { VouchFor } from './oidc/confirmation.ts'
 import { createIdentities } from './services/identities.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
@@ -25,6 +26,7 @@ export function createGatewayParts(given: {
   readonly config: ControlPlaneConfig
   readonly nowMs: number
   readonly log: Logger
+  readonly vouchFor: VouchFor
 }): GatewayParts {
   const { kubeApi, operatorAccount: account } = given.config
   const review = kubeApi === null ? null : createTokenReview(kubeApi)

@@ -8,6 +8,7 @@ import { createPasswords, type Passwords } from './crypto/password.ts'
 import { createGatewayParts } from './gateway-parts.ts'
 import { createBotIdentity } from './notify/bot-identity.ts'
 import { createChatClient, createNotify } from './notify/notify.ts'
+import { createSignIn } from './oidc/oidc.ts'
 import { createPageParts } from './page-parts.ts'
 import { createAgents } from './services/agents.ts'
 import { createExpirySweeper } from './services/approval-expiry.ts'
@@ -80,7 +81,8 @@ export async function createParts(deps: PartsDeps) {
     },
     approvalsChat: settings.approvalsChat,
   })
-  const gateways = createGatewayParts({ ...base, config, nowMs: clock.nowMs() })
+  const signIn = await createSignIn({ ...base, config })
+  const gateways = createGatewayParts({ ...base, ...signIn, config, nowMs: clock.nowMs() })
   const hub = await createHub({ ...base, library, pods: gateways.pods })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())
   const { onApprovalEnded: onEnded, ...v1 } = await createActionParts({
@@ -111,7 +113,7 @@ export async function createParts(deps: PartsDeps) {
     ...operatorParts({ ...base, killSwitch, hub, library, pods: gateways.pods }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     ...{ identify: gateways.identify, authority: gateways.authority },
-    ...userParts({ ...base, config }),
+    ...{ ...userParts({ ...base, config }), ...signIn },
     agents: createAgents(base),
     config: createConfig(base),
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),

@@ -4,6 +4,7 @@ import type { Parts } from './parts.ts'
 import { createApprovalRoutes } from './routes/approvals.ts'
 import { createAuthRoutes } from './routes/auth.ts'
 import { createAuthKeyRoutes } from './routes/auth-keys.ts'
+import { createAuthOptionRoutes } from './routes/auth-options.ts'
 import { createChallengeRoutes } from './routes/challenge.ts'
 import { createChatRoutes } from './routes/chat.ts'
 import { createAuditRoutes } from './routes/dash-audit.ts'
@@ -30,6 +31,7 @@ import { createGatewayRoutes } from './routes/gateways.ts'
 import { createKillSwitchRoutes } from './routes/kill-switch.ts'
 import { createMaintenanceRoutes } from './routes/maintenance.ts'
 import { createNotificationRoutes } from './routes/notifications.ts'
+import { createOidcRoutes } from './routes/oidc.ts'
 import { createOpenApiRoutes } from './routes/openapi.ts'
 import { createOperatorRoutes } from './routes/operator.ts'
 import { createOpsRoutes } from './routes/ops.ts'
@@ -56,6 +58,8 @@ export function createRoutes(
     ...createOrgRoutes(parts),
     ...createTokenRoutes(parts),
     ...createAuthRoutes({ ...parts, ...web }),
+    ...createAuthOptionRoutes(parts),
+    ...createOidcRoutes({ ...parts, ...web }),
     ...createAuthKeyRoutes(parts),
     ...createPeopleRoutes(parts),
     ...createUserRoutes({ ...parts, baseUrl: web.baseUrl }),

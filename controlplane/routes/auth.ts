@@ -20,14 +20,15 @@ export type AuthRoutesDeps = {
   readonly sessions: Sessions
   readonly passwordChange: PasswordChange
   readonly devices: SignInDevices
+  readonly isPasswordOn: boolean
   /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
 }
 
-const UserView = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
+export const UserView = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
 /** Present for a session that belongs to a page: sent with every write as `X-Service-Page-Secret`. */
-const PageSecret = z.string().optional()
+export const PageSecret = z.string().optional()
 const Password = z.string().min(12, 'has at least 12 characters').max(1_024)
 const RegisterBody = z.strictObject({
   email: Email,
@@ -55,6 +56,14 @@ export function userOf(principal: Principal): UserPrincipal {
   throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
 }
 
+function refusePasswords({ isPasswordOn }: AuthRoutesDeps): void {
+  if (isPasswordOn) return
+  throw new ChaperoneError('forbidden', {
+    detail: 'Sign-in by password is off: sign in through the identity provider',
+    extra: { required: 'identity_provider' },
+  })
+}
+
 function register(deps: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -66,6 +75,7 @@ function register(deps: AuthRoutesDeps): Route {
     statuses: [429],
     response: Ok.extend({ user: UserView }),
     handler: async ({ body }) => {
+      refusePasswords(deps)
       const { id, email, role } = await deps.registration.register(body)
       return withDevice({ status: 200, body: { ok: true, user: { id, email, role } } }, email, deps)
     },
@@ -110,14 +120,15 @@ function login(deps: AuthRoutesDeps): Route {
     summary:
       'Signs in: sets the cookie svc_session. A browser also gets `page_secret`, without which its session only reads',
     body: LoginBody,
-    statuses: [401, 429],
+    statuses: [401, 403, 429],
     response: Ok.extend({ user: UserView, page_secret: PageSecret }),
     handler: async ({ body, raw }) => {
+      refusePasswords(deps)
       const { ip: address } = raw.request
       const from = { address, devices: deviceCookies(raw.request, body.email), isPage: isPage(raw.request) }
       const session = await sessions.login({ ...body, ...from })
       const { id, email, role } = session.user
-      return withDevice(started(session, isSecure, { user: { id, email, role } }), email, deps)
+      return withDevice(beginSession(session, isSecure, { user: { id, email, role } }), email, deps)
     },
   })
 }
@@ -156,13 +167,13 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
         ...{ current: body.current_password, next: body.new_password },
         isPage: user.session?.isPage === true || isPage(raw.request),
       })
-      return started(session, isSecure, {})
+      return beginSession(session, isSecure, {})
     },
   })
 }
 
 /** The answer that begins a session: its cookie, and the secret of the page when it belongs to one. */
-function started(
+export function beginSession(
   { sessionId, maxAgeS, pageSecret }: StartedSession,
   isSecure: boolean,
   more: Readonly<Record<string, unknown>>,

@@ -101,6 +101,6 @@ async function createOwnKey(
 }
 
 function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {
-  const { id, email, name, role, status, groups } = row
-  return { id, email, name, role, status, groups, created_at: row.createdAt }
+  const { id, email, name, role, status, groups, namespaces } = row
+  return { id, email, name, role, status, groups, namespaces, created_at: row.createdAt }
 }

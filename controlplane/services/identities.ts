@@ -1,10 +1,12 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { isSameHash, keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { Identify, UserPrincipal } from '../http/auth.ts'
+import type { VouchFor } from '../oidc/confirmation.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
 import type { SessionUser } from '../store/sessions.ts'
 import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
+import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { createAgentKeyUse } from './agent-key-use.ts'
 import { createProcessOwners } from './process-owners.ts'
 import { createRecentSessions } from './recent-sessions.ts'
@@ -14,9 +16,23 @@ export function createIdentities({
   db,
   podToken,
   operatorToken,
-}: { readonly db: Db } & Required<Pick<Identify, 'podToken' | 'operatorToken'>>): Identify {
+  vouchFor,
+}: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
+  Pick<Identify, 'podToken' | 'operatorToken'>
+>): Identify {
   const useAgentKey = createAgentKeyUse(db)
+  /** Null where the identity provider does not answer in time. */
+  const vouch = (row: SessionUser, isUrgent: boolean) =>
+    isUrgent ? unlessLate(vouchFor(row), URGENT_MS) : vouchFor(row)
   const sessions = createRecentSessions(db, { nowMs: Date.now })
+  /** The principal of a session that the provider was asked about where it had to be. */
+  const vouchedSession = async (row: SessionUser, shown: ShownSession, isUrgent: boolean) => {
+    const vouched = await vouch(row, isUrgent)
+    if (vouched === 'ended') return undefined
+    if (vouched === null) return unchecked(sessionPrincipal(row, shown))
+    const now = vouched === 'changed' ? (await sessions.read([row.idHash])).rows[0] : row
+    return now && sessionPrincipal(now, shown)
+  }
   return {
     async session(ids, pageSecret, isUrgent) {
       const hashes = ids.map(sha256)
@@ -24,13 +40,16 @@ export function createIdentities({
       const row = chooseSession(rows, pageSecret)
       if (row === undefined) return undefined
       const id = ids[hashes.findIndex((hash) => isSameHash(hash, row.idHash))] ?? ''
-      const found = sessionPrincipal(row, id, pageSecret)
-      return isChecked ? found : { ...found, restriction: 'unchecked' }
+      const shown = { id, pageSecret }
+      return isChecked ? vouchedSession(row, shown, isUrgent) : unchecked(sessionPrincipal(row, shown))
     },
     async approverKey(key) {
-      const users = await findUserKeys(db, keyPrefix(key))
-      const user = users.find((candidate) => matchesHash(key, candidate.sha256))
-      if (user === undefined) return undefined
+      const find = async () =>
+        (await findUserKeys(db, keyPrefix(key))).find((candidate) => matchesHash(key, candidate.sha256))
+      const known = await find()
+      const vouched = known === undefined ? 'ended' : await vouchFor(known)
+      const user = vouched === 'changed' ? await find() : known
+      if (user === undefined || vouched === 'ended') return undefined
       await touchUserKey(db, user.keyId)
       return principal(user, 'approver_key')
     },
@@ -78,7 +97,13 @@ function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefine
   return pageSecret !== undefined && matchesHash(pageSecret, pageSecretHash)
 }
 
-function sessionPrincipal(row: SessionUser, id: string, pageSecret: string | undefined): UserPrincipal {
+type ShownSession = { readonly id: string; readonly pageSecret: string | undefined }
+
+function unchecked(found: UserPrincipal): UserPrincipal {
+  return { ...found, restriction: 'unchecked' }
+}
+
+function sessionPrincipal(row: SessionUser, { id, pageSecret }: ShownSession): UserPrincipal {
   const isPage = row.pageSecretHash !== null
   const found = { ...principal(row, 'session'), session: { id, isPage } }
   return isPage && !isPageOf(row, pageSecret) ? { ...found, restriction: 'page_secret' } : found

@@ -1,11 +1,12 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { randomToken, sha256 } from '../crypto/tokens.ts'
-import { recordEvent } from '../events.ts'
+import { actorOf, recordEvent } from '../events.ts'
+import type { UserPrincipal } from '../http/auth.ts'
 import type { Actor } from '../store/audit.ts'
 import { requireOwnerLink } from '../store/orgs.ts'
 import { deleteOwnerLinks, insertOwnerLink, isOwnerLink } from '../store/owner-links.ts'
 import type { Db, Query } from '../store/query.ts'
-import { hasOwner, lockRegistrations } from '../store/users.ts'
+import { hasOwner, lockRegistrations, lockUser, lockUserChanges, updateUser } from '../store/users.ts'
 import type { OwnerLinkSecret } from './owner-link-secret.ts'
 
 export type OwnerLinksDeps = {
@@ -28,13 +29,46 @@ export type OwnerLinks = {
   check(token: string | undefined): Promise<CheckedOwnerToken | null>
   /** Whether the token makes an owner. Ends every link when it does; in the transaction that makes the owner. */
   use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
+  /** Makes the signed-in user the first owner. Throws `forbidden` for a link that is not valid, and once there is an owner. */
+  redeem(user: UserPrincipal, token: string): Promise<void>
 }
 
 /** Links that make the first owner: random, for one use, for an hour. */
 export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLinks {
   const note = (q: Query, actor: Actor, change: string) =>
     recordEvent(q, { orgId, actor, type: 'settings.updated', details: { change } })
+  const check: OwnerLinks['check'] = async (token) => {
+    if (token === undefined) return null
+    const isAsked = secret !== null && !(await hasOwner(db))
+    return { token, isOfSecret: isAsked && (await secret.matches(token)) }
+  }
+  const use: OwnerLinks['use'] = async (q, checked) => {
+    if (checked === null || (await hasOwner(q))) return false
+    const isValid = checked.isOfSecret || (await isOwnerLink(q, sha256(checked.token)))
+    if (isValid) await deleteOwnerLinks(q)
+    return isValid
+  }
   return {
+    check,
+    use,
+    async redeem(user, token) {
+      const checked = await check(token)
+      await db.tx(async (q) => {
+        await lockRegistrations(q)
+        await lockUserChanges(q)
+        const found = user.via === 'session' ? await lockUser(q, user.userId) : undefined
+        if (found?.status !== 'active' || !(await use(q, checked))) throw invalid()
+        await updateUser(q, found.id, { role: 'owner', namespaces: null })
+        const details = {
+          user_id: found.id,
+          email: found.email,
+          from: found.role,
+          to: 'owner',
+          change: 'owner_link',
+        }
+        await recordEvent(q, { orgId, actor: actorOf(user), type: 'user.role_changed', details })
+      })
+    },
     make: (by, { isRequired }) =>
       db.tx(async (q) => {
         await lockRegistrations(q)
@@ -46,22 +80,18 @@ export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLi
         if (isRequired && (await requireOwnerLink(q))) await note(q, by, 'owner_link_required')
         return token
       }),
-    async check(token) {
-      if (token === undefined) return null
-      const isAsked = secret !== null && !(await hasOwner(db))
-      return { token, isOfSecret: isAsked && (await secret.matches(token)) }
-    },
-    async use(q, checked) {
-      if (checked === null || (await hasOwner(q))) return false
-      const isValid = checked.isOfSecret || (await isOwnerLink(q, sha256(checked.token)))
-      if (isValid) await deleteOwnerLinks(q)
-      return isValid
-    },
   }
 }
 
 function inSecret(name: string): ChaperoneError {
   return new ChaperoneError('conflict', {
     detail: `The owner link of this installation is in the Secret ${name}. kubectl chaperone owner-link makes a new one`,
+  })
+}
+
+function invalid(): ChaperoneError {
+  return new ChaperoneError('forbidden', {
+    detail:
+      'The owner link is over or used, or there is an owner. While there is none: chaperone owner-link (in a cluster kubectl chaperone owner-link)',
   })
 }

@@ -4,6 +4,7 @@ import { recordEvent } from '../events.ts'
 import { systemActor } from '../store/audit.ts'
 import type { Db } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
+import { findIdentityOf } from '../store/user-identities.ts'
 import { findUserByEmail, lockUser, setPasswordHash } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { forgetAccountAttempts } from './sign-in-attempts.ts'
@@ -25,6 +26,11 @@ export async function resetPassword(
     const user = found && (await lockUser(q, found.id))
     if (user === undefined) {
       throw new ChaperoneError('not_found', { detail: `No user has the e-mail address ${given.email}.` })
+    }
+    if ((await findIdentityOf(q, user.id)) !== undefined) {
+      throw new ChaperoneError('conflict', {
+        detail: `${user.email} signs in through the identity provider and has no password here.`,
+      })
     }
     const actor = systemActor('command-line')
     const { email } = user

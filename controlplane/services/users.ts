@@ -6,6 +6,7 @@ import type { UserPrincipal } from '../http/auth.ts'
 import { insertInvitation } from '../store/invitations.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
+import { findIdentityOf } from '../store/user-identities.ts'
 import {
   getUser,
   listUsers,
@@ -45,6 +46,7 @@ export function createUsers(deps: UsersDeps): Users {
       change(given, userId, async (q, user, by) => {
         refuseRoleChange(by, user, role)
         if (user.role === role) return user
+        if (user.role !== 'owner' && role !== 'owner') await refuseProviderUser(q, user)
         const changed = await updateUser(q, userId, { role })
         await deleteSessionsOf(q, userId)
         await endKeys(q, deps, { by, user, why: 'role_changed' })
@@ -65,6 +67,7 @@ export function createUsers(deps: UsersDeps): Users {
       change(given, userId, (q, user, by) => setStatus(q, deps, { by, user, status: 'active' })),
     setGroups: (given, userId, groups) =>
       change(given, userId, async (q, user, by) => {
+        await refuseProviderUser(q, user)
         const changed = await updateUser(q, userId, { groups: [...new Set(groups)] })
         await note(q, deps, by, 'user.role_changed', {
           user_id: userId,
@@ -124,6 +127,14 @@ function endKeys(
 ): Promise<void> {
   const { by, user, why } = ended
   return endApproverKeys(q, { orgId, actor: actorOf(by), userId: user.id, email: user.email, why })
+}
+
+/** What the next confirmation by the provider would undo. */
+async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
+  if ((await findIdentityOf(q, id)) === undefined) return
+  throw new ChaperoneError('conflict', {
+    detail: `${email} signs in through the identity provider: role and groups follow the groups there (OIDC_GROUPS)`,
+  })
 }
 
 /** Only an owner makes or unmakes owners, and nobody unmakes himself: there is always one left. */

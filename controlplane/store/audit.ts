@@ -8,7 +8,7 @@ export type AuditEventType =
   | `agent.${'registered' | 'updated' | 'suspended' | 'activated' | 'revoked'}`
   | `policy.${'created' | 'updated' | 'deleted' | 'enabled' | 'disabled'}`
   | `gateway.${'created' | 'updated'}`
-  | `user.${'login' | 'login_failed' | 'logout' | 'registered' | 'password_changed' | 'password_reset' | 'key_created' | 'key_revoked' | 'role_changed' | 'suspended' | 'activated'}`
+  | `user.${'login' | 'login_failed' | 'logout' | 'registered' | 'password_changed' | 'password_reset' | 'key_created' | 'key_revoked' | 'role_changed' | 'suspended' | 'activated' | 'access_ended'}`
   | `config.${'exported' | 'imported'}`
   | 'settings.updated'
   | 'audit.purged'

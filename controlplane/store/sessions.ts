@@ -1,4 +1,5 @@
 import type { Query } from './query.ts'
+import { type IdentityState, identityStateSql } from './user-identities.ts'
 import type { UserRow } from './users.ts'
 
 /** A session ends after 12 hours without a request, and after 7 days in any case. */
@@ -9,6 +10,7 @@ export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups'> & {
   readonly idHash: Buffer
   /** Null for the session of a plain client. */
   readonly pageSecretHash: Buffer | null
+  readonly identity: IdentityState
 }
 
 export type NewSession = {
@@ -29,15 +31,16 @@ export async function insertSession(q: Query, { idHash, userId, pageSecretHash }
 export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promise<readonly SessionUser[]> {
   const { rows } = await q.query<SessionUser>(
     `with found as (
-       select s.id_hash, s.page_secret_sha256, s.created_at, s.seen_at, u.id, u.email, u.role, u.groups
-       from sessions s join users u on u.id = s.user_id
+       select s.id_hash, s.page_secret_sha256, s.created_at, s.seen_at, u.id, u.email, u.role, u.groups,
+         ${identityStateSql('i')} as identity
+       from sessions s join users u on u.id = s.user_id left join user_identities i on i.user_id = u.id
        where s.id_hash = any($1::bytea[]) and u.status = 'active' and s.expires_at > now()
          and s.seen_at > now() - make_interval(hours => $2)
      ), used as (
        update sessions set seen_at = now()
        where id_hash in (select id_hash from found where seen_at < now() - interval '1 minute')
      )
-     select id, email, role, groups, id_hash as "idHash", page_secret_sha256 as "pageSecretHash"
+     select id, email, role, groups, id_hash as "idHash", page_secret_sha256 as "pageSecretHash", identity
      from found order by created_at, id_hash`,
     [idHashes, SESSION_LIFE.idleHours],
   )

@@ -1,6 +1,7 @@
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
 import type { SessionUser } from './sessions.ts'
+import { identityStateSql } from './user-identities.ts'
 
 /** An approver key without its secret. */
 export type UserKeyRow = {
@@ -44,8 +45,8 @@ export async function findUserKeys(
   prefix: string,
 ): Promise<readonly (SessionUser & { readonly keyId: string; readonly sha256: Buffer })[]> {
   const { rows } = await q.query<SessionUser & { keyId: string; sha256: Buffer }>(
-    `select u.id, u.email, u.role, u.groups, k.id as "keyId", k.sha256
-     from user_keys k join users u on u.id = k.user_id
+    `select u.id, u.email, u.role, u.groups, ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
+     from user_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
      where k.prefix = $1 and u.status = 'active' and k.expires_at > now()`,
     [prefix],
   )

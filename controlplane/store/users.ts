@@ -12,12 +12,14 @@ export type UserRow = {
   readonly status: 'active' | 'suspended'
   readonly passwordHash: string
   readonly groups: readonly string[]
+  /** Null = every namespace. */
+  readonly namespaces: readonly string[] | null
   readonly createdAt: Date
 }
 
-export type UserInput = Omit<UserRow, 'status' | 'createdAt'>
+export type UserInput = Omit<UserRow, 'status' | 'createdAt' | 'namespaces'>
 
-const COLUMNS = `id, org_id as "orgId", email, name, role, status, password_hash as "passwordHash", groups,
+const COLUMNS = `id, org_id as "orgId", email, name, role, status, password_hash as "passwordHash", groups, namespaces,
   created_at as "createdAt"`
 
 export async function listUsers(q: Query): Promise<readonly UserRow[]> {
@@ -66,6 +68,14 @@ export async function hasOwner(q: Query): Promise<boolean> {
   return onlyRow(rows).some
 }
 
+export async function countOwners(q: Query): Promise<number> {
+  const { rows } = await q.query<{ owners: number }>(
+    "select count(*)::integer as owners from users where role = 'owner' and status = 'active'",
+    [],
+  )
+  return onlyRow(rows).owners
+}
+
 /** Every group that an active user is in. */
 export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
   const { rows } = await q.query<{ name: string }>(
@@ -88,12 +98,16 @@ export async function insertUser(q: Query, row: UserInput): Promise<UserRow | un
 export async function updateUser(
   q: Query,
   id: string,
-  change: Partial<Pick<UserRow, 'role' | 'status' | 'groups'>>,
+  change: Partial<Pick<UserRow, 'role' | 'status' | 'groups' | 'namespaces'>>,
 ): Promise<UserRow> {
   const { rows } = await q.query<UserRow>(
-    `update users set role = coalesce($2, role), status = coalesce($3, status), groups = coalesce($4, groups)
+    `update users set role = coalesce($2, role), status = coalesce($3, status), groups = coalesce($4, groups),
+       namespaces = case when $5 then $6::text[] else namespaces end
      where id = $1 returning ${COLUMNS}`,
-    [id, change.role ?? null, change.status ?? null, change.groups ?? null],
+    [
+      ...[id, change.role ?? null, change.status ?? null, change.groups ?? null],
+      ...[change.namespaces !== undefined, change.namespaces ?? null],
+    ],
   )
   return onlyRow(rows)
 }

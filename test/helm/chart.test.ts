@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../controlplane/config.ts'
 import { TOKEN_AUDIENCE, TOKEN_TTL_S } from '../../core/capture/pod-contract.ts'
 import { guardNames } from '../../operator/tasks/uninstall.ts'
 import { MANIFESTS_CONFIGURATION, WEBHOOK_CONFIGURATION } from '../../operator/webhook/configuration.ts'
@@ -74,6 +75,42 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(optional.flatMap(named)).toEqual([])
     const chosen = new Set((await resources(...EVERYTHING)).map(({ kind }) => kind))
     expect(optional.filter((kind) => !chosen.has(kind))).toEqual([])
+  })
+
+  test('gives the control plane the identity provider, its secret from a file, and the groups as they are written', async () => {
+    const groups = { 'a,b="c"': { role: 'admin', namespaces: ['x'] }, ops: { approverGroups: ['sre'] } }
+    const oidc = {
+      issuer: 'https://idp.example.com',
+      clientId: 'chaperone',
+      clientSecret: { name: 'idp' },
+      groups,
+    }
+    const given = [
+      '--set-json',
+      `controlPlane.oidc=${JSON.stringify(oidc)}`,
+      '--set',
+      'controlPlane.signIn=oidc',
+    ]
+    const pod = podsOf(await resources(...LEAST, ...given)).find(
+      ({ name }) => name === 'Deployment chaperone-control-plane',
+    )
+    const env = Object.fromEntries(
+      (pod?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]),
+    )
+    const required = { DATABASE_URL: 'postgres://u:p@h/db', MASTER_KEY: 'ab'.repeat(32) }
+    const config = readConfig({ ...env, ...required, CODEHOST_PAT_NAMESPACES: '' })
+    expect(config.isPasswordOn).toBe(false)
+    expect(config.oidc).toMatchObject({ issuer: oidc.issuer, clientId: 'chaperone', groupsClaim: 'groups' })
+    expect([...(config.oidc?.groups.keys() ?? [])].sort()).toEqual(Object.keys(groups).sort())
+    expect(config.oidc?.clientSecretFile).toBe('/etc/chaperone/oidc/client.secret')
+    expect(JSON.stringify(pod?.spec.volumes)).toContain('"secretName":"idp"')
+    await expect(template(...LEAST, '--set', 'controlPlane.oidc.groups.x.role=owner')).rejects.toThrow(/role/)
+    await expect(
+      template(...LEAST, '--set', 'controlPlane.oidc.issuer=http://idp.example.com'),
+    ).rejects.toThrow(/issuer/)
+    await expect(
+      template(...LEAST, '--set', 'controlPlane.oidc.issuer=https://idp.example.com'),
+    ).rejects.toThrow(/clientId/)
   })
 
   test('keeps every custom resource definition, as it is generated', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startOidcStage } from '../oidc/stage.ts'
+import { exchange, fragmentOf } from '../oidc/visitor.ts'
 import { readOperations } from '../openapi/document.ts'
 import { startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { type Answer, at, type Call, caller, PASSWORD, register } from '../routes/start.ts'
@@ -22,12 +24,13 @@ async function change(
   path: string,
   body?: unknown,
   by: Call = owner,
+  { sql }: Pick<TestInstallation, 'sql'> = here,
 ): Promise<{ answer: Answer; events: { event_type: string; user_id: string | null; details: unknown }[] }> {
-  const [last] = await here.sql('select coalesce(max(id), 0) as id from audit_events')
+  const [last] = await sql('select coalesce(max(id), 0) as id from audit_events')
   const answer = await by(method, path, body)
   expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(200)
   walked.add(`${method} ${path.split('?')[0]}`)
-  const events = await here.sql(
+  const events = await sql(
     'select event_type, user_id, details from audit_events where id > $1 order by id',
     [last?.['id']],
   )
@@ -117,6 +120,32 @@ describe('every change over the dashboard leaves its events, and no others', () 
     expect(await patch({ enabled: true })).toEqual(['policy.enabled'])
     expect(await patch({ policyYaml: `${POLICY}# more\n` })).toEqual(['policy.updated'])
     expect(await types('DELETE', `${policies}?policy_id=${policy_id}`)).toEqual(['policy.deleted'])
+  })
+
+  test('sign-in through an identity provider, and its first owner', async () => {
+    await using stage = await startOidcStage()
+    const { plane } = stage.here
+    const challenge = 'A'.repeat(43)
+    const start = await change('POST', '/api/auth/oidc/start', { challenge }, plane.call, stage.here)
+    expect(start.events).toEqual([])
+    const { end, secret } = await stage.walk('bea')
+    const code = fragmentOf(end).code ?? ''
+    let page: Call = plane.call
+    const exchanged: Call = async () => {
+      const signedIn = await exchange(plane.url, plane.call, { code, secret })
+      page = signedIn.call
+      return signedIn.answer
+    }
+    const login = await change('POST', '/api/auth/oidc/exchange', { code, secret }, exchanged, stage.here)
+    expect(login.events).toMatchObject([
+      { event_type: 'user.login', details: { email: 'bea@example.com', via: 'identity_provider' } },
+    ])
+    const { body } = await stage.here.admin('POST', '/api/auth/owner-link', {})
+    const setup_token = new URL(String(body['owner_link'])).searchParams.get('token')
+    const redeemed = await change('POST', '/api/auth/owner', { setup_token }, page, stage.here)
+    expect(redeemed.events).toMatchObject([
+      { event_type: 'user.role_changed', details: { from: 'member', to: 'owner', change: 'owner_link' } },
+    ])
   })
 
   test('gateways, connectors and permissions', async () => {

@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { SignInError } from './sign-in-error.ts'
+
+/** A user as the provider describes them. */
+export type ProviderUser = {
+  readonly subject: string
+  readonly email: string
+  /** False also where the provider does not say. */
+  readonly isEmailVerified: boolean
+  readonly name: string
+  readonly groups: readonly string[]
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+const MAX_GROUPS = 1_000
+const Email = z.email().max(320)
+const GroupList = z.array(z.string().min(1).max(512)).max(MAX_GROUPS)
+
+/** Reads the claims of an ID token or of the UserInfo endpoint. Throws a SignInError that names what is missing. */
+export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
+  const { sub, email, email_verified: verified, name } = claims
+  if (typeof sub !== 'string' || sub === '' || sub.length > 255) throw new SignInError('invalid_answer')
+  const address = Email.safeParse(email)
+  // Some providers send the boolean as text.
+  if (!address.success || verified === false || verified === 'false') throw new SignInError('no_email')
+  return {
+    subject: sub,
+    email: address.data,
+    isEmailVerified: verified === true || verified === 'true',
+    name: typeof name === 'string' && name.trim() !== '' ? name.slice(0, 200) : address.data,
+    groups: groupsOf(claims, groupsClaim),
+  }
+}
+
+/** The claims of an ID token, and from UserInfo those that it lacks. */
+export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
+  const { email_verified: _verified, ...others } = userInfo
+  // `email_verified` is about the address beside it (OpenID Connect Core 5.1).
+  const isOtherAddress = idToken['email'] !== undefined && idToken['email'] !== userInfo['email']
+  return { ...(isOtherAddress ? others : userInfo), ...idToken }
+}
+
+/** Whether the claims say anything of groups: a provider may put them into the ID token, UserInfo or both. */
+export function namesGroups(claims: Claims, groupsClaim: string): boolean {
+  return Object.hasOwn(claims, groupsClaim) || isOverage(claims, groupsClaim)
+}
+
+function groupsOf(claims: Claims, groupsClaim: string): readonly string[] {
+  // A list that is cut would lose rights, or a narrower entry of the table: nothing is decided by it.
+  if (isOverage(claims, groupsClaim)) throw new SignInError('too_many_groups')
+  const value = Object.hasOwn(claims, groupsClaim) ? claims[groupsClaim] : []
+  const list = GroupList.safeParse(typeof value === 'string' ? [value] : value)
+  if (list.success) return list.data
+  throw new SignInError(
+    Array.isArray(value) && value.length > MAX_GROUPS ? 'too_many_groups' : 'invalid_answer',
+  )
+}
+
+/** The provider left the groups out because there are too many (OpenID Connect Core 5.6.2, and Entra ID's `hasgroups`). */
+function isOverage(claims: Claims, groupsClaim: string): boolean {
+  const { _claim_names: distributed, hasgroups } = claims
+  const isNamed = typeof distributed === 'object' && distributed !== null && groupsClaim in distributed
+  return isNamed || hasgroups === true || hasgroups === 'true'
+}

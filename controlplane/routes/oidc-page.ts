@@ -1,0 +1,45 @@
+/** Of answers to a browser on its way through the provider: their address holds codes, which no other page may learn. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+} as const
+
+/**
+ * The page between the provider and a command: the user sees who signs in and where, and the browser goes on only when
+ * they say so. Somebody who sent the address of a sign-in of their own would otherwise be signed in as the user.
+ */
+export function confirmationPage(given: {
+  readonly email: string
+  readonly code: string
+  readonly loopbackPort: number
+}): string {
+  const { email, code, loopbackPort: port } = given
+  const target = `http://127.0.0.1:${port}/signed-in?${new URLSearchParams({ code })}`
+  return `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8" /><meta name="viewport" content="width=device-width" /><meta name="color-scheme" content="light dark" /><title>Sign in at the terminal - Chaperone</title></head>
+  <body>
+    <main>
+      <h1>Sign in at the terminal?</h1>
+      <p>A <code>chaperone login</code> on this computer (port ${port}) will act as <strong>${escaped(email)}</strong>.</p>
+      <p>Go on only if you started it, and if the terminal shows port ${port}.</p>
+      <p><a href="${escaped(target)}" rel="noreferrer">Sign in at the terminal</a></p>
+    </main>
+  </body>
+</html>
+`
+}
+
+function escaped(text: string): string {
+  const names: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&#39;',
+  }
+  return text.replaceAll(/[&<>"']/g, (character) => names[character] ?? '')
+}

@@ -1,0 +1,15 @@
+/** Why a sign-in through the identity provider failed: in the address that leads back to the page. */
+export const SIGN_IN_ERROR_CODES = [
+  'expired',
+  'other_browser',
+  'refused',
+  'invalid_answer',
+  'unreachable',
+  'no_email',
+  'no_access',
+  'too_many_groups',
+  'suspended',
+  'account_exists',
+] as const
+
+export type SignInErrorCode = (typeof SIGN_IN_ERROR_CODES)[number]
