@@ -5,10 +5,12 @@ import { preloadPage } from './pages/preload-page.ts'
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { ErrorNote } from './parts/error-note.tsx'
 import { Outline } from './parts/loading.tsx'
+import { finishProviderSignIn } from './session/provider-sign-in.ts'
 import { SessionProvider, useSessionState, whoIsThere } from './session/session.tsx'
 
 // Asked before anything is drawn; whoever draws says what is wrong. The page comes beside it: most are signed in.
-const first = whoIsThere()
+const finished = finishProviderSignIn()
+const first = finished.then(whoIsThere)
 first.catch(() => undefined)
 preloadPage(location.hash)
 
@@ -29,7 +31,7 @@ export function Root() {
         </Center>
       )
     case 'nobody':
-      return <SignInPage why={state.why} onSignedIn={ask} />
+      return <SignInPage why={state.why} finished={finished} onSignedIn={ask} />
     case 'user':
       return (
         <SessionProvider user={state.user} onSignedOut={ask}>

@@ -42,7 +42,7 @@ export async function call<N extends OperationName>(
   const answer = await reach(addressOf(template, parts), init, signal)
   const value = parsed(await answer.text())
   const why = signInReason(answer.status, value)
-  if (why !== null && !template.startsWith('/api/auth/log'))
+  if (why !== null && !/^\/api\/auth\/(log|oidc)/.test(template))
     for (const listener of [...onSignedOut]) listener(why)
   if (answer.ok && BEGINS_OR_ENDS_SESSION.has(name)) keepPageSecret(secretOf(value))
   if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value))
@@ -51,6 +51,7 @@ export async function call<N extends OperationName>(
 
 const BEGINS_OR_ENDS_SESSION: ReadonlySet<OperationName> = new Set<OperationName>([
   'POST /api/auth/login',
+  'POST /api/auth/oidc/exchange',
   'POST /api/auth/password',
   'POST /api/auth/logout',
 ])

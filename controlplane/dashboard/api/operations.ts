@@ -22,6 +22,7 @@ import type {
   Ok,
   ProbeReply,
   SetupConnector,
+  SignInOptions,
   TrafficQuery,
   UserList,
   WizardReply,
@@ -76,6 +77,10 @@ export type Operations = AdminOperations & {
   readonly 'GET /api/dashboard/test-gateway': Read<ProbeReply, { readonly url?: Text }>
   readonly 'POST /api/auth/register': Write<Ok, Readonly<Record<string, string>>>
   readonly 'POST /api/auth/login': Write<Ok, { readonly email: string; readonly password: string }>
+  readonly 'GET /api/auth/options': Read<SignInOptions>
+  readonly 'POST /api/auth/oidc/start': Write<Ok & { readonly url: string }, { readonly challenge: string }>
+  readonly 'POST /api/auth/oidc/exchange': Write<Ok, { readonly code: string; readonly secret: string }>
+  readonly 'POST /api/auth/owner': Write<Ok, { readonly setup_token: string }>
   readonly 'POST /api/auth/password': Write<
     Ok,
     { readonly current_password: string; readonly new_password: string }

@@ -19,6 +19,11 @@ export type Me = {
     readonly restriction: string | null
   }
 }
+/** How users sign in here. */
+export type SignInOptions = {
+  readonly password: boolean
+  readonly identity_provider: { readonly name: string } | null
+}
 export type Answered = Ok & { readonly id: string; readonly status: string }
 export type KillState = { readonly effective: readonly KillEntry[] }
 export type KillReply = KillState & {

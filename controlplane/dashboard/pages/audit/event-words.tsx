@@ -34,6 +34,7 @@ const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
   'user.logout': ['Signed out', 'quiet'],
   'user.registered': ['Person registered', 'info'],
   'user.role_changed': ['Rights changed', 'info'],
+  'user.access_ended': ['Access ended by the identity provider', 'info'],
   'user.suspended': ['Person suspended', 'wait'],
   'user.activated': ['Person activated', 'good'],
   'config.exported': ['Bundle exported', 'info'],

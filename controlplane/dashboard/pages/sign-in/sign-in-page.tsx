@@ -1,5 +1,6 @@
 import {
   Anchor,
+  Box,
   Button,
   Center,
   Group,
@@ -11,11 +12,15 @@ import {
   Title,
 } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
+import type { ApiError } from '../../api/api-error.ts'
 import { call, type SignInReason } from '../../api/client.ts'
+import type { SignInOptions } from '../../api/shapes.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { Outline } from '../../parts/loading.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
-import { wayIn } from './way-in.ts'
+import { ProviderButton } from './provider-button.tsx'
+import { type WayIn, wayIn } from './way-in.ts'
 
 const NO_SECRET =
   'You are signed in, but this browser no longer has the secret that lets this page make changes. Sign in again.'
@@ -23,23 +28,18 @@ const NO_SECRET =
 /** The way in: sign-in, the first owner, an invitation. */
 export function SignInPage({
   why,
+  finished,
   onSignedIn,
 }: {
   readonly why: SignInReason
+  /** The outcome of a sign-in through the identity provider that led back here. */
+  readonly finished: Promise<ApiError | null>
   readonly onSignedIn: () => void
 }) {
   const [way] = useState(() => wayIn(location.pathname, location.search))
+  const options = useOptions()
+  const failure = useOutcome(finished)
   const hint = why === 'page_secret' && !way.isNew ? NO_SECRET : way.hint
-  const enter = useDeed(async (fields: Fields) => {
-    const login = { email: fields.email, password: fields.password }
-    if (way.isNew) {
-      await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...way.tokens } })
-    }
-    await call('POST /api/auth/login', { body: login })
-    // The token in the address has done its work.
-    if (way.isNew) history.replaceState(null, '', `/${location.hash}`)
-    onSignedIn()
-  })
   useEffect(() => {
     document.title = `${way.title} - Chaperone`
   }, [way])
@@ -62,21 +62,79 @@ export function SignInPage({
             {hint}
           </Text>
         )}
-        <form onSubmit={(event) => submit(event, enter.run)}>
-          <Stack gap="sm" mt="md">
-            <Inputs isNew={way.isNew} />
-            {enter.error === null ? null : <ErrorNote error={enter.error} />}
-            <Button type="submit" fullWidth mt="xs" loading={enter.isBusy}>
-              {way.isNew ? 'Register' : 'Sign in'}
-            </Button>
-            <Anchor size="sm" href={way.isNew ? '/' : '/setup'} ta="center">
-              {way.isNew ? 'Sign in instead' : 'First time here? Register'}
-            </Anchor>
-          </Stack>
-        </form>
+        {failure === null ? null : (
+          <Box mt="md">
+            <ErrorNote error={failure} title="You are not signed in" />
+          </Box>
+        )}
+        {options === null ? <Outline /> : <Ways options={options} way={way} onSignedIn={onSignedIn} />}
       </Paper>
     </Center>
   )
+}
+
+/** The identity provider first; an invitation is for an account with a password. */
+function Ways(props: {
+  readonly options: SignInOptions
+  readonly way: WayIn
+  readonly onSignedIn: () => void
+}) {
+  const { options, way, onSignedIn } = props
+  const { identity_provider: provider, password } = options
+  const setupToken = way.tokens['setup_token'] ?? null
+  const isOffered = provider !== null && way.tokens['invite_token'] === undefined
+  return (
+    <>
+      {isOffered ? <ProviderButton name={provider.name} setupToken={setupToken} isAlone={!password} /> : null}
+      {password ? <PasswordForm way={way} onSignedIn={onSignedIn} /> : null}
+    </>
+  )
+}
+
+function PasswordForm({ way, onSignedIn }: { readonly way: WayIn; readonly onSignedIn: () => void }) {
+  const enter = useDeed(async (fields: Fields) => {
+    const login = { email: fields.email, password: fields.password }
+    if (way.isNew) {
+      await call('POST /api/auth/register', { body: { ...login, name: fields.name, ...way.tokens } })
+    }
+    await call('POST /api/auth/login', { body: login })
+    // The token in the address has done its work.
+    if (way.isNew) history.replaceState(null, '', `/${location.hash}`)
+    onSignedIn()
+  })
+  return (
+    <form onSubmit={(event) => submit(event, enter.run)}>
+      <Stack gap="sm" mt="md">
+        <Inputs isNew={way.isNew} />
+        {enter.error === null ? null : <ErrorNote error={enter.error} />}
+        <Button type="submit" fullWidth mt="xs" loading={enter.isBusy}>
+          {way.isNew ? 'Register' : 'Sign in'}
+        </Button>
+        <Anchor size="sm" href={way.isNew ? '/' : '/setup'} ta="center">
+          {way.isNew ? 'Sign in instead' : 'First time here? Register'}
+        </Anchor>
+      </Stack>
+    </form>
+  )
+}
+
+/** Null until they are known. Where they cannot be read, the form says what is wrong when it is sent. */
+function useOptions(): SignInOptions | null {
+  const [options, setOptions] = useState<SignInOptions | null>(null)
+  useEffect(() => {
+    call('GET /api/auth/options', {}).then(setOptions, () => setOptions(PASSWORD_ONLY))
+  }, [])
+  return options
+}
+
+const PASSWORD_ONLY: SignInOptions = { password: true, identity_provider: null }
+
+function useOutcome(finished: Promise<ApiError | null>): ApiError | null {
+  const [failure, setFailure] = useState<ApiError | null>(null)
+  useEffect(() => {
+    void finished.then(setFailure)
+  }, [finished])
+  return failure
 }
 
 type Fields = { readonly email: string; readonly name: string; readonly password: string }

@@ -1,0 +1,33 @@
+import { Button, Stack, Text } from '@mantine/core'
+import { ErrorNote } from '../../parts/error-note.tsx'
+import { useDeed } from '../../parts/use-deed.ts'
+import { startProviderSignIn } from '../../session/provider-sign-in.ts'
+
+/** Leads to the identity provider. `setupToken`: of an owner link, which the user then redeems. */
+export function ProviderButton(props: {
+  readonly name: string
+  readonly setupToken: string | null
+  readonly isAlone: boolean
+}) {
+  const { name, setupToken, isAlone } = props
+  const leave = useDeed(() => startProviderSignIn(setupToken))
+  return (
+    <Stack gap="sm" mt="md">
+      {leave.error === null ? null : <ErrorNote error={leave.error} />}
+      <Button
+        variant={isAlone ? 'filled' : 'default'}
+        fullWidth
+        loading={leave.isBusy}
+        onClick={() => leave.run()}
+        className="provider-button"
+      >
+        {`Continue with ${name}`}
+      </Button>
+      {isAlone ? null : (
+        <Text c="dimmed" size="sm" ta="center">
+          or with a password
+        </Text>
+      )}
+    </Stack>
+  )
+}

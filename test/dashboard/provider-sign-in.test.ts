@@ -1,0 +1,141 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildDashboard } from '../../scripts/build-dashboard.ts'
+import { type OidcStage, startOidcStage } from '../controlplane/oidc/stage.ts'
+import { findBrowser, launch, type View, violations, visit } from './browser.ts'
+import { whySkipped } from './stage.ts'
+
+const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
+
+describe.skipIf(whySkipped !== null)(
+  'the sign-in page with an identity provider',
+  { timeout: 90_000 },
+  () => {
+    let stage: OidcStage
+    let browser: Awaited<ReturnType<typeof launch>>
+    let base: string
+
+    beforeAll(async () => {
+      await buildDashboard()
+      ;[stage, browser] = await Promise.all([startOidcStage(), launch(findBrowser() ?? '')])
+      base = stage.here.plane.url
+    }, 120_000)
+    afterAll(async () => {
+      await browser?.close()
+      await stage?.[Symbol.asyncDispose]()
+    }, 30_000)
+
+    const button = (page: Page) => page.getByRole('button', { name: 'Continue with Example SSO' })
+
+    test.each<View>([
+      { width: 1440, scheme: 'light' },
+      { width: 1440, scheme: 'dark' },
+      { width: 375, scheme: 'light' },
+      { width: 375, scheme: 'dark' },
+    ])('offers the provider and the password, accessibly, at $width px, $scheme', async (view) => {
+      const { page } = await visit(browser, view)
+      await page.goto(base)
+      await button(page).waitFor()
+      await page.getByLabel('E-mail').waitFor()
+      expect(await violations(page)).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(view.width)
+      if (SHOTS !== undefined)
+        await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}.png`) })
+      await page.goto(`${base}/#/signed-in?error=too_many_groups`)
+      await page.reload()
+      await page.getByText('there are too many').waitFor()
+      expect(await violations(page)).toEqual([])
+      if (SHOTS !== undefined)
+        await page.screenshot({ path: join(SHOTS, `${view.width}-${view.scheme}-error.png`) })
+    })
+
+    test('an owner link makes the user of the provider the first owner, who may write', async () => {
+      const { body } = await stage.here.admin('POST', '/api/auth/owner-link', {})
+      const { page, complaints } = await visit(browser)
+      stage.idp.signIn = 'ada'
+      await page.goto(String(body['owner_link']))
+      await button(page).click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      expect(new URL(page.url())).toMatchObject({ pathname: '/', search: '' })
+      const [row] = await stage.here.sql("select role from users where email = 'ada@example.com'")
+      expect(row).toEqual({ role: 'owner' })
+      await page.goto(`${base}/#/people`)
+      await page.reload()
+      await page.getByText('ada@example.com').first().waitFor()
+      expect(complaints.filter((line) => !line.includes('/api/auth/me'))).toEqual([])
+      await page.context().close()
+    })
+
+    test('leads back to the page that was asked for, with the secret of the page and no code in the history', async () => {
+      const { page } = await visit(browser)
+      stage.idp.signIn = 'bea'
+      await page.goto(`${base}/#/traffic?decision=DENY`)
+      await button(page).click()
+      await page.getByRole('heading', { name: 'Traffic' }).first().waitFor()
+      expect(page.url()).toBe(`${base}/#/traffic?decision=DENY`)
+      const kept = await page.evaluate<[string, string | null, number]>(
+        "[localStorage.getItem('chaperone.page-secret'), sessionStorage.getItem('chaperone.provider-sign-in'), document.cookie.length]",
+      )
+      expect(kept).toEqual([expect.stringMatching(/^[\w-]{43}$/), null, 0])
+      await page.goBack()
+      expect(page.url()).not.toContain('code=')
+      await page.context().close()
+    })
+
+    test.each([
+      ['dan', 'None of your groups'],
+      ['nobody', 'did not sign you in'],
+    ])('says why %s is not signed in', async (subject, sentence) => {
+      const { page } = await visit(browser)
+      stage.idp.signIn = subject
+      if (subject === 'nobody')
+        stage.idp.tamper = (path, answer) => {
+          if (path === '/token') Object.assign(answer, { status: 400, body: '{"error":"invalid_grant"}' })
+        }
+      if (subject === 'nobody') stage.idp.signIn = 'bea'
+      await page.goto(base)
+      await button(page).click()
+      await page.getByText(sentence).waitFor()
+      stage.idp.tamper = null
+      expect(await page.getByText(/code=|error=/).count()).toBe(0)
+      await page.context().close()
+    })
+
+    test.each([
+      ['a code of another page', () => `code=${'x'.repeat(43)}`],
+      ['markup as the reason', () => `error=${encodeURIComponent('<img src=x onerror=alert(1)>')}`],
+      ['nothing', () => ''],
+    ])('is not confused by %s in the fragment', async (_what, query) => {
+      const { page, complaints } = await visit(browser)
+      await page.goto(`${base}/#/signed-in?${query()}`)
+      await page.getByText('You are not signed in').waitFor()
+      expect(page.url()).not.toContain('signed-in')
+      expect(await page.locator('img').count()).toBe(0)
+      expect(complaints.filter((line) => !line.includes('/api/auth/me'))).toEqual([])
+      await page.context().close()
+    })
+
+    test('without passwords shows the provider alone', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'chaperone-oidc-'))
+      await writeFile(join(folder, 'client.secret'), 'secret')
+      const plane = await stage.here.another({
+        OIDC_ISSUER: stage.idp.issuer,
+        OIDC_CLIENT_ID: 'chaperone',
+        OIDC_CLIENT_SECRET_FILE: join(folder, 'client.secret'),
+        OIDC_GROUPS: '{"*": {"role": "viewer"}}',
+        OIDC_NAME: 'Example SSO',
+        SIGN_IN: 'oidc',
+      })
+      const { page } = await visit(browser)
+      await page.goto(plane.url)
+      await button(page).waitFor()
+      expect(await page.locator('form').count()).toBe(0)
+      expect(await violations(page)).toEqual([])
+      await rm(folder, { recursive: true })
+      await page.context().close()
+    })
+  },
+)
