@@ -1,7 +1,7 @@
 """Tries, from inside `chaperone run --capture`, to reach what is outside. Prints one JSON object: attempt -> what leaked.
 
 Argument: a file with one JSON object {folders: [path...], files: [path...], sockets: [path...], abstract: name, pids: [n...],
-ports: [n...], descriptors: [n...], marks: [text...], shared: path}.
+ports: [n...], descriptors: [n...], marks: [text...], shared: path, terminal: path}.
 """
 import ctypes, glob, json, os, socket, stat, subprocess, sys, tempfile
 
@@ -122,6 +122,22 @@ for port in facts["ports"]:
     attempt(f"port {port} by IPv6", lambda: reach(socket.AF_INET6, ("::1", port)))
 
 attempt("shared memory", lambda: read(facts["shared"]))
+
+
+def terminal(path, flags):
+    number = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    return os.read(number, 4096) if flags == os.O_RDONLY else os.write(number, b"typed") > 0
+
+
+number = os.path.basename(facts["terminal"])
+others = f"unshare --user --map-root-user --mount sh -c 'umount /dev/pts; umount -l /dev/pts; cat {facts['terminal']} & sleep 0.3; kill $!'"
+for path in [facts["terminal"], f"/dev/../dev/pts/{number}", f"/proc/self/root{facts['terminal']}", f"/proc/1/root{facts['terminal']}"]:
+    for flags in [os.O_RDONLY, os.O_WRONLY, os.O_RDWR]:
+        attempt(f"terminal {path} with {flags}", lambda: terminal(path, flags))
+attempt("terminals of others", lambda: sorted(os.listdir("/dev/pts")) not in [[], ["ptmx"]])
+attempt("terminals below their cover", lambda: shell(others))
+for path in glob.glob("/dev/tty[0-9]*") + glob.glob("/dev/ttyS*") + glob.glob("/dev/vcs*") + glob.glob("/dev/input/*") + ["/dev/console", "/dev/uinput"]:
+    attempt(f"device {path}", lambda: os.isatty(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)))
 bundle = os.environ.get("SSL_CERT_FILE", "/nowhere")
 for how in ["a", "r+", "w"]:
     attempt(f"open the certificates with mode {how}", lambda: open(bundle, how).close() or True)

@@ -1,6 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
 import {
-  chmodSync,
   chownSync,
   closeSync,
   existsSync,
@@ -12,7 +11,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,39 +19,13 @@ import { ensureInstallationKey } from '../../controlplane/cli/installation-key.t
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { descendant } from '../support/processes.ts'
+import { CLI, run, runAsOther } from './captured.ts'
 import { noNamespaces } from './network.ts'
+import { listen, MARK, type Outside, startOutside } from './outside.ts'
 
 const reason = noNamespaces()
 const title = reason === null ? '' : ` (skipped: ${reason})`
 const ESCAPE = new URL('escape.py', import.meta.url).pathname
-const MARK = 'MARK_OF_A_SECRET'
-
-/** What is outside and must not be reached, beside the installation. */
-type Outside = { readonly dir: string; readonly abstract: string; readonly shared: string; close(): void }
-
-async function startOutside(): Promise<Outside> {
-  const dir = mkdtempSync(join(tmpdir(), 'chaperone-outside-'))
-  chmodSync(dir, 0o755)
-  const abstract = `chaperone-${process.pid}-${Date.now()}`
-  const servers = await Promise.all([join(dir, 'daemon.sock'), `\0${abstract}`].map(listen))
-  chmodSync(join(dir, 'daemon.sock'), 0o777)
-  const shared = `/dev/shm/${abstract}`
-  writeFileSync(shared, MARK, { mode: 0o666 })
-  return {
-    ...{ dir, abstract, shared },
-    close() {
-      for (const server of servers) server.close()
-      rmSync(dir, { recursive: true, force: true })
-      rmSync(shared, { force: true })
-    },
-  }
-}
-
-async function listen(path: string): Promise<Server> {
-  const server = createServer((socket) => socket.on('error', () => socket.destroy()))
-  await new Promise<void>((resolve) => server.listen(path, resolve))
-  return server
-}
 
 const leaksOf = (stdout: string) => {
   const all = JSON.parse(stdout) as Record<string, unknown>
@@ -110,7 +82,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
       },
       folders: [data, manifests, alias, join(state(), 'chaperone')],
       sockets: [join(data, 'gateway', 'capture.sock'), join(outside.dir, 'daemon.sock')],
-      ...{ abstract: outside.abstract, shared: outside.shared },
+      ...{ abstract: outside.abstract, shared: outside.shared, terminal: outside.terminal },
     }
     const descriptors = [openSync(join(data, 'admin.token'), 'r'), openSync(data, 'r')] as const
     const ran = await run(
@@ -188,6 +160,15 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
     }
   })
 
+  test('opens terminals of its own', async () => {
+    const script = 'import os; print(os.ttyname(os.openpty()[1]), sorted(os.listdir("/dev/pts")))'
+    const own = ['/usr/bin/python3', '-c', script]
+    const ran = await run([process.execPath, CLI, 'run', '--data', laptop.data, '--capture', '--', ...own], {
+      env: { XDG_STATE_HOME: state() },
+    })
+    expect(ran.stdout).toBe("/dev/pts/0 ['0', 'ptmx']\n")
+  })
+
   test('gets signals, and its children end with it', async () => {
     const script = 'trap "echo got TERM; exit 9" TERM; sleep 600 & echo ready; while :; do sleep 0.1; done'
     const child = spawn(
@@ -207,7 +188,7 @@ describe.skipIf(reason !== null)(`a captured command of root${title}`, () => {
 
 describe.skipIf(reason !== null)(`a captured command of another user${title}`, () => {
   test('reaches nothing either, with all that user namespaces allow', async () => {
-    const outside = await startOutside()
+    const outside = await startOutside(1_000)
     const data = join(outside.dir, 'data')
     const state = join(outside.dir, 'state')
     mkdirSync(join(data, 'gateway'), { recursive: true })
@@ -228,21 +209,11 @@ describe.skipIf(reason !== null)(`a captured command of another user${title}`, (
       ...{ files, marks: [MARK], pids: [process.pid], ports: [], descriptors: [7, 63] },
       folders: [data, join(state, 'chaperone')],
       sockets: [join(data, 'gateway', 'capture.sock'), join(outside.dir, 'daemon.sock')],
-      ...{ abstract: outside.abstract, shared: outside.shared },
+      ...{ abstract: outside.abstract, shared: outside.shared, terminal: outside.terminal },
     }
-    const script = `
-      import { runCaptured, runInside } from '${moduleUrl('capture/run-captured.ts')}'
-      import { dataFolder } from '${moduleUrl('data-folder.ts')}'
-      const command = ['/usr/bin/python3', '${ESCAPE}', ${JSON.stringify(factsIn(outside, facts))}]
-      const inside = await runInside(command, process.env)
-      const hidden = ['${join(state, 'chaperone')}']
-      const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), hidden, command }
-      process.exitCode = inside ?? (await runCaptured({ ...own, env: (dir) => ({ ...process.env, SSL_CERT_FILE: dir + '/capture.nft' }), ownEnv: process.env }))`
-    const file = join(outside.dir, 'run.mjs')
-    writeFileSync(file, script)
+    const command = ['/usr/bin/python3', ESCAPE, factsIn(outside, facts)]
     const descriptors = [openSync(files[0] as string, 'r'), openSync(data, 'r')] as const
-    const args = ['--reuid', '1000', '--regid', '1000', '--clear-groups', '--', process.execPath, file]
-    const ran = await run(['setpriv', ...args], { descriptors, cwd: '/' })
+    const ran = await runAsOther({ outside, data, hidden: join(state, 'chaperone'), command, descriptors })
     for (const one of descriptors) closeSync(one)
     socket.close()
     outside.close()
@@ -253,47 +224,9 @@ describe.skipIf(reason !== null)(`a captured command of another user${title}`, (
   }, 120_000)
 })
 
-const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
-
 /** A file, because arguments and variables are searched for secrets. */
 function factsIn({ dir }: Outside, facts: object): string {
   const file = join(dir, 'facts.json')
   writeFileSync(file, JSON.stringify(facts), { mode: 0o644 })
   return file
-}
-
-function moduleUrl(path: string): string {
-  return new URL(`../../controlplane/cli/${path}`, import.meta.url).href
-}
-
-type RunOptions = {
-  readonly cwd?: string
-  readonly env?: Readonly<Record<string, string>>
-  /** What the command inherits as 7 and 63. */
-  readonly descriptors?: readonly [number, number]
-}
-
-function run(argv: readonly string[], { cwd, env = {}, descriptors }: RunOptions = {}) {
-  const [program = '', ...args] = argv
-  const stdio: Array<'ignore' | 'pipe' | number> = ['ignore', 'pipe', 'pipe']
-  if (descriptors !== undefined) {
-    while (stdio.length < 64) stdio.push('ignore')
-    stdio[7] = descriptors[0]
-    stdio[63] = descriptors[1]
-  }
-  const child = spawn(program, args, {
-    stdio,
-    env: { ...process.env, ...env },
-    ...(cwd === undefined ? {} : { cwd }),
-  })
-  let [stdout, stderr] = ['', '']
-  child.stdout?.on('data', (chunk: Buffer) => {
-    stdout += String(chunk)
-  })
-  child.stderr?.on('data', (chunk: Buffer) => {
-    stderr += String(chunk)
-  })
-  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) =>
-    child.once('close', (code) => resolve({ code: code ?? -1, stdout, stderr })),
-  )
 }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   aliasesOf,
+  hasCover,
   otherProcessTables,
+  otherTerminals,
   parseMounts,
   unixSockets,
 } from '../../controlplane/cli/capture/mounts.ts'
@@ -17,6 +19,10 @@ const mounts = parseMounts(
     '28 22 0:5 / /jail/proc rw - proc proc rw',
     '29 23 0:6 / /proc/sys/fs/binfmt_misc rw - binfmt_misc none rw',
     '30 22 0:40 /@home/adam /adam rw - btrfs /dev/sdb rw',
+    '31 22 0:7 / /dev/pts rw - devpts devpts rw',
+    '32 22 0:7 / /jail/dev/pts rw - devpts devpts rw',
+    '33 22 0:7 /ptmx /dev/ptmx rw - devpts devpts rw',
+    '34 22 0:7 /0 /dev/console rw - devpts devpts rw',
   ].join('\n'),
 )
 
@@ -34,6 +40,24 @@ describe('the paths at which a folder is seen', () => {
 
 test('process tables beside that of /proc', () => {
   expect(otherProcessTables(mounts)).toEqual(['/jail/proc'])
+})
+
+test('terminals beside those of /dev/pts', () => {
+  expect(otherTerminals(mounts)).toEqual(['/jail/dev/pts', '/dev/console'])
+})
+
+test.each([
+  ['a cover', '35 22 0:9 / /home/ada/x ro - tmpfs chaperone ro,size=4k', true],
+  ['a cover with optional fields', '35 22 0:9 / /home/ada/x ro shared:3 master:1 - tmpfs chaperone ro', true],
+  ['another file system', '35 22 0:9 / /x ro - tmpfs tmpfs ro', false],
+  ['a folder of the same name', '35 22 0:9 / /chaperone ro - ext4 /dev/sda2 ro', false],
+  [
+    'a folder with the words of a cover',
+    '35 22 0:9 / /x\\040-\\040tmpfs\\040chaperone ro - ext4 /dev/sda2 ro',
+    false,
+  ],
+])('shows a captured command by %s: %#', (_what, line, isCovered) => {
+  expect(hasCover([...mounts, ...parseMounts(line)])).toBe(isCovered)
 })
 
 test('sockets with a path, each once, without those of the abstract namespace', () => {

@@ -1,6 +1,6 @@
 import { closeSync, readdirSync, readFileSync } from 'node:fs'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { aliasesOf, otherProcessTables, parseMounts, unixSockets } from './mounts.ts'
+import { aliasesOf, COVER, otherProcessTables, otherTerminals, parseMounts, unixSockets } from './mounts.ts'
 import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
 
 export type IsolationInput = {
@@ -47,7 +47,8 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
 
 /**
  * $1 working directory, $2 trust folder, $3 number of covers, the covers, then the command. A working directory is a
- * reference that a mount does not cover, so it is looked up again. Root without capabilities still owns block devices
+ * reference that a mount does not cover, so it is looked up again. Terminals show what is typed there: the command has new ones
+ * and keeps the one that it was started in. Root without capabilities still owns block devices
  * and kernel settings.
  */
 const SCRIPT = `
@@ -56,11 +57,20 @@ cwd=$1; trust=$2; count=$3; shift 3
 mount -t proc proc /proc || fail "the kernel does not allow a /proc of its own here (some containers do not)"
 mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
 while [ "$count" -gt 0 ]; do
-  if [ -d "$1" ]; then mount -t tmpfs -o ro,size=4k,mode=000 chaperone "$1" || fail "$1 cannot be covered"
+  if [ -d "$1" ]; then mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} "$1" || fail "$1 cannot be covered"
   elif [ -e "$1" ]; then mount --bind /dev/null "$1" || fail "$1 cannot be covered"; fi
   shift; count=$((count - 1))
 done
-if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 chaperone /dev/shm || fail "/dev/shm cannot be replaced"; fi
+if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 ${COVER} /dev/shm || fail "/dev/shm cannot be replaced"; fi
+if [ -d /dev/pts ]; then
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 ${COVER} /dev/pts 2>/dev/null ||
+    mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} /dev/pts || fail "/dev/pts cannot be replaced"
+  if [ -c /dev/pts/ptmx ] && [ ! -L /dev/ptmx ]; then mount --bind /dev/pts/ptmx /dev/ptmx || fail "/dev/ptmx cannot be replaced"; fi
+fi
+for device in /dev/console /dev/tty[0-9]* /dev/ttyS* /dev/vcs* /dev/input/* /dev/uinput /dev/uhid; do
+  if [ ! -c "$device" ]; then continue; fi
+  if [ -r "$device" ] || [ -w "$device" ]; then mount --bind /dev/null "$device" || fail "$device cannot be covered"; fi
+done
 if [ "$1" = setpriv ]; then
   for device in $(find /dev -type b 2>/dev/null); do mount --bind /dev/null "$device" || fail "$device cannot be covered"; done
   for dir in /proc/sys /proc/sysrq-trigger /sys /sys/fs/cgroup; do
@@ -71,12 +81,12 @@ cd / && cd "$cwd" 2>/dev/null || fail "the working directory $cwd is in a folder
 exec "$@"
 `
 
-/** Every path at which the folders can be reached, other process tables, and the Unix sockets of this machine. */
+/** Every path at which the folders can be reached, other process tables, other terminals, and the Unix sockets of this machine. */
 export function coveredPaths(folders: readonly string[]): readonly string[] {
   const mounts = parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
   const aliases = folders.flatMap((folder) => aliasesOf(folder, mounts))
   const sockets = unixSockets(readFileSync('/proc/net/unix', 'utf8'))
-  return [...new Set([...aliases, ...otherProcessTables(mounts), ...sockets])]
+  return [...new Set([...aliases, ...otherProcessTables(mounts), ...otherTerminals(mounts), ...sockets])]
 }
 
 /** Throws `conflict` when the working directory would be covered. */

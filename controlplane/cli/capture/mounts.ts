@@ -6,6 +6,8 @@ export type Mount = {
   readonly root: string
   readonly point: string
   readonly type: string
+  /** What is mounted: a device, or any word. */
+  readonly source: string
 }
 
 /** Reads /proc/PID/mountinfo (proc_pid_mountinfo(5)). */
@@ -13,9 +15,9 @@ export function parseMounts(text: string): readonly Mount[] {
   return text.split('\n').flatMap((line) => {
     const [left = '', right = ''] = line.split(' - ')
     const [, , device, root, point] = left.split(' ')
-    const [type] = right.split(' ')
+    const [type, source = ''] = right.split(' ')
     if (device === undefined || root === undefined || point === undefined || type === undefined) return []
-    return [{ device, root: unescaped(root), point: unescaped(point), type }]
+    return [{ device, root: unescaped(root), point: unescaped(point), type, source: unescaped(source) }]
   })
 }
 
@@ -40,6 +42,22 @@ export function otherProcessTables(mounts: readonly Mount[]): readonly string[] 
   return mounts
     .filter(({ type, point }) => type === 'proc' && point !== '/proc' && !isWithin(point, '/proc'))
     .map(({ point }) => point)
+}
+
+/** Mounts of terminals beside `/dev/pts`. `/dev/ptmx` alone opens only new ones. */
+export function otherTerminals(mounts: readonly Mount[]): readonly string[] {
+  const own = ['/dev/pts', '/dev/ptmx']
+  return mounts
+    .filter(({ type, point }) => type === 'devpts' && !own.includes(point))
+    .map(({ point }) => point)
+}
+
+/** What the covers of a captured command are called in the table of mounts. */
+export const COVER = 'chaperone'
+
+/** Reports whether a folder is covered, as the data folder of a captured command is. */
+export function hasCover(mounts: readonly Mount[]): boolean {
+  return mounts.some(({ type, source }) => type === 'tmpfs' && source === COVER)
 }
 
 /** Returns the paths of the sockets in /proc/net/unix. Sockets of the abstract namespace belong to a network namespace. */

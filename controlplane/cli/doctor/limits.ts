@@ -54,6 +54,11 @@ export const LIMITS: readonly Limit[] = [
     captured: 'not held: it has the files of the user, but for the folders above',
   },
   {
+    attacker: 'Program that reads what the user types in other terminals',
+    run: 'not held: terminals are files of the same user',
+    captured: 'held: it has terminals of its own and the one that it was started in',
+  },
+  {
     attacker: 'Program that types into a shared terminal (TIOCSTI)',
     run: 'not held, where the kernel allows it (dev.tty.legacy_tiocsti)',
     captured: 'not held there; set the sysctl to 0',
