@@ -39,7 +39,7 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
     if (waitS === 0) return { keys }
     waits.push(waitS)
   }
-  throw tooMany(Math.min(...waits))
+  throw tooMany(Math.min(...waits), ', or sign in on a device where this account signed in before')
 }
 
 /** Counts an attempt at the password of a user who is signed in. Throws `rate_limited` with the seconds to wait. */
@@ -139,10 +139,10 @@ export function networkOf(address: string): string {
   return hex.startsWith(MAPPED_PREFIX) ? hex.slice(MAPPED_PREFIX.length) : `${hex.slice(0, 16)}/64`
 }
 
-function tooMany(waitS: number): ChaperoneError {
+function tooMany(waitS: number, otherwise = ''): ChaperoneError {
   return new ChaperoneError('rate_limited', {
     error: 'Rate limit exceeded',
-    detail: `Too many failed attempts to sign in: try again in ${waitS} s`,
+    detail: `Too many failed attempts to sign in: try again in ${waitS} s${otherwise}`,
     retryAfterS: waitS,
   })
 }
