@@ -113,6 +113,20 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ).rejects.toThrow(/clientId/)
   })
 
+  test('lets the control plane trust further certificate authorities where they are given', async () => {
+    const ofControlPlane = async (...given: string[]) => {
+      const pods = podsOf(await resources(...LEAST, ...given))
+      const { spec } = pods.find(({ name }) => name === 'Deployment chaperone-control-plane') ?? {}
+      const [container] = spec?.containers ?? []
+      const path = container?.env?.find(({ name }) => name === 'NODE_EXTRA_CA_CERTS')?.value
+      return { path, volumes: JSON.stringify(spec?.volumes) }
+    }
+    const given = await ofControlPlane('--set', 'controlPlane.trustedCertificates.configMap=corporate-ca')
+    expect(given.path).toBe('/etc/chaperone/trusted/ca.crt')
+    expect(given.volumes).toContain('"name":"corporate-ca"')
+    expect((await ofControlPlane()).path).toBeUndefined()
+  })
+
   test('keeps every custom resource definition, as it is generated', async () => {
     const found = (await resources(...LEAST)).filter(({ kind }) => kind === 'CustomResourceDefinition')
     expect(found.map(({ metadata }) => metadata.name)).toEqual(
