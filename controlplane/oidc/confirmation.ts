@@ -76,10 +76,9 @@ async function untilConfirmed(deps: ConfirmationDeps, userId: string): Promise<b
 
 async function confirm(deps: ConfirmationDeps, claimed: UserIdentity): Promise<boolean> {
   const { db, provider, users } = deps
-  const { userId, subject, tokens } = claimed
-  if (tokens === null) return false
+  const { userId, subject } = claimed
   try {
-    const confirmed = await provider.confirm(users.openTokens(userId, tokens), subject)
+    const confirmed = await provider.confirm(users.openTokens(claimed), subject)
     await db.tx((q) => users.confirm(q, userId, confirmed))
     return true
   } catch (error) {

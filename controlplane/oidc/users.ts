@@ -5,7 +5,13 @@ import { endApproverKeys } from '../services/approver-keys.ts'
 import { type Actor, systemActor } from '../store/audit.ts'
 import type { Query } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
-import { deleteIdentity, findIdentity, findIdentityOf, saveIdentity } from '../store/user-identities.ts'
+import {
+  deleteIdentity,
+  findIdentity,
+  findIdentityOf,
+  saveIdentity,
+  type UserIdentity,
+} from '../store/user-identities.ts'
 import {
   countOwners,
   findUserByEmail,
@@ -37,8 +43,9 @@ export type ProviderUsers = {
   /** The same for a user who is known. */
   confirm(q: Query, userId: string, confirmed: Confirmed): Promise<UserRow>
   /** The provider no longer vouches for the user: ends sessions, and approver keys until the next sign-in. */
-  end(q: Query, user: { readonly userId: string; readonly subject: string }, reason: string): Promise<void>
-  openTokens(userId: string, sealed: Parameters<Keyring['open']>[0]): ProviderTokens
+  end(q: Query, identity: UserIdentity, reason: string): Promise<void>
+  /** Throws a SignInError where there are none, and for those of a former provider: they are for no other one. */
+  openTokens(identity: UserIdentity): ProviderTokens
 }
 
 export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
@@ -71,13 +78,17 @@ export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
       const { id } = await newUser(q, deps, { claims, access, passwordHash })
       return confirm(q, id, confirmed)
     },
-    async end(q, { userId, subject }, reason) {
-      await saveIdentity(q, { userId, issuer, subject, tokens: null })
+    async end(q, identity, reason) {
+      const { userId } = identity
+      await saveIdentity(q, { ...identity, tokens: null })
       await deleteSessionsOf(q, userId)
       const details = { user_id: userId, reason }
       await recordEvent(q, { orgId: deps.orgId, actor: PROVIDER, type: 'user.access_ended', details })
     },
-    openTokens: (userId, sealed) => JSON.parse(keyring.open(sealed, place(userId))) as ProviderTokens,
+    openTokens({ userId, tokens, issuer: from }) {
+      if (tokens === null || from !== issuer) throw new SignInError('refused')
+      return JSON.parse(keyring.open(tokens, place(userId))) as ProviderTokens
+    },
   }
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../controlplane/config.ts'
 import { accessOf } from '../../../controlplane/oidc/access.ts'
 import { at, caller, register } from '../routes/start.ts'
+import { startIdentityProvider } from './identity-provider.ts'
 import { CONFIG_REQUIRED, GROUPS, type OidcStage, startOidcStage } from './stage.ts'
 
 const GOOD = {
@@ -124,6 +125,21 @@ describe('without passwords', () => {
     expect((await without.call('POST', '/api/auth/oidc/start', { challenge: 'A'.repeat(43) })).status).toBe(
       404,
     )
+  })
+
+  test('another provider gets no token of the former one, and ends its sessions at the next confirmation', async () => {
+    await using other = await startIdentityProvider()
+    const bea = await stage.signIn('bea')
+    const headers = { cookie: bea.answer.headers.get('set-cookie')?.split(';')[0] ?? '' }
+    const next = await stage.here.another({ OIDC_ISSUER: other.issuer, OIDC_CLIENT_SECRET_FILE: '' })
+    other.serve(`${next.url}/api/auth/oidc/callback`)
+    await stage.fiveMinutesLater()
+    expect((await caller(next.url, headers)('GET', '/api/auth/me')).status).toBe(401)
+    expect(other.calls).toEqual([])
+    const ended = await stage.here.sql(
+      "select tokens from user_identities i join users u on u.id = i.user_id where u.email = 'bea@example.com'",
+    )
+    expect(ended).toEqual([{ tokens: null }])
   })
 
   test('an owner link makes no second owner', async () => {
