@@ -138,6 +138,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       '`oidc`: users sign in through the provider only, not by password; sessions and approver keys of users with a password end',
   },
+  GATEWAY_FLOORS: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: minimum strictness of Gateways outside of the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
+  },
   LOG_LEVEL: {
     fallback: '`info`',
     meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',

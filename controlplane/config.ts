@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { type Floors, readFloors } from '../core/crd/floors.ts'
 import { isLoopback } from '../core/loopback.ts'
 import type { ConfigVariable } from './config-variables.ts'
 import { type OidcSettings, readOidcSettings } from './oidc/settings.ts'
@@ -37,6 +38,8 @@ export type ControlPlaneConfig = {
   readonly codehostPatNamespaces: readonly string[]
   /** `PLATFORM_NAMESPACES`: whose Policies are for all Gateways. */
   readonly platformNamespaces: readonly string[]
+  /** `GATEWAY_FLOORS`: the minimum strictness of Gateways outside of the platform namespaces. */
+  readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
   /** Null = sign-in by password only. */
@@ -87,6 +90,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
     oidc,
     isPasswordOn: isPasswordOn(env, oidc !== null),
+    gatewayFloors: readFloors(text(env, 'GATEWAY_FLOORS')),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   }
 }

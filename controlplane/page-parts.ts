@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { KnownAction } from '../core/action/spec.ts'
 import type { Catalogue } from '../core/connectors/catalogue.ts'
+import type { FloorRules } from '../core/crd/floors.ts'
 import { LIMITS } from '../core/wire/limits.ts'
 import { createRateWindow } from './http/rate-window.ts'
 import type { ActionRulesSource } from './services/action-rules.ts'
@@ -31,6 +32,7 @@ export type PagePartsDeps = {
   readonly actions: Pick<Actions, 'dryRun' | 'submit'>
   readonly actionRules: ActionRulesSource
   readonly knownAction: (type: string) => KnownAction | null
+  readonly floorRules: FloorRules
 }
 
 /** What the dashboard needs beside what the specification names, and the examples that it shows. */

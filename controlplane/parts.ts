@@ -131,8 +131,10 @@ export async function createParts(deps: PartsDeps) {
   }
 }
 
-function basicParts({ platformNamespaces }: ControlPlaneConfig) {
-  return { passwords: createPasswords(), platformNamespaces: new Set(platformNamespaces) }
+function basicParts(config: ControlPlaneConfig) {
+  const platformNamespaces = new Set(config.platformNamespaces)
+  const floorRules = { floors: config.gatewayFloors, platformNamespaces }
+  return { passwords: createPasswords(), platformNamespaces, floorRules }
 }
 
 type RecordDeps = Parameters<typeof createRecords>[0] & { readonly clock: Clock; readonly hub: Hub }

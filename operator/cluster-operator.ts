@@ -90,7 +90,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const leader = createLeader({
     ...{ client, desired, replicas, metrics, log, instance, namespace: config.namespace },
     ...{ caches: copies.caches, pods: copies.pods, namespaces: copies.namespaces },
-    ...{ bypassing: () => bypassingOf(started) },
+    ...{ bypassing: () => bypassingOf(started), floorRules: config.floorRules },
     ...(timing.leader === undefined ? {} : { timing: timing.leader }),
   })
   const gatewayChanged = (key: string) => {

@@ -1,3 +1,4 @@
+import { type FloorRules, readFloors } from '../core/crd/floors.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import { isConfidential } from '../core/loopback.ts'
 import { type InjectionConfig, readInjectionConfig } from './inject/config.ts'
@@ -34,6 +35,8 @@ export type ClusterConfig = Common & {
   /** `HEALTH_HOST` and `HEALTH_PORT` (default 0.0.0.0 and 8081): `/livez`, `/readyz`, `/metrics`. */
   readonly healthHost: string
   readonly healthPort: number
+  /** `GATEWAY_FLOORS` (JSON), and `PLATFORM_NAMESPACES`, separated by commas, whose Gateways have no floor. */
+  readonly floorRules: FloorRules
 }
 
 export type OperatorConfig = FolderConfig | ClusterConfig
@@ -70,14 +73,14 @@ function clusterConfig(env: Env): Omit<ClusterConfig, keyof Common> {
     namespace: required(env, 'POD_NAMESPACE', meaning),
     podName: optional(env, 'POD_NAME') ?? 'operator',
     peersHost: optional(env, 'CONTROL_PLANE_PEERS_HOST'),
-    peers: (optional(env, 'CONTROL_PLANE_PEERS') ?? '')
-      .split(',')
-      .map((url) => url.trim())
-      .filter((url) => url !== '')
-      .map((url) => httpUrl(url, 'CONTROL_PLANE_PEERS')),
+    peers: listOf(optional(env, 'CONTROL_PLANE_PEERS')).map((url) => httpUrl(url, 'CONTROL_PLANE_PEERS')),
     leaseName: optional(env, 'LEASE_NAME') ?? 'chaperone-operator',
     healthHost: optional(env, 'HEALTH_HOST') ?? '0.0.0.0',
     healthPort: port(env, 'HEALTH_PORT', 8081),
+    floorRules: {
+      floors: readFloors(optional(env, 'GATEWAY_FLOORS')),
+      platformNamespaces: new Set(listOf(optional(env, 'PLATFORM_NAMESPACES'))),
+    },
   }
 }
 
@@ -90,6 +93,14 @@ function required(env: Env, name: string, meaning: string): string {
 function optional(env: Env, name: string): string | null {
   const value = env[name]?.trim()
   return value === undefined || value === '' ? null : value
+}
+
+/** Separated by commas. */
+function listOf(value: string | null): readonly string[] {
+  return (value ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
 }
 
 function port(env: Env, name: string, otherwise: number): number {

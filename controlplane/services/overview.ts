@@ -1,3 +1,4 @@
+import type { FloorRules } from '../../core/crd/floors.ts'
 import type { GatewayState, OverviewReply } from '../../core/wire/dashboard.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
 import { hasTraffic, inventory } from '../store/activity.ts'
@@ -5,6 +6,7 @@ import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
 import { stopsGateway } from '../sync/kill-board.ts'
 import type { GatewayLive } from '../sync/live.ts'
+import { atItsFloor } from './gateway-floor.ts'
 
 export type OverviewDeps = {
   readonly db: Db
@@ -12,6 +14,8 @@ export type OverviewDeps = {
   readonly kills: () => readonly KillEntry[]
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly nowMs: () => number
+  /** Left out: no Gateway has a floor. */
+  readonly floorRules?: FloorRules
 }
 
 export type Overview = () => Promise<OverviewReply>
@@ -39,14 +43,14 @@ export function createOverview(deps: OverviewDeps): Overview {
   }
 }
 
-function gatewayState(row: GatewayRow, { kills, liveOf, nowMs }: OverviewDeps): GatewayState {
+function gatewayState(row: GatewayRow, { kills, liveOf, nowMs, floorRules }: OverviewDeps): GatewayState {
   const live = liveOf(row.id)
   return {
     id: row.id,
     name: row.name,
     host: row.host,
     port: row.port,
-    level: row.spec.enforcementLevel,
+    level: atItsFloor(row, floorRules).spec.enforcementLevel,
     source: row.source,
     managed_by: row.managedBy,
     is_live: live !== null && nowMs() - Date.parse(live.last_seen_at) <= STALE_MS,

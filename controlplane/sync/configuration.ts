@@ -1,10 +1,12 @@
 import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
+import type { FloorRules } from '../../core/crd/floors.ts'
 import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts'
 import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { APPROVALS_BOT_WARNING, approvalsBotConnectors } from '../services/approvals-bot.ts'
 import { authOf } from '../services/connector-domains.ts'
+import { atItsFloor } from '../services/gateway-floor.ts'
 import { type AgentRow, listAgents } from '../store/agents.ts'
 import { currentVersion } from '../store/config-version.ts'
 import { type ConnectorRow, listConnectors } from '../store/connectors.ts'
@@ -42,6 +44,8 @@ export type ConfigurationDeps = {
   }
   /** Left out: there is no platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
+  /** Left out: no Gateway has a floor. */
+  readonly floorRules?: FloorRules
   /** Where approvals are answered in the chat, and the token of the bot that shows them; null when not set. */
   readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
 }
@@ -63,7 +67,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     return {
       version: await currentVersion(q),
       epoch: await currentEpoch(q),
-      gateways: new Map(gateways.map((row) => [row.id, row])),
+      gateways: new Map(gateways.map((row) => [row.id, atItsFloor(row, deps.floorRules)])),
       agents: await listAgents(q),
       connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),
       policies: [

@@ -64,6 +64,11 @@ export const CONDITIONS = {
     CaptureBroken: 'a sidecar found that its own capture does not hold',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
   },
+  /** The platform team's floors of the chart replace fields of the spec. */
+  FloorApplied: {
+    BelowFloor:
+      'fields of the spec are below `floors` of the chart; the message names each and what is in force',
+  },
   /** The status may be old. */
   Stale: {
     ControlPlaneUnreachable: 'the control plane does not answer; gateways go on with what they have',

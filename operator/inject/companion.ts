@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import type { Companion, CompanionDeps } from '../cluster-operator.ts'
 import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import type { OurObject } from '../reconcile/our-objects.ts'
 import { agentElsewhere } from '../reconcile/shared-agents.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
@@ -27,7 +29,8 @@ export function injectionCompanion(
   return async (deps) => {
     const { client, log, caches, namespaces, instance } = deps
     const ownNamespace = deps.config.namespace
-    const gateways = () => caches.Gateway.list().map(injectGateway)
+    const { floorRules } = deps.config
+    const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
     const recorder = createEventRecorder({ client, log, instance, fallbackNamespace: ownNamespace })
     const watch = openWatch({ client, log, recorder, namespaces, ownNamespace, config, ...timing })
     const upkeep = createUpkeep(config, deps, {
@@ -39,6 +42,7 @@ export function injectionCompanion(
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: (asking) => agentElsewhere(deps.pods.list(), asking),
       settings: settingsOf(config, deps),
+      floorRules,
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
       onReview: (outcome, durationMs) => log.debug({ outcome, duration_ms: durationMs }, 'pod reviewed'),
       ...reachedBy(config, ownNamespace),
@@ -62,24 +66,19 @@ export function injectionCompanion(
   }
 }
 
-function lookup({ caches }: CompanionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
+function lookup({ caches, config }: CompanionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
   return {
     gatewayOf(namespace, name) {
       const found = caches.Gateway.get(`${namespace}/${name}`)
-      return found === undefined ? undefined : injectGateway(found)
+      return found === undefined ? undefined : injectGateway(found, config.floorRules)
     },
     gatewaysIn: (namespace) => gateways().filter((each) => each.namespace === namespace),
   }
 }
 
-function injectGateway({
-  metadata,
-  spec,
-}: {
-  readonly metadata: { readonly namespace?: string; readonly name: string }
-  readonly spec: InjectGateway['spec']
-}): InjectGateway {
-  return { namespace: metadata.namespace ?? '', name: metadata.name, spec }
+function injectGateway({ metadata, spec }: OurObject<'Gateway'>, floorRules: FloorRules): InjectGateway {
+  const { namespace = '', name } = metadata
+  return { namespace, name, spec: floored(spec, namespace, floorRules).spec }
 }
 
 function settingsOf(injection: InjectionConfig, { config }: CompanionDeps) {

@@ -1,3 +1,4 @@
+import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredReply } from '../../core/wire/operator.ts'
 import type { Acknowledgements } from '../control/acknowledgements.ts'
@@ -21,6 +22,7 @@ export type ControllerDeps = {
   readonly pods: Pick<Reflector<GovernedPod>, 'list'>
   /** Pods that should be governed and are not, by `namespace/name` of the Gateway. */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  readonly floorRules: FloorRules
   readonly handOver: HandOver
   readonly secrets: Pick<Secrets, 'read'>
   readonly acknowledgements: Pick<Acknowledgements, 'state' | 'staleMs'>
@@ -91,7 +93,7 @@ async function credentialOf(
 }
 
 function factsOf(
-  { acknowledgements, pods, bypassing }: ControllerDeps,
+  { acknowledgements, pods, bypassing, floorRules }: ControllerDeps,
   kind: ResourceKind,
   object: OurObject,
 ): Omit<StatusFacts, 'reply' | 'failure' | 'credential'> {
@@ -103,8 +105,13 @@ function factsOf(
     pods: isGateway ? (countPods(pods.list()).get(key) ?? null) : null,
     sharedAgents: isGateway ? (sharedAgents(pods.list()).get(key) ?? []) : [],
     bypassing: isGateway ? (bypassing().get(key) ?? []) : [],
+    belowFloor: isGateway ? belowFloor(object as OurObject<'Gateway'>, floorRules) : [],
     now: `${new Date().toISOString().slice(0, 19)}Z`,
   }
+}
+
+function belowFloor({ spec, metadata: { namespace = '' } }: OurObject<'Gateway'>, rules: FloorRules) {
+  return floored(spec, namespace, rules).below
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
+import { floorText } from '../../core/crd/floors.ts'
 import { concernsGateway, gatewaySource, isConfigMapSource } from '../../core/decision/kill-reach.ts'
 import { matchKill } from '../../core/decision/kill-switch.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
@@ -28,6 +29,7 @@ export function gatewayParts(gateway: OurObject<'Gateway'>, facts: StatusFacts):
       ...bypassVerdicts(gateway, facts, processes),
       ...podVerdicts(facts),
       ...warningVerdicts(processes),
+      ...floorVerdicts(facts),
     ],
   }
 }
@@ -115,4 +117,10 @@ function podVerdicts({ pods, sharedAgents }: StatusFacts): readonly Verdict[] {
 function warningVerdicts(processes: readonly GatewayProcess[]): readonly Verdict[] {
   const warnings = [...new Set(processes.flatMap((process) => process.warnings))].sort()
   return warnings.length === 0 ? [] : [verdict('Degraded', 'True', ['Warnings', warnings.join(' ')])]
+}
+
+function floorVerdicts({ belowFloor }: StatusFacts): readonly Verdict[] {
+  if (belowFloor.length === 0) return []
+  const text = `the floor is in force, not the spec: ${belowFloor.map(floorText).join('; ')}`
+  return [verdict('FloorApplied', 'True', ['BelowFloor', text])]
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { FloorRules } from '../../core/crd/floors.ts'
 import type { PodRef } from '../../core/wire/operator.ts'
 import { createAcknowledgements } from '../control/acknowledgements.ts'
 import { createOutageLog } from '../control/outage-log.ts'
@@ -32,6 +33,7 @@ export type LeaderDeps = {
   readonly pods: Reflector<GovernedPod>
   readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  readonly floorRules: FloorRules
   readonly metrics: OperatorMetrics
   readonly log: Logger
   readonly instance: string
@@ -152,6 +154,7 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
       caches,
       pods,
       bypassing: deps.bypassing,
+      floorRules: deps.floorRules,
       handOver,
       secrets,
       acknowledgements,

@@ -1,3 +1,4 @@
+import type { FieldBelowFloor } from '../../core/crd/floors.ts'
 import type { DesiredReply, OperatorState } from '../../core/wire/operator.ts'
 import type { Credential } from './credentials.ts'
 import type { PodCount } from './pods.ts'
@@ -20,6 +21,8 @@ export type StatusFacts = {
   readonly bypassing: readonly string[]
   /** Of a Gateway: its agents that pods of other Gateways are, too, each with whose. */
   readonly sharedAgents: readonly string[]
+  /** Of a Gateway: its fields below a floor of the installation. */
+  readonly belowFloor: readonly FieldBelowFloor[]
   /** RFC 3339. */
   readonly now: string
 }

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../../core/capture/pod-contract.ts'
+import { GatewaySpec } from '../../core/crd/schemas.ts'
 import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'
@@ -73,7 +74,7 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
 
 /**
  * The ValidatingWebhookConfiguration of our own kinds. The control plane validates every object again, so an unreachable
- * webhook blocks nothing (`Ignore`). Changes of a kill switch are not sent, so that nothing delays them.
+ * webhook blocks nothing (`Ignore`). Changes of only a kill switch are not sent, so that nothing delays them.
  */
 export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationOptions, 'ownNamespace'>) {
   return {
@@ -109,10 +110,17 @@ export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationO
   }
 }
 
+const isSame = (field: string) => `object.spec.?${field} == oldObject.spec.?${field}`
+
+/** False only for an update that changes the kill switch and nothing else of the spec. */
 const NO_STOP_CHANGES = {
-  name: 'kill-switch-unchanged',
-  expression:
-    "request.resource.resource != 'gateways' || request.operation != 'UPDATE' || (has(object.spec.killSwitch) ? has(oldObject.spec.killSwitch) && object.spec.killSwitch == oldObject.spec.killSwitch : !has(oldObject.spec.killSwitch))",
+  name: 'not-only-the-kill-switch',
+  expression: `request.resource.resource != 'gateways' || request.operation != 'UPDATE' || ${isSame('killSwitch')} || !(${Object.keys(
+    GatewaySpec.shape,
+  )
+    .filter((field) => field !== 'killSwitch')
+    .map(isSame)
+    .join(' && ')})`,
 }
 
 export const NOT_SYSTEM = {

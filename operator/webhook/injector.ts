@@ -10,7 +10,7 @@ import type { ReviewDeps } from './review-pod.ts'
 import { openWebhookServer, type WebhookDeps, type WebhookServer } from './server.ts'
 
 export type InjectorDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels' | 'agentElsewhere' | 'settings'> &
-  Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview'> & {
+  Pick<WebhookDeps, 'host' | 'port' | 'isReady' | 'onReview' | 'floorRules'> & {
     readonly client: KubeClient
     readonly recorder: EventRecorder
     readonly log: Logger

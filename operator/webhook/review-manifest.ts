@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
+import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
 import {
   ConnectorResource,
   GatewayResource,
+  type GatewaySpec,
   PermissionResource,
   type PolicyDocument,
   PolicyResource,
@@ -33,7 +35,7 @@ type Written = { readonly metadata?: { readonly deletionTimestamp?: unknown }; r
  * Refuses a Gateway, Connector, Permission or Policy that could not come into force. An update that leaves `spec` as it
  * was, or changes only the kill switch, is always allowed: an old error elsewhere must not block a kill switch.
  */
-export function reviewManifest(request: AdmissionRequest): AdmissionResponse {
+export function reviewManifest(request: AdmissionRequest, floorRules?: FloorRules): AdmissionResponse {
   const { operation, resource, subResource = '' } = request
   const schema = SCHEMAS[resource.resource]
   const isOurs = resource.group === 'chaperone.dev' && schema !== undefined && subResource === ''
@@ -44,7 +46,25 @@ export function reviewManifest(request: AdmissionRequest): AdmissionResponse {
     return { allowed: true }
   const parsed = schema.safeParse(request.object)
   if (!parsed.success) return refuse(parsed.error.issues.flatMap((issue) => issueProblems(schema, issue)))
+  if (parsed.data.kind === 'Gateway')
+    return judgeGateway(request, parsed.data.spec as GatewaySpec, floorRules)
   return judge(parsed.data)
+}
+
+/** Refuses fields below a floor, but for those that were so before: the floor is in force for them. */
+function judgeGateway(
+  { namespace, oldObject }: AdmissionRequest,
+  spec: GatewaySpec,
+  rules: FloorRules | undefined,
+): AdmissionResponse {
+  const { below } = floored(spec, namespace, rules)
+  const old = GatewayResource.safeParse(oldObject)
+  const before = old.success ? floored(old.data.spec, namespace, rules).below : []
+  const isNew = ({ field, written }: FieldBelowFloor) =>
+    !before.some((each) => each.field === field && each.written === written)
+  const refused = below.filter(isNew)
+  if (refused.length > 0) return refuse(refused.map(floorText))
+  return { allowed: true, warnings: below.map((each) => `${floorText(each)}; the floor is in force`) }
 }
 
 function isSpecChanged(before: Written | undefined, after: Written): boolean {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { FloorRules } from '../../core/crd/floors.ts'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
 import { WEBHOOK_PATHS } from './configuration.ts'
 import type { Leaf } from './leaf.ts'
@@ -20,6 +21,8 @@ export type WebhookDeps = ReviewDeps & {
   readonly leaf: Leaf
   /** False until every cache is filled: until then the answer is 503, never a pod that passes by. */
   readonly isReady: () => boolean
+  /** Left out: no Gateway has a floor. */
+  readonly floorRules?: FloorRules
   /** After each answer: `failed` for what nobody expected. Milliseconds. */
   readonly onReview: (outcome: 'injected' | 'untouched' | 'refused' | 'failed', durationMs: number) => void
   readonly onFailure: (error: unknown) => void
@@ -78,7 +81,7 @@ function judged(
   path: (typeof WEBHOOK_PATHS)[keyof typeof WEBHOOK_PATHS],
 ): AdmissionResponse {
   try {
-    if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request)
+    if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request, deps.floorRules)
     return reviewPod(request, path === WEBHOOK_PATHS.required, deps)
   } catch (error) {
     deps.onFailure(error)

@@ -43,6 +43,8 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ['one that is deep inside', 'postgres.persistence.sizes=1Gi', /sizes/],
     ['a number that makes no sense', 'operator.replicas=0', /replicas/],
     ['a word that is none of those', 'image.pullPolicy=Sometimes', /pullPolicy/],
+    ['a floor that is none', 'floors.enforcementLevel=strict', /enforcementLevel/],
+    ['a floor of an unknown field', 'floors.rateLimit=1', /rateLimit/],
     ['a digest that is none', 'image.digest=latest', /digest/],
   ])('refuses %s, naming it', async (_what, value, message) => {
     await expect(template(...LEAST, '--set', value)).rejects.toThrow(message)
@@ -243,6 +245,16 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect([...new Set(roles)]).toEqual(['chaperone-control-plane'])
     const onPods = ofRole('chaperone-operator').filter((rule) => rule.resources.includes('pods'))
     expect(new Set(onPods.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get', 'list', 'watch']))
+  })
+
+  test('gives the floors and the platform namespaces to control plane and operator alike', async () => {
+    const values = ['--set', 'floors.enforcementLevel=full_enforce,platformNamespaces={platform}']
+    const text = await template(...LEAST, ...values)
+    const of = (name: string) => text.match(new RegExp(`name: ${name}, value: ('|").*`, 'g')) ?? []
+    expect(of('GATEWAY_FLOORS')).toHaveLength(2)
+    expect(new Set(of('GATEWAY_FLOORS')).size).toBe(1)
+    expect(of('GATEWAY_FLOORS')[0]).toContain('full_enforce')
+    expect(of('PLATFORM_NAMESPACES').map((line) => line.includes('"platform"'))).toEqual([true, true])
   })
 
   test('reads the Secrets of agents only where it is told that it may', async () => {

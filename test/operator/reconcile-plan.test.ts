@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CONDITIONS, LASTING_CONDITIONS } from '../../core/crd/conditions.ts'
+import { Floors, floored } from '../../core/crd/floors.ts'
 import { ConnectorSpec, GatewaySpec } from '../../core/crd/schemas.ts'
 import { ConnectorStatus, GatewayStatus } from '../../core/crd/status.ts'
 import { DesiredReply, type GatewayProcess, OperatorState } from '../../core/wire/operator.ts'
@@ -40,6 +41,7 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
     pods: null,
     bypassing: [],
     sharedAgents: [],
+    belowFloor: [],
   },
   now: '2026-01-01T00:00:00Z',
   ...changes,
@@ -108,6 +110,22 @@ describe('the status of an object', () => {
     expect(said(stale)).toEqual([...(said(before) ?? []), 'Stale=True/ControlPlaneUnreachable'])
     const changed = { ...gateway({}, { ...before, observedGeneration: 2 }) }
     expect(said(planStatus('Gateway', changed, away))).toContain('Accepted=Unknown/Pending')
+  })
+
+  test('of a Gateway below a floor names the floor that is in force', () => {
+    const rules = {
+      floors: Floors.parse({ enforcementLevel: 'full_enforce' }),
+      platformNamespaces: new Set<string>(),
+    }
+    const mild = gateway({ enforcementLevel: 'monitor' })
+    const { below } = floored(mild.spec, 'team', rules)
+    const status = planStatus('Gateway', mild, facts({ belowFloor: below }))
+    expect(status.conditions?.find(({ type }) => type === 'FloorApplied')).toMatchObject({
+      ...{ status: 'True', reason: 'BelowFloor' },
+      message: expect.stringContaining('spec.enforcementLevel is monitor, below floors.enforcementLevel'),
+    })
+    expect(() => GatewayStatus.parse(status)).not.toThrow()
+    expect(said(planStatus('Gateway', mild, facts()))?.join()).not.toContain('FloorApplied')
   })
 
   test('of a Gateway tells of stops, ways around, broken captures and pods', () => {

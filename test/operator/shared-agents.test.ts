@@ -121,6 +121,7 @@ describe('a Gateway whose agent is also that of another', () => {
       state: OperatorState.parse({ version: 10, kills: [], processes: [] }),
       pods: { injected: 1, ready: 0, cooperative: 0, changingUser: 0 },
       sharedAgents: sharedAgents(pods).get('team/main') ?? [],
+      belowFloor: [],
     })
     const found = status.conditions?.find(({ type }) => type === 'Degraded')
     expect(found).toMatchObject({ status: 'True', reason: 'AgentShared' })

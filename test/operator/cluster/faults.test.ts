@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { NO_FLOORS } from '../../../core/crd/floors.ts'
 import {
   ConnectorSpec,
   GatewaySpec,
@@ -75,7 +76,7 @@ async function start(
     config: {
       ...{ mode: 'cluster', namespace: 'system', podName: name, leaseName: 'lease', kubeconfig },
       ...{ controlPlaneUrl: replica.url, peers: [], peersHost: null, controlPlaneCaFile: null },
-      ...{ operatorTokenFile: join(folder, 'token') },
+      ...{ operatorTokenFile: join(folder, 'token'), floorRules: NO_FLOORS },
       ...{ healthHost: '127.0.0.1', healthPort: 0, logLevel: 'silent' },
     },
   })

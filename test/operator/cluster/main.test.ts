@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { NO_FLOORS } from '../../../core/crd/floors.ts'
 import { readConfig } from '../../../operator/config.ts'
 import { OPERATOR_TOKEN } from '../../controlplane/sync/harness.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -123,9 +124,20 @@ describe('the settings of the operator', () => {
         peers: [],
         leaseName: 'chaperone-operator',
       },
-      ...{ healthHost: '0.0.0.0', healthPort: 8081 },
+      ...{ healthHost: '0.0.0.0', healthPort: 8081, floorRules: NO_FLOORS },
     })
   })
+
+  test('hold the floors and the namespaces that have none', () => {
+    const env = { GATEWAY_FLOORS: '{"hardening":"strict"}', PLATFORM_NAMESPACES: 'platform, security' }
+    expect(readConfig({ ...cluster, ...env })).toMatchObject({
+      floorRules: {
+        floors: { hardening: 'strict' },
+        platformNamespaces: new Set(['platform', 'security']),
+      },
+    })
+  })
+
   test.each([
     [{ ...cluster, CONTROL_PLANE_PEERS: 'https://a:1, b' }, /CONTROL_PLANE_PEERS is "b"/],
     [
@@ -133,6 +145,7 @@ describe('the settings of the operator', () => {
       /CONTROL_PLANE_PEERS is "http:\/\/a:1"; give an https/,
     ],
     [{ ...cluster, CONTROL_PLANE_URL: 'http://cp:3000' }, /CONTROL_PLANE_URL .* give an https address/],
+    [{ ...cluster, GATEWAY_FLOORS: '{"hardening":"hard"}' }, /GATEWAY_FLOORS\.hardening/],
     [{ ...cluster, HEALTH_PORT: 'eighty' }, /HEALTH_PORT is "eighty"/],
     [{ ...cluster, CONTROL_PLANE_URL: 'cp:3000' }, /CONTROL_PLANE_URL is "cp:3000"/],
     [{ ...cluster, OPERATOR_TOKEN_FILE: '' }, /OPERATOR_TOKEN_FILE is not set/],

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
+import { NO_FLOORS } from '../../../core/crd/floors.ts'
 import {
   type ClusterOperator,
   type ClusterTiming,
@@ -69,7 +70,7 @@ export async function startClusterWorld(options: { withControllers?: boolean } =
       const config: ClusterConfig = {
         ...{ mode: 'cluster', namespace: SYSTEM, podName: 'operator', leaseName: 'chaperone-operator' },
         ...{ controlPlaneUrl, peers, peersHost: null, controlPlaneCaFile: null, logLevel: 'silent' },
-        ...{ operatorTokenFile: join(folder, 'token') },
+        ...{ operatorTokenFile: join(folder, 'token'), floorRules: NO_FLOORS },
         ...{ healthHost: '127.0.0.1', healthPort: 0, kubeconfig: kubeconfig ?? server.kubeconfigPath },
       }
       const log = pino({ level: process.env.TEST_LOG ?? 'silent' }, pino.destination({ dest: 2, sync: true }))

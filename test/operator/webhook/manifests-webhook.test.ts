@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Floors } from '../../../core/crd/floors.ts'
 import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
 import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'
 import type { ReviewDeps } from '../../../operator/webhook/review-pod.ts'
@@ -28,6 +29,13 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
   let certificates: Certificates
   let webhook: WebhookServer
   const failures: unknown[] = []
+  const platformNamespaces = new Set(['platform'])
+  const floors = Floors.parse({
+    enforcementLevel: 'full_enforce',
+    unmatchedHosts: 'deny',
+    failurePolicy: { writesAfterSeconds: 120 },
+    hardening: 'standard',
+  })
   let reviews = 0
   const review: ReviewDeps = {
     gateways: gatewayLookup(undefined),
@@ -44,9 +52,11 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     await cluster.installCrds()
     await cluster.namespace('chaperone-system')
     await cluster.namespace('team')
+    await cluster.namespace('platform')
     // Accepted before there was a webhook.
     await cluster.create('Policy', 'team', 'older', rule('action.efect == "write"'))
     await cluster.create('Gateway', 'team', 'main', {})
+    await cluster.create('Gateway', 'team', 'mild', { enforcementLevel: 'monitor' })
     let url = ''
     certificates = await createCertificates({
       port: createCertificateStore(cluster.client, {
@@ -64,6 +74,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
       port: 0,
       leaf: certificates.leaf,
       isReady: () => false,
+      floorRules: { floors, platformNamespaces },
       onReview: () => {
         reviews += 1
       },
@@ -169,6 +180,52 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     expect(await refusal('Policy', 'many', many)).toContain('nope')
   })
 
+  test.each([
+    ['enforcementLevel', { enforcementLevel: 'monitor' }],
+    ['enforcementLevel', { enforcementLevel: 'enforce_high_risk' }],
+    ['unmatchedHosts', { egress: { unmatchedHosts: 'tunnel' } }],
+    ['failurePolicy.writesAfterSeconds', { failurePolicy: { writesAfterSeconds: 121 } }],
+  ])(
+    'a Gateway below floors.%s is refused, new or changed; one of the platform is not',
+    async (floor, spec) => {
+      expect(await refusal('Gateway', 'below', spec)).toContain(`below floors.${floor} of this installation`)
+      expect(await said(cluster.patch('Gateway', 'team', 'main', { spec }))).toContain(`floors.${floor}`)
+      expect(await said(cluster.create('Gateway', 'platform', 'any', spec))).toBeNull()
+      expect(await said(cluster.remove('Gateway', 'platform', 'any'))).toBeNull()
+    },
+  )
+
+  test('a Gateway at or above the floors is stored', async () => {
+    const spec = {
+      enforcementLevel: 'full_enforce',
+      failurePolicy: { highRiskAfterSeconds: 0, writesAfterSeconds: 0 },
+      hardening: 'strict',
+    }
+    expect(await refusal('Gateway', 'above', spec)).toBeNull()
+  })
+
+  test('a Gateway older than the floor can be changed elsewhere, stopped and raised, not lowered again', async () => {
+    const patch = (spec: object) => said(cluster.patch('Gateway', 'team', 'mild', { spec }))
+    expect(await patch({ rateLimit: { requestsPerMinute: 7 } })).toBeNull()
+    expect(await patch({ egress: { unmatchedHosts: 'tunnel' } })).toContain('floors.unmatchedHosts')
+    expect(await patch({ enforcementLevel: 'enforce_high_risk' })).toContain('floors.enforcementLevel')
+    expect(await patch({ killSwitch: { active: true } })).toBeNull()
+    expect(await patch({ killSwitch: { active: false } })).toBeNull()
+    expect(await patch({ enforcementLevel: 'full_enforce' })).toBeNull()
+    expect(await patch({ enforcementLevel: 'monitor' })).toContain('floors.enforcementLevel')
+  })
+
+  test('a change of the kill switch together with other fields is validated', async () => {
+    const both = { killSwitch: { active: false }, enforcementLevel: 'monitor' }
+    expect(await said(cluster.patch('Gateway', 'team', 'main', { spec: both }))).toContain(
+      'floors.enforcementLevel',
+    )
+    const removed = { killSwitch: null, egress: { unmatchedHosts: 'tunnel' } }
+    expect(await said(cluster.patch('Gateway', 'team', 'main', { spec: removed }))).toContain(
+      'floors.unmatchedHosts',
+    )
+  })
+
   test('a change of a kill switch is not sent to the webhook, and needs none', async () => {
     const stop = (active: boolean) =>
       cluster.patch('Gateway', 'team', 'main', { spec: { killSwitch: { active } } })
@@ -176,7 +233,7 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     expect(await said(stop(true))).toBeNull()
     expect(reviews).toBe(before)
     expect(
-      await said(cluster.patch('Gateway', 'team', 'main', { spec: { enforcementLevel: 'monitor' } })),
+      await said(cluster.patch('Gateway', 'team', 'main', { spec: { rateLimit: { requestsPerMinute: 7 } } })),
     ).toBeNull()
     expect(reviews).toBe(before + 1)
     await webhook[Symbol.asyncDispose]()

@@ -1,0 +1,130 @@
+import * as z from 'zod'
+import { ChaperoneError } from '../errors.ts'
+import { EnforcementLevelSchema, type GatewaySpec, RuleDecisionSchema } from './schemas.ts'
+
+const seconds = z.int().min(0).max(86_400).optional()
+
+/** Minimum strictness of the Gateways of tenants, set by the platform team. An absent field sets no floor. */
+export const Floors = z.strictObject({
+  enforcementLevel: EnforcementLevelSchema.optional(),
+  defaultDecision: RuleDecisionSchema.optional(),
+  unmatchedHosts: z.enum(['deny', 'tunnel']).optional(),
+  failurePolicy: z
+    .strictObject({
+      highRiskAfterSeconds: seconds,
+      writesAfterSeconds: seconds,
+      everythingAfterSeconds: seconds,
+    })
+    .default({}),
+  hardening: z.enum(['standard', 'strict']).optional(),
+})
+export type Floors = z.output<typeof Floors>
+
+/** Floors and the namespaces of the platform team, whose Gateways have none. */
+export type FloorRules = { readonly floors: Floors; readonly platformNamespaces: ReadonlySet<string> }
+
+/** A field of a Gateway below its floor. */
+export type FieldBelowFloor = {
+  /** For example `spec.egress.unmatchedHosts`. */
+  readonly field: string
+  readonly written: string
+  /** For example `floors.unmatchedHosts`. */
+  readonly floor: string
+  readonly held: string
+}
+
+/** No Gateway has a floor. */
+export const NO_FLOORS: FloorRules = { floors: Floors.parse({}), platformNamespaces: new Set() }
+
+export type Floored = { readonly spec: GatewaySpec; readonly below: readonly FieldBelowFloor[] }
+
+/** From the least to the most strict value; numbers of seconds are the stricter the smaller they are. */
+const ORDERS: Readonly<Record<string, readonly string[]>> = {
+  enforcementLevel: EnforcementLevelSchema.options,
+  defaultDecision: ['allow', 'require_approval', 'deny'],
+  unmatchedHosts: ['tunnel', 'deny'],
+  hardening: ['standard', 'strict'],
+}
+
+/** In the order in which they stop requests: none may be longer than a later one, so neither may its floor. */
+const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
+
+/** Returns the spec with every field raised to its floor, and the fields that were below it. */
+export function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'>): Floored {
+  const below: FieldBelowFloor[] = []
+  const raise = <T extends string | number>(field: string, written: T, floor: Floor<T>): T => {
+    if (floor.value === undefined || !isBelow(floor.name, written, floor.value)) return written
+    below.push({
+      ...{ field: `spec.${field}`, written: String(written) },
+      ...{ floor: `floors.${floor.name}`, held: String(floor.value) },
+    })
+    return floor.value
+  }
+  const raiseNamed = <K extends 'enforcementLevel' | 'defaultDecision' | 'hardening'>(name: K) =>
+    raise<GatewaySpec[K]>(name, spec[name], { name, value: floors[name] as GatewaySpec[K] | undefined })
+  const { failurePolicy, egress } = spec
+  const host = { name: 'unmatchedHosts', value: floors.unmatchedHosts }
+  const stages = STAGES.map(
+    (stage) =>
+      [
+        stage,
+        raise(`failurePolicy.${stage}`, failurePolicy[stage], stageFloor(stage, floors.failurePolicy)),
+      ] as const,
+  )
+  const raised: GatewaySpec = {
+    ...spec,
+    enforcementLevel: raiseNamed('enforcementLevel'),
+    defaultDecision: raiseNamed('defaultDecision'),
+    egress: { ...egress, unmatchedHosts: raise('egress.unmatchedHosts', egress.unmatchedHosts, host) },
+    failurePolicy: { ...failurePolicy, ...Object.fromEntries(stages) },
+    hardening: raiseNamed('hardening'),
+  }
+  return { spec: below.length === 0 ? spec : raised, below }
+}
+
+type Floor<T> = { readonly name: string; readonly value: T | undefined }
+
+/** The smallest of the floors of a stage and of those after it. */
+function stageFloor(stage: (typeof STAGES)[number], floors: Floors['failurePolicy']): Floor<number> {
+  const [smallest] = STAGES.slice(STAGES.indexOf(stage))
+    .flatMap((each) => {
+      const value = floors[each]
+      return value === undefined ? [] : [{ name: `failurePolicy.${each}`, value }]
+    })
+    .sort((a, b) => a.value - b.value)
+  return smallest ?? { name: `failurePolicy.${stage}`, value: undefined }
+}
+
+/** The same for the Gateway of a namespace. Gateways of platform namespaces have no floor. */
+export function floored(spec: GatewaySpec, namespace: string, rules: FloorRules | undefined): Floored {
+  if (rules === undefined || rules.platformNamespaces.has(namespace)) return { spec, below: [] }
+  return atFloor(spec, rules)
+}
+
+/** `spec.hardening is standard, below floors.hardening of this installation (strict)`. */
+export function floorText({ field, written, floor, held }: FieldBelowFloor): string {
+  return `${field} is ${written}, below ${floor} of this installation (${held})`
+}
+
+/** Parses `GATEWAY_FLOORS` (JSON). Throws `validation` naming the variable and the field. */
+export function readFloors(text: string | null): Floors {
+  const parsed = Floors.safeParse(jsonOf(text ?? '{}'))
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const place = ['GATEWAY_FLOORS', ...(issue?.path ?? []).map(String)].join('.')
+  throw new ChaperoneError('validation', { detail: `${place}: ${issue?.message ?? 'invalid'}.` })
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ChaperoneError('validation', { detail: 'GATEWAY_FLOORS is not JSON.' })
+  }
+}
+
+function isBelow(name: string, written: string | number, floor: string | number): boolean {
+  if (typeof written === 'number') return written > Number(floor)
+  const order = ORDERS[name] ?? []
+  return order.indexOf(written) < order.indexOf(String(floor))
+}
