@@ -137,7 +137,11 @@ function basicParts(config: ControlPlaneConfig) {
   return { passwords: createPasswords(), platformNamespaces, floorRules }
 }
 
-type RecordDeps = Parameters<typeof createRecords>[0] & { readonly clock: Clock; readonly hub: Hub }
+type RecordDeps = Parameters<typeof createRecords>[0] & {
+  readonly clock: Clock
+  readonly hub: Hub
+  readonly platformNamespaces: ReadonlySet<string>
+}
 
 /** The records of gateways, their quota, and the metrics of both. */
 function recordParts(given: RecordDeps) {

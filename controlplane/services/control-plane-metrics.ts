@@ -1,5 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import { type ActionCounts, countActions } from '../store/action-counts.ts'
+import { listInvalidPolicies } from '../store/policies.ts'
 import type { Db } from '../store/query.ts'
 
 export type ControlPlaneMetrics = {
@@ -14,6 +16,7 @@ export type MetricsDeps = {
   readonly processes: () => number
   /** Batches of records that the ingest quota refused, by Gateway. */
   readonly refusedBatches: ReadonlyMap<string, number>
+  readonly platformNamespaces: ReadonlySet<string>
 }
 
 export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetrics {
@@ -25,12 +28,23 @@ export function createControlPlaneMetrics(deps: MetricsDeps): ControlPlaneMetric
     })
     return counting
   }
-  return { scrape: async () => exposition(await counts(), deps) }
+  return { scrape: async () => exposition(await counts(), await invalidPolicies(deps), deps) }
+}
+
+type InvalidPolicies = Readonly<Record<'platform' | 'tenant', number>>
+
+async function invalidPolicies({ db, platformNamespaces }: MetricsDeps): Promise<InvalidPolicies> {
+  const rows = await listInvalidPolicies(db)
+  const isPlatform = ({ name, source }: (typeof rows)[number]) =>
+    source === 'kubernetes' && platformNamespaces.has(namespaceOf(name))
+  const platform = rows.filter(isPlatform).length
+  return { platform, tenant: rows.length - platform }
 }
 
 /** A registry of its own for each scrape: every value is read from the database or the hub at that moment. */
 function exposition(
   { total, lastHour, decisions24h }: ActionCounts,
+  invalid: InvalidPolicies,
   { processes, refusedBatches }: MetricsDeps,
 ): Promise<string> {
   const registry = new Registry()
@@ -58,6 +72,13 @@ function exposition(
     labelNames: ['gateway'],
     registers,
   })
+  const policies = new Gauge({
+    name: 'svc_policies_invalid',
+    help: 'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
+    labelNames: ['tier'],
+    registers,
+  })
+  for (const [tier, count] of Object.entries(invalid)) policies.set({ tier }, count)
   for (const [gateway, count] of refusedBatches) refused.inc({ gateway }, count)
   for (const [outcome, count] of Object.entries(decisions24h)) decisions.set({ outcome }, count)
   return registry.metrics()

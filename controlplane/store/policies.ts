@@ -55,6 +55,12 @@ export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
   return rows
 }
 
+/** Policies of manifests that were never in force and deny their scope. */
+export async function listInvalidPolicies(q: Query): Promise<readonly Pick<PolicyRow, 'name' | 'source'>[]> {
+  const { rows } = await q.query<PolicyRow>('select name, source from policies where invalid is not null', [])
+  return rows
+}
+
 export async function countPolicies(q: Query): Promise<number> {
   const { rows } = await q.query<{ count: number }>('select count(*) as count from policies', [])
   return onlyRow(rows).count

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createControlPlaneMetrics } from '../../../controlplane/services/control-plane-metrics.ts'
 import { type Replica, startWorld, type World } from '../sync/harness.ts'
 import { createManifests, type Manifests } from './manifests.ts'
 
@@ -27,6 +28,17 @@ async function tenant(namespace: string, spec: object = {}) {
 async function tierOf(of: Awaited<ReturnType<typeof tenant>>, name: string) {
   const found = (await manifests.policies(of)).find((entry) => entry.name === name)
   return found === undefined ? null : (found.tier ?? 'installation')
+}
+
+async function invalidCounts() {
+  const metrics = createControlPlaneMetrics({
+    ...{ db: replica.db, orgId: 'none', processes: () => 0, refusedBatches: new Map() },
+    platformNamespaces: PLATFORM,
+  })
+  const count = (text: string, tier: string) =>
+    Number(new RegExp(`^svc_policies_invalid\\{tier="${tier}"\\} (.*)$`, 'm').exec(text)?.[1])
+  const text = await metrics.scrape()
+  return { platform: count(text, 'platform'), tenant: count(text, 'tenant') }
 }
 
 describe('a Policy of the platform team', () => {
@@ -58,8 +70,13 @@ describe('a Policy of the platform team', () => {
     expect(await manifests.apply('Policy', 'platform/broken', broken)).toMatchObject({ accepted: false })
     const entry = (await manifests.policies(gateway)).find(({ name }) => name === 'platform/broken')
     expect(entry).toMatchObject({ tier: 'platform', invalid: expect.stringContaining('efect') })
+    expect(await invalidCounts()).toEqual({ platform: 1, tenant: 0 })
     expect(entry?.agentsOf).toBeUndefined()
+    await manifests.apply('Policy', 'victim/broken', broken)
+    expect(await invalidCounts()).toEqual({ platform: 1, tenant: 1 })
     await manifests.remove('Policy', 'platform/broken')
+    await manifests.remove('Policy', 'victim/broken')
+    expect(await invalidCounts()).toEqual({ platform: 0, tenant: 0 })
   })
 })
 
