@@ -65,7 +65,7 @@ if [ -d /dev/shm ]; then mount -t tmpfs -o nosuid,nodev,mode=1777 ${COVER} /dev/
 if [ -d /dev/pts ]; then
   mount -t devpts -o newinstance,ptmxmode=0666,mode=620 ${COVER} /dev/pts 2>/dev/null ||
     mount -t tmpfs -o ro,size=4k,mode=000 ${COVER} /dev/pts || fail "/dev/pts cannot be replaced"
-  if [ -c /dev/pts/ptmx ] && [ ! -L /dev/ptmx ]; then mount --bind /dev/pts/ptmx /dev/ptmx || fail "/dev/ptmx cannot be replaced"; fi
+  if [ -c /dev/pts/ptmx ] && [ -c /dev/ptmx ] && [ ! -L /dev/ptmx ]; then mount --bind /dev/pts/ptmx /dev/ptmx || fail "/dev/ptmx cannot be replaced"; fi
 fi
 for device in /dev/console /dev/tty[0-9]* /dev/ttyS* /dev/vcs* /dev/input/* /dev/uinput /dev/uhid; do
   if [ ! -c "$device" ]; then continue; fi

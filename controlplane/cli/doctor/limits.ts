@@ -15,7 +15,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Program that acts as another agent',
-    run: "not held: it can read the other agent's key in the data folder",
+    run: "not held: it can read the other agent's key in the data folder, or register a new agent with gateway.token",
     captured: 'held: a port or the socket takes a request with the key of its agent only',
   },
   {
