@@ -4,6 +4,10 @@ type Variable = { readonly fallback: string; readonly meaning: string }
 /** Everything that the control plane reads from its environment. What is not here cannot be read (`readConfig`). */
 export const CONFIG_VARIABLES = {
   HOST: { fallback: '`127.0.0.1`', meaning: 'Address to listen on' },
+  LISTEN_LOOPBACK: {
+    fallback: 'off; `chaperone up` sets `on`',
+    meaning: '`on`: also listens on `127.0.0.1` at the same port, for the programs of this machine',
+  },
   PORT: { fallback: '`3000`', meaning: 'Port to listen on; `0` = any free one' },
   DATABASE_URL: {
     fallback: 'required',

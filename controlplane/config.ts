@@ -9,6 +9,8 @@ export type ControlPlaneConfig = {
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
+  /** Also on 127.0.0.1, at the same port. */
+  readonly listensOnLoopback: boolean
   readonly databaseUrl: string
   /** Connections in the pool; three more listen. */
   readonly databasePoolSize: number
@@ -64,6 +66,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
   return {
     host,
     port: port(env),
+    listensOnLoopback: choice(env, 'LISTEN_LOOPBACK', ['on', 'off']) === 'on',
     databaseUrl: databaseUrl(env),
     databasePoolSize: databasePoolSize(env),
     masterKey: masterKey(env),

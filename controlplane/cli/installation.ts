@@ -17,7 +17,7 @@ import {
 } from './local-agents.ts'
 import { newOwnerLink } from './owner-link-client.ts'
 import { type Processes, startProcesses } from './processes.ts'
-import { type Addresses, baseUrl } from './program-environment.ts'
+import { type Addresses, baseUrl, dashboardUrl } from './program-environment.ts'
 import { ensureManifests } from './starter-manifests.ts'
 
 export type InstallationOptions = {
@@ -83,7 +83,7 @@ async function startLocked(
   const processes = await startProcesses({ folder, addresses, keys, env, warn }, signal)
   try {
     const run = writeRunFile(folder, addresses, withGateway)
-    const facts = await settle(run, keys, warn)
+    const facts = { ...(await settle(run, keys, warn)), base_url: dashboardUrl(addresses) }
     return { facts, starterWritten, stop: () => stopLocked(folder, processes, lock) }
   } catch (error) {
     await processes.stop()

@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { GATEWAY_MALLOC } from '../../core/gateway-flags.ts'
+import { isLoopback } from '../../core/loopback.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import type { DataFolder } from './data-folder.ts'
 
@@ -32,6 +34,7 @@ export function controlPlaneEnvironment(
   return {
     ...inherited(env),
     HOST: addresses.host,
+    LISTEN_LOOPBACK: 'on',
     PORT: String(addresses.port),
     ...(env['MASTER_KEY'] || env['MASTER_KEY_FILE'] ? {} : { MASTER_KEY_FILE: folder.masterKey }),
     ADMIN_TOKEN_FILE: folder.adminToken,
@@ -78,8 +81,21 @@ export function operatorEnvironment(
   }
 }
 
-/** The address under which this machine reaches the control plane, whatever it listens on. */
-export function baseUrl({ host, port }: Pick<Addresses, 'host' | 'port'>): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+type Listening = Pick<Addresses, 'host' | 'port'>
+
+/**
+ * The address under which programs of this machine reach the control plane, whatever it listens on: always loopback,
+ * because another machine can have the address later, in another network.
+ */
+export function baseUrl({ host, port }: Listening): string {
+  return urlOf(isLoopback(host) && isIP(host) !== 0 ? host : '127.0.0.1', port)
+}
+
+/** The address that people open. */
+export function dashboardUrl({ host, port }: Listening): string {
+  return urlOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port)
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

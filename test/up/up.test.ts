@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -41,6 +41,10 @@ async function start(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) 
   started.push(each)
   return each
 }
+
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((each) => each ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
 async function cli(...args: string[]) {
   const [command = '', ...rest] = args
@@ -286,6 +290,35 @@ describe('chaperone up', { timeout: 90_000 }, () => {
       .poll(async () => (await run('sh', ['-c', line])).stdout, { timeout: 15_000 })
       .toContain('codehost.repo.delete')
   })
+
+  it.skipIf(ownAddress === undefined)(
+    'serves on an address of the machine, and talks to itself over loopback',
+    async () => {
+      const { ready } = await start(['--host', ownAddress ?? ''])
+      const { hostname, port } = new URL(ready.base_url)
+      expect(hostname).toBe(ownAddress)
+      expect(ready.owner_link).toMatch(`http://${ownAddress}:${port}/setup?token=`)
+      for (const host of [ownAddress, '127.0.0.1'])
+        expect((await fetch(`http://${host}:${port}/livez`)).status).toBe(200)
+      expect(await cli('status', '--json')).toMatchObject({ code: 0 })
+      expect((await cli('agent', 'list')).stdout).toMatch(/^dev +active/m)
+      // No token leaves the machine, also when the address has moved to another one.
+      const environments = processesOf(data).map((pid) => readFileSync(`/proc/${pid}/environ`, 'latin1'))
+      expect(environments.join('')).not.toContain(`CONTROL_PLANE_URL=http://${ownAddress}`)
+      expect(JSON.parse(readFileSync(join(data, 'run.json'), 'utf8')).base_url).toBe(
+        `http://127.0.0.1:${port}`,
+      )
+    },
+  )
+
+  it.each(['127.0.0.2', 'localhost', '::1', '0.0.0.0'])(
+    'serves on %s, and commands reach it',
+    async (host) => {
+      await start(['--host', host])
+      expect(await cli('status')).toMatchObject({ code: 0 })
+      expect((await cli('agent', 'list')).stdout).toMatch(/^dev +active/m)
+    },
+  )
 
   it('runs without a gateway in Mode B', async () => {
     const { ready } = await start(['--no-gateway'])
