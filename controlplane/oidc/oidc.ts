@@ -41,11 +41,14 @@ export async function createSignIn({
 }: Deps & {
   readonly config: { readonly oidc: OidcSettings | null; readonly isPasswordOn: boolean }
 }): Promise<SignIn> {
-  const oidc = settings === null ? null : await createOidc({ ...deps, settings })
+  const oidc = settings === null ? null : await createOidc({ ...deps, settings, isPasswordOn })
   return { oidc, isPasswordOn, vouchFor: createVouchFor(oidc?.confirmUser ?? null, isPasswordOn) }
 }
 
-async function createOidc({ settings, ...deps }: Deps & { readonly settings: OidcSettings }): Promise<Oidc> {
+async function createOidc({
+  settings,
+  ...deps
+}: Deps & { readonly settings: OidcSettings; readonly isPasswordOn: boolean }): Promise<Oidc> {
   const { clientSecretFile: file } = settings
   const secret = file === null ? null : await readSecretFile(file, 'OIDC_CLIENT_SECRET_FILE')
   const provider = createProvider(settings, secret, () => performance.now())

@@ -72,7 +72,7 @@ export function createProvider(
         return { user, tokens: tokensOf(answer) }
       }),
     confirm: (tokens, subject) =>
-      checked(async () => {
+      ofUser(async () => {
         const given = await connected()
         const { client, config } = given
         if (tokens.kind === 'access') {
@@ -169,6 +169,19 @@ async function checked<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof SignInError) throw error
     throw new SignInError(codeOf(error), error)
+  }
+}
+
+/** The same; a refused client (RFC 6749, 5.2) says nothing of the user. */
+async function ofUser<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await checked(work)
+  } catch (error) {
+    const { cause } = error as SignInError
+    const { error: code } = (cause ?? {}) as { readonly error?: unknown }
+    throw code === 'invalid_client' || code === 'unauthorized_client'
+      ? new SignInError('unreachable', cause)
+      : error
   }
 }
 

@@ -13,8 +13,8 @@ import {
   type UserIdentity,
 } from '../store/user-identities.ts'
 import {
-  countOwners,
   findUserByEmail,
+  hasOtherOwner,
   insertUser,
   lockUser,
   lockUserChanges,
@@ -32,6 +32,8 @@ export type ProviderUsersDeps = {
   readonly orgId: string
   readonly keyring: Keyring
   readonly settings: Pick<OidcSettings, 'issuer' | 'groups'>
+  /** Whether users sign in by password. */
+  readonly isPasswordOn: boolean
 }
 
 const PROVIDER: Actor = systemActor('identity-provider')
@@ -141,16 +143,16 @@ async function takeOver(
   return user
 }
 
-/** The mapping neither gives nor takes the role owner. The last owner stays able to sign in without any group. */
+/** The mapping neither gives nor takes the role owner. The last owner who can sign in can do so without any group. */
 async function applyAccess(
   q: Query,
-  { orgId }: ProviderUsersDeps,
+  { orgId, isPasswordOn }: ProviderUsersDeps,
   user: UserRow,
   access: Access | null,
 ): Promise<UserRow> {
   const isOwner = user.role === 'owner'
   if (access === null) {
-    if (isOwner && (await countOwners(q)) === 1) return user
+    if (isOwner && !(await hasOtherOwner(q, { userId: user.id, isPasswordOn }))) return user
     throw new SignInError('no_access')
   }
   const next = {

@@ -68,12 +68,20 @@ export async function hasOwner(q: Query): Promise<boolean> {
   return onlyRow(rows).some
 }
 
-export async function countOwners(q: Query): Promise<number> {
-  const { rows } = await q.query<{ owners: number }>(
-    "select count(*)::integer as owners from users where role = 'owner' and status = 'active'",
-    [],
+/** Whether somebody else is an owner and can sign in: by password where that is on, or vouched for by the provider. */
+export async function hasOtherOwner(
+  q: Query,
+  { userId, isPasswordOn }: { readonly userId: string; readonly isPasswordOn: boolean },
+): Promise<boolean> {
+  const { rows } = await q.query<{ some: boolean }>(
+    `select exists (
+       select from users u left join user_identities i on i.user_id = u.id
+       where u.role = 'owner' and u.status = 'active' and u.id <> $1
+         and case when i.user_id is null then $2 else i.tokens is not null end
+     ) as some`,
+    [userId, isPasswordOn],
   )
-  return onlyRow(rows).owners
+  return onlyRow(rows).some
 }
 
 /** Every group that an active user is in. */

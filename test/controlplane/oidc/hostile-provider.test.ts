@@ -97,6 +97,7 @@ describe('at the confirmation', () => {
     ['500', { status: 500, body: 'oops' }],
     ['503 in HTML', { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>busy</h1>' }],
     ['429', { status: 429, body: '{"error":"slow_down"}' }],
+    ['that the client secret is wrong', { status: 401, body: '{"error":"invalid_client"}' }],
   ])('an answer %s ends nothing', async (_what, given) => {
     const bea = await stage.signIn('bea')
     await stage.fiveMinutesLater()

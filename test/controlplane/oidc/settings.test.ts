@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../controlplane/config.ts'
 import { accessOf } from '../../../controlplane/oidc/access.ts'
 import { at, caller, register } from '../routes/start.ts'
-import { startIdentityProvider } from './identity-provider.ts'
+import { CLIENT_SECRET, startIdentityProvider } from './identity-provider.ts'
 import { CONFIG_REQUIRED, GROUPS, type OidcStage, startOidcStage } from './stage.ts'
 
 const GOOD = {
@@ -81,7 +81,7 @@ describe('without passwords', () => {
   beforeAll(async () => {
     stage = await startOidcStage()
     folder = await mkdtemp(join(tmpdir(), 'chaperone-oidc-'))
-    await writeFile(join(folder, 'secret'), 'x')
+    await writeFile(join(folder, 'secret'), CLIENT_SECRET)
     await register(stage.here.plane.call, 'owner@example.com')
     const signedIn = await stage.here.plane.call('POST', '/api/auth/login', {
       email: 'owner@example.com',
@@ -125,6 +125,26 @@ describe('without passwords', () => {
     expect((await without.call('POST', '/api/auth/oidc/start', { challenge: 'A'.repeat(43) })).status).toBe(
       404,
     )
+  })
+
+  test('the last owner who can sign in stays one who can, also where others have a password', async () => {
+    const [ada, bea] = [await stage.signIn('ada'), await stage.signIn('bea')]
+    const [adaBefore, beaBefore] = [stage.idp.accounts.get('ada'), stage.idp.accounts.get('bea')]
+    const own = "email in ('ada@example.com', 'bea@example.com')"
+    await stage.here.sql(`update users set role = 'owner' where ${own}`)
+    for (const sub of ['ada', 'bea'])
+      stage.idp.accounts.set(sub, { ...stage.idp.accounts.get(sub), sub, groups: [] })
+    const me = async ({ answer }: typeof ada) => {
+      const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+      return (await caller(plane.url, { cookie })('GET', '/api/auth/me')).status
+    }
+    await stage.fiveMinutesLater()
+    // Another owner is left at the first one, none at the second.
+    expect([await me(ada), await me(bea)]).toEqual([401, 200])
+    await stage.fiveMinutesLater()
+    expect(await me(bea)).toBe(200)
+    await stage.here.sql(`update users set role = 'member' where ${own}`)
+    for (const account of [adaBefore, beaBefore]) if (account) stage.idp.accounts.set(account.sub, account)
   })
 
   test('another provider gets no token of the former one, and ends its sessions at the next confirmation', async () => {
