@@ -14,6 +14,12 @@ import { isLoopback } from '../../core/loopback.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
 import { type AuthDeps, authenticate } from './auth.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimitOptions,
+  type ConnectionLimits,
+  limitConnections,
+} from './connection-limits.ts'
 import { asChaperoneError } from './errors.ts'
 import { parseInput, validationError } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
@@ -37,6 +43,7 @@ export type ServerDeps = {
   readonly trustedProxies: readonly string[]
   /** Null = plain HTTP. */
   readonly tls: Tls | null
+  readonly connectionLimits?: ConnectionLimitOptions
 }
 
 /** The whole HTTP surface as a Fastify app that does not listen yet. */
@@ -78,7 +85,8 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
       reply,
     ),
   )
-  for (const declared of deps.routes) addRoute(app, declared, deps)
+  const connections = limitConnections(app.server, deps.connectionLimits ?? CONNECTION_LIMITS)
+  for (const declared of deps.routes) addRoute(app, declared, { ...deps, connections })
   return app
 }
 
@@ -99,13 +107,15 @@ function secureServer(tls: Tls, maxHeaderSize: number) {
   }
 }
 
-function addRoute(app: FastifyInstance, declared: Route, { auth, log }: ServerDeps): void {
+type RouteDeps = ServerDeps & { readonly connections: ConnectionLimits }
+
+function addRoute(app: FastifyInstance, declared: Route, { auth, log, connections }: RouteDeps): void {
   app.route({
     method: declared.method,
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? (declared.auth === 'none' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    onRequest: declared.auth === 'none' ? limitBodyTime : authenticator(declared, auth),
+    onRequest: declared.auth === 'none' ? limitBodyTime : authenticator(declared, auth, connections),
     handler: async (request, reply) => {
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
@@ -136,10 +146,11 @@ const limitBodyTime: onRequestHookHandler = ({ raw }, _reply, done) => {
   done()
 }
 
-function authenticator(declared: Route, deps: AuthDeps): onRequestHookHandler {
+function authenticator(declared: Route, deps: AuthDeps, connections: ConnectionLimits): onRequestHookHandler {
   return (request, _reply, done) => {
     authenticate(declared, request, deps).then((principal) => {
       request.principal = principal
+      connections.authenticated(request.raw.socket, principal)
       done()
     }, done)
   }

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import tls from 'node:tls'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { portAgent, type TestAgent } from '../support/agent.ts'
@@ -106,6 +106,74 @@ test('1,000 idle tunnels of one agent leave the others theirs, and the agent is 
   expect(Number(counted?.[1])).toBe(600)
   for (const socket of sockets) socket.destroy()
   await eventually('the gateway serves again', async () => ((await status()) === 200 ? true : null))
+}, 60_000)
+
+test('400 connections of one agent that send requests without a pause leave the others theirs', async () => {
+  const greedy = await portAgent(laptop, 'greedy')
+  const honest = await portAgent(laptop, 'honest')
+  const key = `Proxy-Authorization: ${greedy.target.proxyAuthorization}\r\n`
+  const ask = `GET https://${HOST}/user HTTP/1.1\r\nHost: ${HOST}\r\n${key}\r\n`
+  let answered = 0
+  for (let at = 0; at < 400; at++) {
+    const socket = await openSocket(greedy.target.port)
+    socket.on('error', () => socket.destroy())
+    socket.on('data', (chunk: Buffer) => {
+      if (!chunk.toString('latin1').includes('HTTP/1.1 ')) return
+      answered++
+      socket.write(ask)
+    })
+    socket.write(ask)
+    sockets.push(socket)
+  }
+  await eventually('the flood runs', () => answered > 2_000 || null, 30_000)
+  for (let at = 0; at < 10; at++) {
+    const since = performance.now()
+    expect((await honest.send({ method: 'GET', host: HOST, target: '/user' })).status).toBe(200)
+    expect(performance.now() - since).toBeLessThan(SERVED_MS)
+  }
+  const before = answered
+  await eventually('the flood still runs', () => answered > before || null)
+  expect((await fetch(`${laptop.ready.gateway_url}/health`)).status).toBe(200)
+}, 120_000)
+
+test('2,300 connections of one agent to the control plane leave users, agents and gateways theirs', async () => {
+  const keyOf = async (name: string): Promise<string> => {
+    const made = await laptop.api('POST', '/api/dashboard/agents', {
+      ...{ name, runtime: 'test', environment: 'test' },
+    })
+    return String(made.body['api_key'])
+  }
+  const [greedy, honest] = [await keyOf('greedy-v1'), await keyOf('honest-v1')]
+  const { hostname, port, host } = new URL(laptop.ready.base_url)
+  const head = (key: string) =>
+    `GET /api/v1/policies HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`
+  const [settled, closed] = [new Set<Socket>(), new Set<Socket>()]
+  for (let at = 0; at < 2_300; at++) {
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.on('error', () => socket.destroy())
+    socket.once('data', () => settled.add(socket))
+    socket.once('close', () => {
+      settled.add(socket)
+      closed.add(socket)
+    })
+    socket.write(head(greedy))
+    sockets.push(socket)
+  }
+  await eventually('the flood is answered or closed', () => settled.size === 2_300 || null, 30_000)
+  // 60 requests a minute authenticate; the connections of all others count as unauthenticated.
+  await eventually('the oldest connections beyond 2,000 are closed', () => closed.size >= 240 || null, 30_000)
+  const answer = await fetch(`${laptop.ready.base_url}/api/v1/policies`, {
+    headers: { authorization: `Bearer ${honest}` },
+  })
+  expect(answer.status).toBe(200)
+  expect((await fetch(`${laptop.ready.base_url}/livez`)).status).toBe(200)
+  const stop = await laptop.api('POST', '/api/dashboard/kill-switch', {
+    active: true,
+    reason: 'flood',
+    scope: 'agent:greedy-v1',
+  })
+  expect(stop.status).toBe(200)
+  expect(await status()).toBe(200)
 }, 60_000)
 
 test('1,000 calls of the internal API without a token, each with a body, are refused before the body', async () => {
