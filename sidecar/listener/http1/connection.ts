@@ -117,7 +117,7 @@ export class Http1Connection implements ReplyLine {
   #readHead(chunk: Buffer): void {
     const isFirst = this.#pending === null
     const bytes = this.#pending === null ? chunk : Buffer.concat([this.#pending, chunk])
-    const result = readHead(bytes)
+    const result = readHead(bytes, bytes.length - chunk.length)
     this.#pending = null
     if (result.kind === 'head') {
       this.#begin(result.head, result.end < bytes.length ? bytes.subarray(result.end) : null)

@@ -26,12 +26,13 @@ const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/
 
 /**
  * Reads one request head from the start of `bytes`, by the letter of RFC 9112: CRLF only, no folding, no space
- * before a colon, at most 16 KiB. One empty line before it is skipped, which old clients send after a POST.
+ * before a colon, at most 16 KiB. One empty line before it is skipped, which old clients send after a POST. The first
+ * `searched` bytes were an incomplete head before, and are not searched again.
  */
-export function readHead(bytes: Buffer): HeadResult {
+export function readHead(bytes: Buffer, searched = 0): HeadResult {
   const start = bytes[0] === CR && bytes[1] === LF ? 2 : 0
-  const end = bytes.indexOf(HEAD_END, start)
-  if (end === -1) return unfinished(bytes, start)
+  const end = bytes.indexOf(HEAD_END, Math.max(start, searched - HEAD_END.length + 1))
+  if (end === -1) return unfinished(bytes, start, searched)
   if (end + HEAD_END.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
   return parseHead(bytes.toString('latin1', start, end), end + HEAD_END.length)
 }
@@ -49,12 +50,16 @@ export function malformedHead(text: string, problem: Problem): HeadResult & { re
 
 const CLOSING: Framing = { body: 'none', length: 0, keepAlive: false, expectsContinue: false, upgrade: null }
 
-function unfinished(bytes: Buffer, start: number): HeadResult {
+function unfinished(bytes: Buffer, start: number, searched: number): HeadResult {
   if (bytes.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
-  const text = bytes.toString('latin1', start)
+  // Whether a CR is one of a line end depends on the byte behind it.
+  const from = Math.max(start, bytes[searched - 1] === CR ? searched - 1 : searched)
   // Without this a client that ends lines with LF alone would wait for an answer until the time-out.
-  if (BROKEN_LINE_END.test(text))
-    return malformed(text, 'lines must end with CRLF and hold no control characters')
+  if (BROKEN_LINE_END.test(bytes.toString('latin1', from)))
+    return malformed(
+      bytes.toString('latin1', start),
+      'lines must end with CRLF and hold no control characters',
+    )
   return INCOMPLETE
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, METHODS } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Http1Connection } from '../../../../sidecar/listener/http1/connection.ts'
 import { readHead } from '../../../../sidecar/listener/http1/head.ts'
 import { createLifelines } from '../../../../sidecar/listener/lifeline.ts'
@@ -198,6 +198,38 @@ describe('a head', () => {
   it('just under 16 KiB is accepted', () => {
     const filler = `X: ${'a'.repeat(16_000)}`
     expect(readHead(Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${filler}\r\n\r\n`)).kind).toBe('head')
+  })
+
+  it('that comes in single bytes is read as if it came whole, and no byte is searched for line ends twice', () => {
+    const piece = fc.constantFrom(
+      '\r',
+      '\n',
+      '\r\n',
+      'GET / HTTP/1.1',
+      'Host: a',
+      ':',
+      ' ',
+      '\0',
+      '\x7f',
+      'X: é',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
+        const all = Buffer.from(pieces.join(''), 'latin1')
+        let whole = readHead(Buffer.alloc(0))
+        let parts = whole
+        for (let length = 1; length <= all.length && parts.kind === 'incomplete'; length++) {
+          parts = readHead(all.subarray(0, length), length - 1)
+          whole = readHead(all.subarray(0, length))
+        }
+        expect(parts).toEqual(whole)
+      }),
+      { numRuns: 2_000 },
+    )
+    const head = Buffer.from(`GET / HTTP/1.1\r\nX: ${'a'.repeat(16_000)}`)
+    const decode = vi.spyOn(head, 'toString')
+    expect(readHead(head, head.length - 1)).toEqual({ kind: 'incomplete' })
+    expect(decode.mock.results.map(({ value }) => value.length)).toEqual([1])
   })
 
   it('keeps the order, case, duplicates and latin-1 bytes of headers and trims only around values', () => {
