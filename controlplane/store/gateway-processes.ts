@@ -90,6 +90,10 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
 export type KnownProcess = {
   readonly processId: string
   readonly gatewayId: string
+  /** Its pod or gateway, as in `process_owners`. */
+  readonly owner: string
+  /** The object of its pod is gone. */
+  readonly isPodDeleted: boolean
   readonly replicaId: string
   readonly facts: ProcessFacts
   readonly killState: string | null
@@ -108,12 +112,16 @@ export async function listProcesses(q: Query): Promise<readonly KnownProcess[]> 
   const { rows } = await q.query<KnownProcess & { forgotten: boolean }>(
     `with listed as (
        select p.*, coalesce(r.seen_at, p.told_at) as heard_at,
+         coalesce(o.owner, 'gateway:' || p.gateway_id) as owner, i.deleted_at is not null as is_pod_deleted,
          coalesce(r.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_S}), false) as is_alive
        from gateway_processes p left join replicas r on r.id = p.replica_id
+         left join process_owners o on o.process_id = p.process_id
+         left join pod_identities i on o.owner = 'pod:' || i.pod_uid
      ), timed as (
        select *, coalesce(departed_at, case when is_alive then null else heard_at end) as away_at from listed
      )
-     select process_id as "processId", gateway_id as "gatewayId", replica_id as "replicaId",
+     select process_id as "processId", gateway_id as "gatewayId", replica_id as "replicaId", owner,
+       is_pod_deleted as "isPodDeleted",
        facts || jsonb_build_object('uptime_seconds', (facts->>'uptime_seconds')::float8
          + extract(epoch from clock_timestamp() - told_at)::float8) as facts,
        kill_state as "killState", extract(epoch from clock_timestamp() - connected_at)::float8 as "connectedS",

@@ -4,6 +4,8 @@ import type { KnownProcess } from '../store/gateway-processes.ts'
 export type Gone = {
   readonly gatewayId: string
   readonly processId: string
+  /** Its pod or gateway; see `ownerKey`. */
+  readonly owner: string
   readonly atMs: number
   /** It did not leave: its replica is silent, and the process may run under its lease. */
   readonly isSilent: boolean
@@ -17,9 +19,12 @@ export type Untold = { readonly left: readonly Gone[]; readonly replaced: readon
 
 /** Who is away, as the database says it and as this replica has just seen it. */
 export type Absences = {
-  left(process: Pick<Gone, 'gatewayId' | 'processId'>): void
-  /** A process that comes for the first time takes the place of the one of its gateway that left first. */
-  arrived(process: Pick<Gone, 'gatewayId' | 'processId'>): void
+  left(process: Pick<Gone, 'gatewayId' | 'processId' | 'owner'>): void
+  /**
+   * A process that comes for the first time takes the place of the one of its owner that left first. Sidecars of other
+   * pods stay away, although they have the same gateway.
+   */
+  arrived(process: Pick<Gone, 'processId' | 'owner'>): void
   /**
    * Away, but there within the last 60 s and not replaced since; or connected to a replica that fell silent, until it is
    * seen elsewhere or its lease is over.
@@ -49,9 +54,12 @@ export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDep
 
   function away(): readonly Gone[] {
     const gone = new Map(leaving)
-    for (const { processId, gatewayId, awayS, heardMs, isSilent } of known()) {
-      if (awayS === null || gone.has(processId)) continue
-      gone.set(processId, { processId, gatewayId, atMs: heardMs - awayS * 1_000, isSilent })
+    for (const { awayS, heardMs, isPodDeleted, ...row } of known()) {
+      if (awayS === null || gone.has(row.processId)) continue
+      // Its session ended and its pod is gone: nothing runs there.
+      if (isPodDeleted && !row.isSilent) continue
+      const { processId, gatewayId, owner, isSilent } = row
+      gone.set(processId, { processId, gatewayId, owner, atMs: heardMs - awayS * 1_000, isSilent })
     }
     const there = connected()
     const keptMs = ({ gatewayId, isSilent }: Gone) =>
@@ -62,13 +70,13 @@ export function createAbsences({ known, connected, leaseMs, nowMs }: AbsencesDep
   }
 
   return {
-    left({ gatewayId, processId }) {
-      leaving.set(processId, { gatewayId, processId, atMs: nowMs(), isSilent: false })
+    left({ gatewayId, processId, owner }) {
+      leaving.set(processId, { gatewayId, processId, owner, atMs: nowMs(), isSilent: false })
     },
-    arrived({ gatewayId, processId }) {
+    arrived({ processId, owner }) {
       const isBack = leaving.delete(processId) || known().some((row) => row.processId === processId)
       if (isBack) return
-      const others = away().filter((gone) => gone.gatewayId === gatewayId && !gone.isSilent)
+      const others = away().filter((gone) => gone.owner === owner && !gone.isSilent)
       const [first] = others.sort((a, b) => a.atMs - b.atMs)
       if (first !== undefined) replaced.add(first.processId)
     },

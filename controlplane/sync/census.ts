@@ -1,3 +1,4 @@
+import { ownerKey } from '../services/process-owners.ts'
 import {
   type KnownProcess,
   listProcesses,
@@ -79,12 +80,12 @@ export function createCensus(deps: CensusDeps): Census {
     refresh,
     changed: soon,
     arrived(peer) {
-      absences.arrived(peer)
+      absences.arrived(ownedOf(peer))
       told.forget(peer.processId)
       soon()
     },
     left(peer) {
-      absences.left(peer)
+      absences.left(ownedOf(peer))
       soon()
     },
     elsewhere: () =>
@@ -97,6 +98,10 @@ export function createCensus(deps: CensusDeps): Census {
       await withdrawReplica(db, replicaId).catch(onFailed)
     },
   }
+}
+
+function ownedOf({ gatewayId, processId, pod }: Peer) {
+  return { gatewayId, processId, owner: ownerKey({ gatewayId, sidecar: pod?.sidecar ?? null }) }
 }
 
 /** Whose gateway process has come to another replica since: the stream here is dead, and its end was never heard. */

@@ -1,7 +1,63 @@
 import { expect, test } from 'vitest'
-import { createAbsences } from '../../../controlplane/sync/absences.ts'
+import { createAbsences, type HeardProcess } from '../../../controlplane/sync/absences.ts'
 
+const POD_A = 'pod:a'
+const POD_B = 'pod:b'
 const FACTS = { name: 'a/b', applied_version: 1, sent_version: 1, agents: 0, uptime_seconds: 1 }
+
+function start(known: readonly Partial<HeardProcess>[] = []) {
+  const there = new Set<string>()
+  const absences = createAbsences({
+    known: () => known as readonly HeardProcess[],
+    connected: () => there,
+    leaseMs: () => 600_000,
+    nowMs: () => 1_000_000,
+  })
+  const process = (processId: string, owner: string) => ({ gatewayId: 'gw', processId, owner })
+  return {
+    absences,
+    leave: (id: string, owner: string) => absences.left(process(id, owner)),
+    arrive(id: string, owner: string) {
+      there.add(id)
+      absences.arrived(process(id, owner))
+    },
+  }
+}
+
+test('a new process of a pod takes the place of the one before', () => {
+  const { absences, leave, arrive } = start()
+  leave('a1', POD_A)
+  expect(absences.count()).toBe(1)
+  arrive('a2', POD_A)
+  expect([absences.count(), absences.untold().replaced]).toEqual([0, ['a1']])
+})
+
+test('a new process of another pod of the gateway hides nobody who is away', () => {
+  const { absences, leave, arrive } = start()
+  leave('a1', POD_A)
+  for (let n = 0; n < 10; n++) arrive(`b${n}`, POD_B)
+  expect([absences.count(), absences.untold().replaced]).toEqual([1, []])
+})
+
+test('nor does a process of the gateway outside of pods', () => {
+  const { absences, leave, arrive } = start()
+  leave('a1', POD_A)
+  arrive('g1', 'gateway:gw')
+  expect(absences.count()).toBe(1)
+})
+
+test.each([
+  ['left and whose pod is gone is not counted', { isPodDeleted: true, isSilent: false }, 0],
+  ['left and whose pod is there is counted', { isPodDeleted: false, isSilent: false }, 1],
+  [
+    'is connected to a silent replica is counted, whatever became of its pod',
+    { isPodDeleted: true, isSilent: true },
+    1,
+  ],
+])('a process that %s', (_what, changes, count) => {
+  const row = { processId: 'a1', gatewayId: 'gw', owner: POD_A, awayS: 5, heardMs: 1_000_000, ...changes }
+  expect(start([row]).absences.count()).toBe(count)
+})
 
 test.each([
   ['ten minutes', 600],
@@ -15,6 +71,7 @@ test.each([
     known: () => [
       {
         ...{ processId: 'p', gatewayId: 'g', replicaId: 'r', facts: FACTS, killState: null, heardMs: 0 },
+        ...{ owner: POD_A, isPodDeleted: false },
         ...{ connectedS: 100, silentS: 0, awayS: 0, isSilent: true },
       },
     ],
