@@ -1,9 +1,9 @@
 import { Drawer, Stack } from '@mantine/core'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { useResource } from '../../live/use-resource.ts'
-import { ActionName } from '../../parts/action-name.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { ExplainNow } from './explain-now.tsx'
+import { RecordAction } from './record-action.tsx'
 import { RecordFacts } from './record-facts.tsx'
 import { RefusalFacts } from './refusal-facts.tsx'
 import { WhyThen } from './why-then.tsx'
@@ -24,7 +24,7 @@ export function RecordDrawer({ id, known, onClose }: Props) {
       onClose={onClose}
       position="right"
       size="lg"
-      title={listed === undefined ? 'Request' : <ActionName type={listed.action_type} />}
+      title={listed === undefined ? 'Request' : <RecordAction record={listed} />}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {id === null ? null : listed === undefined ? <Fetched id={id} /> : <Detail record={listed} />}

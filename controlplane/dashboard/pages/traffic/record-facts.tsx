@@ -9,18 +9,21 @@ import { useSession } from '../../session/session.tsx'
 import { RequestLine } from '../approvals/request-facts.tsx'
 
 export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
+  // Of a row that counts refusals, fields in which they differ are left out.
+  const isRow = Boolean(record.refusals)
+  const none = isRow ? null : 'none'
   return (
     <Panel title="Request">
       <FactList
         facts={[
           ['Time', <TimeText key="time" at={record.time} />],
           ['Agent', <UntrustedText key="agent" text={record.agent ?? 'unknown'} />],
-          ['Connector', record.connector ?? 'none'],
+          ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
-          ['Request', <RequestLine key="request" card={record} />],
-          ['Answer', record.status === null ? 'none' : String(record.status)],
+          ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
+          ['Answer', record.status === null ? none : String(record.status)],
           ['Error', record.error_type],
-          ['Latency', `${record.latency_ms.toFixed(1)} ms, ${record.overhead_ms.toFixed(1)} ms of it ours`],
+          ['Latency', isRow ? null : latencyText(record)],
           [
             'Size',
             `${record.bytes_in.toLocaleString()} bytes out, ${record.bytes_out.toLocaleString()} back`,
@@ -33,6 +36,10 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
       />
     </Panel>
   )
+}
+
+function latencyText({ latency_ms: all, overhead_ms: ours }: TrafficRecord): string {
+  return `${all.toFixed(1)} ms, ${ours.toFixed(1)} ms of it ours`
 }
 
 /** The log is for admins; others can still name the story to one. */

@@ -7,36 +7,32 @@ import { UntrustedText } from '../../parts/untrusted-text.tsx'
 
 export type Refusals = NonNullable<TrafficRecord['refusals']>
 
-/** `1,240 refusals from 14:03:10 to 14:03:59, 87 targets`. */
+/** `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. The column of the table may cut off the times. */
 export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
   const { count, first, last, distinct_targets: targets, more_targets: isMore } = refusals
   const counted = `${count.toLocaleString()} ${count === 1 ? 'refusal' : 'refusals'}`
   const named = `${targets.toLocaleString()}${isMore ? ' or more' : ''} ${targets === 1 && !isMore ? 'target' : 'targets'}`
   return (
     <span className="refusals">
-      {counted} from <TimeText at={first} /> to <TimeText at={last} />, {named}
+      {counted}, {named}, <TimeText at={first} /> to <TimeText at={last} />
     </span>
   )
 }
 
 /** What a row counts that stands for many refusals. */
 export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
-  const { targets, distinct_targets: distinct, reasons } = refusals
+  const { targets, distinct_targets: distinct, reasons, actions = {} } = refusals
   const isCut = distinct > targets.length
   return (
     <Panel title="Refusals">
       <Text mb="sm">
         <RefusalsText refusals={refusals} />. The gateway counts what one agent is refused beyond 60 requests
-        in a minute. Fields in which these requests differ are empty.
+        in a minute. Fields in which these requests differ are left out.
       </Text>
       <FactList
         facts={[
-          [
-            'Reasons',
-            Object.entries(reasons)
-              .map(([reason, count]) => `${reason}: ${count.toLocaleString()}`)
-              .join(', '),
-          ],
+          ['Reasons', countsText(reasons)],
+          ['Actions', countsText(actions)],
           [
             isCut ? `First ${targets.length} targets` : 'Targets',
             <TargetList key="targets" targets={targets} />,
@@ -45,6 +41,12 @@ export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
       />
     </Panel>
   )
+}
+
+/** Names may be an agent's choice. */
+function countsText(counts: Readonly<Record<string, number>>) {
+  const pairs = Object.entries(counts).map(([name, count]) => `${name}: ${count.toLocaleString()}`)
+  return pairs.length === 0 ? null : <UntrustedText text={pairs.join(', ')} />
 }
 
 function TargetList({ targets }: { readonly targets: readonly string[] }) {

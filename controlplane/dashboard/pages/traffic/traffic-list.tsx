@@ -1,12 +1,12 @@
 import { Anchor, Group, Paper, Stack, Table, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import type { TrafficRecord } from '../../../../core/record.ts'
-import { ActionName } from '../../parts/action-name.tsx'
 import { DecisionBadge } from '../../parts/decision-badge.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
 import { usePlace } from '../../routing/use-place.ts'
+import { RecordAction } from './record-action.tsx'
 import { RefusalsText } from './refusal-facts.tsx'
 
 type Props = { readonly records: readonly TrafficRecord[]; readonly onOpen: (id: string) => void }
@@ -76,8 +76,8 @@ function Narrow({ records, onOpen }: Props) {
           </Group>
           <RecordLink record={record} onOpen={onOpen} />
           <Text size="sm" c="dimmed" component="div">
-            <UntrustedText text={record.agent ?? 'unknown'} />, {record.status ?? 'no answer'},{' '}
-            {latency(record)}
+            <UntrustedText text={record.agent ?? 'unknown'} />
+            {answerLine(record)}
           </Text>
           {record.refusals ? (
             <Text size="sm" component="div">
@@ -137,13 +137,15 @@ function RecordLink({
         onOpen(record.id)
       }}
     >
-      {record.refusals && record.action_type === null ? (
-        <span className="action-name action-none">several</span>
-      ) : (
-        <ActionName type={record.action_type} />
-      )}
+      <RecordAction record={record} />
     </Anchor>
   )
+}
+
+/** Requests that a row counts were answered, each in its own time, and perhaps with different statuses. */
+function answerLine(record: TrafficRecord): string {
+  if (record.refusals) return record.status === null ? '' : `, ${record.status}`
+  return `, ${record.status ?? 'no answer'}, ${latency(record)}`
 }
 
 function latency({ latency_ms: ms, refusals }: TrafficRecord): string {

@@ -64,8 +64,9 @@ function Words({ why }: { readonly why: RecordWhy }) {
   )
 }
 
-function permissionOf({ permission, why }: TrafficRecord): ReactNode {
-  if (permission === null) return 'none matched'
+/** Null where the requests that a row counts had different ones, or none. */
+function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
+  if (permission === null) return refusals ? null : 'none matched'
   return (
     <>
       {why?.pattern ? <UntrustedText text={why.pattern} /> : null} <code>{permission}</code>
@@ -73,8 +74,8 @@ function permissionOf({ permission, why }: TrafficRecord): ReactNode {
   )
 }
 
-function policiesOf({ policies, why }: TrafficRecord): ReactNode {
-  if (policies.length === 0) return 'none had an opinion'
+function policiesOf({ policies, why, refusals }: TrafficRecord): ReactNode {
+  if (policies.length === 0) return refusals ? null : 'none had an opinion'
   const rules = why?.rules.map(({ policy, rule }) => `${policy}: ${rule}`) ?? []
   return <UntrustedText text={[...rules, `(${policies.join(', ')})`].join(' ')} />
 }
