@@ -12,9 +12,9 @@ export const LIMITS = {
   heldBodyBytes: 8 * 1024 * 1024,
   /** Bodies above this give way to other requests before each stage that may read them. */
   pacedBodyBytes: 64 * 1024,
-  /** What the packs of one agent's pushes may become when inflated. */
   /** Time that all edits of one answer take; an answer beyond it passes as it is. */
   answerEditMs: 250,
+  /** What the packs of one agent's pushes may become when inflated. */
   inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,

@@ -9,6 +9,7 @@ import { PUSH_HEAD_BYTES } from '../../core/connectors/codehost/push/actions.ts'
 import { MAX_COMMANDS } from '../../core/connectors/codehost/push/commands.ts'
 import { MAX_WALK_STEPS } from '../../core/connectors/codehost/push/fast-forward.ts'
 import { PACK_BUDGET } from '../../core/connectors/codehost/push/pack.ts'
+import { EVENT_SLICE } from '../../core/connectors/mcp/event-stream.ts'
 import { NAMES_PER_SLICE, TOOL_LIST_BOUNDS } from '../../core/connectors/mcp/tool-list.ts'
 import { MAX_MCP_BATCH } from '../../core/connectors/mcp.ts'
 import { MAX_MATCH_STEPS } from '../../core/decision/cel-environment.ts'
@@ -43,7 +44,7 @@ const REQUESTS: readonly Row[] = [
     'HTTP/1.1 and HTTP/2 head, query included',
     bytes(LIMITS.headerBlockBytes),
     'characters of RFC 9112 only',
-    'one pass',
+    'searched once, however small the chunks',
     '431',
   ],
   ['Chunked body', '256 bytes a size line', '4 KiB of extensions', 'one pass as it arrives', '400'],
@@ -123,7 +124,7 @@ const ANSWERS: readonly Row[] = [
     'Answer to `tools/list`, whole or an event (`mcp.filterTools`)',
     bytes(TOOL_LIST_BOUNDS.chars),
     `${number(TOOL_LIST_BOUNDS.tools)} tools; ${number(TOOL_LIST_BOUNDS.nodes)} objects, lists and keys; ${number(TOOL_LIST_BOUNDS.commas)} elements`,
-    `slices of ${NAMES_PER_SLICE} names; ${LIMITS.answerEditMs} ms an answer; events are searched once, however small the chunks`,
+    `slices of ${NAMES_PER_SLICE} names, ${EVENT_SLICE.events} events or ${bytes(EVENT_SLICE.chars)}; ${LIMITS.answerEditMs} ms an answer; events are searched once, however small the chunks`,
     'passes unfiltered: each call is decided on its own',
   ],
   [
@@ -144,7 +145,7 @@ export function limitsPage(): string {
 
 Agents and upstreams choose what they send. Every parser has a bound on bytes and structure, and long work runs in slices:
 of all requests together one slice runs in each turn of the event loop, so that other requests and the kill switch are
-served in between. An exchange that the agent or the kill switch ended is not read any further.
+served in between. Agents take turns: the work of one agent delays that of another by one slice at a time. An exchange that the agent or the kill switch ended is not read any further.
 
 ## Requests
 

@@ -89,7 +89,7 @@ export function createEventSplitter(): EventSplitter {
 }
 
 /** Events and characters of a stream that are looked at between two yields. */
-const SLICE = { events: 64, chars: 16 * 1024 } as const
+export const EVENT_SLICE = { events: 64, chars: 16 * 1024 } as const
 
 /**
  * Takes all pieces from the splitter and appends them to `out`, the data of events filtered; `onHidden` gets the number of
@@ -111,7 +111,7 @@ export function* filterEvents(
     }
     count += 1
     chars += piece.text.length
-    if (count < SLICE.events && chars < SLICE.chars) continue
+    if (count < EVENT_SLICE.events && chars < EVENT_SLICE.chars) continue
     count = 0
     chars = 0
     yield
