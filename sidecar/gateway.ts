@@ -116,9 +116,9 @@ function createCore(config: GatewayConfig, given: Made) {
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),
     processId: newId('process'),
-    maxBytes: config.journalMaxBytes,
-    log,
+    ...{ maxBytes: config.journalMaxBytes, log, metrics: metrics.journal },
     onBatchReady: () => uploader.wake(),
+    isSync: () => control.snapshots.current()?.gateway.audit === 'sync',
   })
   const refusals = createRefusals({ journal, events, clock, newId, whole: config.wholeRefusals })
   const view = createView({

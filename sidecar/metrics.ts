@@ -1,7 +1,9 @@
 import type { TrafficRecord } from '../core/record.ts'
 import type { KillEntry } from '../core/wire/kill.ts'
 import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
+import { createJournalMetrics } from './admin/journal-metrics.ts'
 import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
+import type { JournalMetrics, JournalState } from './journal/journal-deps.ts'
 import type { DenyReason } from './pipeline/exchange.ts'
 
 /** What is read at the moment of a scrape rather than counted. */
@@ -12,6 +14,7 @@ export type Gauges = {
   readonly connectors: number
   readonly uptimeSeconds: number
   readonly deferredBatches: number
+  readonly journal: JournalState
 }
 
 export type Metrics = {
@@ -23,6 +26,7 @@ export type Metrics = {
   loopBlocked(stage: string): void
   /** A connection was refused, or evicted before it authenticated (`agent` null): the setting whose limit is reached. */
   overQuota(agent: string | null, limit: string): void
+  readonly journal: JournalMetrics
   /** Requests accepted, and finished by decision, since the start. */
   readonly counts: {
     readonly total: number
@@ -80,6 +84,7 @@ export function createMetrics(): Metrics {
   const seenAgents = new Set<string>()
   const seenScopes = new Set<string>(['all'])
   const latency = new Histogram(LATENCY_MS_BOUNDS)
+  const journal = createJournalMetrics()
   const counts = { total: 0, ALLOW: 0, HOLD: 0, DENY: 0 }
 
   function slotOf(agent: string, connector: string): Slot {
@@ -94,7 +99,7 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    counts,
+    ...{ counts, journal },
     accepted() {
       counts.total++
     },
@@ -118,12 +123,11 @@ export function createMetrics(): Metrics {
       writeSlots(out, slots)
       writeActive(out, gauges, { seenAgents, label: bounds.agent })
       writeState(out, gauges, seenScopes)
-      out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
-      out.sample('svc_approvals_pending', '', gauges.approvalsPending)
       writeErrors(out, connectorErrors)
       writeRateLimited(out, rateLimited)
       writeBlocked(out, loopBlocked)
       writeRefused(out, overQuota)
+      journal.write(out, gauges.journal)
       return out.text()
     },
     internal(gauges) {
@@ -142,6 +146,8 @@ export function createMetrics(): Metrics {
 
 function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<string>): void {
   writeKill(out, gauges, seenScopes)
+  out.family('svc_approvals_pending', 'gauge', 'Approvals that requests of this process wait for.')
+  out.sample('svc_approvals_pending', '', gauges.approvalsPending)
   out.family('svc_record_batches_deferred_total', 'counter', 'Batches of records over the ingest quota.')
   out.sample('svc_record_batches_deferred_total', '', gauges.deferredBatches)
 }

@@ -48,8 +48,8 @@ export function buildSections(
 }
 
 function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
-  const { enforcementLevel, defaultDecision, egress, rateLimit, approvals, failurePolicy } = spec
-  return { id, name, enforcementLevel, defaultDecision, egress, rateLimit, approvals, failurePolicy }
+  const { enforcementLevel, defaultDecision, egress, rateLimit, approvals, failurePolicy, audit } = spec
+  return { id, name, enforcementLevel, defaultDecision, egress, rateLimit, approvals, failurePolicy, audit }
 }
 
 /**

@@ -57,7 +57,7 @@ export const VOLUMES = {
   token: { name: 'chaperone-token', path: '/var/run/chaperone/token', file: 'token' },
   /** Memory: the Unix socket of the internal API. */
   admin: { name: 'chaperone-admin', path: '/var/run/chaperone/admin', file: 'admin.sock' },
-  /** Memory: journal, kill state. */
+  /** Journal, kill state. In memory, with `audit: sync` on the node's disk. */
   data: { name: 'chaperone-data', path: '/var/lib/chaperone' },
   /** Public roots, ours, and those of the Gateway's `trust.extraSecretRef`: written by the proxy before it is ready. */
   trust: { name: 'chaperone-trust', path: '/etc/chaperone/trust' },

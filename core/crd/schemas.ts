@@ -73,6 +73,11 @@ export const GatewaySpec = z.strictObject({
       everythingAfterSeconds: z.int().min(0).max(86_400).default(600),
     })
     .prefault({}),
+  /**
+   * When a request is forwarded: `async`, once its intent is in the page cache (survives the gateway process);
+   * `sync`, once its intent is on the disk (survives a power loss).
+   */
+  audit: z.enum(['async', 'sync']).default('async'),
   killSwitch: z
     .strictObject({
       active: z.boolean().default(false),

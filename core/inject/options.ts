@@ -7,7 +7,7 @@ export type InjectGateway = {
   readonly name: string
   readonly spec: Pick<
     GatewaySpec,
-    'interception' | 'hardening' | 'trust' | 'sidecar' | 'agents' | 'allowedNamespaces'
+    'interception' | 'hardening' | 'trust' | 'sidecar' | 'agents' | 'allowedNamespaces' | 'audit'
   >
 }
 

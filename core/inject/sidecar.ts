@@ -18,7 +18,7 @@ export type SidecarFacts = {
   readonly options: InjectOptions
 }
 
-/** Half of the memory-backed volume that the journal lies in. */
+/** Half of the volume that the journal is in. */
 const JOURNAL_MAX_BYTES = 32 * 1024 * 1024
 const RULES_RESOURCES = {
   limits: { memory: '64Mi' },

@@ -26,7 +26,7 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
       },
     },
     { name: admin.name, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
-    { name: data.name, emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } },
+    { name: data.name, emptyDir: { ...dataMedium(gateway), sizeLimit: '64Mi' } },
     { name: trust.name, emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
     ...(options.controlPlane.hasOwnAuthority
       ? [{ name: controlPlane.name, configMap: fromKey({ name: controlPlane.name }, controlPlane.file) }]
@@ -40,6 +40,11 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
           },
         ]),
   ]
+}
+
+/** In memory a flush protects nothing; on the node's disk the journal survives a restart of the node, as the pod does. */
+function dataMedium({ spec }: InjectGateway): { medium?: 'Memory' } {
+  return spec.audit === 'sync' ? {} : { medium: 'Memory' }
 }
 
 /** The container with the certificates in its reach. */

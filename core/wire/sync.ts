@@ -49,6 +49,7 @@ export const GatewaySection = z.object({
   rateLimit: GatewaySpec.shape.rateLimit,
   approvals: GatewaySpec.shape.approvals,
   failurePolicy: GatewaySpec.shape.failurePolicy,
+  audit: GatewaySpec.shape.audit,
 })
 
 export const AgentEntry = z.object({

@@ -4,6 +4,7 @@ import type { ControlPlane } from '../control/control-plane.ts'
 import type { KillState } from '../control/kill-state.ts'
 import type { Events } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
+import { isMemoryBacked } from '../journal/memory-backed.ts'
 import type { Gauges, Metrics } from '../metrics.ts'
 import type { UnlistedPorts } from '../unlisted-ports.ts'
 import { VERSION } from '../version.ts'
@@ -35,6 +36,7 @@ export type ViewDeps = {
 
 export function createView(deps: ViewDeps): View {
   const { clock, kill, journal, events, metrics } = deps
+  const isInMemory = isMemoryBacked(journal.dir)
   const startedAt = clock.monotonicMs()
   const uptime = () => Math.floor((clock.monotonicMs() - startedAt) / 1_000)
   const snapshot = () => deps.control().snapshots.current()
@@ -66,6 +68,8 @@ export function createView(deps: ViewDeps): View {
       journal: {
         ...{ state: journal.state, pending: journal.pending, bytes: journal.bytes, lost: journal.lost },
         deferred_batches: deps.deferrals(),
+        audit: snapshot()?.gateway.audit ?? null,
+        problem: journal.state === 'ok' ? null : journal.problem,
       },
       counts: countsOf(metrics, events, deps.control().holds.waiting),
       uptime_seconds: uptime(),
@@ -77,6 +81,7 @@ export function createView(deps: ViewDeps): View {
       connectors: connectors().size,
       uptimeSeconds: uptime(),
       deferredBatches: deps.deferrals(),
+      journal: journal.state,
     }),
     report: (url) => ({
       url,
@@ -88,9 +93,18 @@ export function createView(deps: ViewDeps): View {
       warnings: [
         ...deps.unlistedPorts.warnings(snapshot()),
         ...quotaWarnings(deps.deferrals(), journal.pending),
+        ...journalWarnings(journal, isInMemory && snapshot()?.gateway.audit === 'sync'),
       ],
     }),
   }
+}
+
+function journalWarnings({ state, problem }: Journal, isUnprotected: boolean): readonly string[] {
+  const warnings = state === 'ok' ? [] : [problem]
+  if (!isUnprotected) return warnings
+  const memory =
+    'The Gateway has audit: sync, but the journal of this gateway is in memory, where a power loss deletes it. Restart the pod, so that it gets a volume on the disk of its node; outside a cluster move DATA_DIR to a disk.'
+  return [...warnings, memory]
 }
 
 function quotaWarnings(deferrals: number, pending: number): readonly string[] {

@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { type JournalFiles, SYSTEM_FILES } from './files.ts'
 import { type LeftSegment, resultsOf } from './recover.ts'
 
 /**
@@ -13,10 +13,16 @@ export type Results = ReadonlyMap<string, Buffer>
  */
 export type Backlog = {
   add(id: string, recordJson: Buffer): void
-  /** Hands the active segment over and starts an empty one. */
-  rotate(closed: { readonly path: string; readonly bytes: number }): void
+  /** Hands the active segment over and starts an empty one. `isHeld`: it is not deleted before `release`. */
+  rotate(closed: ClosedSegment & { readonly isHeld: boolean }): void
+  /** The same, but the results of the active segment are in the new one as well. */
+  replace(closed: ClosedSegment): void
+  /** Lines that were carried from earlier segments are on the disk. */
+  release(): void
   /** Up to `max` results of the oldest segment that has any. */
   next(max: number): Promise<Results>
+  /** Results of the active segment. */
+  list(): Iterable<Buffer>
   /** Forgets results; deletes closed segments that have none left. */
   remove(ids: Iterable<string>): void
   /** Until then no segment of an earlier process is deleted: it may hold the only trace of a request. */
@@ -28,18 +34,19 @@ export type Backlog = {
   readonly closedBytes: number
 }
 
-type Closed = {
-  readonly path: string
-  readonly bytes: number
+type ClosedSegment = { readonly path: string; readonly bytes: number }
+type Closed = ClosedSegment & {
+  isHeld: boolean
   count: number
   results: Map<string, Buffer> | null
 }
 
-export function createBacklog(left: readonly LeftSegment[]): Backlog {
+export function createBacklog(left: readonly LeftSegment[], files: JournalFiles = SYSTEM_FILES): Backlog {
   let active = new Map<string, Buffer>()
   const closed: Closed[] = left.map((s) => ({
     path: s.path,
     bytes: s.bytes,
+    isHeld: false,
     count: s.results,
     results: null,
   }))
@@ -49,8 +56,8 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
   let mayTrim = false
   const trim = (): void => {
     if (!mayTrim) return
-    for (let oldest = closed[0]; oldest !== undefined && oldest.count === 0; oldest = closed[0]) {
-      rmSync(oldest.path, { force: true })
+    for (let oldest = closed[0]; oldest?.count === 0 && !oldest.isHeld; oldest = closed[0]) {
+      files.rmSync(oldest.path)
       closedBytes -= oldest.bytes
       closed.shift()
     }
@@ -63,13 +70,23 @@ export function createBacklog(left: readonly LeftSegment[]): Backlog {
 
   return {
     add: (id, json) => void active.set(id, json),
-    rotate({ path, bytes }) {
+    rotate({ path, bytes, isHeld }) {
       const keep = closed.every((segment) => segment.results === null)
-      closed.push({ path, bytes, count: active.size, results: keep ? active : null })
+      closed.push({ path, bytes, isHeld, count: active.size, results: keep ? active : null })
       closedBytes += bytes
       active = new Map()
       trim()
     },
+    replace({ path, bytes }) {
+      closed.push({ path, bytes, isHeld: false, count: 0, results: new Map() })
+      closedBytes += bytes
+      trim()
+    },
+    release() {
+      for (const segment of closed) segment.isHeld = false
+      trim()
+    },
+    list: () => active.values(),
     async next(max) {
       for (const segment of [...closed]) {
         const results = await load(segment)

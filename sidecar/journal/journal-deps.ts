@@ -1,3 +1,4 @@
+import type { JournalFiles } from './files.ts'
 import type { LostRange } from './lost.ts'
 
 /** `full`: over its size until the control plane acknowledges. `unwritable`: the disk said no; tried again each second. */
@@ -23,4 +24,16 @@ export type JournalDeps = {
   readonly onBatchReady?: () => void
   /** How often an unwritable journal is tried again. */
   readonly probeMs?: number
+  /** `audit: sync`: an intent is written once it is on the disk. Read anew for every turn of the event loop. */
+  readonly isSync?: () => boolean
+  /** A flush that takes longer counts as failed. */
+  readonly syncTimeoutMs?: number
+  readonly metrics?: JournalMetrics
+  readonly files?: JournalFiles
+}
+
+export type JournalMetrics = {
+  /** One flush, for all intents that waited for it. */
+  synced(seconds: number): void
+  failed(operation: 'write' | 'sync'): void
 }

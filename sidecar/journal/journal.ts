@@ -1,34 +1,30 @@
-import { mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { ChaperoneError } from '../../core/errors.ts'
+import { mkdirSync } from 'node:fs'
+import type { ChaperoneError } from '../../core/errors.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { GrowingRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { recordJson } from '../pipeline/record-json.ts'
-import { Roster, type Seat } from '../roster.ts'
+import { type Adopted, adoptedLines, logAdopted } from './adopted.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
+import { SYSTEM_FILES } from './files.ts'
+import { GroupCommit } from './group-commit.ts'
 import type { JournalBatch, JournalDeps, JournalState } from './journal-deps.ts'
+import { type JournalSize, journalSize, TIDY_BYTES } from './journal-size.ts'
 import { line } from './line.ts'
 import { Lines } from './lines.ts'
 import { createLostRanges, type LostRange, type LostRanges } from './lost.ts'
+import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { OpenRows } from './open-rows.ts'
+import { Outage } from './outage.ts'
+import { PendingResults } from './pending-results.ts'
 import { recoverSegments } from './recover.ts'
-import { openSegment, type SegmentFile } from './segment.ts'
+import { Segments } from './segments.ts'
+import { Sequence } from './sequence.ts'
+import { lostLine } from './sequence-recovery.ts'
+import { journalUnavailable, unavailableText } from './unavailable.ts'
 
-const SEGMENT_BYTES = 4 * 1024 * 1024
-const RESERVE_BYTES = 8 * 1024 * 1024
-/** A segment in use is closed early once everything in it is acknowledged and it has grown this large. */
-const TIDY_BYTES = 2 * 1024 * 1024
-
-/** The intents of one turn of the event loop: one write and one answer for all of them. */
-type Intents = { readonly seats: Seat<string>[]; readonly written: PromiseWithResolvers<undefined> }
-
-type Waiting = {
-  readonly id: string
-  readonly json: Buffer
-  readonly seq: number
-  readonly processId: string
-}
+/** A disk that takes longer than this for a flush counts as failed. */
+const SYNC_TIMEOUT_MS = 10_000
 
 /**
  * Append-only segments `DIR/<processId>-<n>.jsonl`: an intent before the first byte goes upstream, the result after.
@@ -38,60 +34,82 @@ type Waiting = {
  */
 export class Journal implements JournalPort {
   readonly processId: string
+  readonly dir: string
   readonly #deps: JournalDeps
   readonly #backlog: Backlog
+  readonly #results: PendingResults
   readonly #lost: LostRanges = createLostRanges()
-  readonly #segmentBytes: number
-  readonly #intentLimit: number
-  /** Records of intents without a result: carried into the next segment, so that old ones can go. */
-  readonly #open = new Roster<string>()
+  readonly #size: JournalSize
+  readonly #commits: GroupCommit
+  readonly #outage: Outage
+  /** Tracked from the first turn with `audit: sync` on. */
+  readonly #sequence: Sequence
+  readonly #open = new OpenIntents()
   readonly #rows = new OpenRows()
-  /** Sequence numbers of dropped intents, given to the next records. */
-  readonly #freeSeqs: number[] = []
-  #segment: SegmentFile
-  #segmentNumber = 1
-  #seq = 0
+  readonly #segments: Segments
   /** Records of requests whose process died, until they are on disk as results. */
-  #unadopted: readonly TrafficRecord[] | null
-  #isBroken = false
-  #probe: NodeJS.Timeout | null = null
+  #recovery: Adopted | null
+  #isClosed = false
   /** Lines of this turn of the event loop, written together at its end: one system call for all requests in it. */
   readonly #lines = new Lines()
-  #waiting: Waiting[] = []
-  #intents: Intents | null = null
   #isScheduled = false
 
   constructor(deps: JournalDeps) {
     mkdirSync(deps.dir, { recursive: true, mode: 0o700 })
     this.processId = deps.processId
+    this.dir = deps.dir
     this.#deps = deps
-    this.#segmentBytes = Math.min(SEGMENT_BYTES, Math.max(4096, Math.floor(deps.maxBytes / 8)))
-    this.#intentLimit = deps.maxBytes - Math.min(RESERVE_BYTES, Math.floor(deps.maxBytes / 8))
+    this.#sequence = new Sequence(deps.processId)
+    const files = deps.files ?? SYSTEM_FILES
+    this.#size = journalSize(deps.maxBytes)
     const recovery = recoverSegments(deps.dir)
-    this.#backlog = createBacklog(recovery.segments)
-    this.#segment = openSegment(this.#path(1))
-    const { unknown, tornLines } = recovery
-    this.#unadopted = unknown
+    this.#backlog = createBacklog(recovery.segments, files)
+    this.#results = new PendingResults({
+      ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
+    })
+    this.#segments = new Segments({
+      ...{ dir: deps.dir, processId: deps.processId, log: deps.log, files, backlog: this.#backlog },
+      carried: () => this.#carried(),
+      onBegun: () => this.#open.forgetRejected(),
+      onUnsynced: (error) => this.#outage.begin('sync', error),
+    })
+    this.#outage = new Outage(deps, {
+      retry: (isSuspect) => this.#retry(isSuspect),
+      ended: () => this.#resume(),
+    })
+    this.#commits = new GroupCommit({
+      sync: () => this.#segments.datasync(),
+      timeoutMs: deps.syncTimeoutMs ?? SYNC_TIMEOUT_MS,
+      nowMs: () => performance.now(),
+      onSynced: (seconds) => deps.metrics?.synced(seconds),
+    })
+    this.#recovery = recovery
+    const { tornLines } = recovery
     if (tornLines > 0) deps.log.warn({ tornLines }, 'journal lines that were cut off are skipped')
     this.#adopt()
   }
 
   get isWritable(): boolean {
-    return !this.#isBroken && this.bytes + this.#lines.bytes < this.#intentLimit
+    return this.#isUsable && this.bytes + this.#lines.bytes < this.#size.intentBytes
   }
 
   get state(): JournalState {
-    if (this.#isBroken) return 'unwritable'
+    if (!this.#isUsable) return 'unwritable'
     return this.isWritable ? 'ok' : 'full'
+  }
+
+  /** Why nothing is forwarded while it is not writable, and what to change. */
+  get problem(): string {
+    return unavailableText(this.dir, this.#outage.reason)
   }
 
   /** Results that the control plane has not acknowledged. */
   get pending(): number {
-    return this.#backlog.total + this.#waiting.length
+    return this.#backlog.total + this.#results.size
   }
 
   get bytes(): number {
-    return this.#backlog.closedBytes + this.#segment.bytes
+    return this.#backlog.closedBytes + this.#segments.bytes
   }
 
   /** Records lost since the start: never written, or never taken. */
@@ -99,13 +117,17 @@ export class Journal implements JournalPort {
     return this.#lost.total
   }
 
+  get #isUsable(): boolean {
+    return !this.#outage.isOn && !this.#isClosed
+  }
+
   nextSeq(): number {
-    return this.#freeSeqs.pop() ?? this.#seq++
+    return this.#sequence.take()
   }
 
   drop({ id, seq }: Pick<TrafficRecord, 'id' | 'seq'>, intent: OpenIntent): void {
-    this.#open.remove(intent.seat)
-    this.#freeSeqs.push(seq)
+    this.#open.remove(intent)
+    this.#sequence.giveBack(seq)
     this.#lines.addText(line('dropped', JSON.stringify({ id })))
     this.#schedule()
   }
@@ -118,40 +140,50 @@ export class Journal implements JournalPort {
   intent(record: TrafficRecord): OpenIntent {
     if (!this.isWritable) throw this.#unavailable()
     const json = recordJson(record)
-    const seat = this.#open.add(json)
-    this.#intents ??= { seats: [], written: Promise.withResolvers() }
-    this.#intents.seats.push(seat)
+    const open = this.#open.add(json)
+    this.#sequence.written(record.seq)
     this.#buffer('intent', json)
-    return { seat, written: this.#intents.written.promise }
+    return open
   }
 
   result(record: TrafficRecord, json: Buffer, intent?: OpenIntent): void {
-    if (intent !== undefined) this.#open.remove(intent.seat)
     this.#rows.close(record.id)
-    this.#waiting.push({ id: record.id, json, seq: record.seq, processId: record.process_id })
+    this.#results.add(record, json, intent)
     this.#buffer('result', json)
   }
 
   /** Writes what waits for the end of this turn. */
   flush(): void {
     this.#isScheduled = false
-    this.#lines.addText(this.#rows.takeLines())
-    if (this.#lines.bytes > 0) this.#write()
-    if (this.#segment.bytes >= this.#segmentBytes && !this.#isBroken) this.#rotate()
+    const isSync = this.#deps.isSync?.() === true
+    if (isSync) this.#sequence.track()
+    this.#sequence.passed()
+    const reservation = this.#sequence.reserve()
+    this.#lines.addText(reservation + this.#rows.takeLines())
+    const isWritten = this.#write()
+    const intents = this.#open.takeGroup()
+    if (!isWritten) this.#reject(intents)
+    else if (isSync && (intents !== null || reservation !== '')) void this.#commit(intents)
+    else intents?.written.resolve(undefined)
+    if (this.#segments.bytes >= this.#size.segmentBytes) this.#rotate()
   }
 
   /** What to upload next, oldest first. Empty when there is nothing. Rejects when a closed segment cannot be read. */
   async nextBatch(max: number): Promise<JournalBatch> {
+    if (this.#isUsable) for (const json of this.#results.retry()) this.#lines.add('result', json)
     this.flush()
-    return { records: await this.#backlog.next(max), lost: this.#lost.list(LIMITS.lostRangesMax) }
+    const batch = { records: await this.#backlog.next(max), lost: this.#lost.list(LIMITS.lostRangesMax) }
+    // A record that the control plane has must not look lost after a power loss.
+    if (this.#sequence.isTracked && !this.#commits.isFlushed && this.#isUsable) await this.#commit(null)
+    return batch
   }
 
   /** The control plane has these. A segment is deleted once all of its results are acknowledged. */
   acknowledge(ids: Iterable<string>, ranges: readonly LostRange[]): void {
     this.#backlog.remove(ids)
     this.#lost.reported(ranges)
-    const isIdle = this.#backlog.active === 0 && this.#waiting.length === 0
-    if (isIdle && this.#segment.bytes > TIDY_BYTES && !this.#isBroken) this.#rotate()
+    const isIdle = this.#backlog.active === 0 && this.#results.size === 0
+    if (isIdle && this.#segments.bytes > TIDY_BYTES) this.#rotate()
   }
 
   /** The control plane never takes these. Ranges were counted when they were lost. */
@@ -162,34 +194,30 @@ export class Journal implements JournalPort {
 
   close(): void {
     this.flush()
-    if (this.#probe !== null) clearInterval(this.#probe)
-    const isEmpty = this.#backlog.active === 0 && this.#open.size + this.#rows.size === 0 && !this.#isBroken
-    this.#segment.close()
+    this.#lines.addText(this.#sequence.end())
+    this.#write()
+    this.#outage.stop()
+    const isEmpty = this.#backlog.active + this.#open.size + this.#rows.size + this.#lost.list(1).length === 0
+    this.#segments.close({ isEmpty: isEmpty && this.#isUsable })
     // Whatever still comes is lost here; its intent, if it had one, becomes `unknown` at the next start.
-    this.#isBroken = true
-    if (isEmpty) rmSync(this.#segment.path, { force: true })
-  }
-
-  #path(n: number): string {
-    return join(this.#deps.dir, `${this.processId}-${n}.jsonl`)
+    this.#isClosed = true
   }
 
   /**
-   * Unknown results reach the disk before the segments that their intents came from may be deleted. When the disk
+   * Unknown results and missing numbers reach the disk before the segments that show them may be deleted. When the disk
    * refuses, nothing is given up: it is tried again once it can be written.
    */
   #adopt(): void {
-    const unknown = this.#unadopted
-    if (unknown === null) return
-    const entries = unknown.map((record) => ({ id: record.id, json: recordJson(record) }))
-    const lines = Buffer.from(entries.map(({ json }) => line('result', json)).join(''))
-    if (!this.#attempt(() => this.#segment.append(lines)) || !this.#attempt(() => this.#segment.sync()))
-      return
+    if (this.#recovery === null) return
+    const { unknown, lost } = this.#recovery
+    const { entries, lines } = adoptedLines(this.#recovery)
+    if (!this.#outage.attempt('write', () => this.#segments.append(lines))) return
+    if (!this.#outage.attempt(lines.length === 0 ? 'write' : 'sync', () => this.#segments.sync())) return
     for (const { id, json } of entries) this.#backlog.add(id, Buffer.from(json))
-    this.#unadopted = null
+    this.#lost.recovered(lost)
+    this.#recovery = null
     this.#backlog.allowTrimming()
-    if (unknown.length > 0)
-      this.#deps.log.warn({ unknown: unknown.length }, 'requests without a known outcome')
+    logAdopted(this.#deps.log, { unknown, lost })
   }
 
   #buffer(phase: 'intent' | 'result', json: string | Buffer): void {
@@ -203,92 +231,66 @@ export class Journal implements JournalPort {
     setImmediate(() => this.flush())
   }
 
-  /** Writes what is buffered in one system call and tells everybody who waits for it. Never throws. */
-  #write(): void {
+  /** Writes what is buffered in one system call and settles the results in it. Never throws. */
+  #write(): boolean {
     const lines = this.#lines.take()
-    const fits = !this.#isBroken && this.bytes + lines.length <= this.#deps.maxBytes
-    const isWritten = fits && this.#attempt(() => this.#segment.append(lines))
-    if (!isWritten) this.#rows.invalidate()
-    this.#tellResults(isWritten)
-    this.#tellIntents(isWritten)
-  }
-
-  #tellResults(isWritten: boolean): void {
-    const entries = this.#waiting
-    this.#waiting = []
-    for (const entry of entries) {
-      if (isWritten) this.#backlog.add(entry.id, entry.json)
-      else this.#lost.add(entry.processId, entry.seq)
-    }
+    if (lines.length === 0) return true
+    const fits = this.#isUsable && this.bytes + lines.length <= this.#deps.maxBytes
+    const isWritten = fits && this.#outage.attempt('write', () => this.#segments.append(lines))
+    if (isWritten) this.#commits.wrote()
+    else this.#invalidate()
+    this.#results.settle(isWritten)
     if (this.#backlog.active >= LIMITS.recordBatchMax) this.#deps.onBatchReady?.()
+    return isWritten
   }
 
-  #tellIntents(isWritten: boolean): void {
-    const intents = this.#intents
-    this.#intents = null
+  /** Intents count as written once they are on the disk; without intents it is for the reserved numbers. */
+  #commit(intents: IntentGroup | null): Promise<void> {
+    return this.#commits.commit().then(
+      () => intents?.written.resolve(undefined),
+      (error: unknown) => {
+        this.#outage.begin('sync', error)
+        this.#reject(intents)
+      },
+    )
+  }
+
+  #reject(intents: IntentGroup | null): void {
     if (intents === null) return
-    if (isWritten) {
-      intents.written.resolve(undefined)
-      return
-    }
-    for (const seat of intents.seats) this.#open.remove(seat)
-    intents.written.reject(this.#unavailable())
+    for (const seq of this.#open.reject(intents, this.#unavailable())) this.#sequence.unwritten(seq)
   }
 
   #unavailable(): ChaperoneError {
-    return new ChaperoneError('journal_unavailable', {
-      detail: `The journal in ${this.#deps.dir} is full or cannot be written, and nothing is forwarded without a record. Free disk space, or bring the control plane back so that it can take the records.`,
-      retryAfterS: 5,
-    })
+    return journalUnavailable(this.dir, this.#outage.reason)
   }
 
-  #attempt(work: () => void): boolean {
-    try {
-      work()
-      return true
-    } catch (error) {
-      this.#broke(error)
-      return false
-    }
-  }
-
-  /** A new segment begins with the intents that are still open; the old one then matters for its results only. */
   #rotate(): void {
-    const old = this.#segment
-    try {
-      const next = openSegment(this.#path(this.#segmentNumber + 1))
-      const carried = this.#open.all().map((json) => line('intent', json))
-      next.append(Buffer.from(carried.join('') + this.#rows.carried()))
-      this.#segment = next
-      this.#segmentNumber++
-    } catch (error) {
-      this.#broke(error)
-      return
-    }
-    old.retire((error) => this.#deps.log.warn({ err: error, path: old.path }, 'journal segment not synced'))
-    this.#backlog.rotate({ path: old.path, bytes: old.bytes })
+    if (this.#isUsable)
+      this.#outage.attempt('write', () => this.#segments.rotate({ isDurable: this.#sequence.isTracked }))
   }
 
-  #broke(error: unknown): void {
-    const { dir, log, probeMs = 1_000 } = this.#deps
-    if (!this.#isBroken)
-      log.warn({ err: error, dir }, 'journal cannot be written: forwarding stops until it can')
-    this.#isBroken = true
-    this.#probe ??= setInterval(() => this.#retry(), probeMs).unref()
+  /** The first lines of a new segment. */
+  #carried(): string {
+    const lost = this.#lost.list(Number.POSITIVE_INFINITY).map(lostLine).join('')
+    return this.#sequence.begin() + this.#open.carried() + this.#rows.carried() + lost
   }
 
-  #retry(): void {
-    const { dir, log } = this.#deps
-    try {
-      this.#segment.reopen()
-    } catch (error) {
-      log.warn({ err: error, dir }, 'journal still cannot be written')
-      return
-    }
-    if (this.#probe !== null) clearInterval(this.#probe)
-    this.#probe = null
-    this.#isBroken = false
-    log.info({ dir, lost: this.lost }, 'journal can be written again')
+  async #retry(isSuspect: boolean): Promise<void> {
+    this.flush()
+    if (!isSuspect) this.#segments.reopen()
+    else if (this.#commits.isInFlight) throw new Error('the disk has not confirmed the last flush yet')
+    else await this.#segments.renew()
+  }
+
+  /** The last lines did not reach the journal: tallies and reservations are written anew. */
+  #invalidate(): void {
+    this.#rows.invalidate()
+    this.#sequence.invalidate()
+  }
+
+  #resume(): void {
+    this.#invalidate()
+    this.#deps.log.info({ dir: this.dir, lost: this.lost }, 'journal can be written again')
     this.#adopt()
   }
 }

@@ -1,25 +1,28 @@
 /**
  * `{"phase":"intent","record":{…}}`: one line of a segment. `tally`: the numbers of a row that still grows, whose record is
- * the last intent of its id. `dropped`: the request of this intent was counted by a row.
+ * the last intent of its id. `dropped`: the request of this intent was counted by a row. `sequence`, `lost`: the numbers of a
+ * process, whose id stands in the place of the record's.
  */
-export type Phase = 'intent' | 'result' | 'tally' | 'dropped'
+export type Phase = 'intent' | 'result' | 'tally' | 'dropped' | 'sequence' | 'lost'
 
 const PREFIX = {
   intent: '{"phase":"intent","record":',
   result: '{"phase":"result","record":',
   tally: '{"phase":"tally","record":',
   dropped: '{"phase":"dropped","record":',
+  sequence: '{"phase":"sequence","record":',
+  lost: '{"phase":"lost","record":',
 } as const satisfies Record<Phase, string>
 
 export function line(phase: Phase, recordJson: string): string {
   return `${PREFIX[phase] + recordJson}}\n`
 }
 
-const PHASES = ['result', 'intent', 'tally', 'dropped'] as const
+const PHASES = ['result', 'intent', 'tally', 'dropped', 'sequence', 'lost'] as const
 
 export type ParsedLine = {
   readonly phase: Phase
-  readonly record: { readonly id: string }
+  readonly record: { readonly id: string; readonly seq?: unknown; readonly process_id?: unknown }
   readonly json: string
 }
 

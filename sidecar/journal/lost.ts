@@ -13,6 +13,8 @@ export type LostRanges = {
   count(records: number): void
   /** The first of what has not been reported yet, at most `max`. Ranges that touch are one. */
   list(max: number): readonly LostRange[]
+  /** Ranges of earlier processes, which `total` does not count. */
+  recovered(ranges: readonly LostRange[]): void
   /** Forgets ranges that the control plane has stored. */
   reported(ranges: readonly LostRange[]): void
   readonly total: number
@@ -37,6 +39,9 @@ export function createLostRanges(): LostRanges {
       if (added.length > 0) ranges = mergeRanges([...ranges, ...added])
       added = []
       return ranges.slice(0, max)
+    },
+    recovered(found) {
+      added.push(...found)
     },
     reported(done) {
       ranges = subtract(ranges, mergeRanges(done))

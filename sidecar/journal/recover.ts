@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { RecordSchema, RefusalsSchema, type TrafficRecord } from '../../core/record.ts'
 import { refusalsText } from '../../core/state/refusal-windows.ts'
-import { type ParsedLine, parseLine } from './line.ts'
+import { type ParsedLine, type Phase, parseLine } from './line.ts'
+import type { LostRange } from './lost.ts'
+import { SequenceRecovery } from './sequence-recovery.ts'
 
 /** A segment that an earlier process left, or that this one closed: `results` of it may be unacknowledged. */
 export type LeftSegment = { readonly path: string; readonly bytes: number; readonly results: number }
@@ -13,6 +15,8 @@ export type Recovery = {
   readonly segments: readonly LeftSegment[]
   /** Intents without a result: the process died between the two. */
   readonly unknown: readonly TrafficRecord[]
+  /** Sequence numbers that were taken, or reserved, and of which no record is left. */
+  readonly lost: readonly LostRange[]
   /** Lines that were cut off or hold no valid record. */
   readonly tornLines: number
 }
@@ -21,6 +25,7 @@ export type Recovery = {
 export function recoverSegments(dir: string): Recovery {
   const found: Found = {
     ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map(), tornLines: 0 },
+    numbers: new SequenceRecovery(),
   }
   const segments = segmentPaths(dir).map((path) => readSegment(path, found))
   const unknown: TrafficRecord[] = []
@@ -28,9 +33,12 @@ export function recoverSegments(dir: string): Recovery {
     if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
     if (record.success) unknown.push(asLeft(record.data, found.tallies.get(id)))
-    else found.tornLines++
+    else {
+      found.tornLines++
+      found.numbers.dropped(id)
+    }
   }
-  return { segments, unknown, tornLines: found.tornLines }
+  return { segments, unknown, lost: found.numbers.gaps(), tornLines: found.tornLines }
 }
 
 const Tally = z.object({ refusals: RefusalsSchema.omit({ targets: true }) })
@@ -50,6 +58,7 @@ type Found = {
   readonly resolved: Set<string>
   readonly dropped: Set<string>
   readonly tallies: Map<string, string>
+  readonly numbers: SequenceRecovery
   tornLines: number
 }
 
@@ -61,15 +70,34 @@ function readSegment(path: string, found: Found): LeftSegment {
 }
 
 function note(parsed: ParsedLine | null, found: Found): void {
-  if (parsed === null) found.tornLines++
-  else if (parsed.phase === 'result') found.resolved.add(parsed.record.id)
-  else if (parsed.phase === 'dropped') found.dropped.add(parsed.record.id)
-  else if (parsed.phase === 'tally') found.tallies.set(parsed.record.id, parsed.json)
-  else {
+  if (parsed === null || !NOTE[parsed.phase](parsed, found)) found.tornLines++
+}
+
+/** False for a line that is not what its phase says. */
+const NOTE: Readonly<Record<Phase, (parsed: ParsedLine, found: Found) => boolean>> = {
+  result({ record }, found) {
+    found.resolved.add(record.id)
+    found.numbers.result(record)
+    return true
+  },
+  intent({ record, json }, found) {
     // A whole record is newer than the tallies before it.
-    found.open.set(parsed.record.id, parsed.json)
-    found.tallies.delete(parsed.record.id)
-  }
+    found.open.set(record.id, json)
+    found.tallies.delete(record.id)
+    found.numbers.intent(record)
+    return true
+  },
+  dropped({ record: { id } }, found) {
+    found.dropped.add(id)
+    found.numbers.dropped(id)
+    return true
+  },
+  tally({ record: { id }, json }, found) {
+    found.tallies.set(id, json)
+    return true
+  },
+  sequence: ({ json }, { numbers }) => numbers.sequence(json),
+  lost: ({ json }, { numbers }) => numbers.lost(json),
 }
 
 /** Results of one segment as `id -> record JSON`, in order. */

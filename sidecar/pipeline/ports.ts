@@ -37,13 +37,15 @@ export type KillPort = {
 export type OpenIntent = {
   /** Its record, as long as it is open. */
   readonly seat: Seat<string>
-  /** Resolves once it is on disk; rejects with `journal_unavailable`. */
+  /** Resolves once it is in the journal, with `audit: sync` on the disk; rejects with `journal_unavailable`. */
   readonly written: Promise<undefined>
 }
 
 export type JournalPort = {
   /** False: forwarding must stop with 503 (full or unwritable); denies go on. */
   readonly isWritable: boolean
+  /** Why it is not writable, and what to change. */
+  readonly problem: string
   /** Notes what is about to happen; nothing goes upstream before it is written. */
   intent(record: TrafficRecord): OpenIntent
   /**

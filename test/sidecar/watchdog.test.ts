@@ -77,6 +77,7 @@ describe('the watchdog', () => {
       connectors: 0,
       uptimeSeconds: 0,
       deferredBatches: 0,
+      journal: 'ok' as const,
     }
     expect(metrics.scrape(gauges)).toContain('svc_event_loop_blocked_total{stage="classify"} 2')
   })

@@ -8,12 +8,10 @@ export function createIntent(ports: PipelinePorts): Stage {
   return {
     name: 'intent',
     run(exchange) {
-      if (!ports.journal.isWritable) {
-        const detail =
-          'The gateway cannot write its journal, so it forwards nothing. Free disk space or mend the volume.'
-        return refuse(exchange, { code: 'journal_unavailable', reason: 'not_ready', detail })
-      }
-      exchange.intent = ports.journal.intent(buildRecord(exchange, ports))
+      const { journal } = ports
+      if (!journal.isWritable)
+        return refuse(exchange, { code: 'journal_unavailable', reason: 'not_ready', detail: journal.problem })
+      exchange.intent = journal.intent(buildRecord(exchange, ports))
       return exchange.intent.written
     },
   }

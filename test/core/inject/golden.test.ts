@@ -26,6 +26,23 @@ describe('the shapes of pods that tenants bring', () => {
   )
 })
 
+describe('the journal of a governed pod', () => {
+  const [first] = SHAPES
+  const dataOf = (audit: 'async' | 'sync') => {
+    if (first === undefined) throw new Error('no shapes')
+    const judged = judge({ ...first, gateway: { ...first.gateway, audit } })
+    if (!('injected' in judged)) throw new Error(`${first.name} is not injected`)
+    const { spec } = PodSchema.parse(judged.injected)
+    return spec.volumes?.find(({ name }) => name === VOLUMES.data.name)
+  }
+
+  it('is in memory, and with audit: sync on the disk of the node', () => {
+    const { name } = VOLUMES.data
+    expect(dataOf('async')).toEqual({ name, emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } })
+    expect(dataOf('sync')).toEqual({ name, emptyDir: { sizeLimit: '64Mi' } })
+  })
+})
+
 describe('a governed pod', () => {
   const pods = SHAPES.flatMap(({ expect: wanted }) =>
     'injected' in wanted ? [PodSchema.parse(wanted.injected)] : [],

@@ -9,6 +9,7 @@ const GAUGES: Gauges = {
   connectors: 4,
   uptimeSeconds: 5,
   deferredBatches: 0,
+  journal: 'ok',
 }
 const series = (text: string) => text.split('\n').filter((row) => row !== '' && !row.startsWith('#'))
 

@@ -320,6 +320,7 @@ export function emptySections(): Record<string, unknown> {
       rateLimit: { requestsPerMinute: 1_000 },
       approvals: { timeoutSeconds: 300, maxPendingPerAgent: 20 },
       failurePolicy: { highRiskAfterSeconds: 30, writesAfterSeconds: 120, everythingAfterSeconds: 600 },
+      audit: 'async',
     },
   }
 }

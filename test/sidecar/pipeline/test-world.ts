@@ -100,6 +100,7 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
       get isWritable() {
         return state.isWritable
       },
+      problem: 'The journal cannot be written.',
       intent(record) {
         if (state.intentError !== null) throw state.intentError
         intents.push(structuredClone(record))
@@ -209,6 +210,7 @@ export function snapshotOf(rules: Rules, port: number, version: number): Snapsho
       rateLimit: { requestsPerMinute: 120 },
       approvals: { timeoutSeconds: 300, maxPendingPerAgent: 20 },
       failurePolicy: { highRiskAfterSeconds: 30, writesAfterSeconds: 120, everythingAfterSeconds: 600 },
+      audit: 'async',
       ...rules.gateway,
     },
     agents: (rules.agents ?? [{}]).map(agentOf),

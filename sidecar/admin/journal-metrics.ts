@@ -1,0 +1,29 @@
+import type { JournalMetrics, JournalState } from '../journal/journal-deps.ts'
+import { type Exposition, Histogram, labelText } from './exposition.ts'
+
+const SECONDS_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
+const STATES = ['ok', 'full', 'unwritable'] as const satisfies readonly JournalState[]
+
+export type JournalSeries = JournalMetrics & { write(out: Exposition, state: JournalState): void }
+
+/** Counts what the disk under the journal does. */
+export function createJournalMetrics(): JournalSeries {
+  const sync = new Histogram(SECONDS_BOUNDS)
+  const failures = { write: 0, sync: 0 }
+  return {
+    synced: (seconds) => sync.observe(seconds),
+    failed(operation) {
+      failures[operation]++
+    },
+    write(out, state) {
+      out.family('svc_journal_state', 'gauge', '1 for the state of the journal; only ok forwards requests.')
+      for (const each of STATES)
+        out.sample('svc_journal_state', labelText({ state: each }), +(each === state))
+      out.family('svc_journal_failures_total', 'counter', 'Failed writes and flushes of the journal.')
+      for (const [operation, n] of Object.entries(failures))
+        out.sample('svc_journal_failures_total', labelText({ operation }), n)
+      out.family('svc_journal_sync_seconds', 'histogram', 'Time of one flush to the disk (audit: sync).')
+      out.histogram('svc_journal_sync_seconds', '', sync)
+    },
+  }
+}

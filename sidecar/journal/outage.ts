@@ -1,0 +1,81 @@
+import type { JournalDeps } from './journal-deps.ts'
+
+type Operation = 'write' | 'sync'
+
+type OutageDeps = Pick<JournalDeps, 'dir' | 'log' | 'probeMs' | 'metrics'>
+
+type OutageHandlers = {
+  /** Resolves when the disk takes lines again. */
+  retry(isSuspect: boolean): Promise<void>
+  /** The outage is over. */
+  ended(): void
+}
+
+/** The time in which the disk takes nothing: why, and the timer that tries it again. */
+export class Outage {
+  readonly #deps: OutageDeps
+  readonly #handlers: OutageHandlers
+  #reason: string | null = null
+  #probe: NodeJS.Timeout | null = null
+  #isRetrying = false
+  /** A flush failed: lines of the segment in use may never reach the disk, even if later flushes succeed. */
+  #isSuspect = false
+
+  constructor(deps: OutageDeps, handlers: OutageHandlers) {
+    this.#deps = deps
+    this.#handlers = handlers
+  }
+
+  get isOn(): boolean {
+    return this.#reason !== null
+  }
+
+  /** The error of the disk; null while it takes lines. */
+  get reason(): string | null {
+    return this.#reason
+  }
+
+  begin(operation: Operation, error: unknown): void {
+    const { dir, log, probeMs = 1_000, metrics } = this.#deps
+    metrics?.failed(operation)
+    if (!this.isOn)
+      log.warn({ err: error, dir, operation }, 'journal cannot be written: forwarding stops until it can')
+    this.#reason = error instanceof Error ? error.message : String(error)
+    if (operation === 'sync') this.#isSuspect = true
+    this.#probe ??= setInterval(() => void this.#retry(), probeMs).unref()
+  }
+
+  /** False when `work` throws: an outage begins. */
+  attempt(operation: Operation, work: () => void): boolean {
+    try {
+      work()
+      return true
+    } catch (error) {
+      this.begin(operation, error)
+      return false
+    }
+  }
+
+  /** Ends the retries; the outage goes on. */
+  stop(): void {
+    if (this.#probe !== null) clearInterval(this.#probe)
+    this.#probe = null
+  }
+
+  async #retry(): Promise<void> {
+    if (this.#isRetrying) return
+    this.#isRetrying = true
+    const { dir, log } = this.#deps
+    try {
+      await this.#handlers.retry(this.#isSuspect)
+      this.stop()
+      this.#reason = null
+      this.#isSuspect = false
+      this.#handlers.ended()
+    } catch (error) {
+      log.warn({ err: error, dir }, 'journal still cannot be written')
+    } finally {
+      this.#isRetrying = false
+    }
+  }
+}

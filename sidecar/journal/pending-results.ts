@@ -1,0 +1,64 @@
+import type { TrafficRecord } from '../../core/record.ts'
+import type { OpenIntent } from '../pipeline/ports.ts'
+import type { Backlog } from './backlog.ts'
+import type { LostRanges } from './lost.ts'
+import type { OpenIntents } from './open-intents.ts'
+import type { Sequence } from './sequence.ts'
+
+type PendingResult = Pick<TrafficRecord, 'id' | 'seq' | 'process_id'> & {
+  readonly json: Buffer
+  /** Stays open until its result is written. */
+  readonly intent: OpenIntent | undefined
+}
+
+type PendingResultsDeps = {
+  readonly backlog: Backlog
+  readonly lost: LostRanges
+  readonly open: OpenIntents
+  readonly sequence: Sequence
+}
+
+/** Results of this turn of the event loop, until it is known whether they were written. */
+export class PendingResults {
+  readonly #deps: PendingResultsDeps
+  #results: PendingResult[] = []
+  /** Of forwarded requests, not written for lack of space: no more than were in flight when it ran out. */
+  #retained: PendingResult[] = []
+
+  constructor(deps: PendingResultsDeps) {
+    this.#deps = deps
+  }
+
+  get size(): number {
+    return this.#results.length + this.#retained.length
+  }
+
+  add({ id, seq, process_id }: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void {
+    this.#results.push({ id, seq, process_id, json, intent })
+  }
+
+  /** Results to write again, as JSON. */
+  retry(): readonly Buffer[] {
+    const again = this.#retained
+    this.#retained = []
+    this.#results.push(...again)
+    return again.map(({ json }) => json)
+  }
+
+  settle(isWritten: boolean): void {
+    const { backlog, lost, open, sequence } = this.#deps
+    const results = this.#results
+    this.#results = []
+    for (const result of results) {
+      const { id, json, process_id, seq, intent } = result
+      if (isWritten) {
+        backlog.add(id, json)
+        sequence.written(seq)
+        if (intent !== undefined) open.remove(intent)
+      } else if (intent === undefined) {
+        lost.add(process_id, seq)
+        sequence.written(seq)
+      } else this.#retained.push(result)
+    }
+  }
+}
