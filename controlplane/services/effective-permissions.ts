@@ -101,7 +101,7 @@ function inputOf(
   const facts = { action, agent: { id, name, environment, runtime, status }, nowMs }
   if (gateway === null) return facts
   const method = action.effect === 'read' ? 'GET' : 'POST'
-  const request = { method, host: bound?.entry.domains[0] ?? '', path: '/', query: {} }
+  const request = { method, host: bound?.entry.domains[0] ?? '', path: '/', raw_path: '/', query: {} }
   const own = named(gateway.snapshot.gateway)
   if (bound === undefined) return { ...facts, gateway: own, request }
   return {

@@ -2,11 +2,12 @@
  * Patterns over action names: a whole name (`codehost.pr.merge`), or a prefix followed by one trailing `*`
  * (`codehost.pr.*`, `mcp.tools.create_*`, `*`).
  *
- * Two rules make a pattern err on the safe side:
+ * Three rules make a pattern err on the safe side:
  * - Fold: what allows compares exactly, what tightens (deny, require_approval) ignores case, so that
  *   `mcp.tools.Delete_Repo` cannot slip past a deny on `mcp.tools.delete_repo`.
  * - Unmapped: `<connector>.unmapped.<method>` is allowed only by its exact name, `<connector>.unmapped.*` or
  *   `<connector>.*`, never by `*` or a partial prefix. What tightens matches it by text like anything else.
+ * - Unidentified: `mcp.rpc.unknown`, a message that could not be read, is allowed only by its exact name.
  */
 export type Pattern = {
   readonly text: string
@@ -26,7 +27,7 @@ export function parsePattern(text: string): Pattern {
 export function matchesPattern(pattern: Pattern, type: string, use: PatternUse): boolean {
   if (use === 'tighten') return covers(fold(pattern.prefix), pattern.isExact, fold(type))
   if (!covers(pattern.prefix, pattern.isExact, type)) return false
-  return pattern.isExact || allowsUnmapped(pattern.prefix, type)
+  return pattern.isExact || wildcardMayAllow(pattern.prefix, type)
 }
 
 /** True when the pattern may tighten a name that begins with the prefix. */
@@ -46,8 +47,16 @@ export function comparePatterns(a: Pattern, b: Pattern): number {
   return a.text < b.text ? -1 : 1
 }
 
-/** True when a wildcard with this prefix may allow the type: always, unless the type is an unmapped one. */
-export function allowsUnmapped(prefix: string, type: string): boolean {
+/** Action names that say nothing about what the request does: no wildcard allows them. */
+const UNIDENTIFIED: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
+
+/** True when a wildcard with this prefix may allow the type that it covers. */
+export function wildcardMayAllow(prefix: string, type: string): boolean {
+  return !UNIDENTIFIED.has(type) && allowsUnmapped(prefix, type)
+}
+
+/** True unless the type is an unmapped one and the prefix is neither its connector's nor that of its unmapped types. */
+function allowsUnmapped(prefix: string, type: string): boolean {
   const connector = unmappedConnector(type)
   return connector === null || prefix === `${connector}.` || prefix === `${connector}.unmapped.`
 }

@@ -1,4 +1,5 @@
 import type { Effect } from '../action/action.ts'
+import { wildcardMayAllow } from '../action/pattern.ts'
 import type { RuleDecision } from './vocabulary.ts'
 
 /** The choices offered when a gateway is built (spec 4.1). */
@@ -23,7 +24,10 @@ export function permissionsOfAccessRule(
   const everything = `${connectorType}.*`
   switch (accessRule) {
     case 'allow_all':
-      return [{ pattern: everything, decision: 'allow' }]
+      return [everything, ...unidentified(connectorType, rows)].map((pattern) => ({
+        pattern,
+        decision: 'allow',
+      }))
     case 'read_only':
       return [...harmless(connectorType, rows), { pattern: everything, decision: 'deny' }]
     case 'require_approval':
@@ -31,6 +35,12 @@ export function permissionsOfAccessRule(
     case 'custom':
       return customPatterns
   }
+}
+
+/** Names that the wildcard does not allow. */
+function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): readonly string[] {
+  const types = rows.map(({ type }) => type).filter((type) => !wildcardMayAllow(`${connectorType}.`, type))
+  return [...new Set(types)]
 }
 
 /** A name counts as harmless only when every row under it is: one name may cover reading and writing operations. */

@@ -11,6 +11,7 @@ import { foldEnvironmentLiterals } from './environment-literals.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
 import { assertFactTypes } from './fact-types.ts'
 import { connectorOf, type Facts } from './facts.ts'
+import { assertDecodedPaths } from './request-path.ts'
 import { singleValueEdits } from './single-values.ts'
 
 /** One compiled CEL condition. */
@@ -74,6 +75,7 @@ function compilePrograms(text: string, isAbout: (connectorType: string) => boole
   const { ast } = CEL.parse(text)
   assertKnownFacts(ast)
   assertFactTypes(ast)
+  assertDecodedPaths(ast)
   const written = compileProgram(text)
   const common = singleValueEdits(ast, text)
   const asSent = common.length === 0 ? written : compileProgram(applyEdits(text, common))

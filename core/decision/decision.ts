@@ -18,7 +18,10 @@ export type AgentFacts = {
 export type RequestFacts = {
   readonly method: string
   readonly host: string
+  /** Decoded once; `%2F` and `%25` stay encoded. */
   readonly path: string
+  /** The path as sent. */
+  readonly raw_path: string
   /** A parameter that was sent several times is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>
 }

@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
   },
   gateway: { name: 'string', environment: 'string' },
   connector: { name: 'string', type: 'string', environment: 'string' },
-  request: { method: 'string', host: 'string', path: 'string' },
+  request: { method: 'string', host: 'string', path: 'string', raw_path: 'string' },
   risk: { score: 'number', level: LEVELS, factors: 'list' },
   hints: { irreversible: 'bool', financial_impact: 'bool', production_target: 'bool' },
 }

@@ -85,11 +85,18 @@ export function connectorOf(facts: Facts): string {
 function resourceOf(input: PlacedInput): Parameters {
   const { connector, resource } = input.action
   const { target } = resource
+  const decoded = target === undefined ? resource : { ...resource, target: decodedTarget(target, input) }
   return {
-    ...canonicalResource(nameRulesOf(connector), resource),
+    ...canonicalResource(nameRulesOf(connector), decoded),
     ...(target === undefined ? {} : { raw_target: target }),
     environment: input.environment,
   }
+}
+
+/** A target that is the address of the request has the path as `request.path` has it. */
+function decodedTarget(target: string, { request }: PlacedInput): string {
+  const isAddress = request !== undefined && target === request.host + request.raw_path
+  return isAddress ? request.host + request.path : target
 }
 
 /** `items[0]` and `items[]` alone are also the list `items`: servers read them so. */

@@ -1,4 +1,4 @@
-import { allowsUnmapped, fold } from '../action/pattern.ts'
+import { fold, wildcardMayAllow } from '../action/pattern.ts'
 import type { PermissionEntry } from '../wire/sync.ts'
 import { type RuleDecision, strictness, verdictOfRule } from './vocabulary.ts'
 
@@ -128,7 +128,7 @@ function remember(index: PermissionIndex, actionType: string): Chain {
     return link
   }
   for (const { rank, node, prefix } of covering(index, actionType)) {
-    if (prefix === null || allowsUnmapped(prefix, actionType)) linkOf(rank).allow = node
+    if (prefix === null || wildcardMayAllow(prefix, actionType)) linkOf(rank).allow = node
   }
   for (const { rank, node } of covering(index, fold(actionType))) linkOf(rank).tighten = node
   const chain = [...links.entries()].sort(([a], [b]) => b - a).map(([, link]) => link)

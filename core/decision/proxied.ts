@@ -5,6 +5,7 @@ import { queryFacts } from '../request/repeated-names.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
 import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
+import { decodedPath } from './request-path.ts'
 
 /** A request on its way through a gateway, as far as a decision about it goes. */
 export type ProxiedCase = {
@@ -68,6 +69,8 @@ function agentFacts({ id, name, environment, runtime, status }: AgentFacts): Age
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
 
-function requestFacts({ method, host, rawPath, query }: CanonicalRequest): RequestFacts {
-  return { method, host, path: rawPath, query: query.length === 0 ? NO_QUERY : queryFacts(query) }
+export function requestFacts(request: CanonicalRequest): RequestFacts {
+  const { method, host, rawPath, query } = request
+  const facts = query.length === 0 ? NO_QUERY : queryFacts(query)
+  return { method, host, path: decodedPath(request), raw_path: rawPath, query: facts }
 }

@@ -32,6 +32,8 @@ class CandidateScan implements BodyWatch {
   /** Made when a key is in sight: most bodies never need it. */
   #scan: KeyScan | null = null
   #seen = 0
+  /** False once a body that arrived in one piece was no JSON object: servers differ in how they read it. */
+  #isObject = true
   /** A name stands in the whole body, or behind what is scanned. */
   #isNamed = false
   /** The last bytes of what was searched: a name may be cut between two chunks. */
@@ -48,7 +50,7 @@ class CandidateScan implements BodyWatch {
     // Most bodies arrive in one piece and name no such key: a native search says so without a scan.
     const isWhole = this.#seen === 0 && chunk.length === this.#length
     this.#seen += chunk.length
-    if (isWhole && !isFound(this.#patterns.word, chunk.toString('latin1'))) return
+    if (isWhole && this.#isPlain(chunk.toString('latin1'))) return
     if (scanned > 0) {
       this.#scan ??= createKeyScan(this.#naming.keys)
       this.#scan.push(chunk.subarray(0, scanned))
@@ -68,6 +70,12 @@ class CandidateScan implements BodyWatch {
     return this.#exchange.request?.body.length
   }
 
+  /** No key is in sight. */
+  #isPlain(text: string): boolean {
+    this.#isObject = OBJECT_START.test(text)
+    return !isFound(this.#patterns.word, text)
+  }
+
   #search(chunk: Buffer): boolean {
     const text = this.#tail + chunk.toString('latin1')
     this.#tail = text.slice(-LONGEST_NAME)
@@ -77,12 +85,15 @@ class CandidateScan implements BodyWatch {
   #settled(): Action | null {
     const scan = this.#scan
     const { unseen } = this.#naming
+    if (!this.#isObject) return null
     if (scan === null) return this.#seen > 0 ? unseen : null
     if (scan.isAmbiguous || this.#isNamed || !(scan.isClosed || this.#seen === this.#length)) return null
     const { connector, request } = this.#exchange
     return connector === undefined || request === undefined ? null : nameSeen(connector, request, scan.seen())
   }
 }
+
+const OBJECT_START = /^[\t\n\r ]*\{/
 
 /** Bytes of the longest name with its quotes. */
 const LONGEST_NAME = 64

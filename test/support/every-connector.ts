@@ -63,7 +63,8 @@ export async function startEverything(options: EverythingOptions = {}): Promise<
 }
 
 export function allowAll(): readonly Rule[] {
-  return CONNECTOR_TYPES.map((type) => [type, `${type}.*`, 'allow'])
+  const wildcards = CONNECTOR_TYPES.map((type): Rule => [type, `${type}.*`, 'allow'])
+  return [...wildcards, ['mcp', 'mcp.rpc.unknown', 'allow']]
 }
 
 export function denyAll(): readonly Rule[] {

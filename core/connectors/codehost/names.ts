@@ -7,9 +7,12 @@ const NAMES = `
   team_slug team_reviewers teams selected_teams actor author creator mentioned
   userLogin userLogins ownerLogin ownerLogins organizationLogin organizationLogins teamSlug teamSlugs
 `
-/** Parameters that name a repository, with its owner or without. */
+/**
+ * Parameters that name a repository, with its owner or without. `name` is that of a new or renamed repository; it also
+ * names labels, teams and variables, which the code host compares without case as well.
+ */
 const REPOSITORIES = `
-  repo repo_name head_repo repository repositories repository_names template_repo full_name
+  name repo repo_name head_repo repository repositories repository_names template_repo full_name
   repositoryName repositoryNames repositoryNameWithOwner nameWithOwner
 `
 

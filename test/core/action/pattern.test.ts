@@ -67,6 +67,27 @@ describe('patterns', () => {
     expect(matchesPattern(parsePattern(text), 'codehost.unmapped.post', 'allow')).toBe(wanted)
   })
 
+  test.each([
+    '*',
+    'm*',
+    'mcp*',
+    'mcp.*',
+    'mcp.r*',
+    'mcp.rpc.*',
+    'mcp.rpc.u*',
+    'mcp.rpc.unknown*',
+    'MCP.rpc.unknown',
+  ])('the allow pattern %s does not cover a message that cannot be read; one that tightens does', (text) => {
+    expect(matchesPattern(parsePattern(text), 'mcp.rpc.unknown', 'allow')).toBe(false)
+    expect(matchesPattern(parsePattern(text), 'mcp.rpc.unknown', 'tighten')).toBe(true)
+  })
+
+  test('its exact name covers it', () => {
+    expect(matchesPattern(parsePattern('mcp.rpc.unknown'), 'mcp.rpc.unknown', 'allow')).toBe(true)
+    for (const type of ['mcp.rpc.unknown_x', 'mcp.rpc.unknown.x', 'mcp.tools.unknown', 'other.rpc.unknown'])
+      expect(matchesPattern(parsePattern('*'), type, 'allow')).toBe(true)
+  })
+
   test('every pattern that tightens covers an unmapped request by its text', () => {
     for (const text of ['*', 'codehost.un*', 'codehost.*']) {
       expect(matchesPattern(parsePattern(text), 'codehost.unmapped.post', 'tighten')).toBe(true)

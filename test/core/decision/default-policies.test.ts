@@ -66,7 +66,7 @@ describe('default policies', () => {
   })
 
   test('say nothing about proxied requests: permissions alone decide there', () => {
-    const request = { method: 'DELETE', host: 'h', path: '/', query: {} }
+    const request = { method: 'DELETE', host: 'h', path: '/', raw_path: '/', query: {} }
     for (const permitted of ['allow', 'deny', 'require_approval'] as const) {
       const permissions = [
         { id: 'perm_1', connector_type: 'codehost', action_pattern: 'codehost.*', decision: permitted },

@@ -203,6 +203,34 @@ describe('names that the code host compares without case', () => {
 })
 
 /** The one spelling of all that names the same branch: the owner before the colon is a name, the branch is not. */
+describe('the name of a new repository', () => {
+  const NEW = ['prod', 'PROD', 'Prod', 'prod.git', 'PROD.GIT', 'pRoD.git.git']
+
+  test.each(['repo.create', 'repo.update', 'fork.create'])('%s: a deny covers every spelling', (action) => {
+    for (const condition of [
+      'parameters.name == "prod"',
+      'parameters.name == "Prod"',
+      'parameters["name"] in ["x", "PROD.git"]',
+      '!(parameters.name != "PROD")',
+      'parameters.name.startsWith("pro")',
+      'parameters.name.matches("^prod$")',
+    ])
+      for (const name of NEW)
+        expect(
+          verdict(condition, { type: `codehost.${action}`, ...at('acme', { name }) }),
+          `${condition} ${name}`,
+        ).toBe('deny')
+  })
+
+  test('an allow covers its spellings and nothing else; a spelling that never matches does not compile', () => {
+    const allows = (name: string) =>
+      verdict('parameters.name == "Prod"', at('acme', { name }), { rule: 'allow' }) === 'allow'
+    expect(NEW.filter(allows)).toEqual(NEW)
+    expect(['prod2', 'pro', 'git', 'prod/x'].filter(allows)).toEqual([])
+    expect(compileErrorOf('parameters.name.startsWith("Pro")')).toContain('write "pro"')
+  })
+})
+
 describe('branches of another owner', () => {
   const from = (head: unknown): Partial<Action> => at('acme/site', { head })
 

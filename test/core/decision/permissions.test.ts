@@ -97,6 +97,17 @@ describe('permission look-up', () => {
     }
   })
 
+  test('a message that cannot be read is allowed by its exact name only', () => {
+    const type = 'mcp.rpc.unknown'
+    for (const pattern of ['*', 'm*', 'mcp.*', 'mcp.rpc.*', 'mcp.rpc.un*', 'mcp.rpc.unknown*']) {
+      expect(winner([[pattern, 'allow']], 'a', type, 'mcp')).toBeNull()
+      expect(winner([[pattern, 'deny']], 'a', type, 'mcp')).toBe(`${pattern} deny`)
+      expect(winner([[pattern, 'require_approval']], 'a', type, 'mcp')).toBe(`${pattern} require_approval`)
+    }
+    expect(winner([[type, 'allow']], 'a', type, 'mcp')).toBe(`${type} allow`)
+    expect(winner([['mcp.rpc.*', 'allow']], 'a', 'mcp.rpc.ping', 'mcp')).toBe('mcp.rpc.* allow')
+  })
+
   test('agrees with a linear scan on any set of rules', () => {
     const type = fc
       .array(fc.constantFrom('pr', 'PR', 'merge', 'unmapped', 'get', 'create_x', 'create_y'), {
@@ -186,6 +197,17 @@ describe('access rules', () => {
     ['require_approval', 'codehost.unmapped.get', 'require_approval'],
   ] as const)('%s: %s is %s', (rule, type, wanted) => {
     expect(decisionUnder(rule, type)).toBe(wanted)
+  })
+
+  test('allow_all of mcp names the message that no wildcard allows', () => {
+    const mcp = ['mcp.rpc.ping', 'mcp.rpc.unknown'].map((type) => ({ type, effect: 'write' }) as const)
+    expect(permissionsOfAccessRule('mcp', 'allow_all', mcp)).toEqual([
+      { pattern: 'mcp.*', decision: 'allow' },
+      { pattern: 'mcp.rpc.unknown', decision: 'allow' },
+    ])
+    expect(permissionsOfAccessRule('codehost', 'allow_all', rows)).toEqual([
+      { pattern: 'codehost.*', decision: 'allow' },
+    ])
   })
 
   test('custom is exactly the list that was given', () => {

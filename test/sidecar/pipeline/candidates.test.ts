@@ -230,6 +230,14 @@ describe('candidates that are all allowed', () => {
     ['with a long value', `{"state":"${'x'.repeat(300)}"}`],
     ['with a value that is none', '{"state":tru}'],
     ['in a list', `[${CLOSED}]`],
+    ['in no object: an empty list', '[]'],
+    ['in no object: a list of texts', '["x"]'],
+    ['in no object: an empty object in a list', '[{}]'],
+    ['in no object: null', 'null'],
+    ['in no object: a text', '"x"'],
+    ['in no object: a number', ' 7 '],
+    ['in no object: blanks', '  \n'],
+    ['in no object: no JSON', 'title=x'],
     ['in a second object', `{"state":"open"}${CLOSED}`],
     ['behind the object', `{"state":"open"}\n\n${CLOSED}`],
     ['behind a byte order mark', `\ufeff${CLOSED}`],
@@ -254,6 +262,22 @@ describe('candidates that are all allowed', () => {
     // Without a length nothing tells that an object which did not end is all there is.
     expect(pieces).toEqual({ action_type: 'codehost.issue.close', candidates: BOTH })
   })
+
+  it.each(['[]', '["x"]', `[${CLOSED}]`, 'null', '"closed"', '7'])(
+    'a body that is no object is refused where it has to be read: %s',
+    async (body) => {
+      const world = await start({
+        permissions: [
+          ['codehost.*', 'allow'],
+          ['codehost.issue.close', 'deny'],
+        ],
+      })
+      const { reply } = await world.send({ method: 'PATCH', target: ISSUE, headers: JSON_BODY, body })
+      expect(reply.status).toBe(400)
+      expectRefused(world)
+      expect(world.records[0]?.action_type).not.toBe('codehost.issue.update')
+    },
+  )
 
   it.each<[string, readonly string[], string | Buffer]>([
     ['compressed', [...JSON_BODY, 'Content-Encoding', 'gzip'], gzipSync(CLOSED)],
