@@ -17,6 +17,7 @@ import { sidecar } from './benches/b12-sidecar.ts'
 import { classification } from './benches/b13-classification.ts'
 import { kubernetes } from './benches/b14-kubernetes.ts'
 import { limits } from './benches/b15-limits.ts'
+import { journal } from './benches/b16-journal.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
@@ -49,10 +50,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B13: classification,
   B14: kubernetes,
   B15: limits,
+  B16: journal,
 }
 
 /** Those that measure nothing beside the other proxies. */
-const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15']
+const ALONE = ['B6', 'B8', 'B9', 'B10', 'B11', 'B12', 'B13', 'B14', 'B15', 'B16']
 
 const HELP = `npm run bench -- [B1 B2 …] [--quick] [--subjects chaperone,haproxy,…]
 

@@ -36,7 +36,7 @@ export type StartSubject = (bed: Bed) => Promise<Subject | string>
 
 /** A string instead of a subject says why it cannot run here. */
 export const SUBJECTS: Readonly<Record<string, StartSubject>> = {
-  chaperone: startChaperone,
+  chaperone: (bed) => startChaperone(bed),
   '@fastify/http-proxy': (bed) => startPeer(bed, 'fastify-proxy.mjs', '@fastify/http-proxy', 'reverse'),
   'http-mitm-proxy': (bed) => startPeer(bed, 'http-mitm.mjs', 'http-mitm-proxy', 'connect'),
   mockttp: (bed) => startPeer(bed, 'mockttp.mjs', 'mockttp', 'connect'),
@@ -46,12 +46,12 @@ export const SUBJECTS: Readonly<Record<string, StartSubject>> = {
 
 const PEERS = new URL('../peers/', import.meta.url).pathname
 
-async function startChaperone(bed: Bed): Promise<Subject> {
+export async function startChaperone(bed: Bed, audit: 'async' | 'sync' = 'async'): Promise<Subject> {
   const rules = Array.from({ length: 999 }, (_, i) => `llm_a.bench_${i}.create`).concat(
     'llm_a.chat.create',
     'llm_a.*',
   )
-  const laptop = await startLaptop({ manifests: { 'bench.yaml': benchManifests(bed, rules) } })
+  const laptop = await startLaptop({ manifests: { 'bench.yaml': benchManifests(bed, rules, audit) } })
   const gateway = descendant(laptop.pid, 'sidecar/main')
   if (gateway === null) throw new Error('the gateway process of chaperone was not found')
   const { target } = testAgent(laptop)
@@ -96,10 +96,10 @@ export function mcpManifests(bed: Bed): string {
 }
 
 /** One connector to the upstream of the bench, these permissions, and no rate limit to speak of. */
-export function benchManifests(bed: Bed, patterns: readonly string[]): string {
+export function benchManifests(bed: Bed, patterns: readonly string[], audit = 'async'): string {
   const ca = readFileSync(bed.caFile, 'utf8').trim().replaceAll('\n', '\n      ')
   const documents = [
-    `kind: Gateway\nmetadata: {name: local}\nspec: {rateLimit: {requestsPerMinute: 1000000}}`,
+    `kind: Gateway\nmetadata: {name: local}\nspec: {audit: ${audit}, rateLimit: {requestsPerMinute: 1000000}}`,
     `kind: Connector\nmetadata: {name: llm}\nspec:\n  type: llm_a\n  domains: [api.openai.com, '*.bench.example']\n` +
       `  credential: {secretRef: {name: llm, key: token}}\n  upstream:\n    url: https://127.0.0.1:${bed.upstreamPort}\n` +
       `    allowPrivateAddresses: true\n    caBundle: |\n      ${ca}`,
