@@ -37,7 +37,10 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
   let gateways = [main]
   const watched: Namespaces[] = []
 
-  const start = (image: string, { known = () => gateways, upkeepMs = 50, evicts = false } = {}) => {
+  const start = (
+    image: string,
+    { known = () => gateways, upkeepMs = 50, evicts = false, floors = '' } = {},
+  ) => {
     const env = {
       POD_NAMESPACE: 'chaperone-system',
       CONTROL_PLANE_URL: 'https://control-plane.example',
@@ -48,6 +51,7 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       WEBHOOK_PORT: '0',
       WEBHOOK_ADDRESS: '127.0.0.1',
       EVICT_UNGOVERNED: String(evicts),
+      GATEWAY_FLOORS: floors,
     }
     const config = readConfig(env)
     if (config.mode !== 'cluster') throw new Error('no cluster')
@@ -235,6 +239,21 @@ describe.skipIf(kubeAssets() === null)(`the injector beside the operator (${KUBE
       client.call<object>({ method: 'GET', path }).catch(() => null),
     )
     await lazy[Symbol.asyncDispose]()
+  })
+
+  it('refuses what a floor of hardening forbids, although the Gateway does not', async () => {
+    const floors = '{"hardening":"strict"}'
+    const strict = await start('registry.example:5000/chaperone:1', { floors })
+    await ready(strict)
+    await eventually('a pod that may be root is refused', async () => {
+      const asked = client.call<StoredPod>(createPod('team', pod('root'), { dryRun: 'All' }))
+      const refusal = await asked.then(
+        () => null,
+        (error: unknown) => String(error),
+      )
+      return refusal?.includes('hardening: strict') ? true : null
+    })
+    await strict[Symbol.asyncDispose]()
   })
 
   it('is allowed to do everything that it tries, and tries everything that it is allowed', async () => {
