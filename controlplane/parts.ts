@@ -115,7 +115,7 @@ export async function createParts(deps: PartsDeps) {
     ...{ identify: gateways.identify, authority: gateways.authority },
     ...{ ...userParts({ ...base, config }), ...signIn },
     agents: createAgents(base),
-    config: createConfig(base),
+    ...{ config: createConfig(base), floorRules: base.floorRules },
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
     policies: createPolicies(base),
     traffic: createTraffic(base),

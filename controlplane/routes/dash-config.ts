@@ -1,9 +1,11 @@
 import * as z from 'zod'
+import type { FloorRules } from '../../core/crd/floors.ts'
 import { EnforcementLevelSchema } from '../../core/crd/schemas.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Config } from '../services/config.ts'
+import { atItsFloor } from '../services/gateway-floor.ts'
 import type { Setup } from '../services/setup.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { GatewayLive } from '../sync/live.ts'
@@ -14,6 +16,7 @@ export type ConfigRoutesDeps = {
   readonly setup: Setup
   /** What runs of a gateway; null when nothing is connected. */
   readonly liveOf: (gatewayId: string) => GatewayLive | null
+  readonly floorRules: FloorRules
 }
 
 const Host = z.string().min(1).max(253)
@@ -66,14 +69,14 @@ export function createConfigRoutes(deps: ConfigRoutesDeps): readonly Route[] {
   return [list(deps), wizard(deps), patch(deps), setup(deps)]
 }
 
-function list({ config, liveOf }: ConfigRoutesDeps): Route {
+function list(deps: ConfigRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/gateway',
     auth: 'admin',
     summary: 'All gateways, with what runs of them',
     response: z.object({ gateways: z.array(GatewayView) }),
-    handler: async () => ({ gateways: (await config.gateways()).map((row) => gatewayView(row, liveOf)) }),
+    handler: async () => ({ gateways: (await deps.config.gateways()).map((row) => gatewayView(row, deps)) }),
   })
 }
 
@@ -103,7 +106,7 @@ function wizard({ setup: service }: ConfigRoutesDeps): Route {
   })
 }
 
-function patch({ config, liveOf }: ConfigRoutesDeps): Route {
+function patch(deps: ConfigRoutesDeps): Route {
   return route({
     method: 'PATCH',
     path: '/api/dashboard/gateway',
@@ -119,7 +122,7 @@ function patch({ config, liveOf }: ConfigRoutesDeps): Route {
       if (!isAddress) refuseRestricted(principal)
       return {
         ok: true,
-        gateway: gatewayView(await config.changeGateway(actorOf(principal), id, change), liveOf),
+        gateway: gatewayView(await deps.config.changeGateway(actorOf(principal), id, change), deps),
       }
     },
   })
@@ -157,7 +160,8 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
   })
 }
 
-function gatewayView(row: GatewayRow, liveOf: ConfigRoutesDeps['liveOf']): z.infer<typeof GatewayView> {
+/** `enforcementLevel` is the level in force, which a floor may have raised. */
+function gatewayView(row: GatewayRow, { liveOf, floorRules }: ConfigRoutesDeps): z.infer<typeof GatewayView> {
   const live = liveOf(row.id)
   return {
     id: row.id,
@@ -165,7 +169,7 @@ function gatewayView(row: GatewayRow, liveOf: ConfigRoutesDeps['liveOf']): z.inf
     host: row.host,
     port: row.port,
     status: statusOf(live),
-    enforcementLevel: row.spec.enforcementLevel,
+    enforcementLevel: atItsFloor(row, floorRules).spec.enforcementLevel,
     live,
     source: row.source,
     managed_by: row.managedBy,
