@@ -15,7 +15,7 @@ export async function listen(
   app: FastifyInstance,
   { host, port, tls, listensOnLoopback }: ListenOptions,
 ): Promise<{ readonly port: number; readonly url: string }> {
-  const loopback = createServer((socket) => app.server.emit('connection', socket))
+  const loopback = createServer(AS_HTTP, (socket) => app.server.emit('connection', socket))
   app.addHook('preClose', (done) => {
     loopback.close()
     done()
@@ -35,6 +35,8 @@ export async function listen(
   }
 }
 
+/** What an HTTP server does by itself: it sends small answers at once, and ends connections as it decides. */
+const AS_HTTP = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
