@@ -9,10 +9,12 @@ import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
 import { limitsPage } from './limits/limits-page.ts'
 import { readmeText } from './readme/generated-block.ts'
+import { rightsPage } from './rights/rights-page.ts'
 
 /**
  * Writes what follows from the sources: `crds/*.yaml` and the editor's schema from the schemas of the resources,
- * `docs/actions/*.md` from the catalogue, `docs/limits.md` from the bounds, the README's table of settings from what reads them. With `--check` it only
+ * `docs/actions/*.md` from the catalogue, `docs/limits.md` from the bounds, `docs/rights.md` from
+ * the rights, the README's table of settings from what reads them. With `--check` it only
  * says which files differ, and exits 1 when any does. `--out FOLDER`: the resources alone, for looking at them.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -55,6 +57,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
   return [
     [join(root, 'docs/schema/manifest.schema.json'), editorSchema()],
     [join(root, 'docs/limits.md'), limitsPage()],
+    [join(root, 'docs/rights.md'), rightsPage()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],
     [join(actions, 'held-requests.md'), heldRequestsPage(BUILT_IN)],
     ...BUILT_IN.map(

@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
+import { isRight, type Right } from '../../core/wire/rights.ts'
 import { matchesHash } from '../crypto/tokens.ts'
 import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { authenticateGateway, type IdentifyGateway, isForUs } from './auth-gateway.ts'
 import { refuseForeignOrigin } from './origin.ts'
 import { pageSecretOf } from './page-secret.ts'
 import { refuseRestricted, restrictionOf } from './restriction.ts'
-import type { Principal, Role, Route, RouteAuth } from './route.ts'
+import { requireRight } from './rights.ts'
+import type { Principal, Route, RouteAuth } from './route.ts'
 import { sessionCookies } from './session-cookie.ts'
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
@@ -38,7 +40,6 @@ export type AuthDeps = {
   readonly publicUrl: string | null
 }
 
-const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, admin: 2, owner: 3 }
 const ADMIN: UserPrincipal = {
   kind: 'user',
   userId: 'admin_token',
@@ -46,23 +47,19 @@ const ADMIN: UserPrincipal = {
   role: 'owner',
   groups: [],
   via: 'admin_token',
+  namespaces: 'all',
 }
 
-/** True when `role` includes everything that `minimum` may do. */
-export function hasRole(role: Role, minimum: Role): boolean {
-  return RANK[role] >= RANK[minimum]
-}
-
-type AuthOptions = Pick<Route, 'auth' | 'method' | 'admits' | 'givesAccess' | 'showsSecret'>
+type AuthOptions = Pick<Route, 'auth' | 'isNamespaced' | 'method' | 'admits' | 'givesAccess' | 'showsSecret'>
 
 /** Finds out who calls. Throws 401 for nobody, 403 for somebody who may not. */
 export async function authenticate(
-  { auth, method, admits = [], givesAccess = false, showsSecret = false }: AuthOptions,
+  { auth, isNamespaced = false, method, admits = [], givesAccess = false, showsSecret = false }: AuthOptions,
   request: FastifyRequest,
   deps: AuthDeps,
 ): Promise<Principal> {
   const isUrgent = admits.includes('unchecked')
-  const caller = await callerOf(auth, request, { ...deps, isUrgent })
+  const caller = await callerOf(auth, request, { ...deps, isUrgent, isNamespaced })
   const isToken = caller.kind === 'user' && caller.via === 'admin_token'
   const isRestricted = isToken && (await isTokenRestricted(deps, givesAccess, isUrgent))
   const principal: Principal = isRestricted ? { ...caller, restriction: 'machine_token' } : caller
@@ -79,9 +76,10 @@ async function isTokenRestricted(deps: AuthDeps, givesAccess: boolean, isUrgent:
   return isUrgent ? ((await unlessLate(asked, URGENT_MS)) ?? true) : asked
 }
 
-type CallDeps = AuthDeps & { readonly isUrgent: boolean }
+type CallDeps = AuthDeps & { readonly isUrgent: boolean; readonly isNamespaced: boolean }
 
 async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps): Promise<Principal> {
+  if (isRight(auth)) return person(auth, request, deps)
   switch (auth) {
     case 'none':
       return { kind: 'anonymous' }
@@ -94,15 +92,16 @@ async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps
     case 'maintenance':
       if (matchesHash(bearer(request) ?? '', deps.maintenanceSecretHash)) return { kind: 'maintenance' }
       throw unauthorized('the maintenance secret (`Authorization: Bearer $MAINTENANCE_SECRET`)')
-    case 'approver':
-      return approver(request, deps)
     case 'agent_or_admin':
-      return isAgentKey(bearer(request)) ? agent(request, deps) : user(request, deps, 'admin')
+      return isAgentKey(bearer(request)) ? agent(request, deps) : person('killswitches/lift', request, deps)
     case 'session':
-      return user(request, deps, 'viewer')
-    default:
-      return user(request, deps, auth)
+      return user(request, deps)
   }
+}
+
+async function person(right: Right, request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+  const found = right === 'approvals/answer' ? await approver(request, deps) : await user(request, deps)
+  return requireRight(found, right, deps.isNamespaced)
 }
 
 async function operator(
@@ -118,18 +117,10 @@ async function operator(
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
 }
 
-async function user(request: FastifyRequest, deps: CallDeps, minimum: Role): Promise<UserPrincipal> {
+async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await signedIn(request, deps)
   if (found === undefined) throw unauthorized('a session: sign in at /api/auth/login')
-  return withRole(found, minimum)
-}
-
-function withRole(found: UserPrincipal, minimum: Role): UserPrincipal {
-  if (hasRole(found.role, minimum)) return found
-  throw new ChaperoneError('forbidden', {
-    detail: `This needs the role ${minimum}, yours is ${found.role}: ask an owner or admin to change it`,
-    extra: { required_role: minimum, your_role: found.role },
-  })
+  return found
 }
 
 async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal | undefined> {
@@ -149,10 +140,10 @@ async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPr
       detail: 'An agent cannot answer approvals: sign in as a member, or use an approver key (svc_user_…)',
     })
   }
-  if (token === undefined || !token.startsWith('svc_user_')) return user(request, deps, 'member')
+  if (token === undefined || !token.startsWith('svc_user_')) return user(request, deps)
   const found = await deps.identify.approverKey(token)
   if (found === undefined) throw unauthorized('a valid approver key')
-  return withRole(found, 'member')
+  return found
 }
 
 async function agent(request: FastifyRequest, deps: AuthDeps): Promise<AgentPrincipal> {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ERRORS } from '../../core/errors.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
+import { isRight, RIGHTS, type Right } from '../../core/wire/rights.ts'
 import type { Route, RouteAuth } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -31,8 +32,10 @@ function operationEntry(route: Route): [string, Json] {
     operationId: `${method.toLowerCase()}${path.replaceAll(/[^A-Za-z0-9]+(\w?)/g, (_, first: string) => first.toUpperCase())}`,
     summary,
     tags: [path.split('/')[2] ?? 'probes'],
-    security: SECURITY[route.auth],
-    ...(ROLES.has(route.auth) ? { 'x-minimum-role': route.auth } : {}),
+    security: securityOf(route.auth),
+    ...(isRight(route.auth)
+      ? { 'x-required-right': route.auth, 'x-minimum-role': RIGHTS[route.auth].role }
+      : {}),
     parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
     ...body,
     responses: responsesOf(route),
@@ -99,7 +102,6 @@ export function statusesOf(route: Route): readonly number[] {
 const AUTH_STATUSES: Partial<Readonly<Record<RouteAuth, readonly number[]>>> = {
   none: [],
   session: [401],
-  viewer: [401],
   agent: [401, 429],
   agent_or_admin: [401, 403, 429],
   gateway: [400, 401],
@@ -107,21 +109,20 @@ const AUTH_STATUSES: Partial<Readonly<Record<RouteAuth, readonly number[]>>> = {
   maintenance: [401],
 }
 
-const ROLES: ReadonlySet<string> = new Set(['viewer', 'member', 'admin', 'owner'])
 const BY_SESSION = [{ session: [] }]
-const SECURITY: Readonly<Record<RouteAuth, readonly Json[]>> = {
+const SECURITY: Readonly<Record<Exclude<RouteAuth, Right>, readonly Json[]>> = {
   none: [],
   session: BY_SESSION,
-  viewer: BY_SESSION,
-  member: BY_SESSION,
-  admin: BY_SESSION,
-  owner: BY_SESSION,
-  approver: [...BY_SESSION, { approverKey: [] }],
   agent: [{ agentKey: [] }],
   agent_or_admin: [{ agentKey: [] }, ...BY_SESSION],
   gateway: [{ gatewayToken: [] }],
   operator: [{ operatorToken: [] }],
   maintenance: [{ maintenanceSecret: [] }],
+}
+
+function securityOf(auth: RouteAuth): readonly Json[] {
+  if (!isRight(auth)) return SECURITY[auth]
+  return auth === 'approvals/answer' ? [...BY_SESSION, { approverKey: [] }] : BY_SESSION
 }
 
 const bearer = (description: string): Json => ({ type: 'http', scheme: 'bearer', description })

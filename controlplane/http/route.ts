@@ -1,24 +1,25 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
+import type { Right, Role } from '../../core/wire/rights.ts'
 import type { Restriction } from './restriction.ts'
 
-export type Role = 'owner' | 'admin' | 'member' | 'viewer'
-
 /**
- * Who may call a route. Roles mean "at least": `member` admits member, admin and owner. `session` is any signed-in user.
- * `approver` is a member or an approver key (an agent key is answered 403); `agent_or_admin` an agent key or an admin.
- * The admin token of the laptop install acts as an owner. Without `auth` a route does not compile.
+ * Who may call a route. A right admits the people who have it; `session` is any signed-in user; `agent_or_admin` an agent
+ * key, or a person who may lift kill switches. The admin token of the laptop install acts as an owner. Without `auth` a
+ * route does not compile.
  */
 export type RouteAuth =
   | 'none'
   | 'session'
-  | Role
-  | 'approver'
+  | Right
   | 'agent'
   | 'agent_or_admin'
   | 'gateway'
   | 'operator'
   | 'maintenance'
+
+/** Namespaces of a cluster; `all` includes what is in none. */
+export type Namespaces = 'all' | ReadonlySet<string>
 
 /** The sidecar of a pod: it acts for one agent, and ends with its pod. */
 export type SidecarPrincipal = {
@@ -47,7 +48,11 @@ export type Principal =
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
-      readonly via: 'session' | 'admin_token' | 'approver_key'
+      readonly via: 'session' | 'admin_token' | 'approver_key' | 'cluster'
+      /** Where the user has the right that the route requires. */
+      readonly namespaces: Namespaces
+      /** Where the cluster gives its caller a right; absent where the role decides. */
+      readonly clusterRights?: (right: Right) => Promise<Namespaces>
       /** Set for a caller who may only read, apart from what routes admit. */
       readonly restriction?: Restriction
       /** The session that vouches for the user. */
@@ -91,6 +96,8 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly auth: RouteAuth
+  /** Its handler keeps to `namespaces` of the principal. Without it, the right is required in all namespaces. */
+  readonly isNamespaced?: boolean
   /** Restricted callers that a write admits; its handler refuses their other inputs. Without it, a write admits none. */
   readonly admits?: readonly Restriction[]
   /**
@@ -127,6 +134,7 @@ export function route<
   method: Route['method']
   path: string
   auth: RouteAuth
+  isNamespaced?: boolean
   admits?: readonly Restriction[]
   givesAccess?: boolean
   showsSecret?: boolean

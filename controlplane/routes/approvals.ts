@@ -18,7 +18,7 @@ const Answer = z.strictObject({
   approved: z.boolean(),
   note: z.string().max(2_000).optional(),
 })
-const VIA = { session: 'dashboard', admin_token: 'cli', approver_key: 'api' } as const
+const VIA = { session: 'dashboard', admin_token: 'cli', approver_key: 'api', cluster: 'cli' } as const
 const Answered = z.object({
   ok: z.literal(true),
   id: z.string(),
@@ -32,7 +32,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
     route({
       method: 'GET',
       path: '/api/dashboard/proxy-approvals',
-      auth: 'member',
+      auth: 'approvals/get',
       summary:
         'Requests and actions that wait or waited for a person, newest first; fewer than `limit` at once when they are large',
       query: Query,
@@ -42,7 +42,7 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
     route({
       method: 'POST',
       path: '/api/dashboard/proxy-approvals',
-      auth: 'approver',
+      auth: 'approvals/answer',
       summary:
         'Answers an approval, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
       body: Answer,

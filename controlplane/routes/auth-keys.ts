@@ -27,7 +27,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
     route({
       method: 'GET',
       path: PATH,
-      auth: 'member',
+      auth: 'approverkeys/get',
       summary: 'Your own approver keys, without their secrets',
       response: z.object({ keys: z.array(KeyView) }),
       handler: async (input) => ({ keys: (await approverKeys.list(ownerOf(input))).map(keyView) }),
@@ -35,7 +35,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
     route({
       method: 'POST',
       path: PATH,
-      auth: 'member',
+      auth: 'approverkeys/update',
       summary:
         'Makes an approver key for yourself, shown this once; it can answer approvals and nothing else',
       body: KeyBody,
@@ -50,7 +50,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
     route({
       method: 'DELETE',
       path: PATH,
-      auth: 'member',
+      auth: 'approverkeys/update',
       summary: 'Revokes one of your own approver keys',
       query: z.strictObject({ id: Id }),
       statuses: [404],

@@ -86,7 +86,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/auth/owner-link',
-    auth: 'owner',
+    auth: 'ownerlinks/create',
     admits: ['machine_token'],
     summary:
       'Makes a link with which the first owner registers, valid for an hour and once; null once there is an owner. `required`, before an agent is started on this machine: from then on the first owner registers through a link only',

@@ -17,7 +17,7 @@ export function createAuditRoutes({ auditExport }: { readonly auditExport: Audit
     route({
       method: 'GET',
       path: '/api/dashboard/audit-export',
-      auth: 'admin',
+      auth: 'auditevents/get',
       summary: 'The audit log as CSV, oldest first',
       query: ExportQuery,
       produces: 'text/csv',

@@ -76,7 +76,7 @@ function exportRoute(bundle: Bundle): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/export',
-    auth: 'admin',
+    auth: 'configuration/export',
     summary: 'Agents and policies as a bundle, or the configuration as manifests; no secrets',
     query: z.strictObject({ format: z.enum(['json', 'manifests']).default('json') }),
     response: ExportView,
@@ -98,7 +98,7 @@ function importRoute(bundle: Bundle): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/import',
-    auth: 'owner',
+    auth: 'configuration/import',
     summary: 'Takes in a bundle: agents get new keys, shown this once; policies become new entries',
     body: ImportBody,
     bodyLimit: MAX_BUNDLE,

@@ -13,7 +13,7 @@ export function createCatalogueRoutes({
     route({
       method: 'GET',
       path: '/api/dashboard/catalogue',
-      auth: 'viewer',
+      auth: 'explanations/get',
       summary: 'Every kind of connector, the hosts it owns by itself and how many actions it knows',
       response: ConnectorKindsReply,
       handler: async () => ({ connectors: catalogue.kinds() }),
@@ -21,7 +21,7 @@ export function createCatalogueRoutes({
     route({
       method: 'GET',
       path: '/api/dashboard/catalogue/:type',
-      auth: 'viewer',
+      auth: 'explanations/get',
       summary: 'The actions that a kind of connector knows by name, with their effect and risk',
       params: z.object({ type: ConnectorType }),
       response: ActionsReply,

@@ -73,7 +73,7 @@ function list(deps: ConfigRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/gateway',
-    auth: 'admin',
+    auth: 'gateways/get',
     summary: 'All gateways, with what runs of them',
     response: z.object({ gateways: z.array(GatewayView) }),
     handler: async () => ({ gateways: (await deps.config.gateways()).map((row) => gatewayView(row, deps)) }),
@@ -84,7 +84,7 @@ function wizard({ setup: service }: ConfigRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/gateway',
-    auth: 'admin',
+    auth: 'gateways/update',
     summary: 'Builds a gateway with connectors, access rules and an agent; secrets are shown this once',
     body: WizardBody,
     response: Ok.extend({
@@ -110,7 +110,7 @@ function patch(deps: ConfigRoutesDeps): Route {
   return route({
     method: 'PATCH',
     path: '/api/dashboard/gateway',
-    auth: 'admin',
+    auth: 'gateways/update',
     admits: ['machine_token'],
     summary: 'Changes the enforcement level, name or address of a gateway',
     body: GatewayPatch,
@@ -132,7 +132,7 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/setup',
-    auth: 'admin',
+    auth: 'settings/update',
     summary: 'Quick setup: an agent, its connectors and what it may do',
     body: SetupBody,
     response: Ok.extend({

@@ -28,7 +28,7 @@ function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/dashboard/connectors',
-      auth: 'admin',
+      auth: 'connectors/get',
       summary: 'All connectors; credentials are never shown',
       response: z.object({ connectors: z.array(Listed) }),
       handler: async () => {
@@ -40,7 +40,7 @@ function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
     route({
       method: 'POST',
       path: '/api/dashboard/connectors',
-      auth: 'admin',
+      auth: 'credentials/set',
       summary: 'Adds a connector to a gateway, or gives the same one a new token',
       body: z.strictObject({ ...ConnectorFields, gateway: GatewayRef.optional() }),
       response: Ok.extend({ id: z.string(), type: z.string(), domains: z.array(z.string()) }),
@@ -53,7 +53,7 @@ function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
     route({
       method: 'DELETE',
       path: '/api/dashboard/connectors',
-      auth: 'admin',
+      auth: 'connectors/update',
       summary: 'Removes a connector and its credential',
       query: z.strictObject({ connector_id: Id }),
       response: Ok,
@@ -70,7 +70,7 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/dashboard/permissions',
-      auth: 'admin',
+      auth: 'permissions/get',
       summary: 'Permissions of one gateway, or of all',
       query: z.strictObject({ gateway: GatewayRef.optional() }),
       statuses: [404],
@@ -93,7 +93,7 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
     route({
       method: 'POST',
       path: '/api/dashboard/permissions',
-      auth: 'admin',
+      auth: 'permissions/update',
       summary: 'Sets a permission: one per gateway, agent, connector type and pattern',
       body: z.strictObject({
         gateway_name: GatewayRef,
@@ -118,7 +118,7 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
     route({
       method: 'DELETE',
       path: '/api/dashboard/permissions',
-      auth: 'admin',
+      auth: 'permissions/update',
       summary: 'Removes a permission',
       query: z.strictObject({ permission_id: Id }),
       response: Ok,

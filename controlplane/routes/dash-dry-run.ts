@@ -29,7 +29,7 @@ export function createDryRunRoutes({ dryRun }: { readonly dryRun: DryRun }): rea
     route({
       method: 'GET',
       path: '/api/dashboard/dry-run',
-      auth: 'viewer',
+      auth: 'explanations/get',
       summary: 'What would be decided about an action spec of an agent, with the trace; nothing is stored',
       query: Query,
       statuses: [404],

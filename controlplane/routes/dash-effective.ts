@@ -12,7 +12,7 @@ export function createEffectiveRoutes({ effectivePermissions }: EffectiveRoutesD
     route({
       method: 'GET',
       path: '/api/dashboard/effective-permissions',
-      auth: 'viewer',
+      auth: 'explanations/get',
       summary: 'What an agent may do with every action of a connector type, and what settles it',
       query: z.strictObject({ agent: AgentName.optional(), type: ConnectorType.default('codehost') }),
       statuses: [404],

@@ -14,7 +14,7 @@ export function createEventRoutes({ changes }: { readonly changes: Changes }): r
     route({
       method: 'GET',
       path: '/api/dashboard/events',
-      auth: 'viewer',
+      auth: 'records/get',
       summary:
         'What changed, never what it changed to. With `Accept: text/event-stream` a stream of events `change` with the data `{"kinds":["approvals"]}`; else one version per kind, for clients that compare',
       response: ChangesReply,

@@ -14,7 +14,7 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
     route({
       method: 'GET',
       path: '/api/dashboard/audit',
-      auth: 'admin',
+      auth: 'auditevents/get',
       summary: 'Events of the audit log, newest first',
       query: Query,
       response: AuditReply,
@@ -27,7 +27,7 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
     route({
       method: 'GET',
       path: '/api/dashboard/evidence/:action_request_id',
-      auth: 'admin',
+      auth: 'auditevents/get',
       summary: 'Everything that is known of one action: events, approvals, governed requests',
       params: z.object({ action_request_id: Id }),
       response: EvidenceReply,

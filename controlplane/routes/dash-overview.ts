@@ -27,7 +27,7 @@ export function createOverviewRoutes(deps: {
     route({
       method: 'GET',
       path: '/api/dashboard/overview',
-      auth: 'viewer',
+      auth: 'records/get',
       summary: 'What runs at which level, what is stopped, what waits for a person',
       response: OverviewReply,
       handler: async () => deps.overview(),
@@ -35,7 +35,7 @@ export function createOverviewRoutes(deps: {
     route({
       method: 'GET',
       path: '/api/dashboard/activity',
-      auth: 'viewer',
+      auth: 'records/get',
       summary: 'Requests and decisions over time, the loudest denials and the busiest agents',
       query: ActivityQuery,
       response: ActivityReply,

@@ -55,7 +55,7 @@ function list({ agents, config }: PeopleRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/agents',
-    auth: 'admin',
+    auth: 'agents/get',
     summary: 'All agents, revoked ones too',
     response: z.object({ agents: z.array(AgentView) }),
     handler: async () => {
@@ -69,7 +69,7 @@ function create({ agents, config }: PeopleRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/agents',
-    auth: 'admin',
+    auth: 'agents/update',
     admits: ['machine_token'],
     summary: 'Creates an agent; its key is shown this once',
     body: CreateBody,
@@ -88,7 +88,7 @@ function patch({ agents, config }: PeopleRoutesDeps): Route {
   return route({
     method: 'PATCH',
     path: '/api/dashboard/agents',
-    auth: 'admin',
+    auth: 'agents/update',
     admits: ['machine_token'],
     summary: 'Suspends, activates, revokes an agent, gives it a new key, or changes its fields',
     body: PatchBody,

@@ -48,7 +48,7 @@ function list({ policies }: PolicyRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/policies',
-    auth: 'admin',
+    auth: 'policies/get',
     summary: 'All policies with their texts and how their tests went',
     response: z.object({ policies: z.array(PolicyDetails) }),
     handler: async () => ({
@@ -61,7 +61,7 @@ function create({ policies }: PolicyRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/policies',
-    auth: 'admin',
+    auth: 'policies/update',
     summary: 'Creates a policy and runs its tests',
     body: CreateBody,
     response: Saved,
@@ -73,7 +73,7 @@ function patch({ policies }: PolicyRoutesDeps): Route {
   return route({
     method: 'PATCH',
     path: '/api/dashboard/policies',
-    auth: 'admin',
+    auth: 'policies/update',
     summary: 'Changes a policy; 409 when expected_version is not its version any more',
     body: PatchBody,
     response: Saved,
@@ -88,7 +88,7 @@ function remove({ policies }: PolicyRoutesDeps): Route {
   return route({
     method: 'DELETE',
     path: '/api/dashboard/policies',
-    auth: 'admin',
+    auth: 'policies/update',
     summary: 'Removes a policy',
     query: z.strictObject({ policy_id: Id }),
     response: Ok,

@@ -42,7 +42,7 @@ export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Rou
     route({
       method: 'POST',
       path: '/api/dashboard/policies/check',
-      auth: 'admin',
+      auth: 'policies/get',
       summary: 'What is wrong with the text of a policy, by line, and how its tests go; nothing is stored',
       body: CheckBody,
       response: PolicyCheckReply,
@@ -51,7 +51,7 @@ export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Rou
     route({
       method: 'POST',
       path: '/api/dashboard/policies/replay',
-      auth: 'admin',
+      auth: 'policies/get',
       summary: 'Which recent requests would be decided otherwise with this policy; nothing is stored',
       body: ReplayBody,
       response: ReplayReply,
@@ -61,7 +61,7 @@ export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Rou
     route({
       method: 'GET',
       path: '/api/dashboard/policies/:policy_id/versions',
-      auth: 'admin',
+      auth: 'policies/get',
       summary: 'The texts that a policy had, newest first',
       params: z.object({ policy_id: Id }),
       response: PolicyVersionsReply,

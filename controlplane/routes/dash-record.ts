@@ -13,7 +13,7 @@ export function createRecordRoute({
     route({
       method: 'GET',
       path: '/api/dashboard/traffic/:record_id',
-      auth: 'viewer',
+      auth: 'records/get',
       summary: 'One governed request',
       params: z.object({ record_id: Id }),
       response: RecordReply,

@@ -26,7 +26,7 @@ export function createRecordRoutes({ traffic }: { readonly traffic: Traffic }): 
     route({
       method: 'GET',
       path: '/api/dashboard/traffic',
-      auth: 'viewer',
+      auth: 'records/get',
       summary: 'Governed requests, newest first',
       query: TrafficQuery,
       response: z.object({

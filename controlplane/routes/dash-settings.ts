@@ -24,7 +24,7 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
     route({
       method: 'GET',
       path: '/api/dashboard/settings',
-      auth: 'admin',
+      auth: 'settings/get',
       summary: 'Settings that are set; secrets are masked',
       response: z.object({ settings: z.record(z.string(), z.string()) }),
       handler: async () => ({ settings: await settings.masked() }),
@@ -32,7 +32,7 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
     route({
       method: 'PUT',
       path: '/api/dashboard/settings',
-      auth: 'admin',
+      auth: 'settings/update',
       givesAccess: true,
       summary: 'Merges settings; an empty string removes one, a mask changes nothing',
       body: SettingsBody,

@@ -33,7 +33,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/dashboard/users',
-      auth: 'admin',
+      auth: 'users/get',
       summary: 'All users',
       response: z.object({
         users: z.array(z.looseObject({ id: z.string(), email: z.string(), role: RoleSchema })),
@@ -43,7 +43,7 @@ export function createUserRoutes(deps: UserRoutesDeps): readonly Route[] {
     route({
       method: 'POST',
       path: '/api/dashboard/users',
-      auth: 'admin',
+      auth: 'users/update',
       givesAccess: true,
       summary:
         'Changes a role, suspends, activates, sets groups, makes an approver key of your own, or invites',

@@ -29,7 +29,7 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
     route({
       method: 'GET',
       path: '/api/dashboard/explain',
-      auth: 'viewer',
+      auth: 'explanations/get',
       summary: 'What would happen to a request and why; nothing is sent',
       query: Query,
       statuses: [404],

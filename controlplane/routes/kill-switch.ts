@@ -3,8 +3,8 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/kill.ts'
 import { actorOf } from '../events.ts'
-import { hasRole } from '../http/auth.ts'
 import { refuseRestricted } from '../http/restriction.ts'
+import { requireRight } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
 
@@ -29,7 +29,7 @@ export function createKillSwitchRoutes({
     route({
       method: 'GET',
       path: '/api/dashboard/kill-switch',
-      auth: 'viewer',
+      auth: 'killswitches/get',
       summary: 'What is stopped, by whom and why',
       response: State,
       handler: async () => ({ effective: killSwitch.effective() }),
@@ -37,15 +37,17 @@ export function createKillSwitchRoutes({
     route({
       method: 'POST',
       path: '/api/dashboard/kill-switch',
-      auth: 'member',
+      auth: 'killswitches/activate',
       admits: ['page_secret', 'machine_token', 'unchecked'],
       summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
       body: KillSwitchSet,
       response: Reply,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
-        if (!body.active) refuseRestricted(principal)
-        if (!body.active && !hasRole(user.role, 'admin')) throw mayNotLift(user.role)
+        if (!body.active) {
+          refuseRestricted(principal)
+          await requireRight(user, 'killswitches/lift', false)
+        }
         const { order: _, ...reply } = await killSwitch.set({
           ...body,
           source: user.via === 'admin_token' ? 'cli' : 'dashboard',
@@ -62,11 +64,4 @@ export function createKillSwitchRoutes({
 function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
   if (principal.kind === 'user') return principal
   throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
-}
-
-function mayNotLift(role: string): ChaperoneError {
-  return new ChaperoneError('forbidden', {
-    detail: `Everybody from member up may stop; lifting a stop needs an admin, your role is ${role}`,
-    extra: { required_role: 'admin', your_role: role },
-  })
 }

@@ -43,7 +43,7 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
     route({
       method: 'GET',
       path: '/api/dashboard/notifications',
-      auth: 'admin',
+      auth: 'settings/get',
       summary: 'Notifications and chat messages with their state, newest first',
       query: Query,
       response: z.object({ notifications: z.array(Entry), total: z.number() }),
@@ -55,7 +55,7 @@ function outboxRoutes({ notify: { notifications } }: NotificationRouteDeps): rea
     route({
       method: 'POST',
       path: '/api/dashboard/notifications',
-      auth: 'admin',
+      auth: 'settings/update',
       summary: 'Sends a dead notification again',
       body: z.strictObject({ event_id: z.string().min(1).max(100), action: z.literal('retry') }),
       response: Ok,
@@ -72,7 +72,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
     route({
       method: 'GET',
       path: '/api/dashboard/settings/webhook-secret',
-      auth: 'admin',
+      auth: 'settings/get',
       showsSecret: true,
       summary: 'The secret that notifications are signed with',
       response: Secret,
@@ -81,7 +81,7 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
     route({
       method: 'POST',
       path: '/api/dashboard/settings/webhook-secret',
-      auth: 'admin',
+      auth: 'settings/update',
       summary: 'Makes a new secret; the one before keeps signing beside it until the next rotation',
       body: z.strictObject({}),
       response: Secret,

@@ -209,7 +209,7 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
     route({
       method: 'GET',
       path: '/api/dashboard/manifests',
-      auth: 'viewer',
+      auth: 'manifests/get',
       summary: 'Objects that come from manifests, whether they are in force, and files with problems',
       response: Manifests,
       handler: async () => ({ ...(await desired.list()), in_force: inForce(state().processes) }),

@@ -40,7 +40,7 @@ export function createTokenRoutes({ verification, tokenKeys }: TokenRoutesDeps):
     route({
       method: 'POST',
       path: '/api/dashboard/signing-keys',
-      auth: 'admin',
+      auth: 'settings/update',
       summary: 'Makes a new key that signs decision tokens; those signed before stay good',
       body: z.strictObject({ action: z.literal('rotate') }),
       response: z.object({ ok: z.literal(true), kid: z.string() }),

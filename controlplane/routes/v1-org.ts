@@ -86,13 +86,13 @@ function audit({ auditReading }: OrgRoutesDeps): Route {
   })
 }
 
-const VIA = { session: 'api', admin_token: 'cli', approver_key: 'api' } as const
+const VIA = { session: 'api', admin_token: 'cli', approver_key: 'api', cluster: 'cli' } as const
 
 function respond({ approvals, actions }: OrgRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/v1/approvals/:approvalId/respond',
-    auth: 'approver',
+    auth: 'approvals/answer',
     summary:
       'Answers the approval of an action, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
     params: z.object({ approvalId: z.string().max(300) }),

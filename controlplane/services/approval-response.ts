@@ -2,8 +2,8 @@ import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
+import type { Role } from '../../core/wire/rights.ts'
 import { gatewayActor } from '../events.ts'
-import type { Role } from '../http/route.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
   type ApprovalKind,

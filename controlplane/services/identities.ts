@@ -112,5 +112,6 @@ function sessionPrincipal(row: SessionUser, { id, pageSecret }: ShownSession): U
 type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups'>
 
 function principal(user: User, via: UserPrincipal['via']): UserPrincipal {
-  return { kind: 'user', userId: user.id, email: user.email, role: user.role, groups: user.groups, via }
+  const { id: userId, email, role, groups } = user
+  return { kind: 'user', userId, email, role, groups, via, namespaces: 'all' }
 }

@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Role } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Passwords } from '../crypto/password.ts'
 import { sha256 } from '../crypto/tokens.ts'
@@ -7,7 +8,7 @@ import type { Actor } from '../store/audit.ts'
 import { takeInvitation } from '../store/invitations.ts'
 import { isOwnerLinkRequired } from '../store/orgs.ts'
 import type { Db, Query } from '../store/query.ts'
-import { hasOwner, hasUsers, insertUser, lockRegistrations, type Role, type UserRow } from '../store/users.ts'
+import { hasOwner, hasUsers, insertUser, lockRegistrations, type UserRow } from '../store/users.ts'
 import type { CheckedOwnerToken, OwnerLinks } from './owner-links.ts'
 
 export type RegistrationDeps = {

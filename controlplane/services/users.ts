@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Role } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
 import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { actorOf, recordEvent } from '../events.ts'
@@ -12,7 +13,6 @@ import {
   listUsers,
   lockUser,
   lockUserChanges,
-  type Role,
   type UserRow,
   updateUser,
 } from '../store/users.ts'

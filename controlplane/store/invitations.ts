@@ -1,5 +1,5 @@
+import type { Role } from '../../core/wire/rights.ts'
 import type { Query } from './query.ts'
-import type { Role } from './users.ts'
 
 export type Invitation = { readonly id: string; readonly email: string; readonly role: Role }
 

@@ -1,7 +1,6 @@
+import type { Role } from '../../core/wire/rights.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
-
-export type Role = 'owner' | 'admin' | 'member' | 'viewer'
 
 export type UserRow = {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { Role } from '../session/roles.ts'
+import type { Role } from '../../../core/wire/rights.ts'
 import type { Ok, RuleDecision } from './shapes.ts'
 
 export type Source = 'kubernetes' | 'api' | 'file'

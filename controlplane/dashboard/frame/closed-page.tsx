@@ -1,6 +1,6 @@
+import type { Role } from '../../../core/wire/rights.ts'
 import { PageHead } from '../parts/page-head.tsx'
 import { TeachingEmpty } from '../parts/teaching-empty.tsx'
-import type { Role } from '../session/roles.ts'
 import { useSession } from '../session/session.tsx'
 
 /** Somebody followed a link that is not for their role: another page instead would only puzzle them. */

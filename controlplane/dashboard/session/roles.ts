@@ -1,9 +1,8 @@
-/** From the least to the most. */
-const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
+import type { Role } from '../../../core/wire/rights.ts'
 
-export type Role = (typeof ROLES)[number]
+const ROLES: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
 
 /** The page only spares people buttons that would be refused: the server decides. */
-export function mayAct(role: Role, least: Role): boolean {
+export function hasRole(role: Role, least: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(least)
 }

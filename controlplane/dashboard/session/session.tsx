@@ -1,8 +1,9 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
+import type { Role } from '../../../core/wire/rights.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
 import type { Me } from '../api/shapes.ts'
-import { mayAct, type Role } from './roles.ts'
+import { hasRole } from './roles.ts'
 
 export type Session = {
   readonly user: Me['user']
@@ -58,7 +59,7 @@ export function SessionProvider(props: {
   const session = useMemo<Session>(
     () => ({
       user,
-      may: (least) => mayAct(user.role, least),
+      may: (least) => hasRole(user.role, least),
       signOut: async () => {
         await call('POST /api/auth/logout', { body: {} })
         onSignedOut()

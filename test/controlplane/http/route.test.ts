@@ -6,7 +6,7 @@ type Declaration = Parameters<typeof route>[0]
 type Verdict<T> = T extends Declaration ? 'compiles' : 'does not compile'
 
 const handler = async () => ({})
-const COMPLETE = { method: 'GET', path: '/api/x', auth: 'admin', summary: '', handler } as const
+const COMPLETE = { method: 'GET', path: '/api/x', auth: 'settings/get', summary: '', handler } as const
 
 test('a route without auth does not compile, nor one whose auth is nothing that we know', () => {
   const whole: Verdict<typeof COMPLETE> = 'compiles'

@@ -63,7 +63,7 @@ const routes = [
   route({
     method: 'POST',
     path: '/api/approve',
-    auth: 'approver',
+    auth: 'approvals/answer',
     summary: '',
     handler: async ({ principal }) => principal,
   }),
@@ -75,7 +75,15 @@ const auth: AuthDeps = {
     session: async () => undefined,
     approverKey: async (key) =>
       key === 'svc_user_good'
-        ? { kind: 'user', userId: 'usr_1', email: 'a@b.c', role: 'member', groups: [], via: 'approver_key' }
+        ? {
+            kind: 'user',
+            userId: 'usr_1',
+            email: 'a@b.c',
+            role: 'member',
+            groups: [],
+            via: 'approver_key',
+            namespaces: 'all',
+          }
         : undefined,
     agentKey: async (key) =>
       key === 'svc_test_good'
@@ -229,6 +237,7 @@ describe('callers', () => {
   test('may approve with an approver key, never with an agent key', async () => {
     expect(await (await send('POST', '/api/approve', bearer('svc_user_good'))).json()).toMatchObject({
       via: 'approver_key',
+      namespaces: 'all',
     })
     expect((await send('POST', '/api/approve', bearer('svc_test_good'))).status).toBe(403)
     expect((await send('POST', '/api/approve', bearer('svc_user_bad'))).status).toBe(401)

@@ -104,7 +104,7 @@ describe('the admin token while nobody can say whether it is restricted', () => 
     publicUrl: null,
   }
   const request = { headers: { authorization: 'Bearer admin-secret' } } as FastifyRequest
-  const route = { method: 'POST', auth: 'member' } as const
+  const route = { method: 'POST', auth: 'killswitches/activate' } as const
 
   test.each([
     ['hangs', () => new Promise<boolean>(() => undefined)],

@@ -368,6 +368,7 @@ export function person(changes: Partial<UserPrincipal> = {}): UserPrincipal {
     role: 'member',
     groups: [],
     via: 'session',
+    namespaces: 'all',
     ...changes,
   }
 }

@@ -1,6 +1,6 @@
 import type { ApprovalCard } from '../../../../core/wire/internal.ts'
 import type { Me, UserList } from '../../api/shapes.ts'
-import { mayAct } from '../../session/roles.ts'
+import { hasRole } from '../../session/roles.ts'
 import { missingText } from './approver-sets.tsx'
 
 /**
@@ -19,7 +19,7 @@ export function whyNotMine(
   const isMine = ({ groups }: ApprovalCard['required_groups'][number]) =>
     groups.length === 0 ||
     groups.some((group) => user.groups.includes(group)) ||
-    (mayAct(user.role, 'admin') && !isStaffed(groups, users))
+    (hasRole(user.role, 'admin') && !isStaffed(groups, users))
   if (card.required_groups.length === 0 || card.required_groups.some(isMine)) return null
   const own = user.groups.length === 0 ? 'You are in no group' : `You are in ${user.groups.join(', ')}`
   return `This needs an approver of ${missingText(card)}. ${own}.`

@@ -1,4 +1,4 @@
-import type { Role } from '../../session/roles.ts'
+import type { Role } from '../../../../core/wire/rights.ts'
 
 export const ROLE_WORDS: ReadonlyArray<{
   readonly value: Role

@@ -1,0 +1,48 @@
+import { ChaperoneError } from '../../core/errors.ts'
+import { hasRole, partsOfRight, RIGHTS, type Right } from '../../core/wire/rights.ts'
+import type { Namespaces, Principal } from './route.ts'
+
+type User = Extract<Principal, { kind: 'user' }>
+
+const NOWHERE: Namespaces = new Set()
+
+/** Where the user has the right. Rejects with `not_ready` when the cluster has to be asked and does not answer. */
+export async function namespacesOf(user: User, right: Right): Promise<Namespaces> {
+  if (user.clusterRights !== undefined) return user.clusterRights(right)
+  return hasRole(user.role, RIGHTS[right].role) ? user.namespaces : NOWHERE
+}
+
+/** Whether a right in `namespaces` is one over something in `namespace` (null: in none). */
+export function covers(namespaces: Namespaces, namespace: string | null): boolean {
+  return namespaces === 'all' || (namespace !== null && namespaces.has(namespace))
+}
+
+/**
+ * The user with the namespaces in which the right holds. Throws 403 with the remedy for a user without it.
+ *
+ * @param isNamespaced Whether the right in some namespaces suffices.
+ */
+export async function requireRight(user: User, right: Right, isNamespaced: boolean): Promise<User> {
+  const namespaces = await namespacesOf(user, right)
+  if (namespaces === 'all' || (isNamespaced && namespaces.size > 0)) return { ...user, namespaces }
+  throw new ChaperoneError('forbidden', { ...refusal(user, right, namespaces) })
+}
+
+function refusal(user: User, right: Right, namespaces: Exclude<Namespaces, 'all'>) {
+  const { resource, verb } = partsOfRight(right)
+  const where =
+    namespaces.size === 0 ? '' : ` in all namespaces, you have it in ${[...namespaces].join(', ')}`
+  if (user.clusterRights !== undefined) {
+    return {
+      detail: `This needs the right to ${verb} ${resource}.chaperone.dev${where}: have a role of the cluster bound to ${user.email} (docs/rights.md)`,
+      extra: { required_right: right },
+    }
+  }
+  const required = RIGHTS[right].role
+  const extra = { required_role: required, your_role: user.role }
+  if (namespaces.size > 0) return { detail: `This needs the role ${required}${where}`, extra }
+  return {
+    detail: `This needs the role ${required}, yours is ${user.role}: ask an owner or admin to change it`,
+    extra,
+  }
+}

@@ -1,0 +1,72 @@
+/** From the least to the most. */
+export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
+
+export type Role = (typeof ROLES)[number]
+
+/** True when `role` includes everything that `minimum` may do. */
+export function hasRole(role: Role, minimum: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(minimum)
+}
+
+type RightEntry = {
+  /** The lowest role whose users have it. */
+  readonly role: Role
+  readonly allows: string
+}
+
+/**
+ * What people may do, as `resource/verb`. Users of the installation have a right by their role; callers of a cluster by its
+ * RBAC, on this resource of `chaperone.dev` with this verb. Every route for people requires one of these.
+ */
+export const RIGHTS = {
+  'records/get': {
+    role: 'viewer',
+    allows: 'see what is in force and what agents did: overview, activity, traffic',
+  },
+  'explanations/get': { role: 'viewer', allows: 'ask what would be decided about a request' },
+  'manifests/get': { role: 'viewer', allows: 'see the state of manifests' },
+  'killswitches/get': { role: 'viewer', allows: 'see what is stopped' },
+  'killswitches/activate': { role: 'member', allows: 'activate a kill switch' },
+  'killswitches/lift': { role: 'admin', allows: 'lift a kill switch' },
+  'approvals/get': { role: 'member', allows: 'see the requests that wait for approval' },
+  'approvals/answer': { role: 'member', allows: 'approve and deny requests that wait' },
+  'approverkeys/get': { role: 'member', allows: "list one's own approver keys" },
+  'approverkeys/update': { role: 'member', allows: "create and revoke one's own approver keys" },
+  'agents/get': { role: 'admin', allows: 'list agents' },
+  'agents/update': { role: 'admin', allows: 'create, suspend and revoke agents' },
+  'gateways/get': { role: 'admin', allows: 'see the settings of gateways' },
+  'gateways/update': { role: 'admin', allows: 'create gateways and change their settings in the dashboard' },
+  'connectors/get': { role: 'admin', allows: 'list connectors' },
+  'connectors/update': { role: 'admin', allows: 'remove connectors of the dashboard' },
+  'credentials/set': { role: 'admin', allows: 'add connectors with their credential, and replace it' },
+  'permissions/get': { role: 'admin', allows: 'list permissions' },
+  'permissions/update': { role: 'admin', allows: 'set and remove permissions of the dashboard' },
+  'policies/get': { role: 'admin', allows: 'list, test and replay policies' },
+  'policies/update': { role: 'admin', allows: 'create, change and remove policies of the dashboard' },
+  'auditevents/get': {
+    role: 'admin',
+    allows: 'read and export the audit log, with the evidence of an action',
+  },
+  'configuration/export': { role: 'admin', allows: 'export the configuration' },
+  'configuration/import': { role: 'owner', allows: 'import a configuration' },
+  'settings/get': { role: 'admin', allows: 'read the settings of the installation' },
+  'settings/update': {
+    role: 'admin',
+    allows: 'change the settings of the installation, and rotate its keys',
+  },
+  'users/get': { role: 'admin', allows: 'list users' },
+  'users/update': { role: 'admin', allows: 'invite users, change their roles, remove them' },
+  'ownerlinks/create': { role: 'owner', allows: 'make a new owner link while there is no owner' },
+} as const satisfies Readonly<Record<string, RightEntry>>
+
+export type Right = keyof typeof RIGHTS
+
+export function isRight(name: string): name is Right {
+  return Object.hasOwn(RIGHTS, name)
+}
+
+/** `approvals/answer`: resource `approvals`, verb `answer`. */
+export function partsOfRight(right: Right): { readonly resource: string; readonly verb: string } {
+  const [resource = '', verb = ''] = right.split('/')
+  return { resource, verb }
+}
