@@ -8,14 +8,7 @@ import { insertInvitation } from '../store/invitations.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
 import { findIdentityOf } from '../store/user-identities.ts'
-import {
-  getUser,
-  listUsers,
-  lockUser,
-  lockUserChanges,
-  type UserRow,
-  updateUser,
-} from '../store/users.ts'
+import { getUser, listUsers, lockUser, lockUserChanges, type UserRow, updateUser } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
 
 export type UsersDeps = { readonly db: Db; readonly orgId: string }

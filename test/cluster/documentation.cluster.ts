@@ -68,7 +68,8 @@ test('the page leads from an empty cluster to the first governed call, the first
   expect(called.stdout).toContain('codehost.repo.delete')
   expect((await say(governed[2] ?? '')).stdout).toMatch(/default +full_enforce +transparent +1\/1/)
 
-  const [, held = '', stop = ''] = await blocks('Approve, explain, stop')
+  const [, link = '', held = '', stop = ''] = await blocks('Approve, explain, stop')
+  expect((await say(link)).stdout.match(/\/setup\?token=/g)).toHaveLength(2)
   const waiting = say(held)
   const id = await eventually(
     'the call waits',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type Rule, resources } from '../helm/chart.ts'
 import { eventually } from '../support/eventually.ts'
 import { agentPod, inForce, ours, podTemplate, running, startVendor, type Vendor } from './agents.ts'
+import { openControlPlane } from './control-plane.ts'
 import { AGENTS, install, SYSTEM, uninstall } from './installation.ts'
 import { apply, get, helm, kube } from './kubectl.ts'
 
@@ -94,11 +95,20 @@ async function live(): Promise<void> {
   await inForce(GATEWAY)
   await helm(['test', 'chaperone', '-n', SYSTEM, '--timeout', '90s'])
   await renewAuthority()
+  await presentOwnerLink()
   await eventually('the Policy is looked at', async () => {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
   })
   await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', '-n', AGENTS])
+}
+
+/** A wrong one: it is compared with that of the Secret. */
+async function presentOwnerLink(): Promise<void> {
+  await using controlPlane = await openControlPlane()
+  const who = { email: 'nobody@example.com', name: 'Nobody', password: 'a long enough password' }
+  const body = { ...who, setup_token: 'x'.repeat(43) }
+  await expect(controlPlane.call('POST', '/api/auth/register', body)).rejects.toThrow(/403/)
 }
 
 /** The webhook's authority is written over once in eight months; here because somebody emptied its Secret. */
