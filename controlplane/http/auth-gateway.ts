@@ -9,12 +9,13 @@ export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
 /** Who a gateway's token belongs to; undefined = nobody. */
 export type IdentifyGateway = {
-  gatewayToken(token: string): Promise<{ readonly id: string; readonly name: string } | undefined>
+  gatewayToken(token: string, isUrgent: boolean): Promise<KnownGateway | undefined>
   /** Throws `forbidden` for processes of another gateway or pod. */
   readonly ownProcesses: OwnProcesses
   /** The sidecar of a pod, by its projected ServiceAccount token. Null where there is no cluster to ask. */
   readonly podToken?: IdentifyPod | null
 }
+type KnownGateway = { readonly id: string; readonly name: string } & Pick<GatewayPrincipal, 'restriction'>
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
@@ -26,13 +27,16 @@ export type IdentifyPod = (token: string, from: PresentedBy) => Promise<PodPrinc
 /** `address`: of the caller, which limits how many unknown tokens it may present. */
 export type PresentedBy = { readonly isFresh: boolean; readonly address: string }
 
+/** `isUrgent`: answer soon, if need be with a principal that is `unchecked`. */
+type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
+
 /** A gateway with an enrolment token, or the sidecar of a pod. Throws 401 for neither, 403 for a pod that may not be what it says. */
 export async function authenticateGateway(
   request: FastifyRequest,
   token: string | undefined,
-  identify: IdentifyGateway,
+  { identify, isUrgent }: GatewayCall,
 ): Promise<GatewayPrincipal> {
-  const found = token === undefined ? undefined : await find(request, token, identify)
+  const found = token === undefined ? undefined : await find(request, token, { identify, isUrgent })
   if (found === undefined) {
     const what = identify.podToken == null ? '' : ", or a pod's projected ServiceAccount token"
     const detail = `This needs a gateway's enrolment token${what} (\`Authorization: Bearer …\`)`
@@ -42,18 +46,20 @@ export async function authenticateGateway(
   if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
     throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
   }
-  await identify.ownProcesses(found, [processId])
+  await identify.ownProcesses(found, [processId], isUrgent)
   return { kind: 'gateway', ...found, processId }
 }
 
 async function find(
   request: FastifyRequest,
   token: string,
-  { gatewayToken, podToken = null }: IdentifyGateway,
+  { identify: { gatewayToken, podToken = null }, isUrgent }: GatewayCall,
 ): Promise<Omit<GatewayPrincipal, 'kind' | 'processId'> | undefined> {
   if (podToken === null || !isForUs(token)) {
-    const gateway = await gatewayToken(token)
-    return gateway && { gatewayId: gateway.id, name: gateway.name, sidecar: null }
+    const gateway = await gatewayToken(token, isUrgent)
+    if (gateway === undefined) return undefined
+    const { id, ...known } = gateway
+    return { ...known, gatewayId: id, sidecar: null }
   }
   // The cluster reviews the token for each stream; the calls beside it use the cached review.
   const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream

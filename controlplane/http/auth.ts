@@ -25,7 +25,7 @@ export type Identify = {
   ): Promise<UserPrincipal | undefined>
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
-  agentKey(key: string): Promise<AgentPrincipal | undefined>
+  agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
   /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
   readonly operatorToken?: ((token: string, address: string) => Promise<boolean>) | null
 } & IdentifyGateway
@@ -86,7 +86,7 @@ async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps
     case 'agent':
       return agent(request, deps)
     case 'gateway':
-      return authenticateGateway(request, bearer(request), deps.identify)
+      return authenticateGateway(request, bearer(request), deps)
     case 'operator':
       return operator(request, deps)
     case 'maintenance':
@@ -146,9 +146,9 @@ async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   return found
 }
 
-async function agent(request: FastifyRequest, deps: AuthDeps): Promise<AgentPrincipal> {
+async function agent(request: FastifyRequest, { identify, isUrgent }: CallDeps): Promise<AgentPrincipal> {
   const key = bearer(request)
-  const found = key !== undefined && isAgentKey(key) ? await deps.identify.agentKey(key) : undefined
+  const found = key !== undefined && isAgentKey(key) ? await identify.agentKey(key, isUrgent) : undefined
   if (found === undefined) throw unauthorized('the key of an active agent (`Authorization: Bearer svc_…`)')
   return found
 }

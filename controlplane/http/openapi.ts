@@ -149,7 +149,10 @@ const ERROR_SCHEMA: Json = {
     details: { type: 'string', description: 'Validation: `path: message` joined by semicolons' },
     required_role: { type: 'string' },
     your_role: { type: 'string' },
-    restriction: { enum: ['page_secret', 'machine_token'], description: 'Why the caller may only read' },
+    restriction: {
+      enum: ['page_secret', 'machine_token', 'unchecked'],
+      description: 'Why the caller may only read',
+    },
     retry_after: { type: 'integer' },
   },
 }

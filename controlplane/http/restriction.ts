@@ -5,7 +5,8 @@ import type { Principal } from './route.ts'
 /**
  * Why a caller may only read. `page_secret`: the session of a browser without the secret of its page. `machine_token`: the
  * command line's token, which every program of the same user account can read, while approvals require a session.
- * `unchecked`: a session that was in force lately, while the database does not answer; only routes that admit it get one.
+ * `unchecked`: a session, agent key or enrolment token that was in force lately, while the database does not answer; only
+ * routes that admit it get one.
  */
 export type Restriction = 'page_secret' | 'machine_token' | 'unchecked'
 
@@ -14,7 +15,7 @@ const DETAIL: Readonly<Record<Restriction, string>> = {
   machine_token:
     'This requires a session of a user, because every program of this user account can read the token of the command line. Sign in with chaperone login and try again, or use the dashboard. chaperone up --approvals token turns this protection off.',
   unchecked:
-    'The database does not answer, so this session cannot be checked: it can only activate the kill switch now. Try again in a moment.',
+    'The database does not answer, so this session, key or token cannot be checked: it can only activate the kill switch now. Try again in a moment.',
 }
 
 /** 403 for a restricted caller of a write. A handler that admits one calls this for the inputs that it does not admit. */
@@ -26,5 +27,5 @@ export function refuseRestricted(principal: Principal): void {
 }
 
 export function restrictionOf(principal: Principal): Restriction | null {
-  return principal.kind === 'user' ? (principal.restriction ?? null) : null
+  return 'restriction' in principal ? (principal.restriction ?? null) : null
 }

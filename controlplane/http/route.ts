@@ -63,6 +63,7 @@ export type Principal =
       readonly agentId: string
       readonly name: string
       readonly capabilities: readonly string[]
+      readonly restriction?: Restriction
     }
   | {
       readonly kind: 'gateway'
@@ -70,6 +71,7 @@ export type Principal =
       readonly name: string
       readonly processId: string
       readonly sidecar: SidecarPrincipal | null
+      readonly restriction?: Restriction
     }
   | { readonly kind: 'operator' }
   | { readonly kind: 'maintenance' }

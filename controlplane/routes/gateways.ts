@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { CommandBody, CommandReply } from '../../core/wire/commands.ts'
+import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { RecordsBody, RecordsReply } from '../../core/wire/records.ts'
 import { SlotsBody, SlotsReply } from '../../core/wire/slots.ts'
 import {
@@ -15,6 +16,7 @@ import {
   SYNC_PATHS,
 } from '../../core/wire/sync.ts'
 import type { GatewayAuthority } from '../crypto/gateway-authority.ts'
+import { refuseRestricted } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals, HoldHolder } from '../services/approvals.ts'
 import type { Commands } from '../services/commands.ts'
@@ -116,6 +118,7 @@ function reports({ hub }: GatewayRoutesDeps): readonly Route[] {
       method: 'POST',
       path: SYNC_PATHS.ack,
       auth: 'gateway',
+      admits: ['unchecked'],
       summary: 'A version was applied or refused, a stop took effect',
       body: AckBody,
       response: OK,
@@ -218,16 +221,22 @@ function commands({ commands: run }: GatewayRoutesDeps): Route {
     method: 'POST',
     path: SYNC_PATHS.commands,
     auth: 'gateway',
+    admits: ['unchecked'],
     summary: 'What the internal API of a gateway was asked to do; the reply is what its caller gets',
     body: CommandBody,
     response: CommandReply,
     handler: async ({ principal, body }) => {
       const owner = gatewayOf(principal)
       if (owner.sidecar !== null) return { status: 200, body: NOT_IN_A_POD }
+      if (!isStop(body)) refuseRestricted(principal)
       // The reply has the very shape of a route's result: as JSON it must be the body.
       return { status: 200, body: await run(owner, body) }
     },
   })
+}
+
+function isStop(body: CommandBody): boolean {
+  return body.command === 'kill-switch' && KillSwitchSet.safeParse(body.input).data?.active === true
 }
 
 /** A sidecar stands in a tenant's pod: what its Gateway is told to do is said to the control plane instead. */

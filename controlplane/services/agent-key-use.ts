@@ -1,3 +1,4 @@
+import { createSlidingWindow, type SlidingWindow } from '../../core/state/sliding-window.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { isSameHash, keyPrefix, sha256 } from '../crypto/tokens.ts'
 import { type KeyedAgent, type ShownKey, useAgentKeys } from '../store/agent-keys.ts'
@@ -24,6 +25,20 @@ export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | nul
     atOnce: 2,
   })
   return (key) => use({ prefix: keyPrefix(key), sha256: sha256(key) })
+}
+
+const MAX_WINDOWS = 1_000
+
+/** Counts requests of agents that the database cannot count, with the same limit but on this replica alone. */
+export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']) => KeyUse {
+  const windows = new Map<string, SlidingWindow>()
+  return (agent) => {
+    const window = windows.get(agent.id) ?? createSlidingWindow(LIMITS.controlPlaneRatePerMinute)
+    if (windows.size >= MAX_WINDOWS && !windows.has(agent.id)) windows.clear()
+    windows.set(agent.id, window)
+    const taken = window.take(nowMs())
+    return { agent, isAdmitted: taken.ok, retryAfterS: taken.ok ? 1 : taken.retryAfterS }
+  }
 }
 
 type Asked = ShownKey & { wanted: number; taken: number }

@@ -1,15 +1,16 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { isSameHash, keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
-import type { Identify, UserPrincipal } from '../http/auth.ts'
+import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
+import type { AgentPrincipal, Identify, UserPrincipal } from '../http/auth.ts'
 import type { VouchFor } from '../oidc/confirmation.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
-import type { SessionUser } from '../store/sessions.ts'
+import { type SessionUser, useSessions } from '../store/sessions.ts'
 import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { URGENT_MS, unlessLate } from '../urgent.ts'
-import { createAgentKeyUse } from './agent-key-use.ts'
+import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-use.ts'
+import { createDeadline } from './deadline.ts'
 import { createProcessOwners } from './process-owners.ts'
-import { createRecentSessions } from './recent-sessions.ts'
+import { createRecentAnswers, type Lookup } from './recent-answers.ts'
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
 export function createIdentities({
@@ -20,28 +21,26 @@ export function createIdentities({
 }: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
   Pick<Identify, 'podToken' | 'operatorToken'>
 >): Identify {
-  const useAgentKey = createAgentKeyUse(db)
-  /** Null where the identity provider does not answer in time. */
-  const vouch = (row: SessionUser, isUrgent: boolean) =>
-    isUrgent ? unlessLate(vouchFor(row), URGENT_MS) : vouchFor(row)
-  const sessions = createRecentSessions(db, { nowMs: Date.now })
+  const useUnchecked = createUncheckedUse(() => performance.now())
+  const sessions = createRecentAnswers(sessionLookup(db))
+  const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
+  const gatewayTokens = createRecentAnswers(single(gatewayLookup(db)))
   /** The principal of a session that the provider was asked about where it had to be. */
-  const vouchedSession = async (row: SessionUser, shown: ShownSession, isUrgent: boolean) => {
-    const vouched = await vouch(row, isUrgent)
+  const vouchedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
+    const asked = vouchFor(row)
+    const vouched = await (shown.isUrgent ? unlessLate(asked, shown.remainingMs()) : asked)
     if (vouched === 'ended') return undefined
-    if (vouched === null) return unchecked(sessionPrincipal(row, shown))
-    const now = vouched === 'changed' ? (await sessions.read([row.idHash])).rows[0] : row
-    return now && sessionPrincipal(now, shown)
+    if (vouched === null) return unchecked(sessionPrincipal([id, row], shown))
+    const now = vouched === 'changed' ? (await sessions([id], false)).found.get(id) : row
+    return now && sessionPrincipal([id, now], shown)
   }
   return {
     async session(ids, pageSecret, isUrgent) {
-      const hashes = ids.map(sha256)
-      const { rows, isChecked } = await (isUrgent ? sessions.readSoon(hashes) : sessions.read(hashes))
-      const row = chooseSession(rows, pageSecret)
-      if (row === undefined) return undefined
-      const id = ids[hashes.findIndex((hash) => isSameHash(hash, row.idHash))] ?? ''
-      const shown = { id, pageSecret }
-      return isChecked ? vouchedSession(row, shown, isUrgent) : unchecked(sessionPrincipal(row, shown))
+      const shown = { pageSecret, isUrgent, remainingMs: createDeadline(URGENT_MS).remainingMs }
+      const { found, isChecked } = await sessions(ids, isUrgent)
+      const chosen = chooseSession([...found], pageSecret)
+      if (chosen === undefined) return undefined
+      return isChecked ? vouchedSession(chosen, shown) : unchecked(sessionPrincipal(chosen, shown))
     },
     async approverKey(key) {
       const find = async () =>
@@ -53,21 +52,44 @@ export function createIdentities({
       await touchUserKey(db, user.keyId)
       return principal(user, 'approver_key')
     },
-    async agentKey(key) {
-      const use = await useAgentKey(key)
-      if (use === null) return undefined
+    async agentKey(key, isUrgent) {
+      const { found, isChecked } = await agentKeys([key], isUrgent)
+      const known = found.get(key)
+      if (known === undefined) return undefined
+      const use = isChecked ? known : useUnchecked(known.agent)
       if (!use.isAdmitted) throw rateLimited(use.retryAfterS)
-      return {
-        kind: 'agent',
-        agentId: use.agent.id,
-        name: use.agent.name,
-        capabilities: use.agent.capabilities,
-      }
+      return isChecked ? agentPrincipal(use) : unchecked(agentPrincipal(use))
     },
     podToken,
     operatorToken,
     ownProcesses: createProcessOwners(db),
-    gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
+    async gatewayToken(token, isUrgent) {
+      const { found, isChecked } = await gatewayTokens([token], isUrgent)
+      const gateway = found.get(token)
+      return gateway === undefined || isChecked ? gateway : unchecked(gateway)
+    },
+  }
+}
+
+function sessionLookup(db: Db): Lookup<SessionUser> {
+  return async (ids) => {
+    const byHash = new Map(ids.map((id) => [sha256(id).toString('hex'), id]))
+    const rows = await useSessions(db, ids.map(sha256))
+    return new Map(rows.map((row) => [byHash.get(row.idHash.toString('hex')) ?? '', row]))
+  }
+}
+
+function gatewayLookup(db: Db) {
+  return async (token: string) => {
+    const row = await findGatewayByTokenHash(db, sha256(token))
+    return row && { id: row.id, name: row.name }
+  }
+}
+
+function single<T>(find: (secret: string) => Promise<T | null | undefined>): Lookup<T> {
+  return async ([secret = '']) => {
+    const found = await find(secret)
+    return new Map(found == null ? [] : [[secret, found]])
   }
 }
 
@@ -83,13 +105,15 @@ function rateLimited(retryAfterS: number): ChaperoneError {
 
 const RANKS = ['viewer', 'member', 'admin', 'owner']
 
+type KnownSession = readonly [id: string, row: SessionUser]
+
 /**
  * The session that the page's secret is of, else the one with the highest role, else the oldest: a cookie that a server on
  * another port planted takes nothing from the user.
  */
-function chooseSession(rows: readonly SessionUser[], pageSecret: string | undefined) {
-  const own = rows.find((row) => isPageOf(row, pageSecret))
-  const [first] = rows.toSorted((a, b) => RANKS.indexOf(b.role) - RANKS.indexOf(a.role))
+function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
+  const own = sessions.find(([, row]) => isPageOf(row, pageSecret))
+  const [first] = sessions.toSorted(([, a], [, b]) => RANKS.indexOf(b.role) - RANKS.indexOf(a.role))
   return own ?? first
 }
 
@@ -97,13 +121,18 @@ function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefine
   return pageSecret !== undefined && matchesHash(pageSecret, pageSecretHash)
 }
 
-type ShownSession = { readonly id: string; readonly pageSecret: string | undefined }
+type ShownSession = {
+  readonly pageSecret: string | undefined
+  readonly isUrgent: boolean
+  /** Until an urgent request has to be answered. */
+  readonly remainingMs: () => number
+}
 
-function unchecked(found: UserPrincipal): UserPrincipal {
+function unchecked<T extends object>(found: T): T & { readonly restriction: 'unchecked' } {
   return { ...found, restriction: 'unchecked' }
 }
 
-function sessionPrincipal(row: SessionUser, { id, pageSecret }: ShownSession): UserPrincipal {
+function sessionPrincipal([id, row]: KnownSession, { pageSecret }: ShownSession): UserPrincipal {
   const isPage = row.pageSecretHash !== null
   const found = { ...principal(row, 'session'), session: { id, isPage } }
   return isPage && !isPageOf(row, pageSecret) ? { ...found, restriction: 'page_secret' } : found
@@ -114,4 +143,8 @@ type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups'>
 function principal(user: User, via: UserPrincipal['via']): UserPrincipal {
   const { id: userId, email, role, groups } = user
   return { kind: 'user', userId, email, role, groups, via, namespaces: 'all' }
+}
+
+function agentPrincipal({ agent: { id, name, capabilities } }: KeyUse): AgentPrincipal {
+  return { kind: 'agent', agentId: id, name, capabilities }
 }

@@ -10,10 +10,14 @@ export type ProcessOwner = {
 }
 
 /**
- * Unknown processes become the owner's. Throws `forbidden` when one belongs to somebody else, which the error body names
+ * Unknown processes become the owner's. `isUrgent`: the database is asked about unknown ones only. Throws `forbidden` when one belongs to somebody else, which the error body names
  * in `refused`; throws `rate_limited` when the owner has used too many new ids.
  */
-export type OwnProcesses = (owner: ProcessOwner, processIds: readonly string[]) => Promise<void>
+export type OwnProcesses = (
+  owner: ProcessOwner,
+  processIds: readonly string[],
+  isUrgent?: boolean,
+) => Promise<void>
 
 /** Ownership never changes while the owner exists; read again now and then so that the rows of live processes stay. */
 const TTL_MS = 3_600_000
@@ -21,12 +25,12 @@ const MAX_CACHED = 20_000
 
 export function createProcessOwners(db: Query, nowMs: () => number = () => performance.now()): OwnProcesses {
   const cached = new Map<string, { readonly owner: string; readonly untilMs: number }>()
-  return async ({ gatewayId, sidecar }, processIds) => {
+  return async ({ gatewayId, sidecar }, processIds, isUrgent = false) => {
     const owner = ownerKey({ gatewayId, sidecar })
     const now = nowMs()
     const isKnown = (id: string) => {
       const known = cached.get(id)
-      return known !== undefined && known.owner === owner && known.untilMs > now
+      return known !== undefined && known.owner === owner && (isUrgent || known.untilMs > now)
     }
     const asked = [...new Set(processIds)].filter((id) => !isKnown(id))
     if (asked.length === 0) return

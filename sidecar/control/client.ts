@@ -46,8 +46,17 @@ const CONNECT_TIMEOUT_MS = 3_000
 const STREAM_HEAD_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
 const MAX_CALLS = 8
-/** What comes by the hundred. All else is about what was done already, and never waits behind these. */
-const BULK: ReadonlySet<string> = new Set([SYNC_PATHS.holds, SYNC_PATHS.records])
+/**
+ * Each pool has connections of its own. `bulk`: comes by the hundred. `urgent`: kill switches and their acknowledgements,
+ * which a control plane without its database still answers while all other calls hang.
+ */
+type Pool = 'urgent' | 'prompt' | 'bulk'
+const POOLS: ReadonlyMap<string, Pool> = new Map([
+  [SYNC_PATHS.ack, 'urgent'],
+  [SYNC_PATHS.commands, 'urgent'],
+  [SYNC_PATHS.holds, 'bulk'],
+  [SYNC_PATHS.records, 'bulk'],
+])
 
 type Call = {
   readonly method: 'GET' | 'POST'
@@ -94,7 +103,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     const bearer = await readToken()
     const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS)
     const { signal } = deadline
-    const agent = BULK.has(path) ? agents.bulk : agents.prompt
+    const agent = agents[POOLS.get(path) ?? 'prompt']
     underWay.add(deadline)
     try {
       const response = await send({ method, path, body, signal, agent, deadline }, bearer)
@@ -132,10 +141,10 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     get: (path, timeoutMs = DEFAULT_TIMEOUT_MS) => call('GET', path, { body: null, timeoutMs }),
     open,
     renew() {
-      const { bulk, prompt } = agents
+      const { urgent, prompt, bulk } = agents
       agents = { ...agents, ...callAgents(base, caFile) }
       // Calls under way end by themselves.
-      for (const socket of [bulk, prompt].flatMap(freeSocketsOf)) socket.destroy()
+      for (const socket of [urgent, prompt, bulk].flatMap(freeSocketsOf)) socket.destroy()
     },
     close() {
       for (const deadline of underWay) deadline.cut(new Error('the client of the control plane was closed'))
@@ -150,9 +159,10 @@ function contentHeaders(body: string | Buffer | null) {
   return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
 }
 
-function callAgents(base: URL, caFile: string | null) {
+function callAgents(base: URL, caFile: string | null): Readonly<Record<Pool, Agent>> {
   const pooled = { keepAlive: true, maxSockets: MAX_CALLS, timeout: KEEP_ALIVE_MS }
-  return { bulk: agentFor(base, caFile, pooled), prompt: agentFor(base, caFile, pooled) }
+  const create = () => agentFor(base, caFile, pooled)
+  return { urgent: create(), prompt: create(), bulk: create() }
 }
 
 function freeSocketsOf({ freeSockets }: Agent): Socket[] {

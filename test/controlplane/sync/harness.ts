@@ -15,6 +15,7 @@ import { createApprovals } from '../../../controlplane/services/approvals.ts'
 import { createCommands } from '../../../controlplane/services/commands.ts'
 import { createDesired } from '../../../controlplane/services/desired.ts'
 import { createExplain } from '../../../controlplane/services/explain.ts'
+import { createIdentities } from '../../../controlplane/services/identities.ts'
 import { createIngestQuota } from '../../../controlplane/services/ingest-quota.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
@@ -24,12 +25,7 @@ import { createRecords } from '../../../controlplane/services/records.ts'
 import { createCancelStopped } from '../../../controlplane/services/stopped-approvals.ts'
 import { bumpVersion } from '../../../controlplane/store/config-version.ts'
 import { openDb } from '../../../controlplane/store/db.ts'
-import {
-  findGatewayByName,
-  findGatewayByTokenHash,
-  getGateway,
-  upsertGateway,
-} from '../../../controlplane/store/gateways.ts'
+import { findGatewayByName, getGateway, upsertGateway } from '../../../controlplane/store/gateways.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
@@ -174,7 +170,12 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
         approverKey: async () => undefined,
         agentKey: async () => undefined,
         ownProcesses,
-        gatewayToken: (token) => findGatewayByTokenHash(db, sha256(token)),
+        gatewayToken: createIdentities({
+          db,
+          podToken: null,
+          operatorToken: null,
+          vouchFor: async () => 'unchanged',
+        }).gatewayToken,
       },
       isTokenRestricted: async () => false,
       adminTokenHash: null,

@@ -182,8 +182,8 @@ describe.each(EVERYWHERE)('a database that %s for every replica', (_, cut) => {
       const startedAt = performance.now()
       const reply = await stop(a, 'nothing is stored')
       expect(performance.now() - startedAt).toBeLessThan(2_500)
-      expect(reply).toMatchObject({ stored: false })
-      await until('stopped', () => isStopped(one))
+      expect(reply).toMatchObject({ stored: false, acknowledged: { acked: 1 } })
+      expect(isStopped(one)).toBe(true)
       expect(one.control.leaseStep()).toBe('high_risk')
       pass(90_000)
       expect(one.control.leaseStep()).toBe('writes')
@@ -199,6 +199,34 @@ describe.each(EVERYWHERE)('a database that %s for every replica', (_, cut) => {
     expect((await lift(a)).status).toBe(200)
     await until('lifted', () => !isStopped(one))
   })
+})
+
+test('a stop that a gateway forwards while the database is a black hole reaches the others; nothing else is done', async () => {
+  const one = await connectToA()
+  const second = await b.enrol('default/second')
+  const forward = (command: string, input: unknown) =>
+    a.gateway(second, 'POST', '/api/gateway/commands', { command, input })
+  expect((await forward('approvals.pending', undefined)).status).toBe(200)
+  await wayOfA.swallow()
+  const startedAt = performance.now()
+  const reply = await forward('kill-switch', { active: true, scope: 'agent:x' })
+  expect(performance.now() - startedAt).toBeLessThan(2_500)
+  expect(reply.body).toMatchObject({ status: 200, body: { stored: false, acknowledged: { acked: 1 } } })
+  expect(one.kill.effective()).toMatchObject([{ scope: 'agent:x', source: 'gateway:default/second' }])
+  const others: ReadonlyArray<readonly [string, unknown]> = [
+    ['kill-switch', { active: false, scope: 'agent:x' }],
+    ['kill-switch', { active: 'true' }],
+    ['kill-switch', {}],
+    ['approvals.pending', undefined],
+    ['agents.register', { name: 'mallory' }],
+    ['enforcement', { mode: 'observe' }],
+  ]
+  const refused = await Promise.all(others.map(([command, input]) => forward(command, input)))
+  expect(refused.map(({ status }) => status)).toEqual(others.map(() => 503))
+  expect(one.kill.effective()).toHaveLength(1)
+  await wayOfA.restore()
+  await until('stored', () => b.hub.kill.effective().length === 1)
+  await lift(b, 'agent:x')
 })
 
 describe('a stop that was announced and not stored', () => {

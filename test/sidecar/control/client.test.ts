@@ -110,6 +110,24 @@ describe('a call', () => {
     expect(answers.filter(({ status }) => status !== 'fulfilled')).toEqual([])
   })
 
+  test('that sets or acknowledges a kill switch does not wait behind any others', async () => {
+    const urgent: ReadonlySet<string | undefined> = new Set([SYNC_PATHS.ack, SYNC_PATHS.commands])
+    let hanging = 0
+    const server = createServer((request, response) => {
+      if (urgent.has(request.url)) response.end('{}')
+      else hanging++
+    })
+    const client = clientOf(await listen(server, 'http'))
+    const paths = Object.values(SYNC_PATHS).filter((path) => !urgent.has(path))
+    const waiting = Promise.allSettled(
+      Array.from({ length: 20 }, () => paths.map((path) => client.post(path, {}))).flat(),
+    )
+    await vi.waitFor(() => expect(hanging).toBe(16))
+    for (const path of urgent) expect((await client.post(String(path), {})).status).toBe(200)
+    await client.close()
+    await waiting
+  })
+
   test('that waits when the client is closed is rejected, and never sent', async () => {
     let sent = 0
     const server = createServer(() => sent++)

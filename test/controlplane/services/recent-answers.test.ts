@@ -4,7 +4,7 @@ import { sha256 } from '../../../controlplane/crypto/tokens.ts'
 import { type AuthDeps, authenticate } from '../../../controlplane/http/auth.ts'
 import { refuseRestricted } from '../../../controlplane/http/restriction.ts'
 import { createIdentities } from '../../../controlplane/services/identities.ts'
-import { createRecentSessions } from '../../../controlplane/services/recent-sessions.ts'
+import { createRecentAnswers } from '../../../controlplane/services/recent-answers.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 
 type Answer = () => Promise<{ readonly rows: readonly unknown[] }>
@@ -69,29 +69,63 @@ describe('a session that was checked lately', () => {
     await expect(identities.session(['anna'], undefined, true)).rejects.toThrow('away')
   })
 
-  test('is forgotten after a quarter of an hour', async () => {
-    const { db, state } = database(rows(row('anna')))
-    let nowMs = 0
-    const sessions = createRecentSessions(db, { nowMs: () => nowMs, patienceMs: 5 })
-    await sessions.read([sha256('anna')])
-    state.answer = fails
-    nowMs = 15 * 60_000
-    expect((await sessions.readSoon([sha256('anna')])).rows).toHaveLength(1)
-    nowMs += 1
-    await expect(sessions.readSoon([sha256('anna')])).rejects.toThrow('away')
+  test('is chosen by role and age as the database says', async () => {
+    const { db, state } = database(rows(row('older'), row('newer'), row('owner', { role: 'owner' })))
+    const identities = identitiesOf(db)
+    const emailOf = async (ids: readonly string[]) => (await identities.session(ids, undefined, false))?.email
+    expect(await emailOf(['newer', 'older', 'owner'])).toBe('owner@acme.test')
+    state.answer = rows(row('older'), row('newer'))
+    expect(await emailOf(['newer', 'older', 'owner'])).toBe('older@acme.test')
+    expect((await identities.session(['newer', 'older'], undefined, false))?.session?.id).toBe('older')
+  })
+})
+
+describe('a remembered answer', () => {
+  const known = async (secrets: readonly string[]) => new Map(secrets.map((secret) => [secret, 'somebody']))
+  const away = () => Promise.reject<Map<string, string>>(new Error('the database is away'))
+
+  function answers() {
+    const state = { lookup: known, nowMs: 0 }
+    const options = { nowMs: () => state.nowMs, patienceMs: 5 }
+    return { state, ask: createRecentAnswers((secrets) => state.lookup(secrets), options) }
+  }
+
+  test('counts for a quarter of an hour after the question', async () => {
+    const { state, ask } = answers()
+    state.lookup = async (secrets) => {
+      state.nowMs += 60_000
+      return known(secrets)
+    }
+    await ask(['anna'], false)
+    state.lookup = away
+    state.nowMs = 15 * 60_000
+    expect(await ask(['anna'], true)).toEqual({ found: new Map([['anna', 'somebody']]), isChecked: false })
+    state.nowMs += 1
+    await expect(ask(['anna'], true)).rejects.toThrow('away')
   })
 
-  test('is one of the last thousand', async () => {
-    const { db, state } = database(rows(row('anna')))
-    const sessions = createRecentSessions(db, { nowMs: () => 0, patienceMs: 5 })
-    await sessions.read([sha256('anna')])
-    for (let i = 0; i < 1_000; i++) {
-      state.answer = rows(row(`other${i}`))
-      await sessions.read([sha256(`other${i}`)])
-    }
-    state.answer = fails
-    await expect(sessions.readSoon([sha256('anna')])).rejects.toThrow('away')
-    expect((await sessions.readSoon([sha256('other0')])).rows).toHaveLength(1)
+  test('is one of the last thousand, however many secrets of nobody were tried', async () => {
+    const { state, ask } = answers()
+    await ask(['anna'], false)
+    for (let i = 0; i < 999; i++) await ask([`other${i}`], false)
+    state.lookup = async () => new Map()
+    for (let i = 0; i < 2_000; i++) await ask([`unknown${i}`], false)
+    state.lookup = away
+    expect((await ask(['anna'], true)).found.size).toBe(1)
+    state.lookup = known
+    await ask(['the next'], false)
+    state.lookup = away
+    await expect(ask(['anna'], true)).rejects.toThrow('away')
+    expect((await ask(['other0', 'anna'], true)).found).toEqual(new Map([['other0', 'somebody']]))
+  })
+
+  test('is that of the database when it comes in time, though it was asked before', async () => {
+    const { state, ask } = answers()
+    await ask(['anna'], false)
+    state.lookup = async () => new Map()
+    expect(await ask(['anna'], true)).toEqual({ found: new Map(), isChecked: true })
+    state.lookup = away
+    await expect(ask(['anna'], true)).rejects.toThrow('away')
   })
 })
 

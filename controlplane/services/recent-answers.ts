@@ -1,0 +1,69 @@
+import { sha256 } from '../crypto/tokens.ts'
+import { URGENT_MS, unlessLate } from '../urgent.ts'
+
+/** Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. */
+export type Lookup<T> = (secrets: readonly string[]) => Promise<ReadonlyMap<string, T>>
+
+export type Answers<T> = {
+  readonly found: ReadonlyMap<string, T>
+  /** False when the database did not answer: this is what it said last, and a secret may have been revoked since. */
+  readonly isChecked: boolean
+}
+
+/**
+ * Asks the database. Rejects when it cannot be asked. `isUrgent`: answers from memory, where it has some, when the
+ * database does not answer within `URGENT_MS`.
+ */
+export type RecentAnswers<T> = (secrets: readonly string[], isUrgent: boolean) => Promise<Answers<T>>
+
+export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
+
+/** How long an answer counts without being checked again. */
+const MEMORY_MS = 15 * 60_000
+const MAX_REMEMBERED = 1_000
+
+/**
+ * Remembers who was behind the secrets that this replica saw lately, so that a kill switch and its acknowledgement need
+ * not wait for the database. Keeps hashes, no secrets. `nowMs` is monotonic.
+ */
+export function createRecentAnswers<T>(
+  lookup: Lookup<T>,
+  { nowMs = () => performance.now(), patienceMs = URGENT_MS }: RecentAnswersOptions = {},
+): RecentAnswers<T> {
+  const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
+
+  async function read(secrets: readonly string[]): Promise<Answers<T>> {
+    // The answer is as old as the question.
+    const atMs = nowMs()
+    const found = await lookup(secrets)
+    for (const secret of secrets) recent.delete(keyOf(secret))
+    for (const [secret, value] of found) recent.set(keyOf(secret), { value, atMs })
+    for (const key of recent.keys()) {
+      if (recent.size <= MAX_REMEMBERED) break
+      recent.delete(key)
+    }
+    return { found, isChecked: true }
+  }
+
+  function remembered(secrets: readonly string[]): ReadonlyMap<string, T> {
+    const found = new Map<string, T>()
+    for (const secret of secrets) {
+      const known = recent.get(keyOf(secret))
+      if (known !== undefined && nowMs() - known.atMs <= MEMORY_MS) found.set(secret, known.value)
+    }
+    return found
+  }
+
+  return async (secrets, isUrgent) => {
+    const reading = read(secrets)
+    if (!isUrgent) return reading
+    const answer = await unlessLate(reading, patienceMs)
+    if (answer !== null) return answer
+    const found = remembered(secrets)
+    return found.size > 0 ? { found, isChecked: false } : reading
+  }
+}
+
+function keyOf(secret: string): string {
+  return sha256(secret).toString('hex')
+}
