@@ -55,7 +55,7 @@ function shareGateway(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** A request to port 80 belongs to whoever owns 443. */
-function sharePort(a: ConnectorSpec, b: ConnectorSpec): boolean {
+export function sharePort(a: ConnectorSpec, b: ConnectorSpec): boolean {
   const ports = new Set(portsOf(a))
   return portsOf(b).some((port) => ports.has(port))
 }

@@ -46,6 +46,7 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
     ...row,
     fullName: fullNameOf(row),
     boundBefore: stored.bound ?? [],
+    createdAt: stored.createdAt ?? '',
     credential: credentialOf(context.keyring, row),
   }
   const applier = applierOf(kind)
@@ -78,10 +79,14 @@ export async function applyOthers(context: ApplyContext, changed: readonly Objec
   if (changed.length === 0) return false
   const known = new Set(changed.map(nameOf))
   const isGatewayAmong = changed.some(({ kind }) => kind === 'Gateway')
-  const rows = (await listDesired(context.q)).filter(
-    (row) => row.kind !== 'Gateway' && !known.has(nameOf(row)),
-  )
-  return applyAgain(context, isGatewayAmong ? rows : rows.filter((row) => !row.accepted))
+  const rows = (await listDesired(context.q)).filter(({ kind }) => kind !== 'Gateway')
+  const bound = isGatewayAmong ? rows.filter((row) => !known.has(nameOf(row)) || isWaiting(row)) : []
+  return applyAgain(context, isGatewayAmong ? bound : rows.filter(isWaiting))
+}
+
+/** It is refused, or without effect at some of what it references. */
+function isWaiting({ accepted, stored }: DesiredRow): boolean {
+  return !accepted || (stored.outcome?.problem ?? null) !== null
 }
 
 /** The objects of namespaces that may be admitted differently now. True when that changed what is in force. */
@@ -95,14 +100,18 @@ export async function applyOfNamespaces(context: ApplyContext, names: readonly s
   )
 }
 
+/** A Connector that is in force now, or at fewer Gateways, may give its hosts to another one or take them away. */
 async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
+  let areHostsMoved = false
   for (const row of rows) {
     const applied = await applyOne(context, row)
     const next = withOutcome(row, applied)
     if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
     isChanged ||= applied.changed
+    areHostsMoved ||= applied.changed && row.kind === 'Connector'
   }
+  if (areHostsMoved) await applyAgain(context, (await listDesired(context.q)).filter(isWaiting))
   return isChanged
 }
 

@@ -13,6 +13,7 @@ import {
   listConnectors,
   upsertConnector,
 } from '../store/connectors.ts'
+import { getDesired, listDesired, type ObjectKey, putDesired } from '../store/desired.ts'
 import { listGateways } from '../store/gateways.ts'
 import { namespaceLabels } from '../store/namespaces.ts'
 import { refuseApprovalsBot } from './approvals-bot.ts'
@@ -34,7 +35,8 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { bindGateways, namespaceOf, standing } from './gateway-binding.ts'
+import { type Binding, bindGateways, namespaceOf, standing } from './gateway-binding.ts'
+import { type Age, type Contest, contestHosts, isOfSameOwner } from './host-conflicts.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential'>
 
@@ -63,17 +65,24 @@ export const connectorApplier: Applier<'Connector'> = {
       const changed = await narrow(context, row)
       return refused({ reasons: invalid, problem: 'Invalid', bound, changed })
     }
-    const overlaps = overlapsOf(candidate, await rivalsOf(context, object))
-    if (overlaps.length > 0) {
+    const contest = await contested(context, object, { candidate, binding })
+    const { won } = contest
+    if (won.length === 0) {
       const changed = await narrow(context, row)
-      return refused({ reasons: overlaps, problem: 'Conflict', bound, changed })
+      return refused({ reasons: contest.reasons, problem: 'Conflict', bound, changed })
     }
-    const gateways = namesOf(binding.gateways)
-    const warnings = [...credentialWarnings(object), ...connectorWarnings(candidate.spec)]
-    const outcome = { gateways, warnings, reasons, problem, bound }
-    if (row !== undefined && isSame(row, candidate, object.credential, context.keyring))
-      return accepted({ changed: false, ...outcome })
-    await write(context, candidate, object.credential)
+    const isDisplacing = await displace(context, contest)
+    const warnings = [...contest.reasons, ...credentialWarnings(object), ...connectorWarnings(candidate.spec)]
+    const isPartial = problem === null && contest.reasons.length > 0
+    const partial = {
+      reasons: [...reasons, ...contest.reasons],
+      problem: isPartial ? 'Conflict' : problem,
+    } as const
+    const outcome = { gateways: namesOf(won), warnings, bound, ...partial }
+    const wanted = { ...candidate, gatewayIds: won.map(({ id }) => id) }
+    if (row !== undefined && isSame(row, wanted, object.credential, context.keyring))
+      return accepted({ changed: isDisplacing, ...outcome })
+    await write(context, wanted, object.credential)
     return accepted({ changed: true, ...outcome })
   },
 
@@ -103,6 +112,42 @@ async function narrow({ q }: ApplyContext, row: ConnectorRow | undefined): Promi
   if (gatewayIds.length === 0) await deleteConnector(q, row.id)
   else await upsertConnector(q, { ...row, gatewayIds, credential: undefined })
   return true
+}
+
+/** Connectors of one owner settle equal hosts by who was first applied, as the API does; between owners see `contestHosts`. */
+async function contested(
+  context: ApplyContext,
+  object: ManifestObject<'Connector'>,
+  { candidate, binding: { gateways } }: { readonly candidate: Candidate; readonly binding: Binding },
+): Promise<Contest> {
+  const own = (await rivalsOf(context, object)).filter((rival) => isOfSameOwner(candidate, rival, gateways))
+  const overlaps = overlapsOf(candidate, own)
+  if (overlaps.length > 0) return { won: [], reasons: overlaps, displaced: [] }
+  const ages = new Map<string, Age>()
+  for (const { kind, uid, stored, ...key } of await listDesired(context.q))
+    if (kind === 'Connector') ages.set(fullNameOf(key), { uid, createdAt: stored.createdAt ?? '' })
+  ages.set(object.fullName, object)
+  const ageOf = (name: string) => ages.get(name) ?? { uid: '', createdAt: '' }
+  return contestHosts(candidate, gateways, { rivals: await listConnectors(context.q), ageOf })
+}
+
+/** Takes the hosts away from others; each is judged again afterwards. True when there is one. */
+async function displace({ q }: ApplyContext, { displaced }: Contest): Promise<boolean> {
+  for (const [{ id, name }, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
+    const row = await findConnectorByName(q, name)
+    if (row === undefined) continue
+    const gatewayIds = row.gatewayIds.filter((each) => !lost.some(({ gatewayId }) => gatewayId === each))
+    if (gatewayIds.length === 0) await deleteConnector(q, id)
+    else await upsertConnector(q, { ...row, gatewayIds, credential: undefined })
+    const object = await getDesired(q, keyOfConnector(row))
+    if (object !== undefined) await putDesired(q, { ...object, accepted: false })
+  }
+  return displaced.length > 0
+}
+
+function keyOfConnector(row: Pick<ConnectorRow, 'name'>): ObjectKey {
+  const namespace = namespaceOf(row)
+  return { kind: 'Connector', namespace, name: row.name.slice(namespace.length + 1) }
 }
 
 async function bind({ q }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {

@@ -33,6 +33,9 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   readonly spec: SpecOf<K>
   /** `namespace/name` of the Gateways of other namespaces that it was bound to since it was last changed. */
   readonly boundBefore: readonly string[]
+  readonly uid: string
+  /** Empty when it is not known: it counts as older than all others. */
+  readonly createdAt: string
   /** The resolved credential of a Connector; null when there is none. */
   readonly credential: string | null
 }

@@ -132,10 +132,13 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const isRemoved = await removeAll(context, surplus)
   const { rows, changed } = await putAll(context, inApplyOrder(set.objects))
   const isAffected = await applyOthers(context, [...surplus, ...changed].filter(affectsOthers))
+  const judged = new Map((await listDesired(q)).map((row) => [nameOf(row), row]))
   if (isRemoved || changed.length > 0 || isAffected) await bumpVersion(q)
   const version = await currentVersion(q)
   const replyTo = (each: DesiredBody) => {
-    const row = rows.get(nameOf(keyOf(each)))
+    const name = nameOf(keyOf(each))
+    // Another object of the set may have taken a host of it.
+    const row = rows.has(name) ? judged.get(name) : undefined
     return row === undefined ? explainedReply(each, version) : replyOf(context, row, version)
   }
   return {
@@ -187,6 +190,7 @@ function isOlder(body: DesiredBody, known: DesiredRow): boolean {
 function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredRow | undefined): DesiredRow {
   const key = keyOf(body)
   const { uid, generation, source, managed_by: managedBy, resource, credential, problems, unnamed } = body
+  const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
   const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
   // Not said = not known at the moment: then the one that is stored stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
@@ -197,6 +201,7 @@ function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredR
     ...(problems === undefined ? {} : { problems }),
     ...(unnamed === undefined ? {} : { isUnnamed: true }),
     bound: boundBefore(known, resource.spec),
+    ...(createdAt === undefined ? {} : { createdAt }),
   }
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }

@@ -35,6 +35,8 @@ export type StoredObject = {
   readonly isUnnamed?: boolean
   /** `namespace/name` of the Gateways of other namespaces that it was bound to since its spec last changed. */
   readonly bound?: readonly string[]
+  /** When the cluster made it; absent for files and until its operator said so. */
+  readonly createdAt?: string
   /** What became of it; absent in rows of older versions. */
   readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'> &
     Partial<Pick<DesiredReply, 'in_force'>>

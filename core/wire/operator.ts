@@ -51,6 +51,8 @@ export const DesiredBody = z.object({
   unnamed: z.enum(['policy', 'unknown']).optional(),
   /** The value of `spec.credential.secretRef` of a Connector, resolved; null when the Secret or key is missing. */
   credential: z.string().nullable().optional(),
+  /** When the cluster made it; between namespaces the older Connector has a host. */
+  created_at: z.string().max(64).optional(),
 })
 
 /** Gateway processes that hold a state with the object in it, of those that it is for and that are connected. */

@@ -11,6 +11,8 @@ export type ObjectMeta = {
   readonly uid: string
   readonly resourceVersion: string
   readonly generation?: number
+  /** RFC 3339, in whole seconds. */
+  readonly creationTimestamp?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]

@@ -116,23 +116,30 @@ function belowFloor({ spec, metadata: { namespace = '' } }: OurObject<'Gateway'>
 
 /**
  * What names a Gateway, or takes all of its namespace, may be bound differently now; a refused Connector may have waited
- * for a host. Only what the control plane was told already needs to be asked again.
+ * for a host, and one of another namespace may have lost it. Only what the control plane was told already needs to be asked again.
  */
 function lookAtOthers({ handOver, enqueue }: ControllerDeps, changed: string): void {
   const { kind } = splitQueueKey(changed)
   if (kind !== 'Gateway' && kind !== 'Connector') return
+  const atGateways = handOver.held().get(changed)?.reply.gateways ?? []
   for (const [key, { reply }] of handOver.held()) {
-    if (!concerns(changed, key, reply)) continue
+    if (!concerns({ changed, gateways: atGateways }, key, reply)) continue
     handOver.forget(key)
     enqueue(key)
   }
 }
 
-function concerns(changed: string, key: string, reply: DesiredReply): boolean {
+type Cause = { readonly changed: string; readonly gateways: readonly string[] }
+
+function concerns({ changed, gateways }: Cause, key: string, reply: DesiredReply): boolean {
   const cause = splitQueueKey(changed)
   const other = splitQueueKey(key)
   if (key === changed || other.kind === 'Gateway') return false
-  if (cause.kind === 'Connector') return other.kind === 'Connector' && !reply.accepted
+  if (cause.kind === 'Connector') {
+    const isBeside =
+      cause.namespace !== other.namespace && reply.gateways?.some((name) => gateways.includes(name))
+    return other.kind === 'Connector' && (!reply.accepted || reply.problem !== null || isBeside === true)
+  }
   const isBound = reply.gateways === null || reply.gateways.includes(`${cause.namespace}/${cause.name}`)
   return isBound || !reply.accepted || other.namespace === cause.namespace
 }

@@ -11,7 +11,7 @@ export function desiredBody(
   credential: Credential | null,
 ): DesiredBody {
   const { metadata, spec } = object
-  const { namespace = '', name, uid, generation = 1 } = metadata
+  const { namespace = '', name, uid, generation = 1, creationTimestamp } = metadata
   const resource = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec }
   return {
     uid,
@@ -19,6 +19,7 @@ export function desiredBody(
     source: 'kubernetes',
     managed_by: `kubernetes ${kind} ${keyOf(object)}`,
     resource: resource as DesiredBody['resource'],
+    ...(creationTimestamp === undefined ? {} : { created_at: creationTimestamp }),
     ...(credential === null || credential.value === undefined ? {} : { credential: credential.value }),
   }
 }

@@ -122,7 +122,9 @@ describe('a tenant of a shared Gateway', () => {
 
   beforeAll(async () => {
     gateway = await world.gateway('platform/shared', { ...admitting, rateLimit })
-    await apply('Connector', 'team-b/b', connector(B, shared), 'secret-of-b')
+    await apply('Connector', 'team-b/b', connector(B, shared), 'secret-of-b', {
+      createdAt: '2026-01-01T00:00:00Z',
+    })
     await apply('Permission', 'team-b/p', {
       ...{ ...shared, rules: [rule('generic.*', 'allow'), rule('generic.put', 'deny')] },
     })
@@ -175,7 +177,9 @@ describe('a tenant of a shared Gateway', () => {
     }
     const sending = sender()
     for (const [kind, name, spec] of [...DEEDS, ...DEEDS.toReversed()]) {
-      await apply(kind, `team-a/${name}`, spec(), kind === 'Connector' ? 'secret-of-a' : undefined)
+      await apply(kind, `team-a/${name}`, spec(), kind === 'Connector' ? 'secret-of-a' : undefined, {
+        createdAt: '2026-01-02T00:00:00Z',
+      })
       await world.caughtUp()
       const sent = answers.DELETE.length
       await eventually('two more of each are sent', () => (answers.DELETE.length > sent + 2 ? true : null))

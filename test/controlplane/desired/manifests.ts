@@ -8,8 +8,14 @@ export type Kind = 'Gateway' | 'Connector' | 'Permission' | 'Policy'
 
 /** Objects of a cluster, applied as its operator applies them; what gateways would be sent is read from the database. */
 export type Manifests = {
-  /** `path` is `namespace/name`. */
-  apply(kind: Kind, path: string, spec: object, credential?: string | null): Promise<DesiredReply>
+  /** `path` is `namespace/name`; `made` says when and as what the cluster made it. */
+  apply(
+    kind: Kind,
+    path: string,
+    spec: object,
+    credential?: string | null,
+    made?: { readonly createdAt: string; readonly uid?: string },
+  ): Promise<DesiredReply>
   remove(kind: Kind, path: string): Promise<boolean>
   outcome(kind: Kind, path: string): Promise<DesiredReply>
   texts(of: Enrolled): Promise<ReadonlyMap<string, string>>
@@ -28,12 +34,13 @@ export function createManifests(
   const section = async <T>(of: Enrolled, name: string) =>
     JSON.parse((await manifests.texts(of)).get(name) ?? '[]') as T
   const manifests: Manifests = {
-    async apply(kind, path, spec, credential) {
+    async apply(kind, path, spec, credential, made) {
       const [namespace, name] = path.split('/')
       const generation = (generations.get(`${kind}/${path}`) ?? 0) + 1
       generations.set(`${kind}/${path}`, generation)
       const reply = await replica.operator('PUT', pathOf(kind, path), {
-        ...{ uid: `uid-${kind}-${path}`, generation, source: 'kubernetes' },
+        ...{ uid: made?.uid ?? `uid-${kind}-${path}`, generation, source: 'kubernetes' },
+        ...(made === undefined ? {} : { created_at: made.createdAt }),
         managed_by: `kubernetes ${kind} ${path}`,
         resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
         ...(credential === undefined ? {} : { credential }),
