@@ -83,7 +83,15 @@ function testFile(file: ManifestFile): Tested[] {
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: problems.join('\n') })
   return resources.flatMap((resource) => {
     if (resource.kind !== 'Policy') return []
-    const { enabled: _e, priority: _p, tags: _t, mode: _m, gatewayRefs: _r, ...document } = resource.spec
+    const {
+      enabled: _e,
+      priority: _p,
+      tags: _t,
+      mode: _m,
+      gatewayRefs: _r,
+      namespaceSelector: _s,
+      ...document
+    } = resource.spec
     return [tested(resource.metadata.name, document)]
   })
 }

@@ -96,8 +96,12 @@ export async function applyOfNamespaces(context: ApplyContext, names: readonly s
   const rows = await listDesired(context.q)
   return applyAgain(
     context,
-    rows.filter(({ kind, namespace }) => kind !== 'Gateway' && changed.has(namespace)),
+    rows.filter((row) => row.kind !== 'Gateway' && (changed.has(row.namespace) || selectsNamespaces(row))),
   )
+}
+
+function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
+  return kind === 'Policy' && typeof spec === 'object' && spec !== null && 'namespaceSelector' in spec
 }
 
 /** A Connector that is in force now, or at fewer Gateways, may give its hosts to another one or take them away. */

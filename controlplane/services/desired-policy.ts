@@ -6,7 +6,7 @@ import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listGateways } from '../store/gateways.ts'
-import { namespaceLabels } from '../store/namespaces.ts'
+import { labelsOf, namespaceLabels } from '../store/namespaces.ts'
 import {
   deletePolicy,
   findManagedPolicy,
@@ -28,7 +28,7 @@ import {
   namesOf,
   refused,
 } from './desired-context.ts'
-import { type Binding, bindGateways, namespaceOf, standing } from './gateway-binding.ts'
+import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from './gateway-binding.ts'
 import {
   changesOf,
   checkPolicyText,
@@ -45,6 +45,8 @@ import {
 export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {
     const yaml = policyText(object)
+    const misplaced = misplacedSelector(context, object)
+    if (misplaced !== null) return refuse(context, object, { yaml, reasons: [misplaced], problem: 'Invalid' })
     const checked = checkPolicyText(yaml, context.knownAction)
     if ('reasons' in checked)
       return refuse(context, object, { yaml, reasons: checked.reasons, problem: 'Invalid' })
@@ -104,16 +106,31 @@ export const policyApplier: Applier<'Policy'> = {
  * A policy without references is for the gateways of its namespace. That of a folder, which has one owner, or of the
  * platform team is for all of the installation, v1 included, and no Gateway has to admit the platform team's.
  */
-async function bind(
-  { q, platformNamespaces }: ApplyContext,
-  { namespace, spec, source, boundBefore }: ManifestObject<'Policy'>,
-): Promise<Binding> {
-  const { gatewayRefs } = LEGIBLE_REFS.parse(spec)
-  const isPlatform = source === 'kubernetes' && platformNamespaces?.has(namespace) === true
+async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
+  const { q } = context
+  const { namespace, spec, source, boundBefore } = object
+  const { gatewayRefs, namespaceSelector } = LEGIBLE_REFS.parse(spec)
+  const isPlatform = isOfPlatform(context, object)
+  if (isPlatform && gatewayRefs === undefined && namespaceSelector !== undefined) {
+    const rows = await listGateways(q)
+    return bindSelected(rows, namespaceSelector, await labelsOf(q, [...new Set(rows.map(namespaceOf))]))
+  }
   if (gatewayRefs === undefined && (source === 'file' || isPlatform)) return EVERYWHERE
   const labels = await namespaceLabels(q, namespace)
   const asking = { kind: 'policies', namespace, labels, boundBefore, isPlatform } as const
   return bindGateways(await listGateways(q), asking, gatewayRefs)
+}
+
+function isOfPlatform(
+  { platformNamespaces }: ApplyContext,
+  { namespace, source }: Pick<ManifestObject<'Policy'>, 'namespace' | 'source'>,
+): boolean {
+  return source === 'kubernetes' && platformNamespaces?.has(namespace) === true
+}
+
+function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy'>): string | null {
+  if (object.spec.namespaceSelector === undefined || isOfPlatform(context, object)) return null
+  return `spec.namespaceSelector is for Policies in a namespace of the platform team, and ${object.namespace} is none; name Gateways in spec.gatewayRefs`
 }
 
 const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }
@@ -139,7 +156,12 @@ function idsOf({ gateways, lost }: Binding): Pick<Wanted, 'gatewayIds' | 'lostGa
 }
 
 /** Of a refused manifest, too: references that cannot be read count as none. */
-const LEGIBLE_REFS = z.looseObject({ gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined) }).catch({})
+const LEGIBLE_REFS = z
+  .looseObject({
+    gatewayRefs: PolicySpec.shape.gatewayRefs.catch(undefined),
+    namespaceSelector: PolicySpec.shape.namespaceSelector.catch(undefined),
+  })
+  .catch({})
 
 type Refused = {
   readonly yaml: string
@@ -199,12 +221,13 @@ async function keepInForce(
 
 /** Of the Gateways that the last good version is bound to, those that no longer admit it. */
 async function lostOf(
-  { q, platformNamespaces }: ApplyContext,
+  context: ApplyContext,
   { name, gatewayIds, source }: PolicyRow,
 ): Promise<readonly string[]> {
+  const { q } = context
   const rows = (await listGateways(q)).filter(({ id }) => gatewayIds.includes(id))
   const namespace = namespaceOf({ name })
-  const isPlatform = source === 'kubernetes' && platformNamespaces?.has(namespace) === true
+  const isPlatform = source === 'kubernetes' && isOfPlatform(context, { namespace, source })
   const labels = await namespaceLabels(q, namespace)
   return standing(rows, { kind: 'policies', namespace, labels, isPlatform }).lost.map(({ id }) => id)
 }

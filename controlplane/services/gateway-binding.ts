@@ -1,5 +1,5 @@
-import { admits, type Labels } from '../../core/crd/allowed-namespaces.ts'
-import type { GatewayRef } from '../../core/crd/fields.ts'
+import { admits, type Labels, selects } from '../../core/crd/allowed-namespaces.ts'
+import type { GatewayRef, LabelSelector } from '../../core/crd/fields.ts'
 import type { DesiredProblem } from '../../core/wire/operator.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 
@@ -64,6 +64,27 @@ export function bindGateways(
     reasons: lost.length === 0 ? reasons : [...reasons, keeps(lost, asking)],
     problem: problems[0]?.problem ?? null,
   }
+}
+
+/**
+ * The Gateways of the namespaces that a selector selects. One whose labels are not known counts as selected: what the
+ * platform team says can only tighten.
+ */
+export function bindSelected(
+  rows: readonly GatewayRow[],
+  selector: LabelSelector,
+  labels: ReadonlyMap<string, Labels>,
+): Binding {
+  const gateways = rows.filter((row) => {
+    const name = namespaceOf(row)
+    const known = labels.get(name)
+    return known === undefined || selects(selector, { name, labels: known })
+  })
+  const none = { gateways, lost: [], bound: [] }
+  if (gateways.length > 0) return { ...none, reasons: [], problem: null }
+  const reason =
+    'there is no Gateway in a namespace that spec.namespaceSelector selects; correct the selector, or label namespaces'
+  return { ...none, reasons: [reason], problem: 'GatewayNotFound' }
 }
 
 /** What of Gateways that a last good version is bound to still admits it, and what does not. */

@@ -26,7 +26,10 @@ export function admits({ namespace: own, allowed }: AdmittingGateway, asking: As
 }
 
 /** As Kubernetes selects namespaces: every label and every expression has to match. An empty selector selects nothing. */
-function selects(selector: LabelSelector | undefined, { name, labels: known }: AskingNamespace): boolean {
+export function selects(
+  selector: LabelSelector | undefined,
+  { name, labels: known }: AskingNamespace,
+): boolean {
   if (selector === undefined || known === undefined) return false
   // The API server gives every namespace this label, and nobody can give it another value.
   const labels = { ...known, 'kubernetes.io/metadata.name': name }

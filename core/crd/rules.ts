@@ -60,24 +60,45 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
         ({ from, selector, names }) => (from === 'Selector') === (selector !== undefined || names.length > 0),
       ),
     },
-    {
-      cel: `${isUnselected} || ${field}.selector.matchLabels.size() + ${field}.selector.matchExpressions.size() > 0`,
+    ...selectorRules<GatewayShape>({
+      isAbsent: isUnselected,
       path: [...path, 'selector'],
-      message: 'is empty; name labels, or use from: All',
-      holds: about(({ selector }) => selector === undefined || sizeOf(selector) > 0),
-    },
-    {
-      cel: `${isUnselected} || ${field}.selector.matchExpressions.all(each, (each.operator in ['In', 'NotIn']) == (each.values.size() > 0))`,
-      path: [...path, 'selector', 'matchExpressions'],
-      message: 'In and NotIn need values, Exists and DoesNotExist have none',
-      holds: about(({ selector }) =>
-        (selector?.matchExpressions ?? []).every(
-          ({ operator, values }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
-        ),
-      ),
-    },
+      instead: 'use from: All',
+      selectorOf: ({ allowedNamespaces }) => allowedNamespaces?.[kind].selector,
+    }),
   ]
 })
+
+/** `isAbsent`: the CEL expression that holds where there is no selector. */
+function selectorRules<S>(given: {
+  readonly isAbsent: string
+  readonly path: readonly string[]
+  readonly instead: string
+  readonly selectorOf: (spec: S) => SelectorShape | undefined
+}): ReadonlyArray<SpecRule<S>> {
+  const { isAbsent, path, instead, selectorOf } = given
+  const field = `self.${path.join('.')}`
+  return [
+    {
+      cel: `${isAbsent} || ${field}.matchLabels.size() + ${field}.matchExpressions.size() > 0`,
+      path,
+      message: `is empty; name labels, or ${instead}`,
+      holds: (spec) => {
+        const selector = selectorOf(spec)
+        return selector === undefined || sizeOf(selector) > 0
+      },
+    },
+    {
+      cel: `${isAbsent} || ${field}.matchExpressions.all(each, (each.operator in ['In', 'NotIn']) == (each.values.size() > 0))`,
+      path: [...path, 'matchExpressions'],
+      message: 'In and NotIn need values, Exists and DoesNotExist have none',
+      holds: (spec) =>
+        (selectorOf(spec)?.matchExpressions ?? []).every(
+          ({ operator, values }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
+        ),
+    },
+  ]
+}
 
 function sizeOf({ matchLabels, matchExpressions }: SelectorShape): number {
   return Object.keys(matchLabels).length + matchExpressions.length
@@ -190,7 +211,29 @@ export const PERMISSION_RULES: SpecRules<object> = {
   ],
 }
 
-export const POLICY_RULES: SpecRules<object> = { cross: [], lists: [] }
+type PolicyShape = {
+  readonly gatewayRefs?: readonly unknown[] | undefined
+  readonly namespaceSelector?: SelectorShape | undefined
+}
+
+export const POLICY_RULES: SpecRules<PolicyShape> = {
+  cross: [
+    {
+      cel: '!has(self.gatewayRefs) || !has(self.namespaceSelector)',
+      path: ['namespaceSelector'],
+      message: 'stands beside gatewayRefs; use one of them, or two Policies',
+      holds: ({ gatewayRefs, namespaceSelector }) =>
+        gatewayRefs === undefined || namespaceSelector === undefined,
+    },
+    ...selectorRules<PolicyShape>({
+      isAbsent: '!has(self.namespaceSelector)',
+      path: ['namespaceSelector'],
+      instead: 'leave it out for all Gateways',
+      selectorOf: ({ namespaceSelector }) => namespaceSelector,
+    }),
+  ],
+  lists: [],
+}
 
 /** The schema with its rules: each that does not hold is an issue that names its field. */
 export function withRules<S extends z.ZodType<object>>(schema: S, rules: SpecRules<z.infer<S>>): S {

@@ -9,9 +9,10 @@ import {
   hostAndPort,
   httpUrl,
   killScope,
+  LabelSelector,
   Resources,
 } from './fields.ts'
-import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, withRules } from './rules.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES, withRules } from './rules.ts'
 
 /**
  * The four custom resources of `chaperone.dev/v1alpha1`, once: the manifests folder, the operator, the control
@@ -235,6 +236,8 @@ export const PolicySpec = z.strictObject({
   mode: z.enum(['enforce', 'monitor']).default('enforce'),
   /** Left out: all Gateways of its namespace; from a manifests folder all of the installation. */
   gatewayRefs: GatewayRefs.optional(),
+  /** Of the platform team alone, instead of `gatewayRefs`: the Gateways of these namespaces. */
+  namespaceSelector: LabelSelector.optional(),
 })
 
 const metadata = z.looseObject({
@@ -258,7 +261,7 @@ const resource = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
 export const GatewayResource = resource('Gateway', withRules(GatewaySpec, GATEWAY_RULES))
 export const ConnectorResource = resource('Connector', withRules(ConnectorSpec, CONNECTOR_RULES))
 export const PermissionResource = resource('Permission', withRules(PermissionSpec, PERMISSION_RULES))
-export const PolicyResource = resource('Policy', PolicySpec)
+export const PolicyResource = resource('Policy', withRules(PolicySpec, POLICY_RULES))
 /** Only `stringData` is read from a manifest folder; a cluster's operator reads `data` by name. */
 export const SecretResource = z.looseObject({
   apiVersion: z.literal('v1'),

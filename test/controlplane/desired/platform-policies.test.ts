@@ -25,6 +25,13 @@ async function tenant(namespace: string, spec: object = {}) {
   return replica.enrol(`${namespace}/own`)
 }
 
+async function everyNamespace() {
+  const { rows } = await replica.db.query<{ name: string }>(
+    "select distinct split_part(name, '/', 1) as name from gateways",
+  )
+  return { namespaces: rows.map(({ name }) => name) }
+}
+
 async function tierOf(of: Awaited<ReturnType<typeof tenant>>, name: string) {
   const found = (await manifests.policies(of)).find((entry) => entry.name === name)
   return found === undefined ? null : (found.tier ?? 'installation')
@@ -64,6 +71,42 @@ describe('a Policy of the platform team', () => {
     expect(await tierOf(other, 'security/some')).toBeNull()
   })
 
+  test('with a selector is for the Gateways of the namespaces that have the labels, and follows them', async () => {
+    const report = async (labels: Record<string, Record<string, string>>) => {
+      const namespaces = Object.entries(labels).map(([name, own]) => ({ name, labels: own }))
+      await replica.operator('PUT', '/api/operator/namespaces', { namespaces })
+    }
+    const [bank, shop, other] = [await tenant('bank'), await tenant('shop'), await tenant('newcomer')]
+    const tiers = async () =>
+      Promise.all([bank, shop, other].map((gateway) => tierOf(gateway, 'security/selected')))
+    const { namespaces } = await everyNamespace()
+    const labelled = (own: Record<string, Record<string, string>>) =>
+      report({ ...Object.fromEntries(namespaces.map((name) => [name, {}])), ...own })
+    await labelled({ bank: { tier: 'regulated' }, shop: {} })
+    const namespaceSelector = { matchLabels: { tier: 'regulated' } }
+    expect(
+      await manifests.apply('Policy', 'security/selected', { ...DENY, namespaceSelector }),
+    ).toMatchObject({
+      accepted: true,
+      gateways: ['bank/own'],
+    })
+    expect(await tiers()).toEqual(['platform', null, null])
+    await labelled({ bank: {}, shop: { tier: 'regulated' } })
+    expect(await tiers()).toEqual([null, 'platform', null])
+    // Selected by nobody: it is for no Gateway, not for all.
+    await labelled({})
+    expect(await tiers()).toEqual([null, null, null])
+    expect(await manifests.outcome('Policy', 'security/selected')).toMatchObject({
+      ...{ accepted: false, problem: 'GatewayNotFound', in_force: 'nothing' },
+    })
+    // Nothing is known of a namespace: it counts as selected, because that can only tighten.
+    await report(
+      Object.fromEntries(namespaces.filter((name) => name !== 'newcomer').map((name) => [name, {}])),
+    )
+    expect(await tiers()).toEqual([null, null, 'platform'])
+    await manifests.remove('Policy', 'security/selected')
+  })
+
   test('that is broken denies for every agent of every Gateway', async () => {
     const gateway = await tenant('victim')
     const broken = { rules: [{ name: 'r', conditions: ['action.efect == "write"'], decision: 'deny' }] }
@@ -81,6 +124,18 @@ describe('a Policy of the platform team', () => {
 })
 
 describe('a tenant', () => {
+  test('selects no namespaces', async () => {
+    const own = await tenant('selecting')
+    const victim = await tenant('selected')
+    const namespaceSelector = { matchExpressions: [{ key: 'none', operator: 'DoesNotExist' }] }
+    const reply = await manifests.apply('Policy', 'selecting/all', { ...DENY, namespaceSelector })
+    expect(reply).toMatchObject({ accepted: false, problem: 'Invalid' })
+    expect(reply.reasons.join()).toContain('namespaceSelector')
+    expect(await tierOf(victim, 'selecting/all')).toBeNull()
+    expect(await tierOf(own, 'selecting/all')).toBe('gateway')
+    await manifests.remove('Policy', 'selecting/all')
+  })
+
   test('of any name is not the platform', async () => {
     const gateway = await tenant('home')
     for (const namespace of ['platform-x', 'xplatform', 'Platform', 'securit'])

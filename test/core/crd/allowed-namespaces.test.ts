@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { admits } from '../../../core/crd/allowed-namespaces.ts'
-import { GatewayResource } from '../../../core/crd/schemas.ts'
+import { GatewayResource, PolicyResource } from '../../../core/crd/schemas.ts'
 
 const gateway = (agents: object) =>
   GatewayResource.safeParse({
@@ -68,5 +68,31 @@ describe('a Gateway admits a namespace', () => {
     ['the earlier list', ['team']],
   ])('is refused with %s', (_what, agents) => {
     expect(gateway(agents).success).toBe(false)
+  })
+})
+
+describe('a Policy that selects namespaces', () => {
+  const policy = (spec: object) =>
+    PolicyResource.safeParse({
+      ...{
+        apiVersion: 'chaperone.dev/v1alpha1',
+        kind: 'Policy',
+        metadata: { name: 'p', namespace: 'platform' },
+      },
+      spec: { rules: [{ name: 'r', decision: 'deny' }], ...spec },
+    })
+  const some = { matchLabels: { tier: 'regulated' } }
+
+  test('by labels is a Policy', () => {
+    expect(policy({ namespaceSelector: some }).error?.message).toBeUndefined()
+  })
+
+  test.each([
+    ['references beside the selector', { gatewayRefs: [{ name: 'g' }], namespaceSelector: some }],
+    ['an empty selector', { namespaceSelector: {} }],
+    ['In without values', { namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }],
+    ['names', { namespaceSelector: { names: ['team'] } }],
+  ])('is refused with %s', (_what, spec) => {
+    expect(policy(spec).success).toBe(false)
   })
 })
