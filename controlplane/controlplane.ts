@@ -68,6 +68,7 @@ async function serve(
 ): Promise<ControlPlane> {
   const { db, log } = given
   const parts = await createParts({ config, ...given, ...secrets })
+  await parts.desired.bindPolicies()
   let url = config.publicUrl ?? ''
   const routes = createRoutes(parts, {
     installationProof: secrets.installationProof,

@@ -100,6 +100,13 @@ export async function applyOfNamespaces(context: ApplyContext, names: readonly s
   )
 }
 
+export async function applyPolicies(context: ApplyContext): Promise<boolean> {
+  return applyAgain(
+    context,
+    (await listDesired(context.q)).filter(({ kind }) => kind === 'Policy'),
+  )
+}
+
 function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
   return kind === 'Policy' && typeof spec === 'object' && spec !== null && 'namespaceSelector' in spec
 }

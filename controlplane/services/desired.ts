@@ -34,6 +34,7 @@ import {
   applyOfNamespaces,
   applyOne,
   applyOthers,
+  applyPolicies,
   isSameRow,
   nameOf,
   removeOne,
@@ -67,6 +68,8 @@ export type Desired = {
   sweep(body: SweepBody): Promise<SweepReply>
   /** Makes these all namespaces that there are: Gateways admit them by their labels. True when objects are bound anew. */
   namespaces(namespaces: readonly NamespaceRow[]): Promise<boolean>
+  /** Binds the Policies of manifests by the platform's namespaces as they are set now. True when one is bound anew. */
+  bindPolicies(): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
   list(): Promise<ManifestsView>
 }
@@ -77,6 +80,12 @@ export function createDesired(deps: DesiredDeps): Desired {
     db.tx(async (q) => {
       await lockDesired(q)
       return work({ ...deps, q, processes })
+    })
+  const again = (apply: (context: ApplyContext) => Promise<boolean>) =>
+    inTransaction(async (context) => {
+      const isChanged = await apply(context)
+      if (isChanged) await bumpVersion(context.q)
+      return isChanged
     })
   const change = (body: ChangeSetBody) => inTransaction((context) => changeAll(context, body))
   return {
@@ -108,11 +117,8 @@ export function createDesired(deps: DesiredDeps): Desired {
       return { removed, missing }
     },
     namespaces: (namespaces) =>
-      inTransaction(async (context) => {
-        const isChanged = await applyOfNamespaces(context, await replaceNamespaces(context.q, namespaces))
-        if (isChanged) await bumpVersion(context.q)
-        return isChanged
-      }),
+      again(async (context) => applyOfNamespaces(context, await replaceNamespaces(context.q, namespaces))),
+    bindPolicies: () => again(applyPolicies),
     problems: (source, problems) => db.tx((q) => writeProblems(q, source, problems)),
     async list() {
       const objects = (await listDesired(db)).map(objectView)
