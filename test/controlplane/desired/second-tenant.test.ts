@@ -39,7 +39,9 @@ beforeAll(async () => {
     { type: 'chat', gatewayRefs: [{ name: 'default' }], ...CREDENTIAL },
     'xoxb',
   )
-  await apply('Connector', 'first/lent', { type: 'payments', ...SHARED, ...CREDENTIAL }, 'sk_lent')
+  await apply('Connector', 'first/lent', { type: 'payments', ...SHARED, ...CREDENTIAL }, 'sk_lent', {
+    createdAt: '2026-01-01T00:00:00Z',
+  })
   const waiting = {
     type: 'mcp',
     domains: ['first.example'],
@@ -76,7 +78,9 @@ const withRefs = (spec: object) =>
 const decision = fc.constantFrom('allow', 'deny', 'require_approval')
 const specs: Readonly<Record<Kind, fc.Arbitrary<object>>> = {
   Gateway: fc.constantFrom({}, all(ADMITTED), all(EVERYONE), { enforcementLevel: 'monitor' }),
-  Connector: withRefs({ type: 'generic', domains: ['second.example'], ...CREDENTIAL }),
+  Connector: fc
+    .constantFrom('second.example', 'api.stripe.com', '*.stripe.com', '*.com', 'first.example', '*.example')
+    .chain((domain) => withRefs({ type: 'generic', domains: [domain], ...CREDENTIAL })),
   Permission: fc
     .tuple(ref, decision, fc.constantFrom('*', 'bot', 'first/bot', 'first/*'))
     .map(([given, what, agent]) => ({
@@ -93,7 +97,10 @@ const step: fc.Arbitrary<Step> = fc
 async function take({ kind, name, spec }: Step): Promise<void> {
   const path = `second/${name}`
   if (spec === null) await manifests.remove(kind, path)
-  else await manifests.apply(kind, path, spec, kind === 'Connector' ? 'stolen-by-second' : undefined)
+  else
+    await manifests.apply(kind, path, spec, kind === 'Connector' ? 'stolen-by-second' : undefined, {
+      createdAt: '2026-01-02T00:00:00Z',
+    })
 }
 
 /** Every section of the own Gateway; of the shared one what the first tenant has there. */
