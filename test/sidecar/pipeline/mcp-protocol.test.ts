@@ -80,6 +80,27 @@ describe('a policy about the arguments of a tool', () => {
   })
 })
 
+describe('a message that cannot be read', () => {
+  const MESSAGES = [{ jsonrpc: '2.0', id: 1, method: 'a b' }, { id: 1 }, 'text', 7, { jsonrpc: '1.0', id: 1 }]
+
+  it.each(MESSAGES)('passes by its exact name, and by no wildcard: %j', async (message) => {
+    const wildcards = await start({
+      permissions: [
+        ['mcp.rpc.*', 'allow'],
+        ['mcp.*', 'allow'],
+        ['*', 'allow'],
+      ],
+    })
+    await wildcards.post(message)
+    expect(wildcards.world.upstream.seen).toEqual([])
+    expect(wildcards.world.records).toMatchObject([{ action_type: 'mcp.rpc.unknown', decision: 'DENY' }])
+    const exact = await start({ permissions: [['mcp.rpc.unknown', 'allow']] })
+    await exact.post(message)
+    expect(exact.world.upstream.seen).toHaveLength(1)
+    expect(exact.world.records).toMatchObject([{ action_type: 'mcp.rpc.unknown', decision: 'ALLOW' }])
+  })
+})
+
 describe('DELETE', () => {
   const remove = async (world: McpWorld, ...headers: string[]) =>
     world.world.send({ method: 'DELETE', host: 'tools.example', target: '/mcp', headers })
