@@ -210,6 +210,40 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
   })
 
+  test('gives a host to the older Connector of two guests, and to the namespace of the Gateway before both', async () => {
+    const { cluster, replica } = world
+    await cluster.namespace('later')
+    const connectors = { from: 'Selector', names: ['tenant', 'later'] }
+    await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: { connectors } } })
+    const claim = (namespace: string, domain: string) =>
+      cluster.create('Connector', namespace, 'claims', {
+        ...{ type: 'generic', domains: [domain], auth: { type: 'none' } },
+        gatewayRefs: [{ name: 'prod', namespace: 'team' }],
+      })
+    const made = Date.now()
+    await claim('tenant', '*.corp.example')
+    await untilConditions(cluster, ['Connector', 'tenant', 'claims'], ['Accepted=True/Accepted'])
+    // The API server counts whole seconds.
+    await eventually('a later second', () => (Math.floor(Date.now() / 1000) > made / 1000 + 1 ? true : null))
+    await claim('later', 'a.corp.example')
+    const younger = await untilConditions(
+      cluster,
+      ['Connector', 'later', 'claims'],
+      ['Accepted=False/Conflict'],
+    )
+    expect(JSON.stringify(statusOf(younger).conditions)).toContain('connector tenant/claims, which is older')
+    await claim('team', 'b.corp.example')
+    await untilConditions(cluster, ['Connector', 'team', 'claims'], ['Accepted=True/Accepted'])
+    await untilConditions(cluster, ['Connector', 'tenant', 'claims'], ['Accepted=False/Conflict'])
+    // What the older one kept from it is free now.
+    await untilConditions(cluster, ['Connector', 'later', 'claims'], ['Accepted=True/Accepted'])
+    const { rows } = await replica.db.query<{ name: string }>(
+      "select name from connectors where name like '%/claims' order by name",
+    )
+    expect(rows.map(({ name }) => name)).toEqual(['later/claims', 'team/claims'])
+    await cluster.patch('Gateway', 'team', 'prod', { spec: { allowedNamespaces: null } })
+  })
+
   test('says which tests of a Policy fail, and keeps the version in force whose tests passed', async () => {
     const { cluster } = world
     const place = ['Policy', 'team', 'careful'] as const
