@@ -4,7 +4,9 @@ import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-
 import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
 import type { VouchFor } from './oidc/confirmation.ts'
+import { createClusterCallers } from './services/cluster-callers.ts'
 import { createIdentities } from './services/identities.ts'
+import { createKubeClient } from './services/kube-client.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
 import { createReviewedTokens } from './services/reviewed-tokens.ts'
@@ -34,10 +36,15 @@ export function createGatewayParts(given: {
   const pods = tokens === null ? null : createPodIdentities({ ...given, tokens })
   const operatorToken =
     tokens === null || account === null ? null : createOperatorIdentity({ tokens, account })
+  const kube = kubeApi === null ? null : createKubeClient(kubeApi)
+  const clusterCaller = kube === null ? null : createClusterCallers({ ...given, kube })
   return {
-    identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken }),
+    identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken, clusterCaller }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
-    [Symbol.asyncDispose]: async () => review?.close(),
+    async [Symbol.asyncDispose]() {
+      await review?.close()
+      await kube?.close()
+    },
   }
 }

@@ -26,6 +26,8 @@ export type Identify = {
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
+  /** A person of the cluster, by the token that they have there. Null where there is no cluster to ask. */
+  readonly clusterCaller?: ((token: string, address: string) => Promise<UserPrincipal | undefined>) | null
   /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
   readonly operatorToken?: ((token: string, address: string) => Promise<boolean>) | null
 } & IdentifyGateway
@@ -117,20 +119,34 @@ async function operator(
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
 }
 
+const IN_CLUSTER =
+  'a session (sign in at /api/auth/login), or the bearer token that the cluster gave its caller'
+
 async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await signedIn(request, deps)
-  if (found === undefined) throw unauthorized('a session: sign in at /api/auth/login')
+  if (found === undefined)
+    throw unauthorized(deps.identify.clusterCaller ? IN_CLUSTER : 'a session: sign in at /api/auth/login')
   return found
 }
 
 async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal | undefined> {
   const token = bearer(request)
-  if (token !== undefined) return matchesHash(token, deps.adminTokenHash) ? ADMIN : undefined
+  if (token !== undefined)
+    return matchesHash(token, deps.adminTokenHash) ? ADMIN : clusterCaller(token, request, deps)
   const ids = sessionCookies(request)
   if (ids.length === 0) return undefined
   const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent)
   if (found !== undefined) refuseForeignOrigin(request, deps.publicUrl)
   return found
+}
+
+/** Keys of ours are never shown to the cluster. */
+async function clusterCaller(
+  token: string,
+  request: FastifyRequest,
+  { identify }: CallDeps,
+): Promise<UserPrincipal | undefined> {
+  return /^svc_/.test(token) ? undefined : identify.clusterCaller?.(token, request.ip)
 }
 
 async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {

@@ -85,7 +85,7 @@ async function respond(
     kinds: ['action', 'hold'],
     approved: click.approved,
     note: null,
-    by: { kind: 'user', userId, email, role, groups },
+    by: { kind: 'user', userId, email, role, groups, namespaces: 'all' },
     via: 'chat',
     within: async (q) => {
       if (nonceSha256 !== null && (await spendNonce(q, approvalId, nonceSha256))) return

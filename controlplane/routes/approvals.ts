@@ -33,16 +33,21 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       method: 'GET',
       path: '/api/dashboard/proxy-approvals',
       auth: 'approvals/get',
+      isNamespaced: true,
       summary:
         'Requests and actions that wait or waited for a person, newest first; fewer than `limit` at once when they are large',
       query: Query,
       response: List,
-      handler: async ({ query }) => approvals.list(query),
+      handler: async ({ principal, query }) => {
+        const { namespaces } = userOf(principal)
+        return approvals.list(namespaces === 'all' ? query : { ...query, namespaces })
+      },
     }),
     route({
       method: 'POST',
       path: '/api/dashboard/proxy-approvals',
       auth: 'approvals/answer',
+      isNamespaced: true,
       summary:
         'Answers an approval, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
       body: Answer,
@@ -50,13 +55,13 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       response: Answered,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
-        const { email, role, groups, via } = user
+        const { email, role, groups, namespaces, via } = user
         const { id, status, answeredGroups } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],
           approved: body.approved,
           note: body.note ?? null,
-          by: { kind: 'user', userId: personIdOf(user), email, role, groups },
+          by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces },
           via: VIA[via],
         })
         return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }

@@ -93,6 +93,7 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     method: 'POST',
     path: '/api/v1/approvals/:approvalId/respond',
     auth: 'approvals/answer',
+    isNamespaced: true,
     summary:
       'Answers the approval of an action, each person once; `pending` until every required group has answered. 409 when it has ended or the person has answered it, 410 when time is over',
     params: z.object({ approvalId: z.string().max(300) }),
@@ -101,13 +102,13 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
       const user = userOf(principal)
-      const { email, role, groups, via } = user
+      const { email, role, groups, namespaces, via } = user
       const { id, status, approval, answeredGroups } = await approvals.respond({
         id: params.approvalId,
         kinds: ['action'],
         approved: body.decision === 'approve',
         note: body.reason ?? null,
-        by: { kind: 'user', userId: personIdOf(user), email, role, groups },
+        by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces },
         via: VIA[via],
       })
       const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)

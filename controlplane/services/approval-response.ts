@@ -1,9 +1,12 @@
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
 import type { Role } from '../../core/wire/rights.ts'
 import { gatewayActor } from '../events.ts'
+import { covers } from '../http/rights.ts'
+import type { Namespaces } from '../http/route.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
   type ApprovalKind,
@@ -32,6 +35,8 @@ export type Answerer =
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
+      /** Those whose agents' approvals the user may answer. */
+      readonly namespaces: Namespaces
     }
   | {
       readonly kind: 'operator'
@@ -147,7 +152,10 @@ function nameOf(by: Answerer): string {
 }
 
 function isVisible(row: ApprovalRow, { kinds, by }: Respond): boolean {
-  return kinds.includes(row.kind) && (by.kind === 'user' || row.gatewayId === by.gatewayId)
+  if (!kinds.includes(row.kind)) return false
+  return by.kind === 'user'
+    ? covers(by.namespaces, namespaceOf(row.agent) || null)
+    : row.gatewayId === by.gatewayId
 }
 
 /** Null while it can be answered. Overdue counts as expired, whether the sweeper has been there or not. */

@@ -17,9 +17,10 @@ export function createIdentities({
   db,
   podToken,
   operatorToken,
+  clusterCaller,
   vouchFor,
 }: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
-  Pick<Identify, 'podToken' | 'operatorToken'>
+  Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCaller'>
 >): Identify {
   const useUnchecked = createUncheckedUse(() => performance.now())
   const sessions = createRecentAnswers(sessionLookup(db))
@@ -62,6 +63,7 @@ export function createIdentities({
     },
     podToken,
     operatorToken,
+    clusterCaller,
     ownProcesses: createProcessOwners(db),
     async gatewayToken(token, isUrgent) {
       const { found, isChecked } = await gatewayTokens([token], isUrgent)

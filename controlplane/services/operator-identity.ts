@@ -24,7 +24,7 @@ export function createOperatorIdentity({
   return async (token, address) => {
     const { expiresAtMs } = tokenTimes(token)
     const presented = { token, hash: sha256(token).toString('hex'), expiresAtMs, address }
-    const { pod } = await tokens.of(presented, { maxAgeMs: MAX_AGE_MS })
+    const { subject: pod } = await tokens.of(presented, { maxAgeMs: MAX_AGE_MS })
     return pod?.namespace === account.namespace && pod.serviceAccount === account.name
   }
 }

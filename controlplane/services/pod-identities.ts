@@ -94,7 +94,7 @@ export function createPodIdentities(
   }
 
   async function stateOf(presented: Presented, podUid: string): Promise<TokenState> {
-    const { pod } = await tokens.of(presented, { maxAgeMs: 0 })
+    const { subject: pod } = await tokens.of(presented, { maxAgeMs: 0 })
     if (pod?.uid !== podUid) return isExpired(presented) ? 'stale' : 'invalid'
     const row = await findPodIdentity(db, podUid, presented.issuedAtS)
     if (row?.isDeleted === true) return 'invalid'
@@ -106,7 +106,7 @@ export function createPodIdentities(
     { isFresh, address }: Parameters<IdentifyPod>[1],
   ): Promise<PodPrincipal | undefined> {
     const presented = { token, hash: sha256(token).toString('hex'), address, ...tokenTimes(token) }
-    const { pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : CALL)
+    const { subject: pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : CALL)
     if (pod === null) return undefined
     const { agent, gatewayId, gatewayName } = await bindingOf(pod, presented, isFresh)
     return {

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { createSlidingWindow, type SlidingWindow } from '../../core/state/sliding-window.ts'
 import { networkOf } from './sign-in-attempts.ts'
-import type { ReviewedPod, TokenReview } from './token-review.ts'
+import type { ReviewedPod } from './token-review.ts'
 
 /** One presented token. `hash`: SHA-256, hex. */
 export type PresentedToken = {
@@ -13,16 +13,16 @@ export type PresentedToken = {
   readonly address: string | null
 }
 
-/** `pod` is null for a token that the cluster rejects; `ageMs`: since that was reviewed. */
-export type Reviewed = { readonly pod: ReviewedPod | null; readonly ageMs: number }
+/** `subject`: whose token it is; null for one that the cluster rejects. `ageMs`: since that was reviewed. */
+export type Reviewed<T> = { readonly subject: T | null; readonly ageMs: number }
 
 /**
  * Reviews of the cluster, cached. Tokens that the cluster vouched for before are reviewed in a lane of their own; all
  * others are limited by address and in total, so that invented tokens cost the cluster little and evict nothing.
  */
-export type ReviewedTokens = {
+export type ReviewedTokens<T = ReviewedPod> = {
   /** Rejects with `not_ready` when the cluster does not answer, and beyond the limits. */
-  of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed>
+  of(presented: PresentedToken, use: ReviewUse): Promise<Reviewed<T>>
 }
 
 export type ReviewUse = {
@@ -51,27 +51,27 @@ const MAX_ADDRESSES = 10_000
 /** Unknown tokens that wait for one of the reviews at a time. */
 const MAX_WAITING = 1_000
 
-export function createReviewedTokens(
-  { review }: Pick<TokenReview, 'review'>,
+export function createReviewedTokens<T>(
+  { review }: { readonly review: (token: string) => Promise<T | null> },
   nowMs: () => number = () => performance.now(),
   limits: ReviewLimits = LIMITS,
-): ReviewedTokens {
-  const good = new Map<string, { readonly pod: ReviewedPod; readonly atMs: number }>()
+): ReviewedTokens<T> {
+  const good = new Map<string, { readonly subject: T; readonly atMs: number }>()
   const bad = new Map<string, number>()
-  const inFlight = new Map<string, Promise<Reviewed>>()
+  const inFlight = new Map<string, Promise<Reviewed<T>>>()
   const admission = createAdmission(nowMs, limits)
 
-  async function ask({ token, hash, address }: PresentedToken): Promise<Reviewed> {
+  async function ask({ token, hash, address }: PresentedToken): Promise<Reviewed<T>> {
     const isKnown = address === null || good.has(hash)
-    const pod = isKnown ? await review(token) : await admission.admit(address, () => review(token))
-    if (pod === null) good.delete(hash)
-    if (pod === null) put(bad, hash, nowMs(), MAX_BAD)
-    else put(good, hash, { pod, atMs: nowMs() }, MAX_GOOD)
-    return { pod, ageMs: 0 }
+    const subject = isKnown ? await review(token) : await admission.admit(address, () => review(token))
+    if (subject === null) good.delete(hash)
+    if (subject === null) put(bad, hash, nowMs(), MAX_BAD)
+    else put(good, hash, { subject, atMs: nowMs() }, MAX_GOOD)
+    return { subject, ageMs: 0 }
   }
 
   /** Callers with one token share its review. */
-  function shared(presented: PresentedToken): Promise<Reviewed> {
+  function shared(presented: PresentedToken): Promise<Reviewed<T>> {
     const running = inFlight.get(presented.hash)
     if (running !== undefined) return running
     const asked = ask(presented).finally(() => inFlight.delete(presented.hash))
@@ -84,10 +84,10 @@ export function createReviewedTokens(
       const { hash, expiresAtMs } = presented
       const rejectedAt = bad.get(hash)
       if (rejectedAt !== undefined && nowMs() - rejectedAt < BAD_REVIEW_TTL_MS)
-        return { pod: null, ageMs: nowMs() - rejectedAt }
+        return { subject: null, ageMs: nowMs() - rejectedAt }
       const known = good.get(hash)
       if (known === undefined) return shared(presented)
-      const cached = { pod: known.pod, ageMs: nowMs() - known.atMs }
+      const cached = { subject: known.subject, ageMs: nowMs() - known.atMs }
       if (cached.ageMs < maxAgeMs) return cached
       const isUsable = survivesSilence && expiresAtMs !== null && expiresAtMs > Date.now()
       return isUsable ? shared(presented).catch(() => cached) : shared(presented)
@@ -143,14 +143,14 @@ function createAdmission(nowMs: () => number, limits: ReviewLimits) {
   }
 
   return {
-    async admit(from: string, review: () => Promise<ReviewedPod | null>): Promise<ReviewedPod | null> {
+    async admit<T>(from: string, review: () => Promise<T | null>): Promise<T | null> {
       const address = networkOf(from)
       refuseBeyondLimits(address)
       byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
       try {
-        const pod = await inTurn(review)
-        if (pod === null) countRejected(address)
-        return pod
+        const subject = await inTurn(review)
+        if (subject === null) countRejected(address)
+        return subject
       } finally {
         const left = (byAddress.get(address) ?? 1) - 1
         if (left === 0) byAddress.delete(address)

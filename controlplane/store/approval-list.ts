@@ -6,6 +6,8 @@ export type ApprovalFilter = {
   readonly status?: ApprovalStatus | undefined
   readonly kind?: ApprovalKind | undefined
   readonly gatewayId?: string | undefined
+  /** Of agents of these namespaces only. */
+  readonly namespaces?: ReadonlySet<string> | undefined
   readonly limit: number
   readonly offset?: number | undefined
 }
@@ -28,6 +30,7 @@ export async function listApprovals(
        from (select id, created_at, card, count(*) over ()::int as total from approvals
          where org_id = $1 and ($2::text is null or ${SHOWN_STATUS} = $2) and ($3::text is null or kind = $3)
            and ($4::text is null or gateway_id = $4)
+           and ($7::text[] is null or (agent like '%/%' and split_part(agent, '/', 1) = any($7)))
          order by created_at desc, id desc limit $5 offset $6) as asked
        window newest as (order by created_at desc, id desc)
      ), fitting as (select *, sum(size) over (order by place) as sizes from page)
@@ -40,6 +43,7 @@ export async function listApprovals(
       filter.gatewayId ?? null,
       filter.limit,
       filter.offset ?? 0,
+      filter.namespaces === undefined ? null : [...filter.namespaces],
     ],
   )
   return { rows, total: rows[0]?.total ?? 0 }

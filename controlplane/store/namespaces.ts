@@ -16,6 +16,16 @@ export async function labelsOf(q: Query, names: readonly string[]): Promise<Read
   return new Map(rows.map(({ name, labels }) => [name, labels]))
 }
 
+/** Namespaces with a gateway or an agent: `namespace/name`. */
+export async function governedNamespaces(q: Query): Promise<readonly string[]> {
+  const { rows } = await q.query<{ name: string }>(
+    `select distinct split_part(name, '/', 1) as name from (select name from gateways union all select name from agents)
+     as named where name like '%/%' order by 1`,
+    [],
+  )
+  return rows.map(({ name }) => name)
+}
+
 /** Makes `namespaces` all that there are. The names of those that came, went or have other labels. */
 export async function replaceNamespaces(
   q: Query,

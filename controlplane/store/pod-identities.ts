@@ -95,3 +95,9 @@ export async function noteUnknownPod(q: Query, podUid: string): Promise<number> 
   )
   return onlyRow(rows).waitedS
 }
+
+/** Whether the operator reported the pod as one with a sidecar, also when it is deleted by now. */
+export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> {
+  const { rows } = await q.query('select 1 from pod_identities where pod_uid = $1', [podUid])
+  return rows.length > 0
+}

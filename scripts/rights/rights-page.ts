@@ -13,6 +13,12 @@ What people may do. Every route for people requires one right: a verb on a resou
 role (${ROLES.join(', ')}: each includes those before it). The OpenAPI document (\`/api/openapi.json\`) names the right of each
 operation as \`x-required-right\`.
 
+In a cluster the caller's own bearer token works, too (\`Authorization: Bearer …\`): the API server says whose it is (TokenReview),
+and RBAC what they may do (SubjectAccessReview on these resources of the API group \`chaperone.dev\`; both count for 10 s). A right
+in one namespace suffices for \`approvals\`: it shows and answers what agents of that namespace ask; what waits elsewhere is not
+found. All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused,
+whatever their ServiceAccount may do.
+
 | Resource | Verb | Lowest role | Allows to |
 |---|---|---|---|
 ${rows.join('\n')}

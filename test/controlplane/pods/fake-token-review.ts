@@ -47,7 +47,7 @@ export async function startFakeTokenReview(): Promise<FakeTokenReview> {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
     const { spec } = JSON.parse(Buffer.concat(parts).toString()) as {
-      spec: { token: string; audiences: readonly string[] }
+      spec: { token: string; audiences?: readonly string[] }
     }
     const isOurs = request.headers.authorization === `Bearer ${OWN_TOKEN}`
     const isPath = request.url === '/apis/authentication.k8s.io/v1/tokenreviews'
@@ -57,7 +57,7 @@ export async function startFakeTokenReview(): Promise<FakeTokenReview> {
     }
     asked.push(spec.token)
     const found = pods.get(spec.token)
-    const isKnown = found !== undefined && spec.audiences.includes(found.audience)
+    const isKnown = found !== undefined && spec.audiences?.includes(found.audience) === true
     const status = isKnown ? statusOf(found.pod, found.audience) : { authenticated: false, error: fake.error }
     response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ status }))
   }

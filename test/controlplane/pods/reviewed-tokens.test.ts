@@ -58,11 +58,11 @@ describe('a flood of unknown tokens', () => {
     for (let at = 0; at < 500; at++) answers.push(await code(tokens.of(presented(`bad-${at}`), FRESH)))
     expect(asked).toHaveLength(22)
     expect(answers.filter((answer) => answer === 'not_ready')).toHaveLength(479)
-    expect((await tokens.of(presented('good'), FRESH)).pod).toEqual(POD)
-    expect((await tokens.of(presented('good-new', { address: '192.0.2.2' }), FRESH)).pod).toEqual(POD)
+    expect((await tokens.of(presented('good'), FRESH)).subject).toEqual(POD)
+    expect((await tokens.of(presented('good-new', { address: '192.0.2.2' }), FRESH)).subject).toEqual(POD)
     expect(await code(tokens.of(presented('good-other'), FRESH))).toBe('not_ready')
     state.now += 60_000
-    expect((await tokens.of(presented('good-other'), FRESH)).pod).toEqual(POD)
+    expect((await tokens.of(presented('good-other'), FRESH)).subject).toEqual(POD)
   })
 
   test.each([
@@ -89,7 +89,7 @@ describe('a flood of unknown tokens', () => {
     const session = tokens.of(presented('good-session', { address: null }), FRESH)
     expect(asked.slice(-2)).toEqual(['good', 'good-session'])
     gate.resolve(undefined)
-    expect([(await known).pod, (await session).pod]).toEqual([POD, POD])
+    expect([(await known).subject, (await session).subject]).toEqual([POD, POD])
     const answers = await Promise.all(flood)
     expect(answers.filter((answer) => answer === 'answered')).toHaveLength(299)
     expect(asked).toHaveLength(302)
@@ -107,7 +107,7 @@ describe('a flood of unknown tokens', () => {
         ),
       )
     const before = asked.length
-    expect((await tokens.of(presented('good'), CALL)).pod).toEqual(POD)
+    expect((await tokens.of(presented('good'), CALL)).subject).toEqual(POD)
     expect(asked).toHaveLength(before)
   })
 
@@ -128,7 +128,7 @@ describe('while the cluster is silent', () => {
     await tokens.of(presented('good'), FRESH)
     state.silent = true
     state.now += 30 * 60_000
-    expect(await tokens.of(presented('good'), CALL)).toEqual({ pod: POD, ageMs: 30 * 60_000 })
+    expect(await tokens.of(presented('good'), CALL)).toEqual({ subject: POD, ageMs: 30 * 60_000 })
     expect(await code(tokens.of(presented('good'), FRESH))).toBe('not_ready')
     expect(await code(tokens.of(presented('good'), { maxAgeMs: 60_000 }))).toBe('not_ready')
     for (const expiresAtMs of [Date.now() - 1, null])
@@ -142,16 +142,16 @@ describe('while the cluster is silent', () => {
     for (let at = 0; at < 100; at++) await code(tokens.of(presented(`good-${at}`), FRESH))
     expect(asked).toHaveLength(100)
     state.silent = false
-    expect((await tokens.of(presented('good-0'), FRESH)).pod).toEqual(POD)
+    expect((await tokens.of(presented('good-0'), FRESH)).subject).toEqual(POD)
   })
 
   test('a good review is discarded once the cluster rejects the token', async () => {
     const { state, tokens, presented } = world()
     await tokens.of(presented('good'), FRESH)
     state.rejects = true
-    expect((await tokens.of(presented('good'), FRESH)).pod).toBe(null)
+    expect((await tokens.of(presented('good'), FRESH)).subject).toBe(null)
     state.silent = true
-    expect((await tokens.of(presented('good'), CALL)).pod).toBe(null)
+    expect((await tokens.of(presented('good'), CALL)).subject).toBe(null)
     state.now += 10_000
     expect(await code(tokens.of(presented('good'), CALL))).toBe('not_ready')
   })

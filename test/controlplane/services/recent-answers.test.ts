@@ -27,7 +27,13 @@ function database(first: Answer) {
 }
 
 const identitiesOf = (db: Db) =>
-  createIdentities({ db, podToken: null, operatorToken: null, vouchFor: async () => 'unchanged' })
+  createIdentities({
+    db,
+    podToken: null,
+    operatorToken: null,
+    clusterCaller: null,
+    vouchFor: async () => 'unchanged',
+  })
 
 describe('a session that was checked lately', () => {
   test.each([

@@ -29,6 +29,7 @@ function world() {
     db,
     podToken: null,
     operatorToken: null,
+    clusterCaller: null,
     vouchFor: async () => 'unchanged',
   })
   const deps: AuthDeps = {

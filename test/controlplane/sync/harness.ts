@@ -174,6 +174,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
           db,
           podToken: null,
           operatorToken: null,
+          clusterCaller: null,
           vouchFor: async () => 'unchanged',
         }).gatewayToken,
       },

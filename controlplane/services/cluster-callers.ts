@@ -1,0 +1,107 @@
+import * as z from 'zod'
+import { partsOfRight, type Right } from '../../core/wire/rights.ts'
+import { sha256 } from '../crypto/tokens.ts'
+import type { UserPrincipal } from '../http/auth.ts'
+import type { Namespaces } from '../http/route.ts'
+import { governedNamespaces } from '../store/namespaces.ts'
+import { isGovernedPod } from '../store/pod-identities.ts'
+import type { Db } from '../store/query.ts'
+import type { KubeClient } from './kube-client.ts'
+import { createReviewedTokens } from './reviewed-tokens.ts'
+import { tokenTimes } from './token-times.ts'
+
+/** The caller that the cluster vouches for; undefined for nobody. Rejects with `not_ready` when it does not answer. */
+export type IdentifyClusterCaller = (token: string, address: string) => Promise<UserPrincipal | undefined>
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
+const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+/** A review of a token, or of a right, counts for so long: a right that is withdrawn ends within that time. */
+const REVIEW_MS = 10_000
+const MAX_RIGHTS = 10_000
+const POD_UID = 'authentication.kubernetes.io/pod-uid'
+const NONE: Namespaces = new Set()
+
+const User = z.object({
+  username: z.string().default(''),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).default([]),
+  extra: z.record(z.string(), z.array(z.string())).optional(),
+})
+type User = z.infer<typeof User>
+const TokenReviewed = z.object({
+  status: z.object({ authenticated: z.boolean().default(false), user: User.prefault({}) }),
+})
+const AccessReviewed = z.object({ status: z.object({ allowed: z.boolean() }) })
+
+export type ClusterCallersDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
+
+/**
+ * People of the cluster, by their own bearer tokens (TokenReview), with the rights that its RBAC gives them on resources of
+ * `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. A governed pod is no person, whatever rights
+ * its ServiceAccount has.
+ */
+export function createClusterCallers({ db, kube }: ClusterCallersDeps): IdentifyClusterCaller {
+  const rightsOf = createRights({ db, kube })
+  const tokens = createReviewedTokens<User>({
+    async review(token) {
+      const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } }
+      const { status } = TokenReviewed.parse(await kube.create(REVIEWS, review))
+      return status.authenticated && status.user.username !== '' ? status.user : null
+    },
+  })
+  return async (token, address) => {
+    const hash = sha256(token).toString('hex')
+    const presented = { token, hash, expiresAtMs: tokenTimes(token).expiresAtMs, address }
+    const { subject } = await tokens.of(presented, { maxAgeMs: REVIEW_MS })
+    if (subject === null || (await isAgent(db, subject))) return undefined
+    const clusterRights = (right: Right) => rightsOf(subject, right)
+    return {
+      kind: 'user',
+      userId: `cluster:${subject.username}`,
+      email: subject.username,
+      role: (await clusterRights('settings/update')) === 'all' ? 'admin' : 'member',
+      groups: subject.groups,
+      via: 'cluster',
+      namespaces: NONE,
+      clusterRights,
+    }
+  }
+}
+
+async function isAgent(db: Db, { extra = {} }: User): Promise<boolean> {
+  const [podUid] = extra[POD_UID] ?? []
+  return podUid !== undefined && (await isGovernedPod(db, podUid))
+}
+
+type RightsOf = (user: User, right: Right) => Promise<Namespaces>
+
+/** Where RBAC gives a right: everywhere, or in these of the namespaces with Gateways or agents. */
+function createRights({ db, kube }: ClusterCallersDeps): RightsOf {
+  const known = new Map<string, { readonly atMs: number; readonly namespaces: Promise<Namespaces> }>()
+
+  async function isAllowed(user: User, right: Right, namespace: string): Promise<boolean> {
+    const resourceAttributes = { group: 'chaperone.dev', ...partsOfRight(right), namespace }
+    const { username, ...rest } = user
+    const spec = { user: username, ...rest, resourceAttributes }
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
+    return AccessReviewed.parse(await kube.create(ACCESS_REVIEWS, review)).status.allowed
+  }
+
+  async function ask(user: User, right: Right): Promise<Namespaces> {
+    if (await isAllowed(user, right, '')) return 'all'
+    const names = await governedNamespaces(db)
+    const answers = await Promise.all(names.map((name) => isAllowed(user, right, name)))
+    return new Set(names.filter((_, index) => answers[index]))
+  }
+
+  return (user, right) => {
+    const key = JSON.stringify([right, user])
+    const cached = known.get(key)
+    if (cached !== undefined && performance.now() - cached.atMs < REVIEW_MS) return cached.namespaces
+    const namespaces = ask(user, right)
+    if (known.size >= MAX_RIGHTS) known.clear()
+    known.set(key, { atMs: performance.now(), namespaces })
+    namespaces.catch(() => known.delete(key))
+    return namespaces
+  }
+}

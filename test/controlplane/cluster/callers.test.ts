@@ -1,0 +1,224 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import { caller, startControlPlane, type TestControlPlane } from '../routes/start.ts'
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const PATH = '/api/dashboard/proxy-approvals'
+
+describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT})`, () => {
+  let kube: KubeApiServer
+  let cluster: Cluster
+  let postgres: TestPostgres
+  let plane: TestControlPlane
+  let folder: string
+  let database: pg.Client
+
+  async function accountToken(namespace: string, name: string): Promise<string> {
+    const made = await cluster.client.call<{ status: { token: string } }>({
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+    })
+    return made.status.token
+  }
+
+  const bind = (namespace: string, role: string, name: string) =>
+    cluster.createRaw({ base: RBAC, plural: 'rolebindings' }, namespace, {
+      metadata: { name: `${role}-${name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: 'people' }],
+    })
+
+  const role = (name: string, rules: object[]) =>
+    cluster.createRaw({ base: RBAC, plural: 'clusterroles' }, undefined, { metadata: { name }, rules })
+  const rule = (resource: string, ...verbs: string[]) => ({
+    ...{ apiGroups: ['chaperone.dev'], resources: [resource], verbs },
+  })
+  const as = async (name: string) =>
+    caller(plane.url, { authorization: `Bearer ${await accountToken('people', name)}` })
+
+  beforeAll(async () => {
+    ;[kube, postgres] = await Promise.all([startKubeApiServer(), startPostgres()])
+    cluster = openCluster(kube)
+    for (const name of ['chaperone-system', 'people', 'team', 'other']) await cluster.namespace(name)
+    const accounts = { base: '/api/v1', plural: 'serviceaccounts' }
+    await cluster.createRaw(accounts, 'chaperone-system', { metadata: { name: 'chaperone-control-plane' } })
+    for (const name of ['ann', 'bob', 'eve', 'zoe'])
+      await cluster.createRaw(accounts, 'people', { metadata: { name } })
+    await role('reviews', [
+      { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+      { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+    ])
+    await role('approver', [rule('approvals', 'get', 'answer')])
+    await role('reader', [rule('approvals', 'get'), rule('records', 'get')])
+    const everywhere = (name: string, subject: object) =>
+      cluster.createRaw({ base: RBAC, plural: 'clusterrolebindings' }, undefined, {
+        metadata: { name: `everywhere-${name}` },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [subject],
+      })
+    const system = { kind: 'ServiceAccount', name: 'chaperone-control-plane', namespace: 'chaperone-system' }
+    await everywhere('reviews', system)
+    await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
+    await bind('team', 'approver', 'ann')
+    await bind('team', 'reader', 'bob')
+    folder = await mkdtemp(join(tmpdir(), 'chaperone-callers-'))
+    await writeFile(join(folder, 'token'), await accountToken('chaperone-system', 'chaperone-control-plane'))
+    await writeFile(join(folder, 'ca.crt'), kube.caPem)
+    const made = await postgres.createDatabase()
+    database = new pg.Client({ connectionString: made.adminUrl })
+    await database.connect()
+    plane = await startControlPlane(made, {
+      ...{
+        KUBE_API_URL: kube.url,
+        KUBE_CA_FILE: join(folder, 'ca.crt'),
+        KUBE_TOKEN_FILE: join(folder, 'token'),
+      },
+    })
+    await database.query(
+      `insert into agents (id, org_id, name, environment, runtime)
+       select 'agt_' || n, id, n || '/bot', 'production', 'pod' from orgs, unnest(array['team', 'other']) as n`,
+    )
+    // The authorizer reads its own cache of roles and bindings.
+    await eventually(
+      'the bindings are in force',
+      async () => {
+        const [ann, zoe] = [await as('ann'), await as('zoe')]
+        const answers = [await ann('GET', PATH), await zoe('GET', PATH)]
+        return answers.every(({ status }) => status === 200) || null
+      },
+      60_000,
+    )
+  }, 180_000)
+  afterAll(async () => {
+    await plane?.close()
+    await database?.end()
+    cluster?.[Symbol.dispose]()
+    await Promise.all([kube?.[Symbol.asyncDispose](), postgres?.stop()])
+    await rm(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  let held = 0
+  async function hold(agent: string): Promise<string> {
+    const id = `apv_callers_${held++}`
+    await database.query(
+      `insert into approvals (id, org_id, kind, agent, card, expires_at)
+       select $1, id, 'hold', $2, $3, clock_timestamp() + interval '5 min' from orgs`,
+      [
+        id,
+        agent,
+        JSON.stringify({
+          action_type: 'codehost.pr.merge',
+          connector: 'codehost',
+          parameters: {},
+          risk_factors: [],
+        }),
+      ],
+    )
+    return id
+  }
+  const stateOf = async (id: string) =>
+    (await database.query('select status, responded_by as by from approvals where id = $1', [id])).rows[0]
+
+  test('answer what waits in the namespaces where they may, under their own names', async () => {
+    const [own, foreign, local] = [await hold('team/bot'), await hold('other/bot'), await hold('laptop')]
+    const ann = await as('ann')
+    const list = await ann('GET', `${PATH}?status=pending`)
+    const ids = (list.body['approvals'] as { id: string }[]).map(({ id }) => id)
+    expect([ids, list.body['total']]).toEqual([[own], 1])
+    for (const id of [foreign, local]) {
+      const refused = await ann('POST', PATH, { id, approved: true })
+      expect([refused.status, (await stateOf(id))?.status]).toEqual([404, 'pending'])
+    }
+    expect((await ann('POST', PATH, { id: own, approved: true })).status).toBe(200)
+    const name = 'system:serviceaccount:people:ann'
+    expect(await stateOf(own)).toEqual({ status: 'approved', by: name })
+    const { rows } = await database.query(
+      `select user_id as "userId", details->>'responded_by' as by from audit_events
+       where event_type = 'approval.responded' and details->>'approval_id' = $1`,
+      [own],
+    )
+    expect(rows[0]).toEqual({ userId: `cluster:${name}`, by: name })
+  })
+
+  test('are refused with the right that is missing', async () => {
+    const id = await hold('team/bot')
+    const bob = await as('bob')
+    expect((await bob('GET', PATH)).status).toBe(200)
+    const refused = await bob('POST', PATH, { id, approved: true })
+    expect(refused.status).toBe(403)
+    expect(refused.body).toMatchObject({ required_right: 'approvals/answer' })
+    expect(refused.text).toContain('answer approvals.chaperone.dev')
+    expect((await stateOf(id))?.status).toBe('pending')
+    const eve = await as('eve')
+    expect((await eve('GET', PATH)).status).toBe(403)
+  })
+
+  test('have elsewhere what is theirs in all namespaces only', async () => {
+    expect((await (await as('zoe'))('GET', '/api/dashboard/overview')).status).toBe(200)
+    const bob = await (await as('bob'))('GET', '/api/dashboard/overview')
+    expect([bob.status, bob.text]).toEqual([
+      403,
+      expect.stringContaining('in all namespaces, you have it in team'),
+    ])
+  })
+
+  test('are nobody with a token that the cluster does not vouch for, or that is for others', async () => {
+    const made = await cluster.client.call<{ status: { token: string } }>({
+      method: 'POST',
+      path: '/api/v1/namespaces/people/serviceaccounts/ann/token',
+      body: {
+        ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+        spec: { audiences: ['chaperone-control-plane'] },
+      },
+    })
+    const token = await accountToken('people', 'ann')
+    for (const wrong of [made.status.token, `${token.slice(0, -4)}AAAA`, 'x', 'a.b.c']) {
+      const answer = await caller(plane.url, { authorization: `Bearer ${wrong}` })('GET', PATH)
+      expect(answer.status).toBe(401)
+    }
+    expect(plane.log()).not.toContain(token)
+  })
+
+  test('are nobody when a governed pod shows the token of a ServiceAccount with rights', async () => {
+    await cluster.createRaw({ base: '/api/v1', plural: 'pods' }, 'people', {
+      metadata: { name: 'agent' },
+      spec: {
+        serviceAccountName: 'ann',
+        automountServiceAccountToken: false,
+        containers: [{ name: 'a', image: 'x' }],
+      },
+    })
+    const pod = await cluster.client.call<{ metadata: { uid: string } }>({
+      method: 'GET',
+      path: '/api/v1/namespaces/people/pods/agent',
+    })
+    const made = await cluster.client.call<{ status: { token: string } }>({
+      method: 'POST',
+      path: '/api/v1/namespaces/people/serviceaccounts/ann/token',
+      body: {
+        ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+        spec: { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'agent', uid: pod.metadata.uid } },
+      },
+    })
+    const bot = caller(plane.url, { authorization: `Bearer ${made.status.token}` })
+    expect((await bot('GET', PATH)).status).toBe(200)
+    await database.query(
+      `insert into pod_identities (pod_uid, namespace, name, agent, gateway) values ($1, 'people', 'agent', 'people/ann', 'people/default')`,
+      [pod.metadata.uid],
+    )
+    expect((await bot('GET', PATH)).status).toBe(401)
+  })
+})
