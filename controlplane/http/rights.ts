@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { hasRole, partsOfRight, RIGHTS, type Right } from '../../core/wire/rights.ts'
-import type { Namespaces, Principal } from './route.ts'
+import { hasRole, type Namespaces, partsOfRight, RIGHTS, type Right } from '../../core/wire/rights.ts'
+import type { Principal } from './route.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 
@@ -10,11 +10,6 @@ const NOWHERE: Namespaces = new Set()
 export async function namespacesOf(user: User, right: Right): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right)
   return hasRole(user.role, RIGHTS[right].role) ? user.namespaces : NOWHERE
-}
-
-/** Whether a right in `namespaces` is one over something in `namespace` (null: in none). */
-export function covers(namespaces: Namespaces, namespace: string | null): boolean {
-  return namespaces === 'all' || (namespace !== null && namespaces.has(namespace))
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
-import type { Right, Role } from '../../core/wire/rights.ts'
+import type { Namespaces, Right, Role } from '../../core/wire/rights.ts'
 import type { Restriction } from './restriction.ts'
 
 /**
@@ -17,9 +17,6 @@ export type RouteAuth =
   | 'gateway'
   | 'operator'
   | 'maintenance'
-
-/** Namespaces of a cluster; `all` includes what is in none. */
-export type Namespaces = 'all' | ReadonlySet<string>
 
 /** The sidecar of a pod: it acts for one agent, and ends with its pod. */
 export type SidecarPrincipal = {

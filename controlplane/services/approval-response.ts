@@ -3,10 +3,8 @@ import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
-import type { Role } from '../../core/wire/rights.ts'
+import { covers, type Namespaces, type Role } from '../../core/wire/rights.ts'
 import { gatewayActor } from '../events.ts'
-import { covers } from '../http/rights.ts'
-import type { Namespaces } from '../http/route.ts'
 import { addAnswer, dropVoidAnswers, type EndedApproval, endApproval } from '../store/approval-answers.ts'
 import {
   type ApprovalKind,

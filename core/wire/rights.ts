@@ -70,3 +70,11 @@ export function partsOfRight(right: Right): { readonly resource: string; readonl
   const [resource = '', verb = ''] = right.split('/')
   return { resource, verb }
 }
+
+/** Namespaces of a cluster; `all` includes what is in none. */
+export type Namespaces = 'all' | ReadonlySet<string>
+
+/** Whether a right in `namespaces` is one over something in `namespace` (null: in none). */
+export function covers(namespaces: Namespaces, namespace: string | null): boolean {
+  return namespaces === 'all' || (namespace !== null && namespaces.has(namespace))
+}
