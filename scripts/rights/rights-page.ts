@@ -19,6 +19,16 @@ in one namespace suffices for \`approvals\`: it shows and answers what agents of
 found. All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused,
 whatever their ServiceAccount may do.
 
+The chart has ClusterRoles to bind, in a namespace or in all:
+
+| ClusterRole | Grants |
+|---|---|
+| \`chaperone-view\` | the rights of the role viewer, and to see Gateways, Connectors, Permissions and Policies; part of the cluster's roles \`view\`, \`edit\`, \`admin\` |
+| \`chaperone-edit\` | to write these four kinds; part of \`edit\` and \`admin\` |
+| \`chaperone-approver\` | \`approvals\` (\`get\`, \`answer\`), \`records\` and \`explanations\` (\`get\`) |
+| \`chaperone-stop\` | \`killswitches\` (\`get\`, \`activate\`), and to patch the ConfigMap \`chaperone-emergency\` |
+| \`chaperone-admin\` | all of these and every right of the role admin |
+
 | Resource | Verb | Lowest role | Allows to |
 |---|---|---|---|
 ${rows.join('\n')}
