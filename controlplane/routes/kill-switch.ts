@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import { namespaceOfScope, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/kill.ts'
+import { covers, type Right } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { requireRight } from '../http/rights.ts'
@@ -30,38 +32,65 @@ export function createKillSwitchRoutes({
       method: 'GET',
       path: '/api/dashboard/kill-switch',
       auth: 'killswitches/get',
+      isNamespaced: true,
       summary: 'What is stopped, by whom and why',
       response: State,
-      handler: async () => ({ effective: killSwitch.effective() }),
+      handler: async ({ principal }) => ({ effective: shownTo(userOf(principal), killSwitch.effective()) }),
     }),
     route({
       method: 'POST',
       path: '/api/dashboard/kill-switch',
       auth: 'killswitches/activate',
+      isNamespaced: true,
       admits: ['page_secret', 'machine_token', 'unchecked'],
       summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
       body: KillSwitchSet,
       response: Reply,
       handler: async ({ principal, body }) => {
-        const user = userOf(principal)
-        if (!body.active) {
-          refuseRestricted(principal)
-          await requireRight(user, 'killswitches/lift', false)
-        }
+        if (!body.active) refuseRestricted(principal)
+        const right = body.active ? 'killswitches/activate' : 'killswitches/lift'
+        const user = await requireRight(userOf(principal), right, true)
+        refuseBeyond(user, right, body.scope)
         const { order: _, ...reply } = await killSwitch.set({
           ...body,
-          source: user.via === 'admin_token' ? 'cli' : 'dashboard',
+          source: sourceOf(user, body.scope),
           by: actorOf(user),
-          // A person with this role answers for lifting what another source has latched; the audit names them all.
-          override: !body.active,
+          namespaces: user.namespaces,
+          // A person with this right everywhere answers for lifting what another source has latched; the audit names them all.
+          override: !body.active && user.namespaces === 'all',
         })
-        return reply
+        return { ...reply, effective: shownTo(user, reply.effective) }
       },
     }),
   ]
 }
 
-function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
+type User = Extract<Principal, { kind: 'user' }>
+
+/** Whoever has the right in some namespaces only stops and lifts these; a stop that somebody else set there stays. */
+function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefined): void {
+  if (namespaces === 'all' || covers(namespaces, namespaceOfScope(normaliseScope(scope)))) return
+  const own = [...namespaces].map((name) => `namespace:${name}`).join(', ')
+  throw new ChaperoneError('forbidden', {
+    detail: `You may do this in your namespaces only: name a scope within them, such as ${own} or agent:NAMESPACE/NAME`,
+    extra: { required_right: right },
+  })
+}
+
+/** What stops everything is shown to everybody: it stops their agents, too. */
+function shownTo({ namespaces }: User, effective: readonly KillEntry[]): KillEntry[] {
+  if (namespaces === 'all') return [...effective]
+  return effective.filter(
+    ({ scope }) => normaliseScope(scope) === 'all' || covers(namespaces, namespaceOfScope(scope)),
+  )
+}
+
+function sourceOf({ via, namespaces }: User, scope: string | undefined): string {
+  if (via !== 'cluster') return via === 'admin_token' ? 'cli' : 'dashboard'
+  return namespaces === 'all' ? 'kubectl' : `kubectl:${namespaceOfScope(normaliseScope(scope))}`
+}
+
+function userOf(principal: Principal): User {
   if (principal.kind === 'user') return principal
   throw new ChaperoneError('unauthorized', { detail: 'This needs a session' })
 }

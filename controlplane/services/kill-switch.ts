@@ -1,7 +1,9 @@
-import { type UnknownScope, unknownScope } from '../../core/decision/kill-scope-names.ts'
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { type KillNames, type UnknownScope, unknownScope } from '../../core/decision/kill-scope-names.ts'
 import { isKillScope, KILL_SCOPE_FORMS, normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import { covers, type Namespaces } from '../../core/wire/rights.ts'
 import { type Actor, systemActor } from '../store/audit.ts'
 import { listKillNames } from '../store/kill-names.ts'
 import { listSettled } from '../store/kill-switches.ts'
@@ -24,6 +26,8 @@ export type KillChange = {
   readonly by: Actor
   /** Lifts the scope whatever source latched it; the audit row names them. */
   readonly override?: boolean
+  /** Where the caller has the right: the answer names nothing else. Default `all`. */
+  readonly namespaces?: Namespaces
   /** The number that a gateway gave to a stop of its own. Set twice it is one stop; lifted it is not set again. */
   readonly own?: OwnStop | undefined
 }
@@ -88,7 +92,7 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
     async set(change) {
       const scope = checkedScope(change.scope)
       const deadline = createDeadline(ANSWER_MS)
-      const looked = change.active ? deadline.limit(unknownScopeOf(deps, scope), null) : null
+      const looked = change.active ? deadline.limit(unknownScopeOf(deps, { ...change, scope }), null) : null
       const done = change.active
         ? await activate({ ...deps, storing }, { ...change, scope }, deadline)
         : await lift({ ...deps, storing }, { ...change, scope })
@@ -101,10 +105,24 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
 }
 
 /** A database that does not answer says nothing about the scope. */
-async function unknownScopeOf({ db, orgId }: KillSwitchDeps, scope: string): Promise<UnknownScope | null> {
+async function unknownScopeOf(
+  { db, orgId }: KillSwitchDeps,
+  { scope, namespaces = 'all' }: Pick<Scoped, 'scope' | 'namespaces'>,
+): Promise<UnknownScope | null> {
   if (scope === 'all') return null
   const known = await listKillNames(db, orgId).catch(() => null)
-  return known === null ? null : unknownScope(scope, known)
+  return known === null ? null : unknownScope(scope, namesIn(known, namespaces))
+}
+
+/** Nobody learns the names of other namespaces from a warning. */
+function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
+  if (namespaces === 'all') return names
+  const isIn = (name: string) => covers(namespaces, namespaceOf(name) || null)
+  return {
+    agents: names.agents.filter(({ name }) => isIn(name)),
+    connectors: [],
+    gateways: names.gateways.filter(isIn),
+  }
 }
 
 /** What the answer says besides. */

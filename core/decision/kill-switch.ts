@@ -40,6 +40,13 @@ export function normaliseScope(scope: string | undefined): string {
   return parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`
 }
 
+/** The namespace that a scope stays within; null for a scope that may concern others, or what is in no namespace. */
+export function namespaceOfScope(scope: string): string | null {
+  const { kind, name } = parseScope(scope)
+  if (kind === 'namespace') return fold(name)
+  return kind === 'agent' || kind === 'gateway' ? fold(namespaceOf(name)) || null : null
+}
+
 /** What a scope may be, for whoever wrote another one. */
 export const KILL_SCOPE_FORMS =
   'is no scope: use all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, or a bare name without blanks'

@@ -15,8 +15,9 @@ operation as \`x-required-right\`.
 
 In a cluster the caller's own bearer token works, too (\`Authorization: Bearer …\`): the API server says whose it is (TokenReview),
 and RBAC what they may do (SubjectAccessReview on these resources of the API group \`chaperone.dev\`; both count for 10 s). A right
-in one namespace suffices for \`approvals\`: it shows and answers what agents of that namespace ask; what waits elsewhere is not
-found. All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused,
+in one namespace suffices for \`approvals\` (it shows and answers what agents of that namespace ask; what waits elsewhere is not
+found) and for \`killswitches\` (scopes within that namespace: \`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
+somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused,
 whatever their ServiceAccount may do.
 
 The chart has ClusterRoles to bind, in a namespace or in all:

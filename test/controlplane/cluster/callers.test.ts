@@ -62,6 +62,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
     ])
     await role('approver', [rule('approvals', 'get', 'answer')])
+    await role('stopper', [rule('killswitches', 'get', 'activate', 'lift')])
     await role('reader', [rule('approvals', 'get'), rule('records', 'get')])
     const everywhere = (name: string, subject: object) =>
       cluster.createRaw({ base: RBAC, plural: 'clusterrolebindings' }, undefined, {
@@ -74,9 +75,11 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
     await bind('team', 'approver', 'ann')
     await bind('team', 'reader', 'bob')
+    await bind('team', 'stopper', 'bob')
     folder = await mkdtemp(join(tmpdir(), 'chaperone-callers-'))
     await writeFile(join(folder, 'token'), await accountToken('chaperone-system', 'chaperone-control-plane'))
     await writeFile(join(folder, 'ca.crt'), kube.caPem)
+    await writeFile(join(folder, 'admin'), 'the-admin-token')
     const made = await postgres.createDatabase()
     database = new pg.Client({ connectionString: made.adminUrl })
     await database.connect()
@@ -85,6 +88,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
         KUBE_API_URL: kube.url,
         KUBE_CA_FILE: join(folder, 'ca.crt'),
         KUBE_TOKEN_FILE: join(folder, 'token'),
+        ADMIN_TOKEN_FILE: join(folder, 'admin'),
       },
     })
     await database.query(
@@ -220,5 +224,77 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       [pod.metadata.uid],
     )
     expect((await bot('GET', PATH)).status).toBe(401)
+  })
+
+  describe('with rights on kill switches in one namespace', () => {
+    const KILL = '/api/dashboard/kill-switch'
+    const admin = (body: object) =>
+      plane.call('POST', KILL, body, { authorization: 'Bearer the-admin-token' })
+    const scopesOf = ({ body }: { body: Record<string, unknown> }) =>
+      (body['effective'] as { scope: string; source: string }[]).map(
+        ({ scope, source }) => `${scope} ${source}`,
+      )
+
+    test.each([
+      'namespace:team',
+      'Namespace: TEAM',
+      'agent:team/bot',
+      'AGENT:Team/Bot',
+      'gateway:team/default',
+      'agent:team/nobody',
+    ])('stop and lift %s', async (scope) => {
+      const bob = await as('bob')
+      const on = await bob('POST', KILL, { active: true, scope, reason: 'incident' })
+      expect(on.status).toBe(200)
+      expect(scopesOf(on)).toHaveLength(1)
+      expect(scopesOf(on)[0]).toContain('kubectl:team')
+      expect(JSON.stringify(on.body)).not.toContain('other')
+      const off = await bob('POST', KILL, { active: false, scope })
+      expect([off.status, scopesOf(off)]).toEqual([200, []])
+    })
+
+    test.each([
+      undefined,
+      'all',
+      'ALL',
+      '',
+      'team',
+      'bot',
+      'team/bot',
+      'namespace:other',
+      'namespace:',
+      'namespace:team/../other',
+      'agent:bot',
+      'agent:other/bot',
+      'agent:/team/bot',
+      'agent:*',
+      'gateway:default',
+      'gateway:other/default',
+      'connector:codehost',
+      'connector:team/codehost',
+    ])('do not stop %s', async (scope) => {
+      const bob = await as('bob')
+      const before = scopesOf(await admin({ active: false, scope: 'agent:no-such' }))
+      for (const active of [true, false]) {
+        const refused = await bob('POST', KILL, {
+          active,
+          reason: 'x',
+          ...(scope === undefined ? {} : { scope }),
+        })
+        expect([400, 403]).toContain(refused.status)
+      }
+      expect(scopesOf(await admin({ active: false, scope: 'agent:no-such' }))).toEqual(before)
+    })
+
+    test('lift nothing that the platform team set there, and see nothing of others', async () => {
+      for (const scope of ['namespace:team', 'namespace:other', 'all'])
+        expect((await admin({ active: true, scope, reason: 'platform' })).status).toBe(200)
+      const bob = await as('bob')
+      const off = await bob('POST', KILL, { active: false, scope: 'namespace:team' })
+      expect(scopesOf(off).sort()).toEqual(['all cli', 'namespace:team cli'])
+      expect(scopesOf(await bob('GET', KILL)).sort()).toEqual(['all cli', 'namespace:team cli'])
+      for (const scope of ['namespace:team', 'namespace:other', 'all']) await admin({ active: false, scope })
+      expect(scopesOf(await bob('GET', KILL))).toEqual([])
+    })
   })
 })
