@@ -54,6 +54,7 @@ export function matchedDetails(decision: Decision): MatchedDetails {
 const BY_RULE: ReadonlySet<Decision['source']> = new Set<Decision['source']>([
   'permission',
   'policy',
+  'policy_invalid',
   'default',
 ])
 
