@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
+import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canonicalJson } from '../../../core/action/spec.ts'
 import { at } from '../routes/start.ts'
-import { RISKY, startWorld, type TestAgent, type World } from './world.ts'
+import { ALLOWED, RISKY, startWorld, type TestAgent, type World } from './world.ts'
 
 let world: World
 let agent: TestAgent
@@ -46,6 +49,17 @@ describe.each(SPELLINGS)('a repository named by %s', (_what, names) => {
     expect(at(body, 'decision', 'outcome')).toBe('requires_approval')
   })
 })
+
+test.each(['acme/site', 'ACME/Site', 'Acme/site.git'])(
+  'the token for %s is bound to the spelling as sent',
+  async (target) => {
+    const spec = { ...ALLOWED, resource: { provider: 'codehost', target } }
+    const { body, text } = await agent.call('POST', '/api/v1/actions', { action_spec: spec })
+    expect(body['status'], text).toBe('allowed')
+    const { ash } = decodeJwt(at(body, 'decision_token'))
+    expect(ash).toBe(createHash('sha256').update(canonicalJson(spec)).digest('hex'))
+  },
+)
 
 test.each([
   ['/api/v1/actions', (spec: object) => ({ action_spec: spec }), 'action_spec.resource.target'],

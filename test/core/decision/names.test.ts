@@ -167,6 +167,13 @@ describe('names that the code host compares without case', () => {
     expect(verdict(condition, at('acme/prod', parameters))).toBe('allow')
   })
 
+  test('resource.raw_target is the target as sent', () => {
+    expect(verdict('resource.raw_target == "ACME/Prod"', at('ACME/Prod'))).toBe('deny')
+    expect(verdict('resource.raw_target.startsWith("ACME")', at('ACME/Prod'))).toBe('deny')
+    expect(verdict('resource.raw_target == "acme/prod"', at('ACME/Prod'))).toBe('allow')
+    expect(verdict('resource.raw_target.endsWith(".git")', at('acme/prod.git'))).toBe('deny')
+  })
+
   test('a rule that allows one repository allows its spellings, and nothing else', () => {
     const rule = { rule: 'allow' }
     expect(verdict('resource.target == "ACME/Prod"', at('acme/PROD'), rule)).toBe('allow')

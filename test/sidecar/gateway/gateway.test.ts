@@ -186,6 +186,16 @@ describe('the gateway', () => {
     await expect(world.proxied('GET', '/things', { port, auth })).rejects.toThrow()
   })
 
+  test('lists and counts active agents only', async () => {
+    const of = (name: string, status: string) => ({ ...agentEntry(name), status })
+    await using world = await startGatewayWorld({
+      agents: [of('away', 'suspended'), of('gone', 'revoked'), of('second', 'active')],
+    })
+    const { agents } = JSON.parse((await world.api('GET', '/internal/agents')).text)
+    expect(agents.map(({ name }: { name: string }) => name).toSorted()).toEqual(['bot', 'second'])
+    expect(JSON.parse((await world.api('GET', '/health')).text).agents).toBe(2)
+  })
+
   test('stops in less than two seconds: holds are answered with 503 and everything is uploaded', async () => {
     await using world = await startGatewayWorld({
       permissions: [permission('generic.*', 'require_approval')],
