@@ -29,14 +29,18 @@ export const backup: Command = {
   },
   examples: [
     ['chaperone backup chaperone.backup', 'everything of this data folder'],
-    ['chaperone restore chaperone.backup --data DIR', 'brings it back on an empty one'],
+    [
+      'chaperone restore chaperone.backup --master-key master.key --data DIR',
+      'brings it back in an empty one',
+    ],
   ],
   run,
 }
 
 async function run(invocation: Invocation): Promise<number> {
   const [name, ...others] = invocation.positionals
-  if (name === undefined || others.length > 0) throw usageError(backup, 'One file name, please.')
+  if (name === undefined || others.length > 0)
+    throw usageError(backup, 'Give one file name: chaperone backup FILE.')
   const { folder, env, terminal, cwd } = invocation
   refuseEmpty(folder, env)
   const file = resolve(cwd, name)

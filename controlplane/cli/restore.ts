@@ -34,7 +34,8 @@ export const restore: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const [name, ...others] = invocation.positionals
-  if (name === undefined || others.length > 0) throw usageError(restore, 'One file name, please.')
+  if (name === undefined || others.length > 0)
+    throw usageError(restore, 'Give one file name: chaperone restore FILE.')
   const { folder, env, terminal, cwd } = invocation
   const file = resolve(cwd, name)
   const header = await headerOf(file)

@@ -11,7 +11,9 @@ export const up: Command = {
   name: 'up',
   summary:
     'Starts control plane, dashboard, gateway and database on this machine, and stops them with Ctrl-C.',
-  usage: ['up [--data DIR] [--manifests DIR] [--port N] [--gateway-port N] [--json]'],
+  usage: [
+    'up [--data DIR] [--manifests DIR] [--here] [--host ADDR] [--port N] [--gateway-port N | --no-gateway]\n            [--approvals session|token] [--json]',
+  ],
   details:
     'Everything lives in one data folder; a second start resumes it. DATABASE_URL uses a PostgreSQL of your own instead of the\n' +
     'embedded one. The manifests folder holds Gateways, Connectors, Permissions and Policies as YAML; edits are picked up.',
