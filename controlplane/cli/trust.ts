@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { ChaperoneError } from '../../core/errors.ts'
 import { usageError } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
@@ -59,7 +59,13 @@ function folderOf(dir: string): string {
 function add(env: NodeJS.ProcessEnv, folder: string, trusted: readonly string[]): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new ChaperoneError('conflict', {
-      detail: `There is no data folder ${folder}. Make it with chaperone up --data ${folder}, then trust it.`,
+      detail: `There is no data folder ${folder}. Name one that exists, or make one with npm start in the checkout.`,
+    })
+  }
+  const { root, keys } = dataFolder(folder)
+  if (basename(root) !== FOLDER_NAME && !existsSync(keys)) {
+    throw new ChaperoneError('conflict', {
+      detail: `${root} is no data folder, and there is no ${FOLDER_NAME} in it. Name the data folder, or the working tree that it is in.`,
     })
   }
   assertOwnData(dataFolder(folder))

@@ -207,6 +207,18 @@ describe('a data folder that a working tree brings', () => {
     },
   )
 
+  test('is the only folder that can be trusted: a tree without one is none, by whatever name', async () => {
+    const tree = makeTree('project', 'src')
+    expect(await cli(['trust', '.'], tree)).toMatchObject({
+      code: 1,
+      out: '',
+      err: `chaperone: ${tree} is no data folder, and there is no .chaperone in it. Name the data folder, or the working tree that it is in.`,
+    })
+    expect((await cli(['trust', '--list'], root)).out).toBe('')
+    mkdirSync(join(tree, 'keys'))
+    expect(await cli(['trust', '.'], tree)).toMatchObject({ code: 0, err: '' })
+  })
+
   test('is not trusted before it is there', async () => {
     expect(await cli(['trust', 'nowhere'], root)).toMatchObject({
       code: 1,
