@@ -1,6 +1,7 @@
 import type { Document, Node } from 'yaml'
 import { isMap, isScalar, LineCounter } from 'yaml'
 import * as z from 'zod'
+import { knownFields } from '../core/crd/known-fields.ts'
 import {
   API_VERSION,
   ConnectorResource,
@@ -14,7 +15,6 @@ import { readYamlDocuments, TOO_DEEP } from '../core/crd/yaml-documents.ts'
 import { nearest } from '../core/nearest.ts'
 import { unstorableIn } from '../core/storable.ts'
 import type { ManifestProblem } from '../core/wire/operator.ts'
-import { knownFields } from './known-fields.ts'
 import { DEFAULT_NAMESPACE, headOf, illegibleHead, type ManifestHead } from './manifest-head.ts'
 
 /** One document of a manifest file: what it declares, and where a person finds it. */

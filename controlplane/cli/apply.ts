@@ -6,11 +6,19 @@ import type { ManifestResource } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
 import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { IN_FORCE_TEXT, InForce } from '../../core/wire/operator.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane, running } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, list } from './command.ts'
 import { untilApplied } from './local-agents.ts'
-import { checkManifest, MANIFEST_FILE, type ManifestFile, readManifestFiles } from './manifest-files.ts'
+import {
+  type Checked,
+  checkManifest,
+  MANIFEST_FILE,
+  type ManifestFile,
+  readManifestFiles,
+} from './manifest-files.ts'
+import { policyProblems } from './policy-problems.ts'
 
 const Seen = z.looseObject({
   objects: z.array(
@@ -19,6 +27,7 @@ const Seen = z.looseObject({
       namespace: z.string(),
       name: z.string(),
       accepted: z.boolean(),
+      in_force: InForce.optional(),
       reasons: z.array(z.string()).default([]),
       warnings: z.array(z.string()).default([]),
       managed_by: z.string().nullish(),
@@ -33,6 +42,8 @@ type Seen = z.infer<typeof Seen>
 type Verdict = {
   readonly object: string
   readonly accepted: boolean
+  /** What holds; absent while the control plane has not said. */
+  readonly in_force?: InForce | undefined
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -42,8 +53,9 @@ export const apply: Command = {
   summary: 'Checks manifests, puts them into the manifests folder, and waits until they are in force.',
   usage: ['apply -f FILE|DIR...'],
   details:
-    'A file of the same name is replaced. Nothing is copied when this command finds a mistake in one of the files, as --dry-run\n' +
-    'does. A manifest that the control plane refuses stays in the folder; its last good state stays in force.',
+    'A file of the same name is replaced. Policies are compiled and their tests run first: after a mistake in one of the files\n' +
+    'nothing is copied, as with --dry-run. A manifest that only the control plane refuses stays in the folder, and its last\n' +
+    'accepted version stays in force; without one a Policy denies its scope, and other kinds have no effect.',
   words: Number.POSITIVE_INFINITY,
   options: {
     file: {
@@ -69,7 +81,7 @@ async function run(invocation: Invocation): Promise<number> {
   const files = readManifestFiles(names, cwd)
   assertDistinct(files)
   const checked = files.map((file) => checkManifest(file))
-  const problems = checked.flatMap((each) => each.problems)
+  const problems = files.flatMap((file, index) => problemsIn(file, checked[index]))
   for (const problem of problems) terminal.warn(problem)
   if (problems.length > 0) throw new ChaperoneError('conflict', { detail: 'Nothing was changed.' })
   const resources = checked.flatMap((each) => each.resources)
@@ -91,6 +103,10 @@ async function run(invocation: Invocation): Promise<number> {
   const isInForce = gateway_url === null || (await untilApplied(api))
   if (!isInForce) terminal.warn('The gateway does not decide by it yet: chaperone status')
   return report(invocation, found)
+}
+
+function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly string[] {
+  return checked === undefined ? [] : [...checked.problems, ...policyProblems(file, checked.resources)]
 }
 
 /** Warnings that need no control plane: those of a dry run. */
@@ -222,7 +238,8 @@ function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wante
   if (problems.length > 0) return { object, accepted: false, reasons: problems, warnings: [] }
   const row = rowOf(seen, object)
   if (row === undefined || (renewed.includes(object) && !isNewer(object, seen, before))) return null
-  return { object, accepted: row.accepted, reasons: row.reasons, warnings: row.warnings }
+  const { accepted, in_force, reasons, warnings } = row
+  return { object, accepted, in_force, reasons, warnings }
 }
 
 function problemsOf({ problems }: Seen, files: readonly string[]): readonly string[] {
@@ -258,7 +275,8 @@ function report(invocation: Invocation, results: readonly Verdict[]): number {
   return results.every(({ accepted }) => accepted) ? EXIT.ok : EXIT.refused
 }
 
-function resultLine({ object, accepted, reasons }: Verdict): string {
+function resultLine({ object, accepted, in_force: held, reasons }: Verdict): string {
   const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : ''
-  return `${object}: ${accepted ? 'accepted' : 'refused'}${why}`
+  const holds = accepted || held === undefined ? '' : `; ${IN_FORCE_TEXT[held]}`
+  return `${object}: ${accepted ? 'accepted' : 'refused'}${why}${holds}`
 }

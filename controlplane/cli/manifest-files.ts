@@ -2,9 +2,11 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { type Document, LineCounter } from 'yaml'
 import type * as z from 'zod'
+import { knownFields } from '../../core/crd/known-fields.ts'
 import { API_VERSION, ManifestResource } from '../../core/crd/schemas.ts'
 import { readYamlDocuments, TOO_DEEP } from '../../core/crd/yaml-documents.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
 /** As the watcher of the folder has it. */
@@ -59,8 +61,8 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
   if (value === null || value === undefined) return { resources: [], problems: [] }
   const checked = ManifestResource.safeParse(value)
   if (checked.success) return { resources: [checked.data], problems: [] }
-  const problems = checked.error.issues.map(
-    (issue) => `${at(offsetOf(document, issue.path) ?? start)}: ${issueText(issue)}`,
+  const problems = checked.error.issues.flatMap((issue) =>
+    findingsOf(issue, value).map(({ path, text }) => `${at(offsetOf(document, path) ?? start)}: ${text}`),
   )
   return { resources: [], problems }
 }
@@ -86,6 +88,31 @@ function offsetOf(document: Located, path: readonly PropertyKey[]): number | und
     if (node?.range !== undefined) return node.range[0]
   }
   return undefined
+}
+
+type Finding = { readonly path: readonly PropertyKey[]; readonly text: string }
+
+function findingsOf(issue: z.core.$ZodIssue, value: unknown): readonly Finding[] {
+  if (issue.code === 'unrecognized_keys') return unknownFields(issue, value)
+  return [{ path: issue.path, text: issueText(issue) }]
+}
+
+function unknownFields({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, value: unknown): readonly Finding[] {
+  const steps = path.map((step) => (typeof step === 'number' ? step : String(step)))
+  const schema = schemaOf(value)
+  const known = schema === undefined ? [] : knownFields(schema, steps)
+  return keys.map((key) => {
+    const meant = nearest(key, known)
+    const advice = meant === undefined ? 'remove it' : `did you mean ${meant}?`
+    const field = [...steps, key]
+    return { path: field, text: `unknown field ${field.join('.')}; ${advice}` }
+  })
+}
+
+/** The schema of the kind that the value states. */
+function schemaOf(value: unknown): z.ZodType | undefined {
+  const { kind } = value as { readonly kind?: unknown }
+  return ManifestResource.options.find((option) => option.shape.kind.value === kind)
 }
 
 function issueText(issue: z.core.$ZodIssue): string {

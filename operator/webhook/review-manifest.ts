@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
+import { knownFields } from '../../core/crd/known-fields.ts'
 import {
   ConnectorResource,
   GatewayResource,
@@ -15,7 +16,6 @@ import { documentProblems } from '../../core/decision/policy-document.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
 import { nearest } from '../../core/nearest.ts'
-import { knownFields } from '../known-fields.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 
 const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }>>> = {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCli } from '../../controlplane/cli/cli.ts'
+import { IN_FORCE_TEXT } from '../../core/wire/operator.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
@@ -185,6 +186,20 @@ describe('a manifest with a mistake', () => {
     laptop.writeManifest('vendors.yaml', vendors.manifests)
     await untilWell()
     rmSync(folder, { recursive: true })
+  })
+
+  test('that only the control plane finds is refused by apply, which says what is denied', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'chaperone-apply-'))
+    const file = join(folder, 'selected.yaml')
+    const policy = POLICY('deny', 'deny').replace('no-closing', 'selected')
+    writeFileSync(file, policy.replace('spec:', 'spec:\n  namespaceSelector: { matchLabels: { team: a } }'))
+    const { code, stdout } = await cli(['apply', '-f', file])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^Policy default\/selected: refused \(.*namespaceSelector.*\); /)
+    expect(stdout).toContain(`; ${IN_FORCE_TEXT.denied}`)
+    rmSync(join(laptop.manifests, 'selected.yaml'))
+    rmSync(folder, { recursive: true })
+    await untilWell()
   })
 
   test('is refused by apply before anything is touched', async () => {

@@ -88,6 +88,36 @@ describe('the command line', () => {
     ])
   })
 
+  it.each([
+    [
+      'a condition that does not compile',
+      `rules: [{ name: no, conditions: ['action.efect == "write"'], decision: deny }]`,
+      /^p\.yaml: Policy no-delete: spec\.rules\.0\.conditions\.0: .*no field "efect" \(did you mean effect\?\)/,
+    ],
+    [
+      'a test that fails',
+      'rules: [{ name: no, decision: deny }]\n  tests: [{ name: t, action: { type: codehost.repo.delete, resource: { provider: codehost } }, expect: { outcome: allow } }]',
+      /^p\.yaml: Policy no-delete: the test "t" fails: expected allow/,
+    ],
+    [
+      'an unknown field',
+      'rules: [{ name: no, decison: deny, decision: deny }]',
+      /^p\.yaml:6: unknown field spec\.rules\.0\.decison; did you mean decision\?/,
+    ],
+  ])('refuses to apply a policy with %s, because it would deny its scope', async (_what, rules, problem) => {
+    const file = join(root, 'p.yaml')
+    writeFileSync(
+      file,
+      `apiVersion: chaperone.dev/v1alpha1\nkind: Policy\nmetadata: { name: no-delete }\nspec:\n  scope: { actions: [codehost.repo.delete] }\n  ${rules}\n`,
+    )
+    for (const args of [[], ['--dry-run']]) {
+      const { code, out, err } = await cli(['apply', '-f', file, ...args])
+      expect([code, out]).toEqual([1, ''])
+      expect(err).toMatch(problem)
+      expect(err).toMatch(/chaperone: Nothing was changed\.$/)
+    }
+  })
+
   it.each(COMMANDS)('teaches %s with a usage, options and an example', async (name) => {
     const { code, out } = await cli([name, '--help'])
     expect(code).toBe(0)
