@@ -14,7 +14,14 @@ import { createDeadline, type Deadline } from './deadline.ts'
 import { type KillSource, replaceSource } from './kill-source.ts'
 import { createKillStoring, type KillStoring, type KillStoringDeps } from './kill-storing.ts'
 
-export type KillSwitchDeps = KillStoringDeps & { readonly clock: Clock }
+export type KillSwitchDeps = KillStoringDeps & { readonly clock: Clock; readonly waits?: KillWaits }
+
+export type KillWaits = {
+  /** For the whole answer. */
+  readonly answerMs: number
+  /** Of a repeated stop, for the database; then it is sent on without, while it is young. */
+  readonly settledMs: number
+}
 
 export type KillChange = {
   readonly active: boolean
@@ -67,9 +74,8 @@ export type KillSwitch = {
 }
 
 /** The answer comes within 2 s with the check of the caller (`URGENT_MS`), whatever gateways and database do. */
-const ANSWER_MS = 1_300
-/** How long a repeated stop waits for the database, and for how long it is sent on without. */
-const SETTLED_MS = 500
+const WAITS: KillWaits = { answerMs: 1_300, settledMs: 500 }
+/** For how long a repeated stop is sent on without an answer of the database. */
 const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /** The person who set it is known to the replica that announced it, or to the audit event that was lost. */
@@ -81,7 +87,7 @@ const NOT_STORED =
   'Connected gateways were stopped, but the stop could not be stored yet: gateways of other replicas do not know it. It is stored as soon as the database answers, also when this process ends before, by the next replica that one of the stopped gateways reaches. Only if all of them end before that too, the stop is lost: check `chaperone kill status` later.'
 
 export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
-  const { hub } = deps
+  const { hub, waits = WAITS } = deps
   const storing = createKillStoring(deps)
   hub.kill.onAdopted((announcement, from) => {
     const by = systemActor(`${ADOPTED_FROM[from]} (${announcement.entry.source})`)
@@ -91,12 +97,14 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
     effective: hub.kill.effective,
     async set(change) {
       const scope = checkedScope(change.scope)
-      const deadline = createDeadline(ANSWER_MS)
+      const deadline = createDeadline(waits.answerMs)
       const looked = change.active ? deadline.limit(unknownScopeOf(deps, { ...change, scope }), null) : null
       const done = change.active
         ? await activate({ ...deps, storing }, { ...change, scope }, deadline)
         : await lift({ ...deps, storing }, { ...change, scope })
-      const acknowledged = await done.round.acknowledged(change.active ? deadline.remainingMs() : ANSWER_MS)
+      const acknowledged = await done.round.acknowledged(
+        change.active ? deadline.remainingMs() : waits.answerMs,
+      )
       const reply = { ok: true, active: change.active, scope, effective: hub.kill.effective() } as const
       return { ...reply, acknowledged, ...notes(done, acknowledged, await looked) }
     },
@@ -158,12 +166,16 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
  * Whether a gateway repeats a stop that was stored, and perhaps lifted, before. Throws `not_ready` when the database does
  * not say so of one that is not young: everybody may rely on its lift.
  */
-async function isSettled({ db, hub }: Context, own: OwnStop, deadline: Deadline): Promise<boolean> {
+async function isSettled(
+  { db, hub, waits = WAITS }: Context,
+  own: OwnStop,
+  deadline: Deadline,
+): Promise<boolean> {
   const { id, retriedAfterMs } = own
   if (hub.kill.isSettled(id)) return true
   if (retriedAfterMs === undefined || hub.kill.isAnnounced(id)) return false
   const asked = listSettled(db, [id]).catch(() => null)
-  const answer = await deadline.limit(Promise.race([asked, after(SETTLED_MS)]), null)
+  const answer = await deadline.limit(Promise.race([asked, after(waits.settledMs)]), null)
   if (answer !== null) return answer.includes(id)
   if (retriedAfterMs <= YOUNG_MS) return false
   throw new ChaperoneError('not_ready', {

@@ -19,8 +19,10 @@ const admin = person({ role: 'admin', email: 'root@example.com' })
 
 beforeAll(async () => {
   world = await startWorld()
-  replica = await world.replica()
-  other = await world.replica()
+  // The database is there: however slow it is, its answer counts.
+  const waits = { answerMs: 30_000, settledMs: 30_000 }
+  replica = await world.replica({ waits })
+  other = await world.replica({ waits })
   gateway = await replica.enrol('default/local')
 })
 afterAll(() => world.stop())
@@ -70,7 +72,7 @@ test.each([
   const id = randomUUID()
   await send(id)
   await lift(other)
-  const stream = await openStream(on(), gateway)
+  const stream = await openStream(on(), gateway, { acks: true })
   await stream.next('manifest')
   const from = stream.messages.length
   for (const retriedMs of [0, 1, 1_000, 86_400_000]) {

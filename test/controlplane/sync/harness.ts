@@ -18,7 +18,7 @@ import { createExplain } from '../../../controlplane/services/explain.ts'
 import { createIdentities } from '../../../controlplane/services/identities.ts'
 import { createIngestQuota } from '../../../controlplane/services/ingest-quota.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
-import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
+import { createKillSwitch, type KillWaits } from '../../../controlplane/services/kill-switch.ts'
 import { createPodReports } from '../../../controlplane/services/pod-identities.ts'
 import { createProcessOwners } from '../../../controlplane/services/process-owners.ts'
 import { createRecords } from '../../../controlplane/services/records.ts'
@@ -72,6 +72,8 @@ export type World = {
 }
 
 export type ReplicaOptions = {
+  /** Of the kill switch; as in the product by default. */
+  readonly waits?: KillWaits
   /** Another way to the same database. */
   readonly databaseUrl?: string
   readonly hangMs?: number
@@ -113,7 +115,10 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
   })
   const hub = await createHub({ db, keyring: KEYRING, library, log, clock })
   const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })
-  const killSwitch = createKillSwitch({ db, hub, orgId, clock, log, cancelStopped })
+  const killSwitch = createKillSwitch({
+    ...{ db, hub, orgId, clock, log, cancelStopped },
+    ...(given.waits && { waits: given.waits }),
+  })
   const sweeper = createExpirySweeper({ db, log })
   const approvals = createApprovals({ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake })
   const refusedPods: PodRef[] = []
