@@ -35,11 +35,14 @@ function examine(
 ): PolicyCheckReply {
   const agreed = problemsOr(() => assertRepeatedFieldsAgree(parsed.repeated, record))
   const problems = 'problems' in agreed ? agreed.problems : []
-  const tests = runPolicyTests(parsed.document, knownAction).map(({ name, passed, expected, got }) =>
+  const warnings = [...parsed.warnings]
+  const run = problemsOr(() => runPolicyTests(parsed.document, knownAction))
+  if ('problems' in run) return { ok: false, problems: [...problems, ...run.problems], tests: [], warnings }
+  const tests = run.value.map(({ name, passed, expected, got }) =>
     passed ? { name, passed } : { name, passed, failure: `expected ${expected}, got ${got}` },
   )
   const ok = problems.length === 0 && tests.every(({ passed }) => passed)
-  return { ok, problems, tests, warnings: [...parsed.warnings] }
+  return { ok, problems, tests, warnings }
 }
 
 function problemsOr<T>(work: () => T): { readonly value: T } | { readonly problems: PolicyProblem[] } {

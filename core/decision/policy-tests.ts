@@ -2,12 +2,14 @@ import { fold } from '../action/pattern.ts'
 import { isProductionAction, scoreRisk } from '../action/risk.ts'
 import { actionFromSpec, type KnownAction } from '../action/spec.ts'
 import type { PolicyDocument, PolicyTest } from '../crd/schemas.ts'
+import { ChaperoneError } from '../errors.ts'
 import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
 import { epochMsOf } from './condition.ts'
 import type { PlacedInput } from './environment.ts'
 import { createFacts } from './facts.ts'
 import { compilePolicy } from './policy-document.ts'
 import { opinionOf } from './policy-opinion.ts'
+import { policyTestCost } from './policy-test-cost.ts'
 import { OUTCOME, type Outcome } from './vocabulary.ts'
 
 export type PolicyTestResult = {
@@ -22,15 +24,19 @@ export type PolicyTestResult = {
 /** `now` of tests that name none: any moment does, as long as it is always the same. */
 const DEFAULT_NOW_MS = 1_767_268_800_000
 
+/** About 0.2 s. Texts come from tenants, and a kill switch waits for the process that runs their tests. */
+const MAX_COST = 128 * 1_024
+
 /**
  * Runs the tests in a policy against that policy alone. `knownAction` looks an action name up in the catalogue, for
  * conditions on risk and effect; without it every action is a write of medium risk.
- * Throws ChaperoneError `validation` when a condition does not compile.
+ * Throws ChaperoneError `validation` when a condition does not compile, and for tests that need too long.
  */
 export function runPolicyTests(
   document: PolicyDocument,
   knownAction: (type: string) => KnownAction | null = () => null,
 ): readonly PolicyTestResult[] {
+  refuseCostly(document)
   const policy = compilePolicy({
     id: 'pol_test',
     name: 'test',
@@ -40,6 +46,13 @@ export function runPolicyTests(
     document,
   })
   return document.tests.map((test) => runTest(policy, test, knownAction(test.action.type)))
+}
+
+function refuseCostly(document: PolicyDocument): void {
+  const cost = policyTestCost(document)
+  if (cost <= MAX_COST) return
+  const detail = `tests: ${document.tests.length} tests of all conditions need too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
+  throw new ChaperoneError('validation', { detail, problems: [detail] })
 }
 
 function runTest(policy: CompiledPolicy, test: PolicyTest, known: KnownAction | null): PolicyTestResult {

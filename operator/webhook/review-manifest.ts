@@ -13,6 +13,7 @@ import {
   type PolicySpec,
 } from '../../core/crd/schemas.ts'
 import { documentProblems } from '../../core/decision/policy-document.ts'
+import { policyTestCost } from '../../core/decision/policy-test-cost.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
 import { nearest } from '../../core/nearest.ts'
@@ -25,9 +26,9 @@ const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }
   policies: PolicyResource,
 }
 
-/** Limits of what is validated here (characters of conditions; tests times rules): the process also admits pods. */
+/** Limits of what is validated here (characters of conditions; steps of tests): the process also admits pods. */
 const MAX_CONDITION_TEXT = 32 * 1024
-const MAX_TEST_STEPS = 2_048
+const MAX_TEST_COST = 16 * 1024
 
 type Written = { readonly metadata?: { readonly deletionTimestamp?: unknown }; readonly spec?: unknown }
 
@@ -97,9 +98,10 @@ function judgePolicy(document: PolicyDocument): AdmissionResponse {
   return { allowed: true, warnings: policyWarnings(document) }
 }
 
-function isTooLarge({ rules, tests }: PolicyDocument): boolean {
-  const text = rules.flatMap(({ conditions }) => conditions).reduce((sum, { length }) => sum + length, 0)
-  return text > MAX_CONDITION_TEXT || tests.length * rules.length > MAX_TEST_STEPS
+function isTooLarge(document: PolicyDocument): boolean {
+  const conditions = document.rules.flatMap((rule) => rule.conditions)
+  const text = conditions.reduce((sum, { length }) => sum + length, 0)
+  return text > MAX_CONDITION_TEXT || policyTestCost(document) > MAX_TEST_COST
 }
 
 function issueProblems(schema: z.core.$ZodType, { path, message, ...issue }: z.core.$ZodIssue): string[] {

@@ -122,6 +122,26 @@ tests: [{ name: t, action: { type: x.y.z, resource: { provider: x } }, expect: {
     expect(runPolicyTests(document, () => high)[0]?.passed).toBe(true)
   })
 
+  test('that need too long are refused before they run: a text of a tenant must not occupy a process', () => {
+    const list = `[${Array.from({ length: 60 }, (_, i) => i).join(',')}]`
+    const text = (condition: string, [rules = 0, tests = 0]: readonly number[], target = 'a/b') =>
+      JSON.stringify({
+        rules: Array.from({ length: rules }, (_, i) => ({
+          ...{ name: `r${i}`, decision: 'deny' },
+          conditions: [...Array.from({ length: 14 }, () => condition), 'false'],
+        })),
+        tests: Array.from({ length: tests }, (_, i) => ({
+          ...{ name: `t${i}`, expect: { outcome: 'no_opinion' } },
+          action: { type: 'codehost.repo.delete', resource: { provider: 'codehost', target } },
+        })),
+      })
+    const run = (...given: Parameters<typeof text>) =>
+      runPolicyTests(parsePolicyYaml(text(...given)).document)
+    expect(() => run(`${list}.all(a, a >= 0)`, [40, 256])).toThrow(/256 tests .* need too long/)
+    expect(() => run('resource.target.matches("(a|aa|b)*c")', [128, 50], 'a'.repeat(900))).toThrow('divide')
+    expect(run('action.type != "x"', [32, 256])).toHaveLength(256)
+  })
+
   test('take their time and agent from the test', () => {
     const text = `scope: { agents: [night-bot] }
 rules: [{ name: night, conditions: ['now.getHours() < 6'], decision: deny }]
