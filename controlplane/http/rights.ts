@@ -6,10 +6,19 @@ type User = Extract<Principal, { kind: 'user' }>
 
 const NOWHERE: Namespaces = new Set()
 
+/**
+ * A role that counts in some namespaces still gives these rights in all: to read the pages of a viewer, which do not follow
+ * namespaces, and to have keys of one's own, which answer in these namespaces only.
+ */
+function isUnlimited(right: Right): boolean {
+  return RIGHTS[right].role === 'viewer' || partsOfRight(right).resource === 'approverkeys'
+}
+
 /** Where the user has the right. Rejects with `not_ready` when the cluster has to be asked and does not answer. */
 export async function namespacesOf(user: User, right: Right): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right)
-  return hasRole(user.role, RIGHTS[right].role) ? user.namespaces : NOWHERE
+  if (!hasRole(user.role, RIGHTS[right].role)) return NOWHERE
+  return isUnlimited(right) ? 'all' : (user.roleNamespaces ?? 'all')
 }
 
 /**

@@ -48,6 +48,8 @@ export type Principal =
       readonly via: 'session' | 'admin_token' | 'approver_key' | 'cluster'
       /** Where the user has the right that the route requires. */
       readonly namespaces: Namespaces
+      /** Where the role counts; absent = in all. */
+      readonly roleNamespaces?: ReadonlySet<string>
       /** Where the cluster gives its caller a right; absent where the role decides. */
       readonly clusterRights?: (right: Right) => Promise<Namespaces>
       /** Set for a caller who may only read, apart from what routes admit. */

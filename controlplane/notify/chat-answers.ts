@@ -79,13 +79,14 @@ async function respond(
   click: Click,
   { approvalId, nonceSha256 }: CheckedCard,
 ): Promise<ChatAnswer> {
-  const { id: userId, email, role, groups } = await userOf(deps, click)
+  const { id: userId, email, role, groups, namespaces: limit } = await userOf(deps, click)
+  const namespaces = limit === null ? 'all' : new Set(limit)
   const { id, status } = await deps.approvals.respond({
     id: approvalId,
     kinds: ['action', 'hold'],
     approved: click.approved,
     note: null,
-    by: { kind: 'user', userId, email, role, groups, namespaces: 'all' },
+    by: { kind: 'user', userId, email, role, groups, namespaces },
     via: 'chat',
     within: async (q) => {
       if (nonceSha256 !== null && (await spendNonce(q, approvalId, nonceSha256))) return

@@ -86,8 +86,9 @@ function shownTo({ namespaces }: User, effective: readonly KillEntry[]): KillEnt
 }
 
 function sourceOf({ via, namespaces }: User, scope: string | undefined): string {
-  if (via !== 'cluster') return via === 'admin_token' ? 'cli' : 'dashboard'
-  return namespaces === 'all' ? 'kubectl' : `kubectl:${namespaceOfScope(normaliseScope(scope))}`
+  if (via === 'admin_token') return 'cli'
+  const name = via === 'cluster' ? 'kubectl' : 'dashboard'
+  return namespaces === 'all' ? name : `${name}:${namespaceOfScope(normaliseScope(scope))}`
 }
 
 function userOf(principal: Principal): User {

@@ -140,11 +140,14 @@ function sessionPrincipal([id, row]: KnownSession, { pageSecret }: ShownSession)
   return isPage && !isPageOf(row, pageSecret) ? { ...found, restriction: 'page_secret' } : found
 }
 
-type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups'>
+type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups' | 'namespaces'>
 
 function principal(user: User, via: UserPrincipal['via']): UserPrincipal {
   const { id: userId, email, role, groups } = user
-  return { kind: 'user', userId, email, role, groups, via, namespaces: 'all' }
+  const found = { kind: 'user', userId, email, role, groups, via } as const
+  if (user.namespaces === null) return { ...found, namespaces: 'all' }
+  const roleNamespaces = new Set(user.namespaces)
+  return { ...found, namespaces: roleNamespaces, roleNamespaces }
 }
 
 function agentPrincipal({ agent: { id, name, capabilities } }: KeyUse): AgentPrincipal {

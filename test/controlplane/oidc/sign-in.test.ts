@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { at, register } from '../routes/start.ts'
+import { at, caller, register } from '../routes/start.ts'
 import { type OidcStage, startOidcStage } from './stage.ts'
 import { fragmentOf } from './visitor.ts'
 
@@ -92,6 +92,58 @@ describe('the first sign-in through the provider', () => {
   test('offers itself: the options name the provider', async () => {
     const { body } = await stage.here.plane.call('GET', '/api/auth/options')
     expect(body).toEqual({ password: true, identity_provider: { name: 'Example SSO' } })
+  })
+})
+
+describe('a role that counts in some namespaces', () => {
+  const PATH = '/api/dashboard/proxy-approvals'
+  let held = 0
+  const hold = async (agent: string) => {
+    const id = `apv_limited_${held++}`
+    await stage.here.sql(
+      `insert into approvals (id, org_id, kind, agent, card, expires_at)
+       select '${id}', id, 'hold', '${agent}', '{"action_type":"codehost.pr.merge","connector":"codehost","parameters":{},"risk_factors":[]}',
+         clock_timestamp() + interval '5 min' from orgs`,
+    )
+    return id
+  }
+
+  test('answers what agents of these namespaces ask, and of no other, with approver keys too', async () => {
+    const bea = await stage.signIn('bea')
+    const [own, foreign, local] = [await hold('team-a/bot'), await hold('team-b/bot'), await hold('laptop')]
+    const list = await bea.call('GET', `${PATH}?status=pending`)
+    expect(at<{ id: string }[]>(list.body, 'approvals').map(({ id }) => id)).toEqual([own])
+    const key = at<string>((await bea.call('POST', '/api/auth/keys', {})).body, 'api_key')
+    const withKey = caller(stage.here.plane.url, { authorization: `Bearer ${key}` })
+    for (const id of [foreign, local])
+      for (const call of [bea.call, withKey])
+        expect((await call('POST', PATH, { id, approved: true })).status).toBe(404)
+    expect((await withKey('POST', PATH, { id: own, approved: true })).status).toBe(200)
+    const states = await stage.here.sql(`select status from approvals where id in ('${foreign}', '${local}')`)
+    expect(states).toEqual([{ status: 'pending' }, { status: 'pending' }])
+  })
+
+  test('of an admin changes nothing of the installation, reads, and stops these namespaces', async () => {
+    const cleo = await stage.signIn('cleo')
+    const invite = { action: 'invite', email: 'accomplice@example.com', role: 'admin' }
+    const refused = await cleo.call('POST', '/api/dashboard/users', invite)
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining('the role admin in all namespaces, you have it in team-b'),
+    ])
+    expect((await cleo.call('GET', '/api/dashboard/policies')).status).toBe(403)
+    expect((await cleo.call('GET', '/api/dashboard/overview')).status).toBe(200)
+    const set = async (call: typeof cleo.call, active: boolean, scope: string) =>
+      (await call('POST', '/api/dashboard/kill-switch', { active, scope, reason: 'test' })).status
+    for (const scope of ['all', 'agent:team-a/bot', 'bot'])
+      expect(await set(cleo.call, true, scope)).toBe(403)
+    const ada = await stage.signIn('ada')
+    for (const call of [ada.call, cleo.call]) expect(await set(call, true, 'namespace:team-b')).toBe(200)
+    await set(cleo.call, false, 'namespace:team-b')
+    // Each latches for itself.
+    const left = await stage.here.sql("select source from kill_switches where scope = 'namespace:team-b'")
+    expect(left).toEqual([{ source: 'dashboard' }])
+    expect(await set(ada.call, false, 'namespace:team-b')).toBe(200)
   })
 })
 
