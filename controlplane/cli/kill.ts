@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
@@ -49,7 +50,7 @@ async function run(invocation: Invocation): Promise<number> {
   const [verb] = invocation.positionals
   // A stop never depends on a session; who lifts one has signed in.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
-  if (verb === 'status') return printState({ invocation, api }, KillState.parse(await api.call('GET', PATH)))
+  if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
   if (verb !== 'on' && verb !== 'off')
     throw usageError(
       kill,
@@ -61,6 +62,7 @@ async function run(invocation: Invocation): Promise<number> {
 async function toggle(invocation: Invocation, api: ApiClient, active: boolean): Promise<number> {
   const scope = text(invocation, 'scope')
   const reason = text(invocation, 'reason')
+  const wasSet = active || isSet(await stateNow(api), scope)
   const started = performance.now()
   const body = {
     active,
@@ -70,12 +72,25 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   const state = KillState.parse(await api.call('POST', PATH, body))
   const elapsedMs = Math.round(performance.now() - started)
   if (!flag(invocation, 'json')) {
-    invocation.terminal.print(acknowledgement(state, active, elapsedMs))
+    invocation.terminal.print(wasSet ? acknowledgement(state, active, elapsedMs) : notSet(scope))
     invocation.terminal.print(installationLine(invocation, api))
   }
   if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
   printState({ invocation, api }, state, active ? [] : ['Still stopped, by scopes of their own:'])
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
+}
+
+async function stateNow(api: ApiClient): Promise<KillState> {
+  return KillState.parse(await api.call('GET', PATH))
+}
+
+function isSet({ effective }: KillState, scope = 'all'): boolean {
+  return effective.some((entry) => normaliseScope(entry.scope) === normaliseScope(scope))
+}
+
+/** Gateways acknowledge also a lift that changes nothing: their count would claim that something was released. */
+function notSet(scope = 'all'): string {
+  return `No kill switch had the scope ${scope}: nothing was released.`
 }
 
 /** Which installation answered: a count alone would not show that it was another one. */

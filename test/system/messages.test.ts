@@ -332,6 +332,16 @@ describe('the command line', () => {
     expect(await cli(['kill', 'off', '--scope', 'agent:nobdy'])).toMatchObject({ code: 0, stderr: '' })
   })
 
+  test('says that kill off released nothing where no kill switch had the scope', async () => {
+    await cli(['kill', 'on', '--scope', 'agent:dev'])
+    const lift = async (scope: string) => (await cli(['kill', 'off', '--scope', scope])).stdout
+    expect(await lift('agent:nobody')).toMatch(
+      /^No kill switch had the scope agent:nobody: nothing was released\.\n[\s\S]*Still stopped[\s\S]*agent:dev/,
+    )
+    expect(await lift('AGENT:dev')).toMatch(/^1 of 1 released[\s\S]*Nothing is stopped\./)
+    expect(await lift('agent:dev')).toMatch(/^No kill switch had the scope agent:dev/)
+  })
+
   test('tells what stays stopped after a stop was lifted', async () => {
     await cli(['kill', 'on', '--scope', 'connector:chat', '--reason', 'noise'])
     const lifted = await cli(['kill', 'off'])
