@@ -15,7 +15,11 @@ export const ownerLink: Command = {
     const { terminal } = invocation
     const link = await newOwnerLink(controlPlane(invocation))
     if (flag(invocation, 'json')) terminal.print(JSON.stringify({ owner_link: link }))
-    else terminal.print(link ?? 'This installation has an owner. An owner invites others on the page Users.')
+    else
+      terminal.print(
+        link ??
+          'This installation has an owner. An owner invites others on the page People of the dashboard.',
+      )
     return link === null ? EXIT.refused : EXIT.ok
   },
 }

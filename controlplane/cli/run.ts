@@ -101,7 +101,9 @@ async function printOwnerLink(api: ApiClient, terminal: Invocation['terminal']):
   const link = await newOwnerLink(api, { isRequired: true })
   if (link === null) return
   terminal.warn(`chaperone: this installation has no owner yet. Become the owner within an hour: ${link}`)
-  terminal.warn('chaperone: only this link registers the first owner from now on, because agents run here.')
+  terminal.warn(
+    'chaperone: from now on the first owner registers through an owner link only, because agents run here.',
+  )
 }
 
 function certificatesIn(bundleFile: string): readonly string[] {
