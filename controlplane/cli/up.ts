@@ -4,6 +4,7 @@ import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
 import { withoutKey } from './local-agents.ts'
+import { dataOption, nextSteps } from './next-steps.ts'
 import { folderOfTree } from './tree-folder.ts'
 import { tryLine } from './try-line.ts'
 
@@ -82,8 +83,8 @@ async function startUnlessStopped(
 
 function upOptions(invocation: Invocation): InstallationOptions {
   const { env, cwd, terminal } = invocation
-  const isNamed = text(invocation, 'data') !== undefined || (env['CHAPERONE_DATA'] ?? '') !== ''
-  const folder = flag(invocation, 'here') && !isNamed ? folderOfTree({ env, cwd }) : invocation.folder
+  const folder =
+    flag(invocation, 'here') && !isNamed(invocation) ? folderOfTree({ env, cwd }) : invocation.folder
   const manifests = text(invocation, 'manifests')
   return {
     folder,
@@ -96,6 +97,11 @@ function upOptions(invocation: Invocation): InstallationOptions {
     env,
     warn: (line) => terminal.warn(`chaperone: ${line}`),
   }
+}
+
+/** Whether the user named the data folder. */
+function isNamed({ env, ...given }: Invocation): boolean {
+  return given.options['data'] !== undefined || (env['CHAPERONE_DATA'] ?? '') !== ''
 }
 
 function approvalsMode(value = 'session'): InstallationOptions['approvals'] {
@@ -124,38 +130,40 @@ function stopSignals(): { readonly requested: Promise<void>; readonly starting: 
 function welcome(installation: Installation, invocation: Invocation): string[] {
   const { facts, starterWritten } = installation
   const agent = facts.agents[0]
+  const named = isNamed(invocation) ? invocation.folder.root : null
   const manifests = text(invocation, 'manifests') ?? invocation.folder.manifests
   return [
     '',
     `  Dashboard        ${facts.base_url}`,
-    ...becomeOwner(facts, invocation),
+    ...becomeOwner(facts, invocation.cwd, named),
     ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${withoutKey(proxy_url)}`),
     `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
     `  Data and logs    ${invocation.folder.root}`,
-    ...(agent === undefined ? modeB(facts) : firstSteps(facts, agent, commandName(invocation.cwd))),
+    ...(agent === undefined
+      ? modeB(facts)
+      : firstSteps(facts, agent, nextSteps(commandName(invocation.cwd), named))),
     '',
     '  Stop with Ctrl-C.',
   ]
 }
 
 /** The link to a terminal only: logs keep what a program prints. */
-function becomeOwner({ owner_link: link }: Facts, { cwd }: Invocation): string[] {
+function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | null): string[] {
   if (link === null) return []
-  const shown = process.stdout.isTTY ? `${link} (within an hour)` : `${commandName(cwd)} owner-link`
+  const shown = process.stdout.isTTY
+    ? `${link} (within an hour)`
+    : `${commandName(cwd)} owner-link${dataOption(named)}`
   return [`  Become owner     ${shown}`]
 }
 
-function firstSteps(facts: Facts, agent: Facts['agents'][number], command: string): string[] {
+function firstSteps(facts: Facts, agent: Facts['agents'][number], next: readonly string[]): string[] {
   return [
     '',
     '  Try it: an agent deletes a repository, and is told why it may not.',
     `    ${tryLine(agent.proxy_url, facts.ca_file)}`,
     '',
     '  Next, in another terminal:',
-    `    ${command} run -- python agent.py    start an agent behind the gateway`,
-    `    ${command} traffic -f                what agents do, as they do it`,
-    `    ${command} approvals ls              what waits for a person`,
-    `    ${command} doctor                    what is missing, and the line that mends it`,
+    ...next.map((line) => `    ${line}`),
     '',
     '  Credentials and rules are in the manifests: edit them, a change is in force within a second.',
   ]
