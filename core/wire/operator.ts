@@ -147,6 +147,9 @@ export const OperatorState = z.object({
   refused_pods: z.array(PodRef).default([]),
 })
 
+/** The largest stop of one source. Lengths in UTF-16 units. */
+export const RELAYED_STOP = { scopes: 64, scopeLength: 300, reasonLength: 1_000 } as const
+
 /** The whole of what one source stops; no scopes = it stops nothing (any more). */
 export const KillRelayBody = z.object({
   /**
@@ -154,8 +157,8 @@ export const KillRelayBody = z.object({
    * where it means `namespace:NAMESPACE`; `configmap` of the installation's own one.
    */
   source: z.string().regex(/^(manifest:[^/\s]{1,253}\/[^/\s]{1,253}|configmap(:[^/:\s]{1,253})?)$/),
-  scopes: z.array(z.string().min(1).max(300)).max(64),
-  reason: z.string().max(1_000),
+  scopes: z.array(z.string().min(1).max(RELAYED_STOP.scopeLength)).max(RELAYED_STOP.scopes),
+  reason: z.string().max(RELAYED_STOP.reasonLength),
   by: z.string().max(600),
   /** Rises with every change of the object; what is older than what was heard before is not done. */
   revision: z.number().int().nonnegative(),

@@ -6,9 +6,10 @@ import {
   namespaceSource,
   widestScope,
 } from '../../core/decision/kill-reach.ts'
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
+import { isKillScope, normaliseScope } from '../../core/decision/kill-switch.ts'
+import { storableText } from '../../core/storable.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
-import type { KillRelayBody } from '../../core/wire/operator.ts'
+import { type KillRelayBody, RELAYED_STOP } from '../../core/wire/operator.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 /** What one object of the cluster stops right now. */
@@ -43,7 +44,8 @@ export function stopOfNothing(source: string, resourceVersion: string): Stop {
  * An emergency ConfigMap: `active`, `reason`, `scopes` (separated by commas or white space, empty = all). The one of the
  * installation's namespace stops anything, another one the Gateways and agents of its namespace. Null while it does not
  * say whether it is active: the operator makes it empty. In an emergency a slip of the pen must not be no stop: an
- * `active` that is no clear no stops, and a scope that is none becomes the widest one.
+ * `active` that is no clear no stops, and a scope that is none becomes the widest one. So do more scopes than the control
+ * plane accepts, and a long reason is cut.
  */
 export function stopOfConfigMap(
   map: ConfigMapObject,
@@ -56,28 +58,41 @@ export function stopOfConfigMap(
   const isActive = !['', 'false', 'no', 'off', '0', 'inactive'].includes(active.trim().toLowerCase())
   const given = scopes.split(/[\s,]+/).filter((scope) => scope !== '')
   const isForeign = (scope: string) => source !== EMERGENCY_SOURCE && isOfAnother(namespace, scope)
-  const isGood = (scope: string) => SCOPE.test(scope) && !isForeign(scope)
+  const isGood = (scope: string) => isScope(scope) && !isForeign(scope)
   const wrong = given.filter((scope) => !isGood(scope))
   const understood = given.filter(isGood).map((scope) => scopeFrom(source, scope))
   const widest = widestScope(source)
-  const wanted = given.length === 0 || wrong.length > 0 ? [widest, ...understood] : understood
+  const wanted = unique(given.length === 0 || wrong.length > 0 ? [widest, ...understood] : understood)
+  const isTooMany = wanted.length > RELAYED_STOP.scopes
   return {
     source,
-    scopes: isActive ? unique(wanted) : [],
-    reason: isActive ? reason.trim() || NO_REASON : '',
+    scopes: isActive ? (isTooMany ? [widest] : wanted) : [],
+    reason: isActive ? shownReason(reason) : '',
     by: `kubernetes ConfigMap ${keyOf(map)}`,
     revision: revisionOf(map.metadata),
-    problems: wrong.map(
-      (scope) =>
-        `${JSON.stringify(scope)} ${whyWrong(isForeign(scope), namespace)}: ${widest} is stopped instead`,
-    ),
+    problems: [
+      ...wrong.map(
+        (scope) =>
+          `${JSON.stringify(scope)} ${whyWrong(isForeign(scope), namespace)}: ${widest} is stopped instead`,
+      ),
+      ...(isTooMany ? [`scopes: more than ${RELAYED_STOP.scopes}: ${widest} is stopped instead`] : []),
+    ],
   }
+}
+
+function isScope(scope: string): boolean {
+  return SCOPE.test(scope) && isKillScope(scope) && scope.length <= RELAYED_STOP.scopeLength
+}
+
+/** As the control plane stores it: `isInForce` compares it. */
+function shownReason(reason: string): string {
+  return storableText(reason.trim().slice(0, RELAYED_STOP.reasonLength)).trim() || NO_REASON
 }
 
 function whyWrong(isForeign: boolean, namespace: string): string {
   return isForeign
     ? `is of another namespace than ${namespace}, which this ConfigMap stops`
-    : 'is no scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME or a bare name)'
+    : 'is no scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME or a bare name, at most 300 characters)'
 }
 
 function scopeFrom(source: string, scope: string): string {
