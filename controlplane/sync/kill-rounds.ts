@@ -61,7 +61,10 @@ export function createKillRounds({ board, roster, census, clock }: KillRoundsDep
       send(peer, settled)
     },
     ack(peer, acked) {
-      if (peer.sentKill !== null && acked >= peer.sentKill.seq) peer.killState = peer.sentKill.state
+      const sent = peer.sentKill
+      // The number of another replica, whose clock may be ahead, says nothing of what this one sent.
+      if (sent === null || acked > sent.seq) return
+      if (acked === sent.seq) peer.killState = sent.state
       for (const open of rounds) open.ack(peer.processId, acked)
     },
   }
