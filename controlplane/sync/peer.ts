@@ -47,7 +47,10 @@ export type Peer = {
   cut(): void
 }
 
-/** A reader that is this far behind is cut off: it comes back and gets the whole state in a few lines. */
+/**
+ * A reader that has left this much unread when the next message comes is cut off: it comes back and gets the whole state in
+ * a few lines. A message counts from the next one on, because a long kill state would cut off every gateway at its greeting.
+ */
 const MAX_BUFFERED_BYTES = 512 * 1024
 
 export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
@@ -82,8 +85,7 @@ export function createPeer(init: PeerInit): Peer {
     warnings: [],
     send(message) {
       if (sink.destroyed) return
-      sink.write(`${JSON.stringify(message)}\n`)
-      if (sink.writableLength <= MAX_BUFFERED_BYTES) return
+      if (sink.writableLength <= MAX_BUFFERED_BYTES) return void sink.write(`${JSON.stringify(message)}\n`)
       onSlow()
       sink.destroy()
     },
