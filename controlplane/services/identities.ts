@@ -9,6 +9,7 @@ import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-use.ts'
 import { createDeadline } from './deadline.ts'
+import { inLanes } from './lookup-lanes.ts'
 import { createProcessOwners } from './process-owners.ts'
 import { createRecentAnswers, type Lookup } from './recent-answers.ts'
 
@@ -23,9 +24,9 @@ export function createIdentities({
   Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCaller'>
 >): Identify {
   const useUnchecked = createUncheckedUse(() => performance.now())
-  const sessions = createRecentAnswers(sessionLookup(db))
+  const sessions = createRecentAnswers(inLanes(sessionLookup(db)))
   const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
-  const gatewayTokens = createRecentAnswers(single(gatewayLookup(db)))
+  const gatewayTokens = createRecentAnswers(inLanes(single(gatewayLookup(db))))
   /** The principal of a session that the provider was asked about where it had to be. */
   const vouchedSession = async ([id, row]: KnownSession, shown: ShownSession) => {
     const asked = vouchFor(row)
