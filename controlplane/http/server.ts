@@ -23,6 +23,7 @@ import {
 import { asChaperoneError } from './errors.ts'
 import { parseInput, validationError } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
+import { createPendingRequests, type PendingRequests } from './pending-requests.ts'
 import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
 import type { Tls } from './tls.ts'
 
@@ -86,7 +87,8 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     ),
   )
   const connections = limitConnections(app.server, deps.connectionLimits ?? CONNECTION_LIMITS)
-  for (const declared of deps.routes) addRoute(app, declared, { ...deps, connections })
+  const pending = createPendingRequests()
+  for (const declared of deps.routes) addRoute(app, declared, { ...deps, connections, pending })
   return app
 }
 
@@ -107,15 +109,16 @@ function secureServer(tls: Tls, maxHeaderSize: number) {
   }
 }
 
-type RouteDeps = ServerDeps & { readonly connections: ConnectionLimits }
+type RouteDeps = ServerDeps & { readonly connections: ConnectionLimits; readonly pending: PendingRequests }
 
-function addRoute(app: FastifyInstance, declared: Route, { auth, log, connections }: RouteDeps): void {
+function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void {
+  const { log } = deps
   app.route({
     method: declared.method,
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? (declared.auth === 'none' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    onRequest: declared.auth === 'none' ? limitBodyTime : authenticator(declared, auth, connections),
+    onRequest: declared.auth === 'none' ? limitBodyTime : authenticator(declared, deps),
     handler: async (request, reply) => {
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
@@ -146,13 +149,22 @@ const limitBodyTime: onRequestHookHandler = ({ raw }, _reply, done) => {
   done()
 }
 
-function authenticator(declared: Route, deps: AuthDeps, connections: ConnectionLimits): onRequestHookHandler {
+function authenticator(declared: Route, { auth, connections, pending }: RouteDeps): onRequestHookHandler {
   return (request, _reply, done) => {
-    authenticate(declared, request, deps).then((principal) => {
-      request.principal = principal
-      connections.authenticated(request.raw.socket, principal)
-      done()
-    }, done)
+    const { socket } = request.raw
+    if (!pending.begin(socket)) return
+    authenticate(declared, request, auth).then(
+      (principal) => {
+        pending.end(socket, true)
+        request.principal = principal
+        connections.authenticated(socket, principal)
+        done()
+      },
+      (error: Error) => {
+        pending.end(socket, false)
+        done(error)
+      },
+    )
   }
 }
 

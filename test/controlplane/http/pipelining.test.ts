@@ -1,0 +1,74 @@
+import { connect } from 'node:net'
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import type { AuthDeps } from '../../../controlplane/http/auth.ts'
+import { route } from '../../../controlplane/http/route.ts'
+import { createHttpServer } from '../../../controlplane/http/server.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const one = (token: string) =>
+  `GET /api/gateway HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nX-Process-Id: p\r\n\r\n`
+
+async function start(gatewayToken: AuthDeps['identify']['gatewayToken']) {
+  const nobody = async () => undefined
+  const app = createHttpServer({
+    ...{
+      log: pino({ level: 'silent' }),
+      version: '1',
+      listenHost: '127.0.0.1',
+      trustedProxies: [],
+      tls: null,
+    },
+    auth: {
+      identify: {
+        ...{ session: nobody, approverKey: nobody, agentKey: nobody, ownProcesses: nobody, gatewayToken },
+      },
+      isTokenRestricted: async () => false,
+      ...{ adminTokenHash: null, operatorTokenHash: null, maintenanceSecretHash: null, publicUrl: null },
+    },
+    routes: [
+      route({
+        ...{ method: 'GET', path: '/api/gateway', auth: 'gateway', summary: '' },
+        handler: async () => ({ ok: true }),
+      }),
+    ],
+  })
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const socket = connect(Number(port), '127.0.0.1')
+  const client = { socket, text: '', isClosed: false }
+  socket.on('error', () => undefined)
+  socket.on('data', (chunk: Buffer) => {
+    client.text += chunk.toString('latin1')
+  })
+  socket.once('close', () => {
+    client.isClosed = true
+  })
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      socket.destroy()
+      await app.close()
+    },
+  }
+}
+
+const answersOf = ({ text }: { readonly text: string }) => text.split('HTTP/1.1 200').length - 1
+
+test('a connection that pipelines requests without a valid token is closed', async () => {
+  let asked = 0
+  await using world = await start(() => {
+    asked++
+    return new Promise(() => undefined)
+  })
+  world.client.socket.write(one('wrong').repeat(20_000))
+  await eventually('the connection is closed', () => (world.client.isClosed ? true : null))
+  expect(asked).toBeLessThanOrEqual(100)
+})
+
+test('a gateway that was authenticated pipelines as many requests as it likes', async () => {
+  await using world = await start(async (token) => ({ id: token, name: token }))
+  world.client.socket.write(one('good'))
+  await eventually('the first is answered', () => (answersOf(world.client) === 1 ? true : null))
+  world.client.socket.write(one('good').repeat(2_000))
+  await eventually('all are answered', () => (answersOf(world.client) === 2_001 ? true : null))
+})
