@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * Limits the requests of a connection that wait for their authentication, as long as none of its requests was
- * authenticated. Node parses pipelined requests without a limit, and one connection could fill the memory with them.
+ * Limits the requests of a connection that wait for their authentication, or for the answer of a route without one, as long
+ * as none of its requests was authenticated. Node parses pipelined requests without a limit, and one connection could fill the memory with them.
  */
 export type PendingRequests = {
   /** Counts a request. False, and the connection is closed, when it has too many. */

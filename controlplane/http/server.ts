@@ -118,7 +118,7 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
     url: declared.path,
     bodyLimit: declared.bodyLimit ?? (declared.auth === 'none' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
-    onRequest: declared.auth === 'none' ? limitBodyTime : authenticator(declared, deps),
+    onRequest: declared.auth === 'none' ? anonymous(deps) : authenticator(declared, deps),
     handler: async (request, reply) => {
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
@@ -140,13 +140,18 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
 }
 
 /** Ends a connection whose body is not complete in time. Authenticated callers have `requestTimeout`. */
-const limitBodyTime: onRequestHookHandler = ({ raw }, _reply, done) => {
-  if (!raw.complete && raw.method !== 'GET') {
-    const timer = setTimeout(() => raw.socket.destroy(), ANONYMOUS_BODY_MS)
-    const clear = (): void => clearTimeout(timer)
-    raw.once('end', clear).once('close', clear)
+function anonymous({ pending }: RouteDeps): onRequestHookHandler {
+  return ({ raw }, reply, done) => {
+    const { socket } = raw
+    if (!pending.begin(socket)) return
+    reply.raw.once('close', () => pending.end(socket, false))
+    if (!raw.complete && raw.method !== 'GET') {
+      const timer = setTimeout(() => socket.destroy(), ANONYMOUS_BODY_MS)
+      const clear = (): void => clearTimeout(timer)
+      raw.once('end', clear).once('close', clear)
+    }
+    done()
   }
-  done()
 }
 
 function authenticator(declared: Route, { auth, connections, pending }: RouteDeps): onRequestHookHandler {

@@ -39,15 +39,23 @@ export type Health = {
 export function createHealth(deps: HealthDeps): Health {
   const database = () => timed(() => currentVersion(deps.db))
   let looking: Promise<HealthReport> | null = null
+  let asking: Promise<boolean> | null = null
   return {
-    // Anybody may ask: who asks meanwhile shares the look.
+    // Both need no sign-in: callers that come during a check share its result.
     report() {
       looking ??= look(deps, database).finally(() => {
         looking = null
       })
       return looking
     },
-    ready: async () => (await database()).status === 'ok',
+    ready() {
+      asking ??= database()
+        .then(({ status }) => status === 'ok')
+        .finally(() => {
+          asking = null
+        })
+      return asking
+    },
   }
 }
 

@@ -9,7 +9,12 @@ import { eventually } from '../../support/eventually.ts'
 const one = (token: string) =>
   `GET /api/gateway HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nX-Process-Id: p\r\n\r\n`
 
-async function start(gatewayToken: AuthDeps['identify']['gatewayToken']) {
+type GatewayToken = AuthDeps['identify']['gatewayToken']
+
+async function start(
+  gatewayToken: GatewayToken,
+  answer: () => Promise<unknown> = async () => ({ ok: true }),
+) {
   const nobody = async () => undefined
   const app = createHttpServer({
     ...{
@@ -31,6 +36,7 @@ async function start(gatewayToken: AuthDeps['identify']['gatewayToken']) {
         ...{ method: 'GET', path: '/api/gateway', auth: 'gateway', summary: '' },
         handler: async () => ({ ok: true }),
       }),
+      route({ method: 'GET', path: '/api/open', auth: 'none', summary: '', handler: answer }),
     ],
   })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
@@ -63,6 +69,28 @@ test('a connection that pipelines requests without a valid token is closed', asy
   world.client.socket.write(one('wrong').repeat(20_000))
   await eventually('the connection is closed', () => (world.client.isClosed ? true : null))
   expect(asked).toBeLessThanOrEqual(100)
+})
+
+test('a connection that pipelines requests without sign-in is closed', async () => {
+  let asked = 0
+  await using world = await start(
+    async () => undefined,
+    () => {
+      asked++
+      return new Promise(() => undefined)
+    },
+  )
+  world.client.socket.write('GET /api/open HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(20_000))
+  await eventually('the connection is closed', () => (world.client.isClosed ? true : null))
+  expect(asked).toBeLessThanOrEqual(100)
+})
+
+test('requests without sign-in that were answered count no longer', async () => {
+  await using world = await start(async () => undefined)
+  for (let round = 1; round <= 5; round++) {
+    world.client.socket.write('GET /api/open HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(50))
+    await eventually('these are answered', () => (answersOf(world.client) === round * 50 ? true : null))
+  }
 })
 
 test('a gateway that was authenticated pipelines as many requests as it likes', async () => {

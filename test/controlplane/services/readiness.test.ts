@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { createHealth } from '../../../controlplane/services/health.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+
+test('callers that ask for the readiness at the same time share one question to the database', async () => {
+  let asked = 0
+  const query: Db['query'] = async () => {
+    asked++
+    return { rows: [{ version: 1 }] as never[], rowCount: 1 }
+  }
+  const health = createHealth({
+    db: { query } as Db,
+    connected: () => new Set(),
+    gatewayUrl: async () => null,
+  })
+  const answers = await Promise.all(Array.from({ length: 100 }, () => health.ready()))
+  expect(new Set(answers)).toEqual(new Set([true]))
+  expect(asked).toBe(1)
+  expect(await health.ready()).toBe(true)
+  expect(asked).toBe(2)
+})
