@@ -2,7 +2,7 @@
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null> | T | null,
-  timeoutMs = 10_000,
+  timeoutMs = 25_000,
 ): Promise<T> {
   const until = performance.now() + timeoutMs
   for (;;) {
