@@ -28,7 +28,12 @@ export const traffic: Command = {
     'action-type': { type: 'string', value: 'T', help: 'e.g. codehost.pr.merge' },
     from: { type: 'string', value: 'TIME', help: 'ISO 8601' },
     to: { type: 'string', value: 'TIME', help: 'ISO 8601' },
-    q: { type: 'string', short: 'q', value: 'TEXT', help: 'text anywhere in action, host or path' },
+    q: {
+      type: 'string',
+      short: 'q',
+      value: 'TEXT',
+      help: 'text anywhere in action, host, path, agent or reason',
+    },
     limit: { type: 'string', value: 'N', help: 'how many (default 50, at most 500)' },
   },
   examples: [
