@@ -3,8 +3,9 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { isConfidential } from '../../core/loopback.ts'
 import type { Prover } from '../../core/wire/installation-proof.ts'
 import type { Invocation } from './command.ts'
-import { type DataFolder, type RunFile, readRunFile } from './data-folder.ts'
-import { requireInstallationKey } from './installation-key.ts'
+import { type DataFolder, dataFolder, type RunFile, readRunFile } from './data-folder.ts'
+import { lockHolder } from './folder-lock.ts'
+import { installationFolders, requireInstallationKey } from './installation-key.ts'
 import { realFolder } from './own-folder.ts'
 import { type Prove, serverProof } from './server-proof.ts'
 
@@ -86,7 +87,7 @@ export function controlPlane({ env, ...place }: Place, credential?: Credential):
   const { CHAPERONE_URL: url, CHAPERONE_TOKEN: token } = env
   if (url) return createClient(confidential(url), credential ?? token ?? '', 'control plane')
   const { folder } = place
-  const run = running(folder)
+  const run = running(folder, env)
   const proof = proofOf({ env, folder }, 'control_plane', run.base_url)
   return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
 }
@@ -120,14 +121,21 @@ export function localGateway({ folder, env }: Place): ApiClient {
   return createClient(run.gateway_url, readToken(folder.gatewayToken), 'gateway', proof)
 }
 
-export function running(folder: DataFolder): RunFile {
+/** `env` leads to the installations that this user has started: the error names those that run. */
+export function running(folder: DataFolder, env?: NodeJS.ProcessEnv): RunFile {
   const run = readRunFile(folder)
   if (run !== undefined) return run
+  const others = env === undefined ? [] : runningFolders(env).map((root) => `It runs on --data ${root}\n`)
   throw new ChaperoneError('not_ready', {
     detail:
       `Chaperone does not run on ${folder.root}. Start it: chaperone up --data ${folder.root}\n` +
+      others.join('') +
       'For another folder give --data DIR; for a control plane elsewhere set CHAPERONE_URL and CHAPERONE_TOKEN.',
   })
+}
+
+function runningFolders(env: NodeJS.ProcessEnv): readonly string[] {
+  return installationFolders(env).filter((root) => lockHolder(dataFolder(root).lock) !== undefined)
 }
 
 function readToken(file: string): string {

@@ -167,6 +167,17 @@ describe('a data folder that a working tree brings', () => {
     own.close()
   })
 
+  test('is named where it runs and the command was given in another folder', async () => {
+    const tree = makeTree('project', '.chaperone')
+    ensureInstallationKey(env, tree)
+    const elsewhere = makeTree('elsewhere')
+    expect((await cli(['kill', 'on'], elsewhere)).err).not.toContain('It runs on')
+    const lock = await lockFolder(join(tree, 'lock'))
+    const { code, err } = await cli(['kill', 'on'], elsewhere)
+    lock.release()
+    expect([code, err]).toEqual([3, expect.stringContaining(`\nIt runs on --data ${tree}\n`)])
+  })
+
   test('is found by its real path, so that a link is no other folder', async () => {
     const tree = makeTree('project', '.chaperone')
     const other = makeTree('other')
