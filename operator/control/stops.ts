@@ -84,9 +84,16 @@ function isScope(scope: string): boolean {
   return SCOPE.test(scope) && isKillScope(scope) && scope.length <= RELAYED_STOP.scopeLength
 }
 
-/** As the control plane stores it: `isInForce` compares it. */
+/**
+ * As the control plane stores it: `isInForce` compares it. Control characters become blanks, because JSON writes each as six
+ * characters, and every gateway is sent the reason once for each scope.
+ */
 function shownReason(reason: string): string {
-  return storableText(reason.trim().slice(0, RELAYED_STOP.reasonLength)).trim() || NO_REASON
+  const shown = reason
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, RELAYED_STOP.reasonLength)
+  return storableText(shown).trim() || NO_REASON
 }
 
 function whyWrong(isForeign: boolean, namespace: string): string {

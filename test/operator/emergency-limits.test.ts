@@ -17,7 +17,7 @@ describe('an emergency ConfigMap that exceeds what the control plane accepts', (
       ['namespace:team'],
       0,
     ],
-    ['a reason with a NUL', { reason: 'why\0' }, ['namespace:team'], 0],
+    ['a reason with control characters', { reason: 'why\0\u0001\nnot' }, ['namespace:team'], 0],
     ['a scope with a control character', { scopes: 'agent:b\u0001t' }, ['namespace:team'], 1],
     ['a long scope', { scopes: `agent:${'x'.repeat(300)} agent:y` }, ['namespace:team', 'agent:y'], 1],
     ['too many scopes', { scopes: many }, ['namespace:team'], 1],
@@ -28,6 +28,7 @@ describe('an emergency ConfigMap that exceeds what the control plane accepts', (
     expect([body.scopes, problems.length]).toEqual([wanted, count])
     expect(parseInput(KillRelayBody, body)).toEqual(body)
     expect(body.scopes.every(isKillScope)).toBe(true)
+    expect(JSON.stringify(body.reason).length).toBe(body.reason.length + 2)
     // The control plane trims reasons, and the operator compares them.
     expect(body.reason).toBe(body.reason.trim())
   })
