@@ -32,6 +32,8 @@ const RETRY_MAX_MS = 1_000
 const BELIEVED_MS = 30_000
 /** One replica that does not answer must not keep a stop from the others, nor one stop the next. */
 const CONCURRENCY = 64
+/** Stops of one namespace for one replica, each of which waits up to 2 s for gateways: they delay no other namespace. */
+const NAMESPACE_CONCURRENCY = 8
 
 export function createKillRelay(deps: KillRelayDeps): KillRelay {
   const { log, replicas, verifyMs = VERIFY_MS } = deps
@@ -44,7 +46,8 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   const outages = createOutageLog({ log, message: 'replica of the control plane not compared' })
   let agreedAt = Number.NEGATIVE_INFINITY
   const work = (key: string) => deliver(deps, { key, links, wanted, signal })
-  const queue = createWorkQueue({ work, log, concurrency: CONCURRENCY, maxMs: RETRY_MAX_MS })
+  const groups = { of: groupOf, concurrency: NAMESPACE_CONCURRENCY }
+  const queue = createWorkQueue({ work, log, concurrency: CONCURRENCY, groups, maxMs: RETRY_MAX_MS })
 
   /** What each replica really has: it may be new, or somebody lifted a stop that the cluster demands. */
   async function verifyAll(): Promise<void> {
@@ -125,6 +128,12 @@ async function deliver(
 
 function keyFor(replica: string, source: string): string {
   return `${replica}\n${source}`
+}
+
+/** `manifest:NAMESPACE/NAME` and `configmap:NAMESPACE` for one replica; the ConfigMap of the installation is a group. */
+function groupOf(key: string): string {
+  const [replica = '', source = ''] = key.split('\n')
+  return `${replica}\n${source.split(/[:/]/)[1] ?? ''}`
 }
 
 /** Without the revision: an object that changed elsewhere says the same about stops. */

@@ -20,6 +20,8 @@ export type WorkQueueDeps = {
   /** Looks at the key's state as it is now. A rejection puts the key back, 5 ms to 5 min later. */
   readonly work: (key: string) => Promise<void>
   readonly concurrency?: number
+  /** Keys of one group, such as those of one namespace, leave workers to the others. Default: no groups. */
+  readonly groups?: { readonly of: (key: string) => string; readonly concurrency: number }
   readonly log: Logger
   readonly onFailure?: (key: string) => void
   readonly random?: () => number
@@ -33,6 +35,7 @@ const CONCURRENCY = 4
 
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   const { work, log, concurrency = CONCURRENCY, onFailure, random = Math.random, maxMs = MAX_MS } = deps
+  const groups = createGroupCount(deps.groups)
   const waiting = new Set<string>()
   const again = new Set<string>()
   const running = new Map<string, Promise<void>>()
@@ -61,6 +64,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   function pump(): void {
     for (const key of waiting) {
       if (isStopped || running.size >= concurrency) return
+      if (!groups.begin(key)) continue
       waiting.delete(key)
       running.set(key, run(key))
     }
@@ -76,6 +80,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       fail(key, error)
     }
     running.delete(key)
+    groups.end(key)
     if (again.delete(key)) waiting.add(key)
     pump()
   }
@@ -109,6 +114,29 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       for (const timer of timers.values()) clearTimeout(timer)
       timers.clear()
       await Promise.all(running.values())
+    },
+  }
+}
+
+/** Counts the keys of each group that are worked on. */
+function createGroupCount(groups: WorkQueueDeps['groups']) {
+  const running = new Map<string, number>()
+  return {
+    /** False for a key whose group has all of its workers. */
+    begin(key: string): boolean {
+      if (groups === undefined) return true
+      const group = groups.of(key)
+      const now = running.get(group) ?? 0
+      if (now >= groups.concurrency) return false
+      running.set(group, now + 1)
+      return true
+    },
+    end(key: string): void {
+      if (groups === undefined) return
+      const group = groups.of(key)
+      const left = (running.get(group) ?? 1) - 1
+      if (left === 0) running.delete(group)
+      else running.set(group, left)
     },
   }
 }

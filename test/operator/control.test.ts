@@ -37,11 +37,11 @@ afterEach(async () => {
 async function replica(host = '127.0.0.1', port = 0) {
   const heard: Array<{ request: IncomingMessage; body: KillRelayBody | null }> = []
   const held = new Map<string, KillRelayBody>()
-  const state = { isAnswering: true }
+  const state = { isAnswering: true, hangs: (_source: string): boolean => false }
   const server = createServer(async (request, response) => {
     const body = JSON.parse((await text(request)) || 'null') as KillRelayBody | null
     heard.push({ request, body })
-    if (!state.isAnswering) return
+    if (!state.isAnswering || state.hangs(body?.source ?? '')) return
     if (body !== null) held.set(body.source, body)
     const kills = [...held.values()].flatMap(({ source, scopes, reason }) =>
       scopes.map((scope) => ({ source, scope, reason, since: '' })),
@@ -124,6 +124,22 @@ describe('the relay of stops', () => {
     await eventually('the next one too', () => (well.held.has('manifest:team/prod') ? true : null))
     ill.state.isAnswering = true
     await eventually('the other has both in the end', () => (ill.held.size === 2 ? true : null), 15_000)
+    await close()
+  })
+
+  test('of one namespace, however many and however slow, delays none of another', async () => {
+    const one = await replica()
+    one.state.hangs = (source) => source.startsWith('manifest:mallory/')
+    const { relay, close } = await relayTo(one.port)
+    await eventually('it is known', () => (one.heard.length > 0 ? true : null))
+    for (let i = 0; i < 300; i += 1) {
+      const gateway = `mallory/g${i}`
+      relay.offer(stop({ source: `manifest:${gateway}`, scopes: [`gateway:${gateway}`] }))
+    }
+    relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
+    relay.offer(stop())
+    await eventually('it has both', () => (one.held.size === 2 ? true : null), 2_000)
+    one.state.hangs = () => false
     await close()
   })
 

@@ -53,6 +53,29 @@ describe('a queue of keys', () => {
     await queue.stop()
   })
 
+  test('leaves workers to other groups, however many keys of one wait or hang', async () => {
+    const began: string[] = []
+    const gates: Array<() => void> = []
+    const queue = createWorkQueue({
+      ...{ log, concurrency: 8, groups: { of: (key: string) => key.slice(0, 1), concurrency: 2 } },
+      async work(key) {
+        began.push(key)
+        if (key.startsWith('a')) await new Promise<void>((resolve) => gates.push(resolve))
+      },
+    })
+    for (let i = 0; i < 100; i += 1) queue.add(`a${i}`)
+    for (const key of ['b0', 'c0', 'b1']) queue.add(key)
+    await eventually('the others are done', () => (began.length === 5 ? true : null))
+    expect([...began].sort()).toEqual(['a0', 'a1', 'b0', 'b1', 'c0'])
+    for (let i = 0; i < 100; i += 1) {
+      await eventually(`key ${i} began`, () => (gates.length > i ? true : null))
+      gates[i]?.()
+    }
+    await eventually('it is empty', () => (queue.depth() === 0 ? true : null))
+    expect(began).toHaveLength(103)
+    await queue.stop()
+  })
+
   test('tries a failed key again, later each time, and forgets the failures when it succeeds', async () => {
     const at: number[] = []
     const queue = createWorkQueue({
