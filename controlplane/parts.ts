@@ -79,7 +79,7 @@ export async function createParts(deps: PartsDeps) {
       read: (q) => settings.read('codehost_pat', q),
       scope: organisationTokenScope(config),
     },
-    approvalsChat: settings.approvalsChat,
+    ...{ approvalsChat: settings.approvalsChat, gatewayUrl: settings.gatewayUrl },
   })
   const signIn = await createSignIn({ ...base, config })
   const gateways = createGatewayParts({ ...base, ...signIn, config, nowMs: clock.nowMs() })

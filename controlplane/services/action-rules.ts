@@ -20,7 +20,7 @@ export type GatewayRules = {
 export type ActionRules = {
   readonly version: number
   agent(id: string): AgentRow | undefined
-  /** Null when the agent has no gateway. Built when first asked for. */
+  /** The agent's gateway, else the one at `gateway_url`; null without either. Built when first asked for. */
   gatewayOf(agent: AgentRow): GatewayRules | null
   /** The policies that are bound to no gateway: those of agents without one. */
   readonly policies: PolicyIndex
@@ -82,7 +82,10 @@ function rulesOf(configuration: Configuration, gateway: (id: string) => GatewayR
   return {
     version: configuration.version,
     agent: (id) => agents.get(id),
-    gatewayOf: ({ gatewayId }) => (gatewayId === null ? null : gateway(gatewayId)),
+    gatewayOf({ gatewayId }) {
+      const id = gatewayId ?? configuration.urlGatewayId
+      return id === null ? null : gateway(id)
+    },
     policies: buildPolicyIndex(unbound.map(({ entry }) => compileStoredPolicy(entry))),
   }
 }

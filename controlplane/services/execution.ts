@@ -7,6 +7,7 @@ import { type ActionRow, getAction } from '../store/actions.ts'
 import { getApproval } from '../store/approvals.ts'
 import { closeExecution, openExecution } from '../store/executions.ts'
 import { releaseNonce, type Spent } from '../store/nonces.ts'
+import type { Db } from '../store/query.ts'
 import type { EvaluationDeps } from './action-evaluation.ts'
 import type { ActionStops } from './action-stops.ts'
 import { approvalView } from './action-submission.ts'
@@ -21,6 +22,7 @@ import type { Tokens } from './tokens.ts'
 export type ExecutionDeps = ExecutionPlaceDeps &
   EvaluationDeps &
   ExecutorDeps & {
+    readonly db: Db
     readonly orgId: string
     readonly tokens: Tokens
     readonly stops: ActionStops

@@ -29,6 +29,8 @@ export type Settings = {
   update(by: Actor, values: Partial<Readonly<Record<SettingKey, string | undefined>>>): Promise<void>
   /** In clear, for whoever uses it; null when not set. */
   read(key: SettingKey, q?: Query): Promise<string | null>
+  /** The address of the gateway that executes actions; null when not set. */
+  gatewayUrl(q: Query): Promise<string | null>
   /** Where approvals are answered in the chat, and the token of the bot that shows them there. */
   approvalsChat(q: Query): Promise<{ readonly channel: string | null; readonly botToken: string | null }>
 }
@@ -68,6 +70,7 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
       })
     },
     read,
+    gatewayUrl: (q) => read('gateway_url', q),
     approvalsChat: async (q) => ({
       channel: await read('chat_channel_id', q),
       botToken: await read('chat_bot_token', q),

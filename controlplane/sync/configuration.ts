@@ -16,6 +16,7 @@ import { listPolicies } from '../store/policies.ts'
 import { listPublicKeys } from '../store/public-keys.ts'
 import type { Db, Query } from '../store/query.ts'
 import { currentEpoch } from '../store/state-order.ts'
+import { gatewayAtUrl } from './gateway-at-url.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
 import { policyEntry } from './policy-entry.ts'
 
@@ -27,6 +28,8 @@ export type Configuration = {
   /** Of the database, see `StateOrder`. */
   readonly epoch: number
   readonly gateways: ReadonlyMap<string, GatewayRow>
+  /** The gateway that executes actions of agents without a gateway of their own; null without the setting `gateway_url`. */
+  readonly urlGatewayId: string | null
   readonly agents: readonly AgentRow[]
   readonly connectors: ReadonlyArray<Bound<ConnectorEntry>>
   readonly policies: ReadonlyArray<Bound<PolicyEntry>>
@@ -48,6 +51,8 @@ export type ConfigurationDeps = {
   readonly floorRules?: FloorRules
   /** Where approvals are answered in the chat, and the token of the bot that shows them; null when not set. */
   readonly approvalsChat: (q: Query) => Promise<ApprovalsChat>
+  /** The setting `gateway_url`. Left out: it is not set. */
+  readonly gatewayUrl?: (q: Query) => Promise<string | null>
 }
 
 export type ApprovalsChat = { readonly channel: string | null; readonly botToken: string | null }
@@ -64,10 +69,12 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     const { platformNamespaces = new Set() } = deps
     const tenancy = { platformNamespaces, namespaceOf: (id: string) => namespaceOf(names.get(id) ?? null) }
     const token = await deps.organisationToken.read(q)
+    const url = (await deps.gatewayUrl?.(q)) ?? null
     return {
       version: await currentVersion(q),
       epoch: await currentEpoch(q),
       gateways: new Map(gateways.map((row) => [row.id, atItsFloor(row, deps.floorRules)])),
+      urlGatewayId: url === null ? null : (gatewayAtUrl(url, gateways)?.id ?? null),
       agents: await listAgents(q),
       connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),
       policies: [

@@ -209,6 +209,29 @@ describe('a gateway that is not connected but answers at gateway_url', () => {
     expect(seen()).toBe(before)
   })
 
+  test('decides a submission of an agent without a gateway by its rules, as it decides the execution', async () => {
+    const made = await here.world.admin('POST', '/api/dashboard/permissions', {
+      ...{ gateway_name: 'default/local', connector_type: 'codehost', decision: 'deny' },
+      action_pattern: ISSUE.type,
+    })
+    expect(made.status, made.text).toBe(200)
+    const resource = { provider: 'codehost', ...ISSUE.resource }
+    const action_spec = { ...ISSUE, resource }
+    const submitted = async () => (await agent.call('POST', '/api/v1/actions', { action_spec })).body
+    const bound = await submitted()
+    await here.world.sql('update agents set gateway_id = null where id = $1', [agent.id])
+    await here.world.sql('update config_version set version = version + 1')
+    const unbound = await submitted()
+    await setUrl('')
+    const withoutUrl = await submitted()
+    const path = `/api/dashboard/permissions?permission_id=${at(made.body, 'id')}`
+    expect((await here.world.admin('DELETE', path)).status).toBe(200)
+    expect(bound).toMatchObject({ status: 'denied', decision_token: null })
+    expect(unbound).toMatchObject({ status: 'denied', decision_token: null })
+    expect(at(unbound, 'decision', 'reason')).toBe(at(bound, 'decision', 'reason'))
+    expect(withoutUrl).toMatchObject({ status: 'allowed' })
+  })
+
   test('serves agents of no gateway in particular, too', async () => {
     await here.world.sql('update agents set gateway_id = null where id = $1', [agent.id])
     await here.world.sql('update config_version set version = version + 1')
