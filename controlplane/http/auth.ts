@@ -97,7 +97,7 @@ async function callerOf(auth: RouteAuth, request: FastifyRequest, deps: CallDeps
     case 'agent_or_admin':
       return isAgentKey(bearer(request)) ? agent(request, deps) : person('killswitches/lift', request, deps)
     case 'session':
-      return user(request, deps)
+      return ownUser(request, deps)
   }
 }
 
@@ -127,6 +127,15 @@ async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrinci
   if (found === undefined)
     throw unauthorized(deps.identify.clusterCaller ? IN_CLUSTER : 'a session: sign in at /api/auth/login')
   return found
+}
+
+/** A caller of the cluster without any right may at most read who they are. */
+async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
+  const found = await user(request, deps)
+  if (found.via !== 'cluster' || request.method === 'GET') return found
+  const detail =
+    'This needs a session: the bearer token of a cluster has rights on resources of chaperone.dev only'
+  throw new ChaperoneError('forbidden', { detail })
 }
 
 async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal | undefined> {

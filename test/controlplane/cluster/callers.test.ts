@@ -166,8 +166,8 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect(refused.body).toMatchObject({ required_right: 'approvals/answer' })
     expect(refused.text).toContain('answer approvals.chaperone.dev')
     expect((await stateOf(id))?.status).toBe('pending')
-    const eve = await as('eve')
-    expect((await eve('GET', PATH)).status).toBe(403)
+    const [eve, demo] = [await as('eve'), '/api/dashboard/demo-action']
+    expect([(await eve('GET', PATH)).status, (await eve('POST', demo, {})).status]).toEqual([403, 403])
   })
 
   test('have elsewhere what is theirs in all namespaces only', async () => {
