@@ -22,7 +22,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
     const { page, complaints } = owner
     await page.goto(stage.laptop.ready.owner_link ?? '')
     await page.getByRole('heading', { name: 'Become the owner' }).waitFor()
-    expect(await page.evaluate('document.activeElement.name')).toBe('email')
+    await page.waitForFunction('document.activeElement.name === "email"')
     await page.keyboard.type(OWNER)
     await page.keyboard.press('Tab')
     await page.keyboard.type('Ada')
