@@ -6,8 +6,8 @@ import { kube } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
 export type ControlPlane = AsyncDisposable & {
-  /** As an administrator. Rejects for every status from 400. */
-  call<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>
+  /** As an administrator, or with another bearer token. Rejects for every status from 400. */
+  call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer?: string): Promise<T>
 }
 
 /** The control plane as a person reaches it, through the API server. */
@@ -43,10 +43,10 @@ export async function openControlPlane(): Promise<ControlPlane> {
     forward.once('exit', (code) => reject(new Error(`kubectl port-forward ended with ${code}`)))
   })
   return {
-    async call<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> {
+    async call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer = token): Promise<T> {
       const asked = request({
         ...{ host: '127.0.0.1', port, servername: 'localhost', ca, method, path },
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
       })
       asked.end(body === undefined ? undefined : JSON.stringify(body))
       const response = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {

@@ -96,11 +96,20 @@ async function live(): Promise<void> {
   await helm(['test', 'chaperone', '-n', SYSTEM, '--timeout', '90s'])
   await renewAuthority()
   await presentOwnerLink()
+  await callAsPerson()
   await eventually('the Policy is looked at', async () => {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
   })
   await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', '-n', AGENTS])
+}
+
+/** By a token of the cluster: the control plane asks whose it is, and what they may do. */
+async function callAsPerson(): Promise<void> {
+  await using controlPlane = await openControlPlane()
+  const token = (await kube(['create', 'token', 'default', '-n', AGENTS])).trim()
+  const answers = controlPlane.call('GET', '/api/dashboard/proxy-approvals', undefined, token)
+  await expect(answers).rejects.toThrow(/403.*approvals\.chaperone\.dev/)
 }
 
 /** A wrong one: it is compared with that of the Secret. */

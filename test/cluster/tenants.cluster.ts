@@ -34,6 +34,10 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(async () => {
   await upstream?.close()
+  // What is left would be refused for ever: its Gateways are gone.
+  const made = ['pod/owner', 'pod/guest', 'secret/tenant']
+  const ours = ['ccon/payroll', 'ccon/shared', 'cperm/stolen', 'cperm/shared', 'cpol/never', 'cgw/stolen']
+  await kube(['delete', ...made, ...ours, '-n', AGENTS, '--ignore-not-found', '--timeout=90s'])
   await kube(['delete', 'namespace', PLATFORM, OTHER, '--ignore-not-found', '--timeout=90s'])
 }, 120_000)
 
