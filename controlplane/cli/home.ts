@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import type * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 
 /**
@@ -51,6 +52,25 @@ export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | un
     return readFileSync(descriptor, 'utf8')
   } finally {
     closeSync(descriptor)
+  }
+}
+
+/** The value of a JSON file of the state home. Undefined for one that is absent or damaged: the next write makes it anew. */
+export function readStateJson<S extends z.ZodType>(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  schema: S,
+): z.infer<S> | undefined {
+  const parsed = schema.safeParse(jsonOf(readStateFile(env, name) ?? ''))
+  return parsed.success ? parsed.data : undefined
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ChaperoneError } from '../../core/errors.ts'
 import { InstallationKey } from '../../core/wire/installation-proof.ts'
 import { sha256 } from '../crypto/tokens.ts'
-import { readStateFile, removeStateFile, stateHome, writeStateFile } from './home.ts'
+import { readStateJson, removeStateFile, stateHome, writeStateFile } from './home.ts'
 import { realFolder } from './own-folder.ts'
 
 /**
@@ -70,17 +70,5 @@ function keysOf(env: NodeJS.ProcessEnv) {
 
 /** A damaged file holds no key: the next start writes it anew. */
 function keyIn(env: NodeJS.ProcessEnv, name: string): InstallationKey | undefined {
-  const text = readStateFile(env, name)
-  if (text === undefined) return undefined
-  const parsed = InstallationKey.safeParse(jsonOf(text))
-  return parsed.success ? parsed.data : undefined
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
+  return readStateJson(env, name, InstallationKey)
 }

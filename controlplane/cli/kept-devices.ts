@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readStateFile, writeStateFile } from './home.ts'
+import { readStateJson, writeStateFile } from './home.ts'
 
 /** Proofs that a user signed in at this terminal before, by the place of the control plane and the e-mail address. */
 const FILE = 'devices.json'
@@ -21,17 +21,5 @@ export function keepDevice(
 }
 
 function read(env: NodeJS.ProcessEnv): z.infer<typeof Devices> {
-  const text = readStateFile(env, FILE)
-  if (text === undefined) return {}
-  const parsed = Devices.safeParse(jsonOf(text))
-  return parsed.success ? parsed.data : {}
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
+  return readStateJson(env, FILE, Devices) ?? {}
 }

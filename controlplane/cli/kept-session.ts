@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readStateFile, writeStateFile } from './home.ts'
+import { readStateJson, writeStateFile } from './home.ts'
 
 /** The user's sessions, by the folder of their installation or by CHAPERONE_URL; in the home, where a data folder does not lead to them. */
 const FILE = 'sessions.json'
@@ -19,18 +19,5 @@ export function keepSession(env: NodeJS.ProcessEnv, place: string, session: Kept
 }
 
 function read(env: NodeJS.ProcessEnv): z.infer<typeof Sessions> {
-  const text = readStateFile(env, FILE)
-  if (text === undefined) return {}
-  const parsed = Sessions.safeParse(jsonOf(text))
-  // A file that is damaged holds no session: the next sign-in writes it anew.
-  return parsed.success ? parsed.data : {}
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
+  return readStateJson(env, FILE, Sessions) ?? {}
 }
