@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
@@ -17,6 +16,8 @@ const KillState = z.looseObject({
     })
     .nullish(),
   warning: z.string().optional(),
+  /** Of a lift: the sources that had latched the scope. */
+  released: z.array(z.string()).optional(),
   /** Present when nothing bears the scope. */
   nearest: z.array(z.string()).optional(),
 })
@@ -62,7 +63,6 @@ async function run(invocation: Invocation): Promise<number> {
 async function toggle(invocation: Invocation, api: ApiClient, active: boolean): Promise<number> {
   const scope = text(invocation, 'scope')
   const reason = text(invocation, 'reason')
-  const wasSet = active || isSet(await stateNow(api), scope)
   const started = performance.now()
   const body = {
     active,
@@ -72,7 +72,7 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   const state = KillState.parse(await api.call('POST', PATH, body))
   const elapsedMs = Math.round(performance.now() - started)
   if (!flag(invocation, 'json')) {
-    invocation.terminal.print(wasSet ? acknowledgement(state, active, elapsedMs) : notSet(scope))
+    for (const line of outcome(state, { active, scope, elapsedMs })) invocation.terminal.print(line)
     invocation.terminal.print(installationLine(invocation, api))
   }
   if (state.warning !== undefined) invocation.terminal.warn(`chaperone: ${state.warning}`)
@@ -80,12 +80,17 @@ async function toggle(invocation: Invocation, api: ApiClient, active: boolean): 
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
 }
 
-async function stateNow(api: ApiClient): Promise<KillState> {
-  return KillState.parse(await api.call('GET', PATH))
+type Toggled = { readonly active: boolean; readonly scope: string | undefined; readonly elapsedMs: number }
+
+function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): readonly string[] {
+  const line = acknowledgement(state, active, elapsedMs)
+  if (active || state.released === undefined) return [line]
+  if (state.released.length === 0) return [notSet(scope)]
+  return [line, `Lifted ${scope ?? 'all'}, which had been set by ${state.released.join(', ')}.`]
 }
 
-function isSet({ effective }: KillState, scope = 'all'): boolean {
-  return effective.some((entry) => normaliseScope(entry.scope) === normaliseScope(scope))
+async function stateNow(api: ApiClient): Promise<KillState> {
+  return KillState.parse(await api.call('GET', PATH))
 }
 
 /** Gateways acknowledge also a lift that changes nothing: their count would claim that something was released. */

@@ -19,6 +19,8 @@ const Reply = State.extend({
   /** `false`: in force on connected gateways and not stored yet. */
   stored: z.literal(false).optional(),
   warning: z.string().optional(),
+  /** Of a lift: the sources that had latched the scope. */
+  released: z.array(z.string()).optional(),
   nearest: z.array(z.string()).optional(),
 })
 

@@ -1,3 +1,4 @@
+import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import { systemActor } from '../store/audit.ts'
 import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
@@ -18,9 +19,10 @@ export async function replaceSource(
   wanted: KillSource,
 ): Promise<boolean> {
   const { source, reason } = wanted
+  const scopes = [...new Set(wanted.scopes.map(normaliseScope))]
   const by = systemActor(wanted.by)
   let isChanged = false
-  for (const scope of wanted.scopes) {
+  for (const scope of scopes) {
     const row = { orgId, scope, source, reason, activatedBy: by.label }
     if (await latchKillSwitch(q, row)) {
       isChanged = true
@@ -28,7 +30,9 @@ export async function replaceSource(
     }
     await cancelStopped(q, { scope, source, reason, by })
   }
-  const surplus = (await scopesOfSource(q, orgId, source)).filter((scope) => !wanted.scopes.includes(scope))
+  const surplus = (await scopesOfSource(q, orgId, source)).filter(
+    (scope) => !scopes.includes(normaliseScope(scope)),
+  )
   for (const scope of surplus) {
     await releaseKillSwitch(q, { orgId, scope, source })
     await auditDeactivated(q, orgId, { scope, by, sources: [source] })

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import type { KillAnnouncement } from '../../core/wire/kill.ts'
 import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import {
@@ -19,8 +20,9 @@ export type KillStoring = {
   /**
    * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays, unless it has
    * `id`. One transaction: it is done or not, and when the answer of the commit is lost, the next read shows which.
+   * Answers the sources that had latched the scope.
    */
-  lift(change: KillLift): Promise<void>
+  lift(change: KillLift): Promise<readonly string[]>
 }
 
 export type AnnouncedStop = { readonly announcement: KillAnnouncement; readonly by: Actor }
@@ -49,7 +51,7 @@ const RETRY_MS = 1_000
 export function createKillStoring(deps: KillStoringDeps): KillStoring {
   const { db, orgId, hub, cancelStopped, log } = deps
   /** Lifts without an answer of the database yet. A stop that is asked for after them is stored after them. */
-  const lifts = new Set<Promise<void>>()
+  const lifts = new Set<Promise<unknown>>()
   /** Announcement -> the actor who set it, until it is stored or lifted. */
   const actors = new Map<string, Actor>()
 
@@ -88,16 +90,18 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     setTimeout(() => void retry(), RETRY_MS).unref()
   }
 
-  async function liftNow(change: KillLift, announced: readonly KillAnnouncement[]): Promise<void> {
-    await db.tx(async (q) => {
+  async function liftNow(change: KillLift, announced: readonly KillAnnouncement[]): Promise<string[]> {
+    const released = await db.tx(async (q) => {
       const unstored = await liftUnstored(q, { ...deps, actors }, { ...change, announced })
       if (change.id !== undefined) await settleAnnouncement(q, change.id)
       const stored = await release(q, orgId, change)
       const sources = [...new Set([...unstored, ...stored])]
       if (sources.length > 0) await auditDeactivated(q, orgId, { ...change, sources })
+      return sources
     })
     hub.kill.retract([...announced.map(({ id }) => id), ...(change.id === undefined ? [] : [change.id])])
     for (const { id } of announced) actors.delete(id)
+    return released
   }
 
   return {
@@ -115,10 +119,11 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     },
     async lift(change) {
       const isLifted = ({ entry }: KillAnnouncement) =>
-        entry.scope === change.scope && (change.override === true || entry.source === change.source)
+        normaliseScope(entry.scope) === change.scope &&
+        (change.override === true || entry.source === change.source)
       const lifted = liftNow(change, hub.kill.announcements().filter(isLifted))
       lifts.add(lifted)
-      await lifted.finally(() => lifts.delete(lifted))
+      return lifted.finally(() => lifts.delete(lifted))
     },
   }
 }

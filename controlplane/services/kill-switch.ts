@@ -58,6 +58,8 @@ export type KillReply = {
   readonly stored?: false
   /** Present when the stop is in force on connected gateways but could not be stored, or when nothing bears the scope. */
   readonly warning?: string
+  /** Of a lift: the sources that had latched the scope; empty where none had. */
+  readonly released?: readonly string[]
   /** Present when nothing bears the scope: the scopes that were perhaps meant. */
   readonly nearest?: readonly string[]
 }
@@ -134,12 +136,13 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
 }
 
 /** What the answer says besides. */
-function notes({ warning, order }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
+function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {
     ...(warnings.length === 0 ? {} : { warning: warnings.join(' ') }),
     ...(warning === undefined ? {} : { stored: false as const }),
     ...(order == null ? {} : { order }),
+    ...(released === undefined ? {} : { released }),
     // Gateways have it, and it stops nothing in any of them.
     ...(unknown && { acknowledged: { acked: 0, total: 0, ms: acknowledged.ms }, nearest: unknown.nearest }),
   }
@@ -147,7 +150,12 @@ function notes({ warning, order }: Done, acknowledged: KillAcks, unknown: Unknow
 
 type Context = KillSwitchDeps & { readonly storing: KillStoring }
 type Scoped = KillChange & { readonly scope: string }
-type Done = { readonly round: KillRound; readonly warning?: string; readonly order?: StateOrder | null }
+type Done = {
+  readonly round: KillRound
+  readonly warning?: string
+  readonly order?: StateOrder | null
+  readonly released?: readonly string[]
+}
 
 /** First to the gateways, then to the database: a database that fails or hangs must not delay a stop. */
 async function activate(context: Context, change: Scoped, deadline: Deadline): Promise<Done> {
@@ -204,9 +212,9 @@ function after(ms: number): Promise<null> {
  * database, because a lift that one replica alone knows would be undone by every other.
  */
 async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
-  await storing.lift({ ...change, id: change.own?.id })
+  const released = await storing.lift({ ...change, id: change.own?.id })
   await hub.kill.refresh()
-  return { round: hub.kill.round() }
+  return { round: hub.kill.round(), released }
 }
 
 /** The scope as stored; absent means `all`. Throws `validation` for what is none. */

@@ -1,3 +1,4 @@
+import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import type { KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import type { Query } from './query.ts'
 
@@ -100,21 +101,31 @@ export async function releaseKillSwitch(
   row: Pick<KillInput, 'orgId' | 'scope' | 'source'>,
 ): Promise<boolean> {
   const { rowCount } = await q.query(
-    'delete from kill_switches where org_id = $1 and scope = $2 and source = $3',
-    [row.orgId, row.scope, row.source],
+    'delete from kill_switches where org_id = $1 and scope = any($2::text[]) and source = $3',
+    [row.orgId, await spellingsOf(q, row.orgId, row.scope), row.source],
   )
   if (rowCount > 0) await notifyKill(q)
   return rowCount > 0
 }
 
-/** Lifts a scope whatever source latched it; answers the sources. */
+/** Lifts a scope in any spelling, whatever source latched it; answers the sources. */
 export async function releaseKillScope(q: Query, orgId: string, scope: string): Promise<string[]> {
   const { rows } = await q.query<{ source: string }>(
-    'delete from kill_switches where org_id = $1 and scope = $2 returning source',
-    [orgId, scope],
+    'delete from kill_switches where org_id = $1 and scope = any($2::text[]) returning source',
+    [orgId, await spellingsOf(q, orgId, scope)],
   )
   if (rows.length > 0) await notifyKill(q)
   return rows.map((row) => row.source)
+}
+
+/** A row of an earlier version, or of a restored backup, may have the scope in another spelling. */
+async function spellingsOf(q: Query, orgId: string, scope: string): Promise<string[]> {
+  const { rows } = await q.query<{ scope: string }>(
+    'select distinct scope from kill_switches where org_id = $1',
+    [orgId],
+  )
+  const wanted = normaliseScope(scope)
+  return rows.map((row) => row.scope).filter((stored) => normaliseScope(stored) === wanted)
 }
 
 /** The scopes that one source has latched. */

@@ -1,3 +1,5 @@
+import { fold } from '../action/pattern.ts'
+
 const OF_GATEWAY = 'manifest:'
 const OF_NAMESPACE = 'configmap:'
 
@@ -36,8 +38,8 @@ export function isConfigMapSource(source: string): boolean {
 
 /** The scope that stands for everything the source may stop. */
 export function widestScope(source: string): string {
-  if (source.startsWith(OF_GATEWAY)) return `gateway:${source.slice(OF_GATEWAY.length)}`
-  if (source.startsWith(OF_NAMESPACE)) return `namespace:${source.slice(OF_NAMESPACE.length)}`
+  if (source.startsWith(OF_GATEWAY)) return fold(`gateway:${source.slice(OF_GATEWAY.length)}`)
+  if (source.startsWith(OF_NAMESPACE)) return fold(`namespace:${source.slice(OF_NAMESPACE.length)}`)
   return 'all'
 }
 

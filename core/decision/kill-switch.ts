@@ -32,12 +32,12 @@ export function matchKill(entries: readonly KillEntry[], subject: KillSubject): 
   return narrow
 }
 
-/** The scope as stored and shown: omitted and `ALL` are `all`, a known kind is lower case. */
+/** The scope as stored and shown: omitted and `ALL` are `all`, and kind and name are lower case, as `matchKill` compares them. */
 export function normaliseScope(scope: string | undefined): string {
   const text = scope?.trim() ?? ''
   if (isGlobal(text)) return 'all'
   const parsed = parseScope(text)
-  return parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`
+  return fold(parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`)
 }
 
 /** The namespace that a scope stays within; null for a scope that may concern others, or what is in no namespace. */

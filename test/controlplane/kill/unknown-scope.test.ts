@@ -32,8 +32,9 @@ describe('a scope that nothing bears', () => {
     ['connector:builder', []],
   ])(
     '%s is set all the same, as 0 of 0, with a warning and what was perhaps meant',
-    async (scope, nearest) => {
-      const on = await here.admin('POST', DASHBOARD, { active: true, scope, reason: 'drill' })
+    async (given, nearest) => {
+      const scope = given.toLowerCase()
+      const on = await here.admin('POST', DASHBOARD, { active: true, scope: given, reason: 'drill' })
       expect(on.status).toBe(200)
       expect(on.body).toMatchObject({ acknowledged: { acked: 0, total: 0 }, scope })
       expect(on.body['warning']).toMatch(new RegExp(`^No agent, connector or gateway is called ${scope}`))

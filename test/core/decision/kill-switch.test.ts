@@ -89,6 +89,10 @@ describe('kill-switch scopes', () => {
     expect(unionEffective([...union].reverse())).toEqual(union)
   })
 
+  test('the union takes spellings of one scope of one source for one entry', () => {
+    expect(unionEffective([entry('agent:Bot'), entry('AGENT:bot')])).toHaveLength(1)
+  })
+
   test('a scope is everything, a kind with a name, or a bare name; what else is written stops nothing', () => {
     for (const scope of [
       'all',
@@ -114,6 +118,8 @@ describe('kill-switch scopes', () => {
       'agent:bot',
       'bot',
     ])
+    expect(['Agent:Bot', ' agent:BOT ', 'AGENT: bOt'].map(normaliseScope)).toEqual(Array(3).fill('agent:bot'))
+    expect(['Team/Bot', 'TEAM/bot'].map(normaliseScope)).toEqual(Array(2).fill('team/bot'))
     expect(killReason(entry('all'))).toBe('Kill switch active: incident')
     expect(killReason({ ...entry('all'), reason: ' ' })).toBe('Kill switch active: no reason given')
   })
