@@ -1,6 +1,5 @@
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import { isNamed, repeatedName } from '../request/repeated-names.ts'
-import { readPairs } from '../request/target.ts'
 import type { BodyView, Discriminator } from './connector.ts'
 import { isRecord } from './fields.ts'
 import type { CompiledRow } from './row-trie.ts'
@@ -52,30 +51,15 @@ function isQueryKey(when: Discriminator): when is QueryKey {
 
 function chooseByQuery(rows: readonly CompiledRow[], request: CanonicalRequest): Choice {
   const keys = rows.flatMap(({ row }) => (row.when === undefined ? [] : [row.when.key]))
-  const hidden = keyBehindSemicolon(keys, request)
-  if (hidden !== null)
-    return refusal(
-      'ambiguous_request',
-      `"${hidden}" stands behind a ";", which some servers take for "&"; send "&"`,
-    )
   const repeated = repeatedName(keys, request.query)
   if (repeated !== null)
-    return refusal('ambiguous_request', `the query names "${repeated}" more than once; send it once`)
+    return refusal(
+      'ambiguous_request',
+      `the query names "${repeated}" more than once, or beside a ";", which some servers take for "&": send it once, with ";" as %3B`,
+    )
   return rows.filter(
     ({ row }) => row.when !== undefined && isQueryKey(row.when) && hasPair(request, row.when),
   )
-}
-
-/** A key that only a server sees that takes `;` for `&`. */
-function keyBehindSemicolon(keys: readonly string[], { rawQuery, query }: CanonicalRequest): string | null {
-  if (!rawQuery.includes(';')) return null
-  const plain = readPairs(
-    rawQuery
-      .split('&')
-      .filter((part) => !part.includes(';'))
-      .join('&'),
-  )
-  return keys.find((key) => isNamed(key, query) && (isRefusal(plain) || !isNamed(key, plain))) ?? null
 }
 
 function hasPair({ query }: CanonicalRequest, when: QueryKey): boolean {

@@ -23,7 +23,8 @@ type Group = { readonly names: Set<string>; readonly values: string[]; isList: b
 
 /**
  * Query parameters as facts. One that is there several times, in whatever spelling, is the list of its values in order;
- * so is the plain name of `items[]` and `items[0]`. Servers take the first value, the last, or all of them.
+ * so is the plain name of `items[]` and `items[0]`, and a name with blanks in front, which some servers remove. Servers
+ * take the first value, the last, or all of them.
  */
 export function queryFacts(query: Pairs): Readonly<Record<string, string | readonly string[]>> {
   const groups = new Map<string, Group>()
@@ -43,9 +44,10 @@ function add(
   const key = looseName(name)
   const group = groups.get(key) ?? { names: new Set(), values: [], isList: false }
   groups.set(key, group)
-  group.names.add(name)
+  const trimmed = name.trimStart()
+  group.names.add(name).add(trimmed)
   group.values.push(value)
-  group.isList ||= isList
+  group.isList ||= isList || trimmed !== name
 }
 
 function factsOf({ names, values, isList }: Group): [string, string | readonly string[]][] {

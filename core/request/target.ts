@@ -120,32 +120,44 @@ export function judgePairCount(text: string): Refusal | null {
   return null
 }
 
-/** Decodes the pairs of a query or form once, in order, `+` as space. */
+/**
+ * Decodes the pairs of a query or form once, in order, `+` as space. Older servers take `;` for `&`: each name of a part
+ * with a `;` is there at least twice, because some servers see it and others do not. A repeated name is a list in facts,
+ * and refused where an operation declares it once.
+ */
 export function readPairs(text: string): Array<readonly [string, string]> | Refusal {
   const pairs: Array<readonly [string, string]> = []
   if (text === '') return pairs
   for (const part of text.split('&')) {
-    const wrong = part === '' ? null : (addPair(part, pairs) ?? addPieces(part, pairs))
+    const wrong = part === '' ? null : addPart(part, pairs)
     if (wrong !== null) return wrong
   }
   return pairs
 }
 
-function addPair(part: string, pairs: Array<readonly [string, string]>): Refusal | null {
-  const pair = readPair(part)
-  if (isRefusal(pair)) return pair
-  pairs.push(pair)
+function addPart(part: string, pairs: Array<readonly [string, string]>): Refusal | null {
+  const readings = part.includes(';') ? readingsOf(part) : [part]
+  const counts = new Map<string, number>()
+  const read: Array<readonly [string, string]> = []
+  for (const reading of readings) {
+    const pair = readPair(reading)
+    if (isRefusal(pair)) return pair
+    read.push(pair)
+    counts.set(pair[0], (counts.get(pair[0]) ?? 0) + 1)
+  }
+  for (const pair of read) {
+    pairs.push(pair)
+    if (readings.length > 1 && counts.get(pair[0]) === 1) pairs.push(pair)
+  }
   return null
 }
 
-/** What stands before and behind a `;`, which older servers take for `&`, is there as well: nobody knows who reads it. */
-function addPieces(part: string, pairs: Array<readonly [string, string]>): Refusal | null {
-  if (!part.includes(';')) return null
-  for (const piece of part.split(';')) {
-    const wrong = piece.includes('=') ? addPair(piece.replace(/^[+ ]+/, ''), pairs) : null
-    if (wrong !== null) return wrong
-  }
-  return null
+/** The part itself, and its pieces; some servers remove blanks in front of them. */
+function readingsOf(part: string): readonly string[] {
+  const pieces = part.split(';').filter((piece) => piece !== '')
+  const trimmed = pieces.map((piece) => piece.replace(/^[+ ]+/, ''))
+  const spellings = pieces.filter((piece, index) => piece !== trimmed[index])
+  return [part, ...trimmed.filter((piece) => piece !== ''), ...spellings]
 }
 
 /** One `name=value` of a query or a form, decoded once. */

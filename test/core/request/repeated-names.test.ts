@@ -21,6 +21,7 @@ describe('query parameters as facts', () => {
     ['a=1&A=2', { a: ['1', '2'], A: ['1', '2'] }],
     ['a=1&+a=2', { a: ['1', '2'], ' a': ['1', '2'] }],
     ['a=1&a%20=2', { a: ['1', '2'], 'a ': ['1', '2'] }],
+    ['+a=1', { a: ['1'], ' a': ['1'] }],
     ['a&a=2', { a: ['', '2'] }],
     ['a', { a: '' }],
     ['=1', { '': '1' }],
@@ -33,8 +34,8 @@ describe('query parameters as facts', () => {
     ['A=1&a[]=2', { a: ['1', '2'], A: ['1', '2'], 'a[]': '2' }],
     ['[a]=1', { '[a]': '1' }],
     ['a=1;a=2', { a: ['1;a=2', '1', '2'] }],
-    ['a=1;b', { a: ['1;b', '1'] }],
-    ['b=0;a=1', { b: ['0;a=1', '0'], a: '1' }],
+    ['a=1;b', { a: ['1;b', '1'], b: ['', ''] }],
+    ['b=0;a=1', { b: ['0;a=1', '0'], a: ['1', '1'] }],
     ['a=1%3Ba=2', { a: '1;a=2' }],
     ['__proto__=1&__proto__=2', JSON.parse('{"__proto__": ["1", "2"]}') as Record<string, unknown>],
   ])('%s', (text, wanted) => {
@@ -57,6 +58,10 @@ describe('a parameter that is declared once', () => {
     'x=1;amount=1&amount=2',
     'amount=1;x',
     'amount=1;AMOUNT=2',
+    'x;amount=1',
+    'amount;x=1',
+    ';amount=1',
+    'amount=1;',
   ])('is repeated by %s', (text) => {
     expect(repeatedName(['id', 'amount'], pairsOf(text))).toBe('amount')
   })
