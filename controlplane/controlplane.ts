@@ -81,7 +81,9 @@ async function serve(
     isTokenRestricted: parts.isTokenRestricted,
     publicUrl: config.publicUrl,
   }
-  const tls = config.tls === null ? null : await openTls(config.tls, secrets.keyring, log)
+  const { readClientCa } = parts
+  const tls =
+    config.tls === null ? null : await openTls(config.tls, { keyring: secrets.keyring, log, readClientCa })
   const { host: listenHost, trustedProxies } = config
   const app = createHttpServer({ routes, auth, log, tls, version: VERSION, listenHost, trustedProxies })
   acceptChatForms(app)

@@ -4,6 +4,7 @@ import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-
 import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
 import type { VouchFor } from './oidc/confirmation.ts'
+import { readClientAuthorities } from './services/client-authority.ts'
 import { createClusterCallers } from './services/cluster-callers.ts'
 import { createIdentities } from './services/identities.ts'
 import { createKubeClient } from './services/kube-client.ts'
@@ -18,6 +19,8 @@ export type GatewayParts = AsyncDisposable & {
   readonly authority: GatewayAuthority
   /** Null where there is no cluster to ask. */
   readonly pods: PodIdentities | null
+  /** The authorities of client certificates; null where there is no cluster to ask. */
+  readonly readClientCa: (() => Promise<readonly string[]>) | null
 }
 
 /** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
@@ -37,11 +40,12 @@ export function createGatewayParts(given: {
   const operatorToken =
     tokens === null || account === null ? null : createOperatorIdentity({ tokens, account })
   const kube = kubeApi === null ? null : createKubeClient(kubeApi)
-  const clusterCaller = kube === null ? null : createClusterCallers({ ...given, kube })
+  const clusterCallers = kube === null ? null : createClusterCallers({ ...given, kube })
   return {
-    identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken, clusterCaller }),
+    identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken, clusterCallers }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
+    readClientCa: kube === null ? null : () => readClientAuthorities(kube),
     async [Symbol.asyncDispose]() {
       await review?.close()
       await kube?.close()

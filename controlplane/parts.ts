@@ -112,7 +112,7 @@ export async function createParts(deps: PartsDeps) {
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
     ...operatorParts({ ...base, killSwitch, hub, library, pods: gateways.pods }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
-    ...{ identify: gateways.identify, authority: gateways.authority },
+    ...{ identify: gateways.identify, authority: gateways.authority, readClientCa: gateways.readClientCa },
     ...{ ...userParts({ ...base, config }), ...signIn },
     agents: createAgents(base),
     ...{ config: createConfig(base), floorRules: base.floorRules },

@@ -43,6 +43,8 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
 /** Variables with which a command would be more than an agent. */
 const OWN_SECRETS = new Set([
   'CHAPERONE_TOKEN',
+  'CHAPERONE_CLIENT_CERT',
+  'CHAPERONE_CLIENT_KEY',
   'MASTER_KEY',
   'MASTER_KEY_FILE',
   'MAINTENANCE_SECRET',

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { ChaperoneError } from '../../core/errors.ts'
 import { isConfidential } from '../../core/loopback.ts'
 import type { Prover } from '../../core/wire/installation-proof.ts'
+import { HEADERS } from '../../core/wire/limits.ts'
 import type { Invocation } from './command.ts'
 import { type DataFolder, dataFolder, type RunFile, readRunFile } from './data-folder.ts'
 import { lockHolder } from './folder-lock.ts'
@@ -22,8 +23,10 @@ export type ApiClient = {
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
 }
 
-/** A bearer token, or the cookie of a session. */
-export type Credential = string | { readonly cookie: string }
+/** A client certificate and its private key, PEM. */
+export type ClientCertificate = { readonly cert: string; readonly key: string }
+/** A bearer token, the cookie of a session, or a client certificate. */
+export type Credential = string | { readonly cookie: string } | ClientCertificate
 
 /** A server that this process started itself, or that TLS proves, needs no `prove`. */
 export function createClient(
@@ -34,18 +37,18 @@ export function createClient(
 ): ApiClient {
   const prove = () =>
     proof(async (path) => asObject(await (await reach(url + path, what, bounded('GET'))).text()))
-  const header =
-    typeof credential === 'string' ? { authorization: `Bearer ${credential}` } : { cookie: credential.cookie }
+  const { header, send: sendAs } = identityOf(credential)
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     await prove()
-    const response = await reach(url + path, what, {
+    const init = {
       ...bounded(method),
       headers: {
         ...header,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
+    }
+    const response = await reach(url + path, what, init, sendAs)
     return { status: response.status, body: asObject(await response.text()) }
   }
   return {
@@ -55,6 +58,32 @@ export function createClient(
     async call<T>(method: string, path: string, body?: unknown): Promise<T> {
       return refuseUnsuccessful(what, { method, path }, await send(method, path, body))
     },
+  }
+}
+
+type Init = {
+  readonly method: string
+  readonly redirect: 'error'
+  readonly signal: AbortSignal
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+type Send = (url: string, init: Init) => Promise<Pick<Response, 'status' | 'text'>>
+type Identity = { readonly header: Readonly<Record<string, string>>; readonly send: Send }
+
+function identityOf(credential: Credential): Identity {
+  if (typeof credential === 'string')
+    return { header: { authorization: `Bearer ${credential}` }, send: fetch }
+  if ('cookie' in credential) return { header: { cookie: credential.cookie }, send: fetch }
+  return { header: { [HEADERS.caller]: 'certificate' }, send: createCertificateSend(credential) }
+}
+
+function createCertificateSend(connect: ClientCertificate): Send {
+  // Loading undici takes longer than most commands.
+  const loaded = import('undici').then((undici) => ({ ...undici, dispatcher: new undici.Agent({ connect }) }))
+  return async (url, init) => {
+    const { fetch: send, dispatcher } = await loaded
+    return send(url, { ...init, dispatcher })
   }
 }
 
@@ -71,7 +100,7 @@ export function refuseUnsuccessful<T>(
 const TIMEOUT_MS = 15_000
 
 /** A server that redirects would have its credential sent elsewhere. */
-function bounded(method: string): RequestInit {
+function bounded(method: string): Init {
   return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
 }
 
@@ -84,12 +113,18 @@ type Place = Pick<Invocation, 'folder' | 'env'>
  * @param credential Instead of the token.
  */
 export function controlPlane({ env, ...place }: Place, credential?: Credential): ApiClient {
-  const { CHAPERONE_URL: url, CHAPERONE_TOKEN: token } = env
-  if (url) return createClient(confidential(url), credential ?? token ?? '', 'control plane')
+  const { CHAPERONE_URL: url } = env
+  if (url) return createClient(confidential(url), credential ?? givenCredential(env), 'control plane')
   const { folder } = place
   const run = running(folder, env)
   const proof = proofOf({ env, folder }, 'control_plane', run.base_url)
   return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
+}
+
+/** For a control plane elsewhere: a client certificate and its key (PEM), else a bearer token. */
+function givenCredential(env: Place['env']): Credential {
+  const { CHAPERONE_TOKEN: token = '', CHAPERONE_CLIENT_CERT: cert, CHAPERONE_CLIENT_KEY: key } = env
+  return cert && key ? { cert, key } : token
 }
 
 /** What a session is kept by: of an installation on this machine its folder, because ports change owners. */
@@ -145,9 +180,9 @@ function readToken(file: string): string {
   })
 }
 
-async function reach(url: string, what: string, init: RequestInit): Promise<Response> {
+async function reach(url: string, what: string, init: Init, send: Send = fetch): ReturnType<Send> {
   try {
-    return await fetch(url, init)
+    return await send(url, init)
   } catch (cause) {
     const reason =
       cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)

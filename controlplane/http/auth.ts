@@ -4,6 +4,7 @@ import { isRight, type Right } from '../../core/wire/rights.ts'
 import { matchesHash } from '../crypto/tokens.ts'
 import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { authenticateGateway, type IdentifyGateway, isForUs } from './auth-gateway.ts'
+import { type CertificateSubject, certificateSubject } from './client-certificate.ts'
 import { refuseForeignOrigin } from './origin.ts'
 import { pageSecretOf } from './page-secret.ts'
 import { refuseRestricted, restrictionOf } from './restriction.ts'
@@ -13,6 +14,14 @@ import { sessionCookies } from './session-cookie.ts'
 
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
+
+/** Users that a cluster identifies. Both reject with `not_ready` when its API server does not answer. */
+export type ClusterCallers = {
+  /** Undefined for nobody. */
+  byToken(token: string, address: string): Promise<UserPrincipal | undefined>
+  /** By a verified certificate of a client CA of the cluster. */
+  byCertificate(subject: CertificateSubject): Promise<UserPrincipal>
+}
 
 /** Who is behind a secret; undefined = nobody who may act now. */
 export type Identify = {
@@ -26,8 +35,8 @@ export type Identify = {
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
   agentKey(key: string, isUrgent: boolean): Promise<AgentPrincipal | undefined>
-  /** A person of the cluster, by the token that they have there. Null where there is no cluster to ask. */
-  readonly clusterCaller?: ((token: string, address: string) => Promise<UserPrincipal | undefined>) | null
+  /** Users of the cluster. Null where there is no cluster to ask. */
+  readonly clusterCallers?: ClusterCallers | null
   /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
   readonly operatorToken?: ((token: string, address: string) => Promise<boolean>) | null
 } & IdentifyGateway
@@ -120,12 +129,12 @@ async function operator(
 }
 
 const IN_CLUSTER =
-  'a session (sign in at /api/auth/login), or the bearer token that the cluster gave its caller'
+  'a session (sign in at /api/auth/login), or the bearer token or client certificate that the cluster gave its caller'
 
 async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await signedIn(request, deps)
   if (found === undefined)
-    throw unauthorized(deps.identify.clusterCaller ? IN_CLUSTER : 'a session: sign in at /api/auth/login')
+    throw unauthorized(deps.identify.clusterCallers ? IN_CLUSTER : 'a session: sign in at /api/auth/login')
   return found
 }
 
@@ -133,8 +142,7 @@ async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrinci
 async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await user(request, deps)
   if (found.via !== 'cluster' || request.method === 'GET') return found
-  const detail =
-    'This needs a session: the bearer token of a cluster has rights on resources of chaperone.dev only'
+  const detail = 'This needs a session: callers of a cluster have rights on resources of chaperone.dev only'
   throw new ChaperoneError('forbidden', { detail })
 }
 
@@ -142,6 +150,8 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   const token = bearer(request)
   if (token !== undefined)
     return matchesHash(token, deps.adminTokenHash) ? ADMIN : clusterCaller(token, request, deps)
+  const subject = certificateSubject(request)
+  if (subject !== undefined) return deps.identify.clusterCallers?.byCertificate(subject)
   const ids = sessionCookies(request)
   if (ids.length === 0) return undefined
   const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent)
@@ -155,7 +165,7 @@ async function clusterCaller(
   request: FastifyRequest,
   { identify }: CallDeps,
 ): Promise<UserPrincipal | undefined> {
-  return /^svc_/.test(token) ? undefined : identify.clusterCaller?.(token, request.ip)
+  return /^svc_/.test(token) ? undefined : identify.clusterCallers?.byToken(token, request.ip)
 }
 
 async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {

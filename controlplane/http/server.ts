@@ -25,7 +25,7 @@ import { parseInput, validationError } from './input.ts'
 import { refuseForeignHost } from './origin.ts'
 import { createPendingRequests, type PendingRequests } from './pending-requests.ts'
 import type { Principal, Route, RouteInput, RouteResult } from './route.ts'
-import type { Tls } from './tls.ts'
+import { clientCaOptions, type Tls } from './tls.ts'
 
 const BODY_LIMIT = 1024 * 1024
 /** Of routes that anybody may call: the body is in memory before the caller is known. */
@@ -102,7 +102,10 @@ function maxHeaderBytes(listenHost: string): number {
 
 function secureServer(tls: Tls, maxHeaderSize: number) {
   return (handler: RequestListener): Server => {
-    const server = createServer({ ...tls.certificate, maxHeaderSize }, handler)
+    // Connections without a verified certificate are served: each route requires its own authentication mode.
+    const requested = tls.clientCa === null ? {} : { requestCert: true, rejectUnauthorized: false }
+    const clients = { ...requested, ...clientCaOptions(tls.clientCa) }
+    const server = createServer({ ...tls.certificate, ...clients, maxHeaderSize }, handler)
     tls.keepFresh(server)
     // The framework only asks what both kinds of server have.
     return server as unknown as Server

@@ -1,16 +1,13 @@
 import * as z from 'zod'
 import { type Namespaces, partsOfRight, type Right } from '../../core/wire/rights.ts'
 import { sha256 } from '../crypto/tokens.ts'
-import type { UserPrincipal } from '../http/auth.ts'
+import type { ClusterCallers, UserPrincipal } from '../http/auth.ts'
 import { governedNamespaces } from '../store/namespaces.ts'
 import { isGovernedPod } from '../store/pod-identities.ts'
 import type { Db } from '../store/query.ts'
 import type { KubeClient } from './kube-client.ts'
 import { createReviewedTokens } from './reviewed-tokens.ts'
 import { tokenTimes } from './token-times.ts'
-
-/** The caller that the cluster vouches for; undefined for nobody. Rejects with `not_ready` when it does not answer. */
-export type IdentifyClusterCaller = (token: string, address: string) => Promise<UserPrincipal | undefined>
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
@@ -35,11 +32,11 @@ const AccessReviewed = z.object({ status: z.object({ allowed: z.boolean() }) })
 export type ClusterCallersDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
 
 /**
- * People of the cluster, by their own bearer tokens (TokenReview), with the rights that its RBAC gives them on resources of
- * `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. A governed pod is no person, whatever rights
- * its ServiceAccount has.
+ * Users of the cluster, by their own bearer tokens (TokenReview) or client certificates, with the rights that its RBAC gives
+ * them on resources of `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. A governed pod is no user,
+ * whatever rights its ServiceAccount has.
  */
-export function createClusterCallers({ db, kube }: ClusterCallersDeps): IdentifyClusterCaller {
+export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterCallers {
   const rightsOf = createRights({ db, kube })
   const tokens = createReviewedTokens<User>({
     async review(token) {
@@ -48,22 +45,28 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): Identify
       return status.authenticated && status.user.username !== '' ? status.user : null
     },
   })
-  return async (token, address) => {
-    const hash = sha256(token).toString('hex')
-    const presented = { token, hash, expiresAtMs: tokenTimes(token).expiresAtMs, address }
-    const { subject } = await tokens.of(presented, { maxAgeMs: REVIEW_MS })
-    if (subject === null || (await isAgent(db, subject))) return undefined
-    const clusterRights = (right: Right) => rightsOf(subject, right)
+  async function principal(user: User): Promise<UserPrincipal> {
+    const clusterRights = (right: Right) => rightsOf(user, right)
     return {
       kind: 'user',
-      userId: `cluster:${subject.username}`,
-      email: subject.username,
+      userId: `cluster:${user.username}`,
+      email: user.username,
       role: (await clusterRights('settings/update')) === 'all' ? 'admin' : 'member',
-      groups: subject.groups,
+      groups: user.groups,
       via: 'cluster',
       namespaces: NONE,
       clusterRights,
     }
+  }
+  return {
+    async byToken(token, address) {
+      const hash = sha256(token).toString('hex')
+      const presented = { token, hash, expiresAtMs: tokenTimes(token).expiresAtMs, address }
+      const { subject } = await tokens.of(presented, { maxAgeMs: REVIEW_MS })
+      return subject === null || (await isAgent(db, subject)) ? undefined : principal(subject)
+    },
+    byCertificate: ({ username, groups }) =>
+      principal({ username, groups: [...groups, 'system:authenticated'] }),
   }
 }
 

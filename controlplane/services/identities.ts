@@ -18,10 +18,10 @@ export function createIdentities({
   db,
   podToken,
   operatorToken,
-  clusterCaller,
+  clusterCallers,
   vouchFor,
 }: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
-  Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCaller'>
+  Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCallers'>
 >): Identify {
   const useUnchecked = createUncheckedUse(() => performance.now())
   const sessions = createRecentAnswers(inLanes(sessionLookup(db)))
@@ -64,7 +64,7 @@ export function createIdentities({
     },
     podToken,
     operatorToken,
-    clusterCaller,
+    clusterCallers,
     ownProcesses: createProcessOwners(db),
     async gatewayToken(token, isUrgent) {
       const { found, isChecked } = await gatewayTokens([token], isUrgent)

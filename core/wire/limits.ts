@@ -56,4 +56,6 @@ export const HEADERS = {
   version: 'X-Service-Version',
   /** Sent by a page of the dashboard with every request. */
   pageSecret: 'X-Service-Page-Secret',
+  /** `certificate`: the caller is the user of the client certificate. */
+  caller: 'X-Service-Caller',
 } as const

@@ -13,8 +13,10 @@ What people may do. Every route for people requires one right: a verb on a resou
 role (${ROLES.join(', ')}: each includes those before it). The OpenAPI document (\`/api/openapi.json\`) names the right of each
 operation as \`x-required-right\`.
 
-In a cluster the caller's own bearer token works, too (\`Authorization: Bearer …\`): the API server says whose it is (TokenReview),
-and RBAC what they may do (SubjectAccessReview on these resources of the API group \`chaperone.dev\`; both count for 10 s). A right
+In a cluster users also call with their own identity there: a bearer token (\`Authorization: Bearer …\`, verified by TokenReview), or
+a client certificate of a CA whose certificates the API server accepts, on a direct TLS connection with the header
+\`X-Service-Caller: certificate\`. RBAC decides what they may do (SubjectAccessReview on these resources of the API group
+\`chaperone.dev\`; reviews count for 10 s). The control plane neither stores nor logs tokens and certificates. A right
 in one namespace suffices for \`approvals\` (it shows and answers what agents of that namespace ask; what waits elsewhere is not
 found) and for \`killswitches\` (scopes within that namespace: \`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
 somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused,

@@ -49,7 +49,7 @@ test.skipIf(record === null)(
   'the rendered rights are what the programs use, no more and no less (CHAPERONE_AUDIT_RECORD)',
   async () => {
     await live()
-    const rendered = await rightsOf()
+    const [rendered, lent] = [await rightsOf(), await rightsOfTheCluster()]
     const leavingAt = new Date().toISOString()
     await uninstall()
     // Whatever the installations of this cluster have done since it is there.
@@ -68,7 +68,7 @@ test.skipIf(record === null)(
     const others = inForce
       .flatMap(usesOf)
       .filter(({ account, resource }) => accounts.has(account) && resource !== '')
-      .filter((use) => !rendered.some((right) => covers(right, use)))
+      .filter((use) => ![...rendered, ...lent].some((right) => covers(right, use)))
     expect(others.map(textOf)).toEqual([])
     console.log(`${calls.length} calls by ${accounts.size} accounts use all of ${rendered.length} rights`)
   },
@@ -139,6 +139,7 @@ async function renewAuthority(): Promise<void> {
 }
 
 type Binding = {
+  readonly metadata: { readonly namespace?: string }
   readonly roleRef: { readonly kind: string; readonly name: string }
   readonly subjects: ReadonlyArray<{ readonly name: string }>
 }
@@ -146,13 +147,32 @@ type Binding = {
 /** Hooks and all, as helm renders them. */
 async function rightsOf(): Promise<readonly Right[]> {
   const all = await resources(...inject('installation').values)
-  return all
-    .filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding')
-    .flatMap((binding) => {
-      const { roleRef, subjects } = binding as unknown as Binding
-      const role = all.find(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name)
+  return (await bindings()).flatMap(({ roleRef, subjects }) => {
+    const role = all.find(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name)
+    return subjects.flatMap(({ name }) => (role?.rules ?? []).flatMap((rule) => rightsIn(name, rule)))
+  })
+}
+
+/** By roles that every cluster has and the chart only binds. They may grant more than what is used. */
+async function rightsOfTheCluster(): Promise<readonly Right[]> {
+  const found = (await bindings())
+    .filter(({ roleRef }) => roleRef.name === 'extension-apiserver-authentication-reader')
+    .map(async ({ metadata, roleRef, subjects }) => {
+      const role = await get<{ readonly rules: readonly Rule[] }>('role', roleRef.name, metadata.namespace)
       return subjects.flatMap(({ name }) => (role?.rules ?? []).flatMap((rule) => rightsIn(name, rule)))
     })
+  const rights = (await Promise.all(found)).flat()
+  expect(rights.map(textOf)).toContain(
+    'chaperone-control-plane: get configmaps extension-apiserver-authentication',
+  )
+  return rights
+}
+
+async function bindings(): Promise<readonly Binding[]> {
+  const all = await resources(...inject('installation').values)
+  return all.filter(
+    ({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding',
+  ) as unknown as readonly Binding[]
 }
 
 function rightsIn(

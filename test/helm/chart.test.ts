@@ -225,7 +225,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     for (const [owner, rule] of rulesOf(wide)) expect(rule.resources, owner).not.toContain('secrets')
   })
 
-  test('lets the operator read pods, and the control plane only create reviews and get the owner link', async () => {
+  test('lets the operator read pods, and the control plane only create reviews, get the owner link and the CAs of client certificates', async () => {
     const all = await resources(...EVERYTHING)
     const ofRole = (name: string) =>
       rulesOf(all.filter(({ kind, metadata }) => /Role$/.test(kind) && metadata.name === name)).map(
@@ -243,7 +243,10 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     const roles = bindings
       .filter(({ subjects }) => subjects.some(({ name }) => name === 'chaperone-control-plane'))
       .map(({ roleRef }) => roleRef.name)
-    expect([...new Set(roles)]).toEqual(['chaperone-control-plane'])
+    expect([...new Set(roles)]).toEqual([
+      'chaperone-control-plane',
+      'extension-apiserver-authentication-reader',
+    ])
     const onPods = ofRole('chaperone-operator').filter((rule) => rule.resources.includes('pods'))
     expect(new Set(onPods.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get', 'list', 'watch']))
   })

@@ -7,9 +7,24 @@ export type TestCa = {
   readonly cert: string
   /** A leaf for these names and IP addresses (the first is the common name), PEM. */
   issue(...names: string[]): { readonly key: string; readonly cert: string }
+  /** A client certificate, PEM. */
+  issueTo(client: TestClient): { readonly key: string; readonly cert: string }
+}
+
+/** Several names are several attributes of the subject. */
+export type TestClient = {
+  readonly commonNames: readonly string[]
+  readonly organizations?: readonly string[]
+  /** Default: in 30 days. */
+  readonly notAfterMs?: number
+  /** Default: `client`. */
+  readonly usage?: 'client' | 'server'
 }
 
 const OID_COMMON_NAME = '550403'
+const OID_ORGANIZATION = '55040a'
+const OID_EXTENDED_KEY_USAGE = '551d25'
+const USAGES = { server: '2b06010505070301', client: '2b06010505070302' }
 const OID_ECDSA_SHA256 = '2a8648ce3d040302'
 const OID_SUBJECT_ALT_NAME = '551d11'
 const OID_BASIC_CONSTRAINTS = '551d13'
@@ -24,44 +39,60 @@ export function createTestCa(name = `test root ${randomBytes(4).toString('hex')}
   ]
   const cert = certificate({
     issuer: name,
-    subject: name,
+    subject: commonName(name),
     key: root.publicKey,
     signer: root.privateKey,
     extensions: rootExtensions,
   })
+  const leaf = (of: Pick<CertificateInput, 'subject' | 'extensions' | 'notAfterMs'>) => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    return { key, cert: certificate({ ...of, issuer: name, key: publicKey, signer: root.privateKey }) }
+  }
   return {
     cert,
-    issue(...names) {
-      const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      const leaf = certificate({
-        issuer: name,
-        subject: names[0] ?? 'leaf',
-        key: pair.publicKey,
-        signer: root.privateKey,
+    issue: (...names) =>
+      leaf({
+        subject: commonName(names[0] ?? 'leaf'),
         extensions: [extension(OID_SUBJECT_ALT_NAME, seq(...names.map(generalName)))],
-      })
-      return { key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: leaf }
-    },
+      }),
+    issueTo: ({ commonNames, organizations = [], notAfterMs, usage = 'client' }) =>
+      leaf({
+        subject: seq(
+          ...organizations.map((value) => attribute(OID_ORGANIZATION, value)),
+          ...commonNames.map((value) => attribute(OID_COMMON_NAME, value)),
+        ),
+        ...(notAfterMs === undefined ? {} : { notAfterMs }),
+        extensions: [extension(OID_EXTENDED_KEY_USAGE, seq(oid(USAGES[usage])))],
+      }),
   }
 }
 
 type CertificateInput = {
   readonly issuer: string
-  readonly subject: string
+  readonly subject: Buffer
+  readonly notAfterMs?: number
   readonly key: KeyObject
   readonly signer: KeyObject
   readonly extensions: readonly Buffer[]
 }
 
-function certificate({ issuer, subject, key, signer, extensions }: CertificateInput): string {
+function certificate({
+  issuer,
+  subject,
+  key,
+  signer,
+  extensions,
+  notAfterMs = Date.now() + 30 * DAY_MS,
+}: CertificateInput): string {
   const algorithm = seq(oid(OID_ECDSA_SHA256))
   const body = seq(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([0x01]), randomBytes(15)])),
     algorithm,
     commonName(issuer),
-    seq(time(Date.now() - DAY_MS), time(Date.now() + 30 * DAY_MS)),
-    commonName(subject),
+    seq(time(Date.now() - DAY_MS), time(notAfterMs)),
+    subject,
     key.export({ type: 'spki', format: 'der' }),
     der(0xa3, seq(...extensions)),
   )
@@ -81,7 +112,11 @@ function extension(id: string, value: Buffer): Buffer {
 }
 
 function commonName(name: string): Buffer {
-  return seq(der(0x31, seq(oid(OID_COMMON_NAME), der(0x0c, Buffer.from(name)))))
+  return seq(attribute(OID_COMMON_NAME, name))
+}
+
+function attribute(id: string, value: string): Buffer {
+  return der(0x31, seq(oid(id), der(0x0c, Buffer.from(value))))
 }
 
 function time(ms: number): Buffer {

@@ -1,18 +1,28 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { KubeConfig } from '@kubernetes/client-node'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { ClientCertificate } from '../client.ts'
 import type { Kubectl } from './kubectl.ts'
 
-/** The control plane of a cluster, reached with the rights of whoever runs kubectl. */
+type Variable =
+  | 'CHAPERONE_URL'
+  | 'CHAPERONE_TOKEN'
+  | 'CHAPERONE_CLIENT_CERT'
+  | 'CHAPERONE_CLIENT_KEY'
+  | 'NODE_EXTRA_CA_CERTS'
+
+/** The control plane of a cluster, reached as whoever runs kubectl. */
 export type Connection = AsyncDisposable & {
   /** What the command line needs to speak with it. */
-  readonly env: Readonly<Record<'CHAPERONE_URL' | 'CHAPERONE_TOKEN' | 'NODE_EXTRA_CA_CERTS', string>>
+  readonly env: Readonly<Record<Variable, string>>
 }
 
-/** Rejects with what is missing: the installation, or the right to read its administrator's token. */
+/** Rejects with what is missing: the installation, or a caller that kubectl has a token or a certificate for. */
 export async function openConnection(kubectl: Kubectl, namespace: string): Promise<Connection> {
-  const [token, ca] = await Promise.all([adminToken(kubectl, namespace), authority(kubectl, namespace)])
+  const [caller, ca] = await Promise.all([callerOf(kubectl), authority(kubectl, namespace)])
   const forward = await kubectl.forward(namespace, 'chaperone-control-plane', 443)
   const folder = await mkdtemp(join(tmpdir(), 'kubectl-chaperone-'))
   const caFile = join(folder, 'ca.crt')
@@ -20,8 +30,11 @@ export async function openConnection(kubectl: Kubectl, namespace: string): Promi
   return {
     env: {
       CHAPERONE_URL: `https://localhost:${forward.port}`,
-      CHAPERONE_TOKEN: token,
       NODE_EXTRA_CA_CERTS: caFile,
+      // Both kinds are set: what the shell exports is another caller's.
+      CHAPERONE_TOKEN: 'token' in caller ? caller.token : '',
+      CHAPERONE_CLIENT_CERT: 'cert' in caller ? caller.cert : '',
+      CHAPERONE_CLIENT_KEY: 'cert' in caller ? caller.key : '',
     },
     async [Symbol.asyncDispose]() {
       forward.close()
@@ -32,11 +45,46 @@ export async function openConnection(kubectl: Kubectl, namespace: string): Promi
 
 type Data = { readonly data?: Readonly<Record<string, string>> }
 
-async function adminToken(kubectl: Kubectl, namespace: string): Promise<string> {
-  const secret = await kubectl.object<Data>('secret', 'chaperone-keys', '-n', namespace)
-  const encoded = secret?.data?.['admin.token']
-  if (encoded !== undefined) return Buffer.from(encoded, 'base64').toString('utf8').trim()
-  throw missing(namespace, 'Secret chaperone-keys')
+type Caller = { readonly token: string } | ClientCertificate
+
+/**
+ * The identity that kubectl presents to the cluster: a client certificate, which goes first there too, or a bearer token, those
+ * of credential plugins included.
+ */
+async function callerOf(kubectl: Kubectl): Promise<Caller> {
+  const options: RequestOptions = {}
+  await (await configOf(kubectl)).applyToHTTPSOptions(options)
+  const headers = { ...options.headers } as Record<string, string>
+  if (Object.keys(headers).some((name) => name.startsWith('Impersonate-'))) throw impersonating()
+  const { cert, key } = options
+  if (isPem(cert) && isPem(key)) return { cert: cert.toString(), key: key.toString() }
+  const { Authorization: authorization = '' } = headers
+  const token = /^Bearer (.+)$/i.exec(authorization)?.[1]
+  if (token !== undefined) return { token }
+  throw new ChaperoneError('unauthorized', {
+    detail:
+      'This context of kubectl has neither a bearer token nor a client certificate. Name another context with --context.',
+  })
+}
+
+async function configOf(kubectl: Kubectl): Promise<KubeConfig> {
+  const config = new KubeConfig()
+  const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
+  config.loadFromString(await kubectl.run(...view))
+  // In a pod without a file kubectl uses the ServiceAccount, too.
+  if (config.contexts.length === 0) config.loadFromCluster()
+  else config.loadFromString(await kubectl.run(...view, '--minify'))
+  return config
+}
+
+function impersonating(): ChaperoneError {
+  const detail =
+    'This context of kubectl impersonates another user, which the control plane does not support. Name another context with --context.'
+  return new ChaperoneError('validation', { detail })
+}
+
+function isPem(value: unknown): value is string | Buffer {
+  return (typeof value === 'string' || Buffer.isBuffer(value)) && value.length > 0
 }
 
 async function authority(kubectl: Kubectl, namespace: string): Promise<string> {

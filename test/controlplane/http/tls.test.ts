@@ -31,7 +31,7 @@ async function visit(port: number, ca: string, servername: string): Promise<stri
 }
 
 async function serve(config: Parameters<typeof openTls>[0]): Promise<number> {
-  const tls = await openTls(config, keyring, log)
+  const tls = await openTls(config, { keyring, log })
   const server = createServer(tls.certificate)
   tls.keepFresh(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -64,7 +64,7 @@ test('a certificate of one’s own is served as it lies there, and a missing fil
   const authority = createServerAuthority(keyring, Date.now())
   const { cert, key } = issueServerCertificate(authority, ['own.example.com'], Date.now())
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
-  await expect(openTls(files, keyring, log)).rejects.toThrow(/^TLS_CERT_FILE: cannot read .*ENOENT/)
+  await expect(openTls(files, { keyring, log })).rejects.toThrow(/^TLS_CERT_FILE: cannot read .*ENOENT/)
   await Promise.all([writeFile(files.certFile, cert), writeFile(files.keyFile, key)])
   expect(await visit(await serve(files), authority.caPem, 'own.example.com')).toBe('DNS:own.example.com')
 })

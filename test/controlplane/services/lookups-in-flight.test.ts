@@ -18,7 +18,7 @@ test.each(['gateway tokens', 'sessions'])(
   async (kind) => {
     const { db, waiting, answer } = database()
     const identities = createIdentities({
-      ...{ db, podToken: null, operatorToken: null, clusterCaller: null, vouchFor: async () => 'unchanged' },
+      ...{ db, podToken: null, operatorToken: null, clusterCallers: null, vouchFor: async () => 'unchanged' },
     })
     const shown = Array.from({ length: 500 }, (_, n) =>
       kind === 'sessions'

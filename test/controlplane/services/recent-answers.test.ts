@@ -31,7 +31,7 @@ const identitiesOf = (db: Db) =>
     db,
     podToken: null,
     operatorToken: null,
-    clusterCaller: null,
+    clusterCallers: null,
     vouchFor: async () => 'unchanged',
   })
 

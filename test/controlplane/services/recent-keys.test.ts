@@ -29,7 +29,7 @@ function world() {
     db,
     podToken: null,
     operatorToken: null,
-    clusterCaller: null,
+    clusterCallers: null,
     vouchFor: async () => 'unchanged',
   })
   const deps: AuthDeps = {

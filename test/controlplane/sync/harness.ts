@@ -179,7 +179,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
           db,
           podToken: null,
           operatorToken: null,
-          clusterCaller: null,
+          clusterCallers: null,
           vouchFor: async () => 'unchanged',
         }).gatewayToken,
       },

@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import type { KubeClient } from './kube-client.ts'
+
+const PATH = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication'
+const Published = z.object({ data: z.object({ 'client-ca-file': z.string() }) })
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/**
+ * Reads the CAs whose client certificates the API server accepts, PEM, as it publishes them for extension API servers. Empty
+ * where it accepts none, or where this pod may not read them. Rejects with `not_ready` when the API server does not answer.
+ */
+export async function readClientAuthorities(kube: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
+  const published = Published.safeParse(await kube.get(PATH))
+  return published.success ? (published.data.data['client-ca-file'].match(CERTIFICATE) ?? []) : []
+}

@@ -1,0 +1,157 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { Agent, request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
+import { createServerAuthority } from '../../../controlplane/crypto/server-certificate.ts'
+import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  KUBE_ASSETS_HINT,
+  type KubeApiServer,
+  kubeAssets,
+  startKubeApiServer,
+} from '../../support/kube-api-server.ts'
+import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import { createTestCa } from '../../support/test-ca.ts'
+import { startControlPlane, type TestControlPlane } from '../routes/start.ts'
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const PATH = '/api/dashboard/proxy-approvals'
+const CALLER = { 'x-service-caller': 'certificate' }
+const people = createTestCa('people of the cluster')
+const strangers = createTestCa('people of the cluster')
+
+describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE_ASSETS_HINT})`, () => {
+  let kube: KubeApiServer
+  let cluster: Cluster
+  let postgres: TestPostgres
+  let plane: TestControlPlane
+  let folder: string
+  let database: pg.Client
+
+  const bind = (base: string, namespace: string, name: string, subject: object, kind = 'ClusterRole') =>
+    cluster.createRaw({ base, plural: 'rolebindings' }, namespace, {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+      subjects: [subject],
+    })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'chaperone-certificates-'))
+    const clientCa = join(folder, 'clients.crt')
+    await writeFile(clientCa, people.cert)
+    ;[kube, postgres] = await Promise.all([
+      startKubeApiServer({ args: [`--client-ca-file=${clientCa}`] }),
+      startPostgres(),
+    ])
+    cluster = openCluster(kube)
+    for (const name of ['chaperone-system', 'team']) await cluster.namespace(name)
+    const account = { kind: 'ServiceAccount', name: 'chaperone-control-plane', namespace: 'chaperone-system' }
+    await cluster.createRaw({ base: '/api/v1', plural: 'serviceaccounts' }, account.namespace, {
+      metadata: { name: account.name },
+    })
+    const role = (name: string, rules: object[]) =>
+      cluster.createRaw({ base: RBAC, plural: 'clusterroles' }, undefined, { metadata: { name }, rules })
+    await role('reviews', [
+      { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+    ])
+    await role('approver', [
+      { apiGroups: ['chaperone.dev'], resources: ['approvals'], verbs: ['get', 'answer'] },
+    ])
+    await cluster.createRaw({ base: RBAC, plural: 'clusterrolebindings' }, undefined, {
+      metadata: { name: 'reviews' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reviews' },
+      subjects: [account],
+    })
+    await bind(RBAC, 'kube-system', 'extension-apiserver-authentication-reader', account, 'Role')
+    const ann = { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'ann' }
+    await bind(RBAC, 'team', 'approver', ann)
+    const made = await cluster.client.call<{ status: { token: string } }>({
+      method: 'POST',
+      path: `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`,
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+    })
+    await writeFile(join(folder, 'token'), made.status.token)
+    await writeFile(join(folder, 'ca.crt'), kube.caPem)
+    const published = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication'
+    await eventually('the cluster publishes its authority', async () => {
+      const found = await cluster.client
+        .call<{ data?: object }>({ method: 'GET', path: published })
+        .catch(() => null)
+      return found?.data ?? null
+    })
+    const own = await postgres.createDatabase()
+    database = new pg.Client({ connectionString: own.adminUrl })
+    await database.connect()
+    const start = () =>
+      startControlPlane(own, {
+        ...{
+          KUBE_API_URL: kube.url,
+          KUBE_CA_FILE: join(folder, 'ca.crt'),
+          KUBE_TOKEN_FILE: join(folder, 'token'),
+        },
+        TLS_HOSTS: 'localhost',
+      })
+    // The authorizer reads its own cache of roles and bindings.
+    await eventually('the binding is in force', async () => {
+      plane = await start()
+      await database.query(
+        "insert into agents (id, org_id, name) select 'agt_1', id, 'team/bot' from orgs on conflict do nothing",
+      )
+      const { status } = await ask(people.issue('ann'), CALLER)
+      if (status === 200) return true
+      await plane.close()
+      return null
+    })
+  }, 180_000)
+  afterAll(async () => {
+    await plane?.close()
+    await database?.end()
+    cluster?.[Symbol.dispose]()
+    await Promise.all([kube?.[Symbol.asyncDispose](), postgres?.stop()])
+    await rm(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  const serverCa = createServerAuthority(createKeyring(Buffer.from('ab'.repeat(32), 'hex')), Date.now()).caPem
+  async function ask(
+    identity: { readonly cert: string; readonly key: string } | null,
+    headers: Record<string, string>,
+    method: 'GET' | 'POST' = 'GET',
+  ) {
+    const dispatcher = new Agent({ connect: { ca: serverCa, ...identity } })
+    try {
+      const reply = await request(`https://localhost:${new URL(plane.url).port}${PATH}`, {
+        ...{ method, dispatcher },
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(method === 'POST' ? { body: JSON.stringify({ id: 'apv_none', approved: true }) } : {}),
+      })
+      return { status: reply.statusCode, text: await reply.body.text() }
+    } finally {
+      await dispatcher.destroy()
+    }
+  }
+
+  test('are their callers, with the rights that RBAC gives them', async () => {
+    expect((await ask(people.issue('ann'), CALLER)).status).toBe(200)
+    expect((await ask(people.issue('ann'), CALLER, 'POST')).status).toBe(404)
+    const eve = await ask(people.issue('eve'), CALLER)
+    expect([eve.status, eve.text]).toEqual([403, expect.stringContaining('bound to eve')])
+  })
+
+  test.each<[string, () => { cert: string; key: string } | null, Record<string, string>]>([
+    ['without a certificate', () => null, CALLER],
+    ['of another authority of the same name', () => strangers.issue('ann'), CALLER],
+    ['by itself, as a browser would send it', () => people.issue('ann'), {}],
+    ['asked for otherwise', () => people.issue('ann'), { 'x-service-caller': 'token' }],
+    [
+      'beside a token that is nobody’s',
+      () => people.issue('ann'),
+      { ...CALLER, authorization: 'Bearer svc_x' },
+    ],
+  ])('is nobody %s', async (_what, identity, headers) => {
+    expect((await ask(identity(), headers)).status).toBe(401)
+  })
+})
