@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../support/postgres.ts'
 import { PROGRAM_ENV } from '../support/program-env.ts'
+import { workerPostgres } from '../support/worker-postgres.ts'
 
 const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
 let server: TestPostgres
@@ -15,7 +16,7 @@ let database: TestDatabase
 const children: ChildProcess[] = []
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   database = await server.createDatabase()
 })
 afterEach(() => {

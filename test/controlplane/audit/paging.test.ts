@@ -13,7 +13,8 @@ import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const EVENTS = 30_000
 const PAGE = 1_000
@@ -26,7 +27,7 @@ let asked: { readonly text: string; readonly values: readonly unknown[] }[] = []
 let watched: Db
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   db = await openDb({ url: (await server.createDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id

@@ -5,14 +5,15 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let server: TestPostgres
 let db: Db
 let orgId: string
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   db = await openDb({ url: (await server.createDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id

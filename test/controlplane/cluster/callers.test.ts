@@ -11,7 +11,8 @@ import {
   kubeAssets,
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { caller, startControlPlane, type TestControlPlane } from '../routes/start.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
@@ -50,7 +51,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     caller(plane.url, { authorization: `Bearer ${await accountToken('people', name)}` })
 
   beforeAll(async () => {
-    ;[kube, postgres] = await Promise.all([startKubeApiServer(), startPostgres()])
+    ;[kube, postgres] = await Promise.all([startKubeApiServer(), workerPostgres()])
     cluster = openCluster(kube)
     for (const name of ['chaperone-system', 'people', 'team', 'other']) await cluster.namespace(name)
     const accounts = { base: '/api/v1', plural: 'serviceaccounts' }

@@ -11,7 +11,8 @@ import {
   kubeAssets,
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { register, startControlPlane, type TestControlPlane } from '../routes/start.ts'
 
 const NAMESPACE = 'chaperone-system'
@@ -62,7 +63,7 @@ describe.skipIf(kubeAssets() === null || program === null)(`in a cluster (${KUBE
     (await register(plane.call, email, { setup_token: token })).status
 
   beforeAll(async () => {
-    ;[kube, postgres] = await Promise.all([startKubeApiServer(), startPostgres()])
+    ;[kube, postgres] = await Promise.all([startKubeApiServer(), workerPostgres()])
     folder = await mkdtemp(join(tmpdir(), 'chaperone-owner-'))
     await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } })
     const account = {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { startControlPlane, type TestControlPlane } from '../routes/start.ts'
 
 let postgres: TestPostgres
@@ -13,7 +14,7 @@ let dir = ''
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'chaperone-platform-'))
   writeFileSync(join(dir, 'operator.token'), 'operator')
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   database = await postgres.createDatabase()
 })
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at } from '../routes/start.ts'
 import { type ChatPlane, type FakeChat, startChat, startChatPlane, TEAM } from './chat-world.ts'
 
@@ -14,7 +15,7 @@ let chat: FakeChat
 let plane: ChatPlane
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   database = await postgres.createDatabase()
   chat = await startChat()
   const bot = { team_id: TEAM, bot_id: 'B0APPROVALS', user_id: 'U0APPROVALS' }

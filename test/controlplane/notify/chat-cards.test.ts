@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { caller, PASSWORD } from '../routes/start.ts'
 import {
   CHANNEL,
@@ -28,7 +29,7 @@ let posted: StoredMessage
 let other: StoredMessage
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   chat = await startChat()
   plane = await startChatPlane(await postgres.createDatabase(), chat)
   const settings = { ...SECRETS, chat_channel_id: CHANNEL }

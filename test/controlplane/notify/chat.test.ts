@@ -1,8 +1,9 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { startRecorder } from '../../support/recorder.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { caller } from '../routes/start.ts'
 import {
   CHANNEL,
@@ -25,7 +26,7 @@ let chat: FakeChat
 let plane: ChatPlane
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   chat = await startChat()
   database = await postgres.createDatabase()
   plane = await startChatPlane(database, chat)

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RETRY_AFTER_S, waitAfter } from '../../../controlplane/notify/back-off.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
 import {
   replyCut,
   replyJson,
@@ -13,12 +13,13 @@ import {
   startRecorder,
 } from '../../support/recorder.ts'
 import { createTestCa } from '../../support/test-ca.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { startWorld, TOKEN, type World } from './world.ts'
 
 let postgres: TestPostgres
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
 })
 afterAll(() => postgres.stop())
 

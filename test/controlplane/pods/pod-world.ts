@@ -10,7 +10,8 @@ import { createKillState } from '../../../sidecar/control/kill-state.ts'
 import { createLive } from '../../../sidecar/control/live.ts'
 import { createTestClock } from '../../sidecar/control/control-world.ts'
 import { createTestLog, type TestLog } from '../../sidecar/control/test-log.ts'
-import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { type Answer, startControlPlane, type TestControlPlane } from '../routes/start.ts'
 import { type FakeTokenReview, startFakeTokenReview, type TestPod } from './fake-token-review.ts'
 
@@ -60,7 +61,7 @@ export type PodWorld = AsyncDisposable & {
 
 /** The real control plane on PostgreSQL, with a cluster that answers TokenReviews. */
 export async function startPodWorld(): Promise<PodWorld> {
-  const postgres = await startPostgres()
+  const postgres = await workerPostgres()
   const database = await postgres.createDatabase()
   const kube = await startFakeTokenReview()
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-pods-'))

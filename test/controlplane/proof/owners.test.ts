@@ -6,8 +6,9 @@ import { createRegistration } from '../../../controlplane/services/registration.
 import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { seeded, size } from '../../support/proof.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import {
   at,
   type Call,
@@ -26,7 +27,7 @@ let server: TestPostgres
 let template: TestDatabase
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   template = await server.createDatabase()
   const db = await openDb({ url: template.url, log: pino({ level: 'silent' }) })
   await migrate(db)

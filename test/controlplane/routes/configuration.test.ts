@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at, type Call, caller, startControlPlane, type TestControlPlane } from './start.ts'
 
 let server: TestPostgres
@@ -14,7 +15,7 @@ let admin: Call
 let agentCount = 0
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   database = await server.createDatabase()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-config-'))
   await writeFile(join(folder, 'enrol.token'), 'enrolment-token-of-the-local-gateway\n')

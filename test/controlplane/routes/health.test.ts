@@ -1,16 +1,17 @@
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at, type Call, register, startControlPlane, type TestControlPlane } from './start.ts'
 
-let postgres: Awaited<ReturnType<typeof startPostgres>>
+let postgres: Awaited<ReturnType<typeof workerPostgres>>
 let database: TestDatabase
 let plane: TestControlPlane
 let owner: Call
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   database = await postgres.createDatabase()
   plane = await startControlPlane(database)
   await register(plane.call, 'owner@example.com')

@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { type Call, caller, startControlPlane, type TestControlPlane } from './start.ts'
 
 export const ENROL_TOKEN = 'enrolment-token-of-the-local-gateway'
@@ -26,7 +27,7 @@ export type TestInstallation = AsyncDisposable & {
 
 /** A control plane with a local gateway's row, on a PostgreSQL of its own. */
 export async function startTestInstallation(env: Record<string, string> = {}): Promise<TestInstallation> {
-  const server = await startPostgres()
+  const server = await workerPostgres()
   const database = await server.createDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-plane-'))
   await writeFile(join(folder, 'enrol.token'), `${ENROL_TOKEN}\n`)

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import {
   at,
   type Call,
@@ -17,7 +18,7 @@ let plane: TestControlPlane
 let owner: Call
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   database = await server.createDatabase()
   plane = await startControlPlane(database)
 })

@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at, type Call, caller, startControlPlane, type TestControlPlane } from './start.ts'
 
 let server: TestPostgres
@@ -11,7 +12,7 @@ let folder: string
 let admin: Call
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-policies-'))
   plane = await startControlPlane(await server.createDatabase(), {
     ADMIN_TOKEN_FILE: join(folder, 'admin.token'),

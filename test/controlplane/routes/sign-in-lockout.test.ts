@@ -5,7 +5,8 @@ import { createPasswords } from '../../../controlplane/crypto/password.ts'
 import { resetPassword } from '../../../controlplane/services/password-reset.ts'
 import { openDb } from '../../../controlplane/store/db.ts'
 import { getOrg } from '../../../controlplane/store/orgs.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
 
 let postgres: TestPostgres
@@ -17,7 +18,7 @@ let plane: TestControlPlane
 const count = { of: 0 }
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   const start = async (env: Record<string, string>) => {
     const database = await postgres.createDatabase()
     const started = await startControlPlane(database, env)

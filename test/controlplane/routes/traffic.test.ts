@@ -5,7 +5,8 @@ import { getOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { insertTraffic } from '../../../controlplane/store/traffic.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at, type Call, register, startControlPlane, type TestControlPlane } from './start.ts'
 
 let server: TestPostgres
@@ -15,7 +16,7 @@ let user: Call
 const start = Date.now() - 3_600_000
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   const database = await server.createDatabase()
   plane = await startControlPlane(database)
   db = await openDb({ url: database.url, log: pino({ level: 'silent' }) })

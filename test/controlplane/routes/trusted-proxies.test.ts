@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
 
 let postgres: TestPostgres
@@ -9,7 +10,7 @@ let direct: TestControlPlane
 const EMAIL = 'owner@example.test'
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   behind = await startControlPlane(await postgres.createDatabase(), {
     TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8',
   })

@@ -6,14 +6,15 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let postgres: TestPostgres
 let here: Db
 let there: Db
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   const database = await postgres.createDatabase()
   const log = pino({ level: 'silent' })
   here = await openDb({ url: database.url, log })

@@ -7,13 +7,14 @@ import { migrate } from '../../../controlplane/store/migrate.ts'
 import { insertNonce } from '../../../controlplane/store/nonces.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { unlessUnavailable } from '../../../controlplane/store/unavailable.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let postgres: TestPostgres
 let db: Db
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   db = await openDb({ url: (await postgres.createDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
 })

@@ -5,13 +5,14 @@ import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { ConnectorSpec, GatewaySpec, PermissionSpec, PolicySpec } from '../../../core/crd/schemas.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let postgres: TestPostgres
 let db: Db
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   db = await openDb({ url: (await postgres.createDatabase()).url, log: pino({ level: 'silent' }) })
 })
 afterAll(async () => {

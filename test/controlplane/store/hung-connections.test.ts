@@ -4,8 +4,9 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { isUnavailable } from '../../../controlplane/store/unavailable.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const log = pino({ level: 'silent' })
 const MAX = 5
@@ -15,7 +16,7 @@ let relay: TcpRelay
 let db: Db
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   database = await postgres.createDatabase()
 })
 afterAll(() => postgres?.stop())

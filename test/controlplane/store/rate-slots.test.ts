@@ -5,13 +5,14 @@ import { migrate } from '../../../controlplane/store/migrate.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { deleteOldSlots, lendSlots } from '../../../controlplane/store/rate-slots.ts'
 import type { SlotsBody } from '../../../core/wire/slots.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let server: TestPostgres
 let db: Db
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   const database = await server.createDatabase()
   db = await openDb({ url: database.url, log: pino({ level: 'silent' }) })
   await migrate(db)

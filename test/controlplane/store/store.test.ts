@@ -21,7 +21,8 @@ import type { Db } from '../../../controlplane/store/query.ts'
 import { insertTraffic, listTraffic } from '../../../controlplane/store/traffic.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const log = pino({ level: 'silent' })
 const actor = systemActor('test')
@@ -31,7 +32,7 @@ let db: Db
 let orgId: string
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await workerPostgres()
   database = await server.createDatabase()
   db = await openDb({ url: database.url, log })
   await migrate(db)

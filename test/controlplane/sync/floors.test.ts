@@ -10,7 +10,8 @@ import type { Db } from '../../../controlplane/store/query.ts'
 import { createSectionLibrary, type SectionLibrary } from '../../../controlplane/sync/library.ts'
 import { Floors } from '../../../core/crd/floors.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const FLOORS = Floors.parse({
   enforcementLevel: 'full_enforce',
@@ -31,7 +32,7 @@ let library: SectionLibrary
 let orgId: string
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   db = await openDb({ url: (await postgres.createDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id

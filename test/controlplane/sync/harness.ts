@@ -37,7 +37,8 @@ import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { PodRef } from '../../../core/wire/operator.ts'
 import type { DownMessage, HoldBody } from '../../../core/wire/sync.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const log = pino({ level: 'silent' })
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests'
@@ -82,8 +83,9 @@ export type ReplicaOptions = {
   readonly platformNamespaces?: ReadonlySet<string>
 }
 
-export async function startWorld(): Promise<World> {
-  const postgres: TestPostgres = await startPostgres()
+/** With `start` on a server of its own: for a test that stops or freezes it. */
+export async function startWorld(start: () => Promise<TestPostgres> = workerPostgres): Promise<World> {
+  const postgres = await start()
   const database = await postgres.createDatabase()
   const replicas: Replica[] = []
   return {

@@ -9,7 +9,8 @@ import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { createSectionLibrary, type SectionLibrary } from '../../../controlplane/sync/library.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let postgres: TestPostgres
 let db: Db
@@ -17,7 +18,7 @@ let library: SectionLibrary
 let orgId: string
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   const log = pino({ level: 'silent' })
   db = await openDb({ url: (await postgres.createDatabase()).url, log })
   await migrate(db)

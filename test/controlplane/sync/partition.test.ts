@@ -12,6 +12,7 @@ import { createTestClock, type TestClock } from '../../sidecar/control/control-w
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freezePostgres } from '../../support/freeze-postgres.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import { startTcpRelay, type TcpRelay } from '../../support/tcp-relay.ts'
 import { type Enrolled, openStream, person, type Replica, startWorld, type World } from './harness.ts'
 
@@ -80,7 +81,7 @@ const isStopped = ({ kill }: TestGateway) => kill.effective().length > 0
 
 let dir = ''
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startWorld(startPostgres)
 })
 afterAll(() => world?.stop())
 beforeEach(async () => {

@@ -9,7 +9,8 @@ import type { Db } from '../../../controlplane/store/query.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { type ControlPlaneProcess, startControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startPostgres, type TestDatabase, type TestPostgres } from '../../support/postgres.ts'
+import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at, type Call, caller } from '../routes/start.ts'
 import { openStream } from '../sync/harness.ts'
 import { ALLOWED, bearer, ENROL_TOKEN } from './world.ts'
@@ -22,7 +23,7 @@ let db: Db
 const running: ControlPlaneProcess[] = []
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   database = await postgres.createDatabase()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-interrupted-'))
   await writeFile(join(folder, 'enrol.token'), ENROL_TOKEN)

@@ -6,12 +6,13 @@ import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/or
 import { createOrderBook, type Order } from '../../../controlplane/sync/orders.ts'
 import type { ResultBody } from '../../../core/wire/sync.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 
 let postgres: TestPostgres
 let db: Db
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await workerPostgres()
   const { url } = await postgres.createDatabase()
   db = await openDb({ url, log: createTestLog() as never })
   await migrate(db)

@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startPostgres, type TestDatabase } from '../../support/postgres.ts'
+import type { TestDatabase } from '../../support/postgres.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { at, type Call, caller, startControlPlane, type TestControlPlane } from '../routes/start.ts'
 
 export type TestAgent = {
@@ -29,7 +30,7 @@ export type World = AsyncDisposable & {
 let agents = 0
 
 export async function startWorld(env: Record<string, string> = {}): Promise<World> {
-  const postgres = await startPostgres()
+  const postgres = await workerPostgres()
   const database = await postgres.createDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-v1-'))
   await writeFile(join(folder, 'enrol.token'), ENROL_TOKEN)
