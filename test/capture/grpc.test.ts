@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pythonEnvironment } from '../support/python-environment.ts'
 import type { Answer } from '../support/recorder.ts'
 import { noNamespaces } from './network.ts'
 import { AGENT_UID, type GovernedPod, HOST, SECRET, startGovernedPod } from './sidecar.ts'
@@ -60,10 +61,7 @@ describe.skipIf(reason !== null)(
       async () => {
         const packages = join(pod.dir, 'python')
         const client = join(pod.dir, 'notes_client.py')
-        mkdirSync(packages)
-        execFileSync('python3', ['-m', 'pip', 'install', '-q', '--target', packages, 'grpcio'], {
-          stdio: 'ignore',
-        })
+        cpSync(pythonEnvironment('grpcio==1.82.0').packages, packages, { recursive: true })
         copyFileSync(join(CLIENTS, 'notes_client.py'), client)
         await call(['/usr/bin/python3', client, HOST, 'Echo'], { PYTHONPATH: packages })
       },

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasCommand } from '../support/has-command.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
+import { pythonEnvironment } from '../support/python-environment.ts'
 import { SECRETS, startVendors, type Vendors } from '../support/vendors.ts'
 
 /**
@@ -89,6 +90,7 @@ const CLIENTS: readonly Client[] = [
 ]
 
 let folder = ''
+let interpreter = ''
 let vendors: Vendors
 let laptop: Laptop
 
@@ -97,16 +99,13 @@ function work(): string {
 }
 
 function python(library: string): (call: string) => readonly string[] {
-  return (call) => [join(work(), 'venv/bin/python'), join(AGENTS, 'requests_client.py'), library, call]
+  return (call) => [interpreter, join(AGENTS, 'requests_client.py'), library, call]
 }
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'chaperone-clients-'))
   if (GO) execFileSync('go', ['build', '-o', join(folder, 'go-client'), '.'], { cwd: join(AGENTS, 'go') })
-  if (PYTHON) {
-    execFileSync('python3', ['-m', 'venv', join(folder, 'venv')])
-    execFileSync(join(folder, 'venv/bin/pip'), ['install', '-q', 'requests', 'httpx'], { stdio: 'ignore' })
-  }
+  if (PYTHON) interpreter = pythonEnvironment('requests==2.34.2', 'httpx==0.28.1').python
   makeRepository()
   vendors = await startVendors({ gitRoot: join(folder, 'git') })
   laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })

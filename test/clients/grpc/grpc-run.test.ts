@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
+import { pythonEnvironment } from '../../support/python-environment.ts'
 import { createTestCa } from '../../support/test-ca.ts'
 import { type NotesServer, pathOf, startNotes } from './notes.ts'
 
@@ -14,7 +12,7 @@ const SECRET = 'notes-injected-0001'
 const PYTHON = hasCommand('python3')
 const here = (file: string): string => new URL(file, import.meta.url).pathname
 
-let folder = ''
+let interpreter = ''
 let notes: NotesServer
 let laptop: Laptop
 
@@ -29,11 +27,7 @@ function hasCommand(command: string): boolean {
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'chaperone-grpc-'))
-  if (PYTHON) {
-    execFileSync('python3', ['-m', 'venv', join(folder, 'venv')])
-    execFileSync(join(folder, 'venv/bin/pip'), ['install', '-q', 'grpcio'], { stdio: 'ignore' })
-  }
+  if (PYTHON) interpreter = pythonEnvironment('grpcio==1.82.0').python
   const ca = createTestCa()
   notes = await startNotes(ca.issue(HOST))
   laptop = await startLaptop({ manifests: { 'notes.yaml': manifests(notes.port, ca.cert) } })
@@ -42,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await laptop?.stop()
   await notes?.[Symbol.asyncDispose]()
-  rmSync(folder, { recursive: true, force: true })
 }, 30_000)
 
 function manifests(port: number, caPem: string): string {
@@ -110,7 +103,7 @@ describe.each([
   { client: '@grpc/grpc-js', command: () => ['node', here('notes-client.mjs')], isHere: true },
   {
     client: 'grpcio of Python',
-    command: () => [join(folder, 'venv/bin/python'), here('notes_client.py')],
+    command: () => [interpreter, here('notes_client.py')],
     isHere: PYTHON,
   },
 ])('$client, unmodified', ({ command, isHere }) => {
