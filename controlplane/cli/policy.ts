@@ -6,12 +6,14 @@ import { readYamlDocuments } from '../../core/crd/yaml-documents.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { policyWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { checkGroups } from './approver-groups.ts'
 import { usageError } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
 
 type Tested = {
   readonly policy: string
+  readonly document: PolicyDocument
   readonly tests: readonly PolicyTestResult[]
   readonly warnings: readonly string[]
 }
@@ -19,12 +21,17 @@ type Tested = {
 export const policy: Command = {
   name: 'policy',
   summary: 'Runs the tests inside policies. Needs nothing running; good for CI.',
-  usage: ['policy test FILE|DIR... [--strict]'],
+  usage: ['policy test FILE|DIR... [--strict] [--groups NAME,...]'],
   details:
     'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).\n' +
-    'Unknown actions and hints are warnings. Exit code 1: a test fails, a policy does not compile, or a warning with --strict.',
+    'Unknown actions, unknown hints and approver groups without members are warnings. The groups are those of --groups,\n' +
+    'else of the control plane that runs here or at CHAPERONE_URL; without either they are not checked.\n' +
+    'Exit code 1: a test fails, a policy does not compile, or a warning with --strict.',
   words: Number.POSITIVE_INFINITY,
-  options: { strict: { type: 'boolean', help: 'warnings are errors' } },
+  options: {
+    strict: { type: 'boolean', help: 'warnings are errors' },
+    groups: { type: 'string', value: 'NAME,...', help: 'the approver groups that have members' },
+  },
   examples: [
     ['chaperone policy test policies/', 'every policy of a folder; exit code 1 when a test fails'],
     ['chaperone policy test policies/ --strict', 'the same; a warning is an error'],
@@ -35,16 +42,32 @@ export const policy: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const names = filesOf(invocation)
-  const tested = readManifestFiles(names, invocation.cwd).flatMap(testFile)
+  const { tested, unchecked } = await withGroups(
+    invocation,
+    readManifestFiles(names, invocation.cwd).flatMap(testFile),
+  )
   const { print } = invocation.terminal
-  if (flag(invocation, 'json')) print(JSON.stringify({ policies: tested }))
+  const policies = tested.map(({ policy: name, tests, warnings }) => ({ policy: name, tests, warnings }))
+  if (flag(invocation, 'json')) print(JSON.stringify({ policies, groups_checked: unchecked === null }))
   else for (const line of tested.flatMap(resultLines)) print(line)
   if (tested.length === 0) throw new ChaperoneError('conflict', { detail: 'No policy in these files.' })
   const isStrictlyRefused = reportWarnings(invocation, tested)
+  if (unchecked !== null) invocation.terminal.warn(`Approver groups were not checked: ${unchecked}`)
   const results = tested.flatMap(({ tests }) => tests)
   const failed = results.filter(({ passed }) => !passed).length
   if (!flag(invocation, 'json')) print(`${results.length - failed} passed, ${failed} failed`)
   return failed > 0 || isStrictlyRefused ? EXIT.refused : EXIT.ok
+}
+
+type Checked = { readonly tested: readonly Tested[]; readonly unchecked: string | null }
+
+async function withGroups(invocation: Invocation, offline: readonly Tested[]): Promise<Checked> {
+  const { warnings, unchecked } = await checkGroups(policy, invocation, offline)
+  const tested = offline.map((one, index) => ({
+    ...one,
+    warnings: [...one.warnings, ...(warnings[index] ?? [])],
+  }))
+  return { tested, unchecked }
 }
 
 /** True when `--strict` makes a warning an error. */
@@ -67,6 +90,7 @@ function testFile(file: ManifestFile): Tested[] {
   const bare = PolicyDocument.safeParse(bareDocument(file))
   const tested = (policy: string, document: PolicyDocument): Tested => ({
     policy,
+    document,
     tests: testsOf(document),
     warnings: policyWarnings(document),
   })

@@ -359,6 +359,40 @@ describe('the command line', () => {
     expect(stdout + stderr).toContain('closing is for people')
   })
 
+  test('asks the control plane which approver groups have members when it tests policies', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'chaperone-policy-'))
+    const held = 'require_approval, approver_groups: [nightshift, dayshift]'
+    writeFileSync(join(folder, 'p.yaml'), POLICY(held, 'requires_approval'))
+    const invite = { action: 'invite', email: 'day@example.com', role: 'member' }
+    const { body: invited } = await laptop.api('POST', '/api/dashboard/users', invite)
+    const registered = await fetch(new URL('/api/auth/register', laptop.ready.base_url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ email: invite.email, name: 'Day', password: 'a long password of nobody' },
+        invite_token: invited['invite_token'],
+      }),
+    })
+    const { user } = (await registered.json()) as { user: { id: string } }
+    const groups = { action: 'set_groups', user_id: user.id, groups: ['dayshift'] }
+    expect((await laptop.api('POST', '/api/dashboard/users', groups)).status).toBe(200)
+    const check = (...options: string[]) => cli(['policy', 'test', join(folder, 'p.yaml'), ...options])
+    const lenient = await check()
+    const strict = await check('--strict')
+    const given = await check('--strict', '--groups', 'nightshift,dayshift')
+    rmSync(folder, { recursive: true })
+    expect(lenient).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('The group "nightshift" has no members'),
+    })
+    expect(lenient.stderr).not.toContain('dayshift')
+    expect(strict).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('error: no-closing: The group "nightshift"'),
+    })
+    expect(given).toMatchObject({ code: 0, stderr: '' })
+  })
+
   test('exits with 1 and the reason in the words of the server when it refuses', async () => {
     const { code, stderr } = await cli(['approvals', 'approve', 'apv_nothing'])
     expect(code).toBe(1)

@@ -293,6 +293,54 @@ tests:
     expect(await cli(['policy', 'test', 'good.yaml', '--strict'])).toMatchObject({ code: 0 })
   })
 
+  describe('of approver groups', () => {
+    const held = document('requires_approval').replace(
+      'decision: deny',
+      'decision: require_approval, approver_groups: [secops, finance]',
+    )
+    const check = (...options: string[]) => {
+      writeFileSync(join(root, 'held.yaml'), held)
+      return cli(['policy', 'test', 'held.yaml', ...options])
+    }
+    const unknown = 'held.yaml: The group "secops" has no members'
+
+    it('says in one line that they were not checked where nothing runs', async () => {
+      const { code, err } = await check('--strict')
+      expect(code).toBe(0)
+      expect(err.split('\n')).toEqual([
+        expect.stringContaining('Approver groups were not checked: no control plane'),
+      ])
+      expect(JSON.parse((await check('--json')).out)).toMatchObject({ groups_checked: false })
+    })
+
+    it('says why they were not checked where the control plane does not answer', async () => {
+      writeFileSync(join(root, 'held.yaml'), held)
+      const { code, err } = await cli(['policy', 'test', 'held.yaml'], {
+        CHAPERONE_URL: 'http://127.0.0.1:9',
+      })
+      expect(code).toBe(0)
+      expect(err).toMatch(/^Approver groups were not checked: The control plane does not answer/)
+    })
+
+    it('takes the groups with members from --groups, and says nothing else of them', async () => {
+      expect(await check('--strict', '--groups', 'finance, secops')).toMatchObject({ code: 0, err: '' })
+      const lenient = await check('--groups', 'finance')
+      expect(lenient).toMatchObject({ code: 0, err: expect.stringContaining(`warning: ${unknown}`) })
+      expect(lenient.err).not.toContain('finance"')
+      const strict = await check('--strict', '--groups', 'finance,secosp')
+      expect(strict).toMatchObject({ code: 1, err: expect.stringContaining(`error: ${unknown}`) })
+      expect(strict.err).toContain('Did you mean "secosp"?')
+      expect(JSON.parse((await check('--json', '--groups', 'finance')).out)).toMatchObject({
+        groups_checked: true,
+        policies: [{ warnings: [expect.stringContaining('"secops"')] }],
+      })
+    })
+
+    it.each(['', ',', 'a,', ',a', ' '])('refuses the names "%s"', async (names) => {
+      expect(await check(`--groups=${names}`)).toMatchObject({ code: 2 })
+    })
+  })
+
   it('names the file of a condition that does not compile', async () => {
     writeFileSync(join(root, 'tpye.yaml'), document('deny').replace('action.type', 'action.tpye'))
     const { code, err } = await cli(['policy', 'test', 'tpye.yaml'])
