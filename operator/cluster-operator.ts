@@ -81,7 +81,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   const copies = createCopies({ client, log, metrics, timing })
   const killWatch = createKillWatch({
     ...{ client, relay, log, metrics, gateways: copies.caches.Gateway, namespace: config.namespace },
-    governedNamespaces: () => copies.injected.list().map(({ metadata }) => metadata.namespace ?? ''),
+    governedPods: () => copies.injected.list(),
     ...(timing.killPollMs === undefined ? {} : { pollMs: timing.killPollMs }),
   })
   const { podCompareMs: compareMs, maxStalenessMs = MAX_STALENESS_MS } = timing

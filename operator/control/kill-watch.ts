@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { gatewaySource } from '../../core/decision/kill-reach.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { listPages } from '../kube/list-pages.ts'
-import { keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
+import { type KubeObject, keyOf, pathOf, RESOURCES } from '../kube/objects.ts'
 import type { Reflector, ReflectorMetrics } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { createEmergencyMaps } from './emergency-maps.ts'
@@ -23,8 +23,8 @@ export type KillWatchDeps = {
   readonly relay: Pick<KillRelay, 'offer'>
   /** Of the installation. */
   readonly namespace: string
-  /** Those that hold an agent with a sidecar. */
-  readonly governedNamespaces: () => readonly string[]
+  /** Agents with a sidecar. */
+  readonly governedPods: () => readonly KubeObject[]
   readonly log: Logger
   readonly metrics: ReflectorMetrics
   readonly pollMs?: number
@@ -76,10 +76,8 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await poll()
-      emergency.supply([
-        ...gateways.list().map(({ metadata }) => metadata.namespace ?? ''),
-        ...deps.governedNamespaces(),
-      ])
+      const held = [...gateways.list(), ...deps.governedPods()].filter(stays)
+      emergency.supply(held.map(({ metadata }) => metadata.namespace ?? ''))
       await sleep(pollMs, signal)
     }
   }
@@ -94,3 +92,6 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     },
   }
 }
+
+/** In a namespace that is being deleted nothing can be made any more. */
+const stays = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined

@@ -36,20 +36,39 @@ export type ControllerDeps = {
 /** While the control plane is away an object is looked at again so often; it is also when somebody answers again. */
 const RETRY_MS = 5_000
 
+export type Controller = {
+  /** Everything but a Gateway that is being deleted. */
+  look(key: string): Promise<void>
+  /** A Gateway that is being deleted; a hand-over of it that hangs does not keep it. */
+  release(key: string): Promise<void>
+}
+
 /**
  * One object: observe it, hand it over, write back what became of it. Looks only at how things are, never at what
  * happened; doing it again changes nothing.
  */
-export function createController(deps: ControllerDeps): (key: string) => Promise<void> {
-  return async (key) => {
-    const { kind, namespace, name } = splitQueueKey(key)
-    const object = deps.caches[kind].get(`${namespace}/${name}`) as OurObject | undefined
-    if (object === undefined) return removed(deps, key)
-    if (object.metadata.deletionTimestamp === undefined) return present(deps, kind, object)
-    if (kind !== 'Gateway') return removed(deps, key)
-    const againMs = await deps.finalizer.release(object as OurObject<'Gateway'>, () => removed(deps, key))
-    if (againMs !== null) deps.enqueue(key, againMs)
+export function createController(deps: ControllerDeps): Controller {
+  return {
+    async look(key) {
+      const { kind, namespace, name } = splitQueueKey(key)
+      const object = deps.caches[kind].get(`${namespace}/${name}`) as OurObject | undefined
+      if (object === undefined || object.metadata.deletionTimestamp !== undefined) return removed(deps, key)
+      await present(deps, kind, object)
+    },
+    async release(key) {
+      const gateway = goingGateway(deps.caches, key)
+      if (gateway === undefined) return
+      const againMs = await deps.finalizer.release(gateway, () => removed(deps, key))
+      if (againMs !== null) deps.enqueue(key, againMs)
+    },
   }
+}
+
+/** The Gateway of this key when it is being deleted. */
+export function goingGateway(caches: Pick<Caches, 'Gateway'>, key: string): OurObject<'Gateway'> | undefined {
+  const { kind, namespace, name } = splitQueueKey(key)
+  const gateway = kind === 'Gateway' ? caches.Gateway.get(`${namespace}/${name}`) : undefined
+  return gateway?.metadata.deletionTimestamp === undefined ? undefined : gateway
 }
 
 async function removed(deps: ControllerDeps, key: string): Promise<void> {

@@ -15,28 +15,31 @@ export type FinalizerDeps = {
   readonly client: Pick<KubeClient, 'call'>
   /** Gave up on the control plane: what is left there goes with the next comparison. */
   readonly onGivenUp: (gateway: OurObject<'Gateway'>) => void
+  /** How long after its deletion a Gateway waits for the control plane. Namespaces must be deletable without it. */
+  readonly patienceMs: number
 }
 
 export const FINALIZER = 'chaperone.dev/gateway'
-/** Namespaces must be deletable while the control plane is down. */
-const PATIENCE_MS = 10_000
 const AGAIN_MS = 1_000
 
-export function createFinalizer({ client, onGivenUp }: FinalizerDeps): Finalizer {
+export function createFinalizer({ client, onGivenUp, patienceMs }: FinalizerDeps): Finalizer {
   const to = { client, resource: RESOURCES.Gateway, apiVersion: 'chaperone.dev/v1alpha1', kind: 'Gateway' }
   const has = ({ metadata }: OurObject<'Gateway'>) => metadata.finalizers?.includes(FINALIZER) === true
   const ensured = new Set<string>()
 
-  /** False while the control plane is away and there is time left. */
+  /** False while the control plane is away and there is time left. A call that hangs is not waited for longer. */
   async function isTold(gateway: OurObject<'Gateway'>, tell: () => Promise<void>): Promise<boolean> {
-    try {
-      await tell()
-      return true
-    } catch (error) {
-      if (!hasCode(error, 'not_ready')) throw error
-    }
     const deletedAt = Date.parse(gateway.metadata.deletionTimestamp ?? '')
-    if (Date.now() - deletedAt < PATIENCE_MS) return false
+    const leftMs = () => deletedAt + patienceMs - Date.now()
+    const told = tell().then(
+      () => true,
+      (error: unknown) => {
+        if (hasCode(error, 'not_ready')) return false
+        throw error
+      },
+    )
+    if (await within(told, leftMs())) return true
+    if (leftMs() > 0) return false
     onGivenUp(gateway)
     return true
   }
@@ -56,5 +59,16 @@ export function createFinalizer({ client, onGivenUp }: FinalizerDeps): Finalizer
       ensured.delete(gateway.metadata.uid)
       return null
     },
+  }
+}
+
+/** What `work` says; false when it has said nothing in time. */
+async function within(work: Promise<boolean>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), Math.max(0, ms))
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -15,7 +15,7 @@ import type { Reflector } from '../kube/reflector.ts'
 import { sleep } from '../kube/sleep.ts'
 import { untilAborted } from '../kube/until-aborted.ts'
 import type { OperatorMetrics } from '../metrics.ts'
-import { createController } from './controller.ts'
+import { createController, goingGateway } from './controller.ts'
 import { createFinalizer } from './finalizer.ts'
 import { createHandOver } from './hand-over.ts'
 import { reportNamespaceLabels } from './namespace-labels.ts'
@@ -41,9 +41,15 @@ export type LeaderDeps = {
   readonly timing?: LeaderTiming
 }
 
-export type LeaderTiming = { readonly sweepMs: number; readonly secretsMs: number; readonly stateMs: number }
+export type LeaderTiming = {
+  readonly sweepMs: number
+  readonly secretsMs: number
+  readonly stateMs: number
+  /** How long a deleted Gateway waits for the control plane. */
+  readonly releaseMs: number
+}
 
-const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 }
+const TIMING: LeaderTiming = { sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000, releaseMs: 10_000 }
 /** Bounds the objects of one version. Status writes have a lower limit of their own. */
 const CONCURRENCY = 256
 /** The order when the objects do not fit into one version: policies tighten, permissions loosen. */
@@ -67,11 +73,14 @@ export type Leader = {
 
 export function createLeader(deps: LeaderDeps): Leader {
   const { caches, log } = deps
-  let queue: WorkQueue | null = null
+  /** Deletions have workers of their own: what hangs in a hand-over holds none of them up. */
+  let queues: { readonly look: WorkQueue; readonly release: WorkQueue } | null = null
+
+  const queueOf = (key: string) => (goingGateway(caches, key) === undefined ? queues?.look : queues?.release)
 
   function lookAtAll(): void {
     for (const kind of TIGHTENING_FIRST)
-      for (const object of caches[kind].list()) queue?.add(queueKey(kind, keyOf(object)))
+      for (const object of caches[kind].list()) enqueue(queueKey(kind, keyOf(object)))
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
@@ -82,7 +91,10 @@ export function createLeader(deps: LeaderDeps): Leader {
     const term = createTerm(deps, signal, { enqueue, lookAtAll })
     // What gateways hold already must not look like news.
     await term.acknowledgements.look()
-    queue = createWorkQueue({ work: term.work, log, concurrency: CONCURRENCY })
+    queues = {
+      look: createWorkQueue({ work: term.look, log, concurrency: CONCURRENCY }),
+      release: createWorkQueue({ work: term.release, log, concurrency: CONCURRENCY }),
+    }
     lookAtAll()
     await Promise.all([
       term.acknowledgements.follow(),
@@ -90,23 +102,23 @@ export function createLeader(deps: LeaderDeps): Leader {
       term.reportNamespaces(),
       term.sweepAgain(),
     ])
-    const ended = queue
-    queue = null
-    await ended.stop()
+    const ended = queues
+    queues = null
+    await Promise.all([ended.look.stop(), ended.release.stop()])
   }
 
   function enqueue(key: string, afterMs = 0): void {
-    if (afterMs === 0) queue?.add(key)
-    else queue?.addAfter(key, afterMs)
+    if (afterMs === 0) queueOf(key)?.add(key)
+    else queueOf(key)?.addAfter(key, afterMs)
   }
 
   return {
     lead,
-    changed: (key) => queue?.add(key),
+    changed: (key) => enqueue(key),
     podsChanged() {
-      for (const gateway of caches.Gateway.list()) queue?.add(queueKey('Gateway', keyOf(gateway)))
+      for (const gateway of caches.Gateway.list()) enqueue(queueKey('Gateway', keyOf(gateway)))
     },
-    depth: () => queue?.depth() ?? 0,
+    depth: () => (queues === null ? 0 : queues.look.depth() + queues.release.depth()),
   }
 }
 
@@ -146,6 +158,7 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
     onGivenUp: (gateway) => {
       log.warn({ gateway: keyOf(gateway) }, 'gateway deleted while the control plane was away')
     },
+    patienceMs: timing.releaseMs,
   })
   const outages = createOutageLog({ log, message: 'control plane not swept, trying again' })
   const statuses = createStatusWriter({ client, onWrite: metrics.statusWritten })
@@ -164,21 +177,25 @@ function createTerm(deps: LeaderDeps, signal: AbortSignal, { enqueue, lookAtAll 
       enqueue,
     },
   })
+
+  async function counted(key: string, work: (key: string) => Promise<void>): Promise<void> {
+    const { kind } = splitQueueKey(key)
+    try {
+      await work(key)
+      metrics.reconciled(kind, 'ok')
+    } catch (error) {
+      // Its successor does it.
+      if (signal.aborted) return
+      metrics.reconciled(kind, 'failed')
+      throw error
+    }
+  }
+
   return {
     acknowledgements,
     secrets,
-    async work(key: string): Promise<void> {
-      const { kind } = splitQueueKey(key)
-      try {
-        await controller(key)
-        metrics.reconciled(kind, 'ok')
-      } catch (error) {
-        // Its successor does it.
-        if (signal.aborted) return
-        metrics.reconciled(kind, 'failed')
-        throw error
-      }
-    },
+    look: (key: string) => counted(key, controller.look),
+    release: (key: string) => counted(key, controller.release),
     reportNamespaces: () =>
       reportNamespaceLabels({
         ...{ desired, namespaces: deps.namespaces, signal, log, compareMs: timing.stateMs },

@@ -17,6 +17,8 @@ export type TcpRelay = AsyncDisposable & {
   /** Ends the open connections. */
   cut(): void
   readonly accepted: number
+  /** Bytes that arrived and went nowhere. */
+  readonly swallowed: number
 }
 
 export async function startTcpRelay(target: string): Promise<TcpRelay> {
@@ -24,13 +26,17 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
   const pairs = new Set<{ readonly near: Socket; readonly far: Socket; isDead: boolean }>()
   let isSwallowing = false
   let accepted = 0
+  let swallowed = 0
   const server = createServer({ allowHalfOpen: true }, (near) => {
     accepted++
     const far = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
     const pair = { near, far, isDead: isSwallowing }
     pairs.add(pair)
     const pass = (from: Socket, to: Socket) => {
-      from.on('data', (bytes) => void (pair.isDead || to.write(bytes)))
+      from.on('data', (bytes) => {
+        if (pair.isDead) swallowed += bytes.length
+        else to.write(bytes)
+      })
       from.on('end', () => void (pair.isDead || to.end()))
       from.on('error', () => void (pair.isDead || to.destroy()))
       from.on('close', () => pairs.delete(pair))
@@ -58,6 +64,9 @@ export async function startTcpRelay(target: string): Promise<TcpRelay> {
     url: url.href.replace(/\/$/, ''),
     get accepted() {
       return accepted
+    },
+    get swallowed() {
+      return swallowed
     },
     retarget(to) {
       ;({ hostname, port } = new URL(to))

@@ -3,6 +3,7 @@ import { hasCode } from '../../../operator/kube/kube-failure.ts'
 import { pathOf } from '../../../operator/kube/objects.ts'
 import { eventually } from '../../support/eventually.ts'
 import { KUBE_ASSETS_HINT, kubeAssets } from '../../support/kube-api-server.ts'
+import { startTcpRelay } from '../../support/tcp-relay.ts'
 import { startClusterWorld, untilConditions } from './world.ts'
 
 const assets = kubeAssets()
@@ -25,20 +26,34 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
       const startedAt = performance.now()
       const path = pathOf(NAMESPACES, undefined, 'team')
       await cluster.client.call({ method: 'DELETE', path })
-      const isGone = async () => {
-        try {
-          await cluster.client.call({ method: 'GET', path })
-          return null
-        } catch (error) {
-          if (hasCode(error, 'not_found')) return true
-          throw error
-        }
-      }
+      const isGone = () => isMissing(cluster.client.call({ method: 'GET', path }))
       await eventually('the namespace is gone', isGone, 60_000)
       expect(performance.now() - startedAt).toBeLessThan(60_000)
     },
     120_000,
   )
+
+  test('a Gateway is let go while a call about it hangs', async () => {
+    await using world = await startClusterWorld()
+    await using relay = await startTcpRelay(world.replica.url)
+    const { cluster } = world
+    await cluster.namespace('team')
+    await world.operator({ controlPlaneUrl: relay.url, peers: [world.replica.url] })
+    await cluster.create('Gateway', 'team', 'prod', {})
+    await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
+    // Larger than everything else that the operator says meanwhile.
+    const allowedHosts = Array.from(
+      { length: 200 },
+      (_, index) => `${'x'.repeat(40)}-${index}.example.com:443`,
+    )
+    relay.swallow()
+    const before = relay.swallowed
+    await cluster.patch('Gateway', 'team', 'prod', { spec: { egress: { allowedHosts } } })
+    await eventually('the change is on its way', async () => relay.swallowed > before + 8_000 || null)
+    await cluster.remove('Gateway', 'team', 'prod')
+    const isGone = () => isMissing(cluster.get('Gateway', 'team', 'prod'))
+    await eventually('the Gateway is gone', isGone, 30_000)
+  }, 60_000)
 
   test('an operator that starts meanwhile says so, and hands over as soon as it is back', async () => {
     await using world = await startClusterWorld()
@@ -55,3 +70,13 @@ describe.skipIf(assets === null)(`without a control plane (${KUBE_ASSETS_HINT})`
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['Ready=True/Ready'])
   })
 })
+
+async function isMissing(asked: Promise<unknown>): Promise<true | null> {
+  try {
+    await asked
+    return null
+  } catch (error) {
+    if (hasCode(error, 'not_found')) return true
+    throw error
+  }
+}
