@@ -1,3 +1,4 @@
+import type { RowOrigin } from '../core/wire/origin.ts'
 import type { Principal } from './http/route.ts'
 import { type Actor, type AuditEventType, appendAudit, systemActor } from './store/audit.ts'
 import type { Query } from './store/query.ts'
@@ -21,7 +22,12 @@ export function actorOf(principal: Principal): Actor {
     case 'user':
       return principal.via === 'admin_token'
         ? systemActor(principal.email)
-        : { kind: 'user', userId: principal.userId, label: principal.email }
+        : {
+            kind: 'user',
+            userId: principal.userId,
+            label: principal.email,
+            ...(principal.session?.isPage ? { origin: 'dashboard' } : {}),
+          }
     case 'agent':
       return { kind: 'agent', agentId: principal.agentId, label: principal.name }
     case 'gateway':
@@ -29,6 +35,11 @@ export function actorOf(principal: Principal): Actor {
     default:
       return systemActor(principal.kind)
   }
+}
+
+/** Sessions of a page are the dashboard; other callers use the API, as the command line does. */
+export function originOf({ origin = 'command_line' }: Actor): RowOrigin {
+  return origin
 }
 
 /** A call that bears the token of a gateway, or of its internal API. */

@@ -30,6 +30,7 @@ import { prepareInstallation } from './services/installation.ts'
 import { createKillRelay } from './services/kill-relay.ts'
 import { createKillSwitch, type KillSwitch } from './services/kill-switch.ts'
 import { createKubeClient } from './services/kube-client.ts'
+import { readOrigins } from './services/object-origins.ts'
 import { createOwnerLinkSecret } from './services/owner-link-secret.ts'
 import { createOwnerLinks } from './services/owner-links.ts'
 import { createPasswordChange } from './services/password-change.ts'
@@ -99,7 +100,7 @@ export async function createParts(deps: PartsDeps) {
   return {
     ...v1,
     ...pages,
-    db,
+    ...{ db, origins: () => readOrigins(db) },
     keys,
     settings,
     library,

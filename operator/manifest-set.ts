@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { manifestOrigin } from '../core/crd/manifest-origin.ts'
 import { API_VERSION } from '../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../core/crd/secrets.ts'
 import type { DesiredBody, ManifestProblem, SweepBody } from '../core/wire/operator.ts'
+import { type ManifestOrigin, UNKNOWN_ORIGIN } from '../core/wire/origin.ts'
 import { illegibleHead } from './manifest-head.ts'
 import { duplicates, type ManifestObject, parseManifests } from './manifests.ts'
 import { type BrokenFile, type RefusedPolicy, refusedPolicies } from './refused-policies.ts'
@@ -75,6 +77,7 @@ function refusedBody({ key, namespace, name, file, spec, problems, unnamed }: Re
     generation: contentNumber(JSON.stringify([resource, problems])),
     source: 'file',
     managed_by: file,
+    origin: { ...UNKNOWN_ORIGIN, file },
     resource,
     problems: [...problems],
     ...(unnamed === null ? {} : { unnamed }),
@@ -102,9 +105,16 @@ function desiredBody(
     generation: contentNumber(JSON.stringify(resource)),
     source: 'file',
     managed_by: object.file,
+    origin: fileOrigin(object),
     resource: resource as DesiredBody['resource'],
     ...credentialOf(object, secrets, isPartial),
   }
+}
+
+/** The file of the folder, unless the manifest names the one that it was made from. */
+function fileOrigin({ resource, file }: ManifestObject): ManifestOrigin {
+  const origin = manifestOrigin(resource.metadata)
+  return { ...origin, file: origin.file ?? file }
 }
 
 /**

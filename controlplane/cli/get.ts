@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { nearest } from '../../core/nearest.ts'
 import { IN_FORCE_TEXT, InForce } from '../../core/wire/operator.ts'
+import { ObjectOrigin, originText } from '../../core/wire/origin.ts'
 import { usageError } from './arguments.ts'
 import { type ApiClient, controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
@@ -9,7 +10,7 @@ import { table } from './table.ts'
 type Column = readonly [header: string, path: string]
 type Kind = { readonly path: string; readonly list: string; readonly columns: readonly Column[] }
 
-const SOURCE: Column = ['FROM', 'managed_by|source']
+const SOURCE: Column = ['FROM', 'from']
 const KINDS: Readonly<Record<string, Kind>> = {
   gateways: {
     path: '/api/dashboard/gateway',
@@ -18,6 +19,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ['NAME', 'name'],
       ['STATUS', 'status'],
       ['LEVEL', 'enforcementLevel'],
+      SOURCE,
       ['APPLIED', 'live.applied_version'],
       ['DESIRED', 'live.desired_version'],
       ['ID', 'id'],
@@ -79,7 +81,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ['NAME', 'name'],
       ['ACCEPTED', 'accepted'],
       ['IN FORCE', 'in_force'],
-      ['FILE', 'managed_by'],
+      SOURCE,
       ['REASONS', 'reasons'],
     ],
   },
@@ -114,7 +116,7 @@ async function run(invocation: Invocation): Promise<number> {
   const rows = z.array(z.record(z.string(), z.unknown())).parse(answer[kind.list] ?? [])
   const { print, warn } = invocation.terminal
   if (flag(invocation, 'json')) print(JSON.stringify(answer))
-  else printRows(kind, rows.map(withCredential), print)
+  else printRows(kind, rows.map(withCredential).map(withOrigin), print)
   const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
   if (missing.length > 0)
     warn(`No credential: ${missing.join(', ')}. What is allowed for them is refused; see: chaperone doctor`)
@@ -131,6 +133,14 @@ function credentialOf(row: Record<string, unknown>): string | null {
 function withCredential(row: Record<string, unknown>): Record<string, unknown> {
   const credential = credentialOf(row)
   return credential === null ? row : { ...row, credential }
+}
+
+const Placed = z.looseObject({ origin: ObjectOrigin, managed_by: z.string().nullish() })
+
+function withOrigin(row: Record<string, unknown>): Record<string, unknown> {
+  const placed = Placed.safeParse(row)
+  if (!placed.success) return row
+  return { ...row, from: originText(placed.data.origin, placed.data.managed_by ?? null) }
 }
 
 function printRows(

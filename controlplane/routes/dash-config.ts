@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import type { FloorRules } from '../../core/crd/floors.ts'
 import { EnforcementLevelSchema } from '../../core/crd/schemas.ts'
+import { ObjectOrigin } from '../../core/wire/origin.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Config } from '../services/config.ts'
 import { atItsFloor } from '../services/gateway-floor.ts'
+import type { Origins } from '../services/object-origins.ts'
 import type { Setup } from '../services/setup.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { GatewayLive } from '../sync/live.ts'
@@ -17,6 +19,7 @@ export type ConfigRoutesDeps = {
   /** What runs of a gateway; null when nothing is connected. */
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly floorRules: FloorRules
+  readonly origins: () => Promise<Origins>
 }
 
 const Host = z.string().min(1).max(253)
@@ -29,6 +32,7 @@ const GatewayView = z.looseObject({
   status: z.enum(['stopped', 'running', 'degraded']),
   enforcementLevel: EnforcementLevelSchema,
   live: z.looseObject({}).nullable(),
+  origin: ObjectOrigin,
 })
 
 const WizardBody = z.strictObject({
@@ -76,7 +80,10 @@ function list(deps: ConfigRoutesDeps): Route {
     auth: 'gateways/get',
     summary: 'All gateways, with what runs of them',
     response: z.object({ gateways: z.array(GatewayView) }),
-    handler: async () => ({ gateways: (await deps.config.gateways()).map((row) => gatewayView(row, deps)) }),
+    handler: async () => {
+      const [rows, origins] = await Promise.all([deps.config.gateways(), deps.origins()])
+      return { gateways: rows.map((row) => gatewayView(row, { ...deps, origins })) }
+    },
   })
 }
 
@@ -120,10 +127,8 @@ function patch(deps: ConfigRoutesDeps): Route {
       const isAddress = Object.keys(change).every((key) => key === 'host' || key === 'port')
       // The command line records where the local gateway listens; a person changes the rest.
       if (!isAddress) refuseRestricted(principal)
-      return {
-        ok: true,
-        gateway: gatewayView(await deps.config.changeGateway(actorOf(principal), id, change), deps),
-      }
+      const row = await deps.config.changeGateway(actorOf(principal), id, change)
+      return { ok: true, gateway: gatewayView(row, { ...deps, origins: await deps.origins() }) }
     },
   })
 }
@@ -161,7 +166,10 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
 }
 
 /** `enforcementLevel` is the level in force, which a floor may have raised. */
-function gatewayView(row: GatewayRow, { liveOf, floorRules }: ConfigRoutesDeps): z.infer<typeof GatewayView> {
+function gatewayView(
+  row: GatewayRow,
+  { liveOf, floorRules, origins }: Omit<ConfigRoutesDeps, 'origins'> & { readonly origins: Origins },
+): z.infer<typeof GatewayView> {
   const live = liveOf(row.id)
   return {
     id: row.id,
@@ -173,6 +181,7 @@ function gatewayView(row: GatewayRow, { liveOf, floorRules }: ConfigRoutesDeps):
     live,
     source: row.source,
     managed_by: row.managedBy,
+    origin: origins.of('Gateway', row),
     created_at: row.createdAt,
   }
 }

@@ -1,21 +1,23 @@
 import * as z from 'zod'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/clear-text.ts'
 import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
+import { ObjectOrigin } from '../../core/wire/origin.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import { APPROVALS_BOT_WARNING } from '../services/approvals-bot.ts'
 import type { Config } from '../services/config.ts'
 import { authOf, connectorWarnings, ownedDomains } from '../services/connector-domains.ts'
+import type { Origins } from '../services/object-origins.ts'
 import { declaredNames, permissionWarnings } from '../services/permission-warnings.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 import { AgentName, ConnectorFields, Id, Ok } from './fields.ts'
 
-export type ConnectorRoutesDeps = { readonly config: Config }
+export type ConnectorRoutesDeps = { readonly config: Config; readonly origins: () => Promise<Origins> }
 
 const GatewayRef = z.string().min(1).max(253)
-const Listed = z.looseObject({ id: z.string() })
+const Listed = z.looseObject({ id: z.string(), origin: ObjectOrigin })
 const Agent = z.union([z.literal('*'), AgentName])
 
 /** Extensions: rows can be listed and removed one by one; those of manifests answer 409. */
@@ -23,7 +25,7 @@ export function createConnectorRoutes(deps: ConnectorRoutesDeps): readonly Route
   return [...connectors(deps), ...permissions(deps)]
 }
 
-function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
+function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -32,9 +34,14 @@ function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
       summary: 'All connectors; credentials are never shown',
       response: z.object({ connectors: z.array(Listed) }),
       handler: async () => {
-        const [rows, gateways] = await Promise.all([config.connectors(), config.gateways()])
+        const [rows, gateways, origins] = await Promise.all([
+          config.connectors(),
+          config.gateways(),
+          readOrigins(),
+        ])
         const withheld = await config.approvalsBotConnectors(rows)
-        return { connectors: rows.map((row) => connectorView(row, gateways, withheld)) }
+        const found = { gateways, origins, withheld }
+        return { connectors: rows.map((row) => connectorView(row, found)) }
       },
     }),
     route({
@@ -65,7 +72,7 @@ function connectors({ config }: ConnectorRoutesDeps): readonly Route[] {
   ]
 }
 
-function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
+function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -76,15 +83,16 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
       statuses: [404],
       response: z.object({ permissions: z.array(Listed) }),
       handler: async ({ query }) => {
-        const [rows, gateways, connectors] = await Promise.all([
+        const [rows, gateways, connectors, origins] = await Promise.all([
           config.permissions(query.gateway),
           config.gateways(),
           config.connectors(),
+          readOrigins(),
         ])
         const declared = connectors.flatMap(declaredNames)
         return {
           permissions: rows.map((row) => ({
-            ...permissionView(row, gateways),
+            ...permissionView(row, { gateways, origins }),
             warnings: permissionWarnings(row, declared),
           })),
         }
@@ -130,10 +138,11 @@ function permissions({ config }: ConnectorRoutesDeps): readonly Route[] {
   ]
 }
 
+type Found = { readonly gateways: readonly GatewayRow[]; readonly origins: Origins }
+
 function connectorView(
   row: ConnectorRow,
-  gateways: readonly GatewayRow[],
-  withheld: ReadonlySet<string>,
+  { gateways, origins, withheld }: Found & { readonly withheld: ReadonlySet<string> },
 ): z.infer<typeof Listed> {
   return {
     id: row.id,
@@ -152,6 +161,7 @@ function connectorView(
     gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
     source: row.source,
     managed_by: row.managedBy,
+    origin: origins.of('Connector', row),
     created_at: row.createdAt,
   }
 }
@@ -165,7 +175,7 @@ function warningsOf(row: ConnectorRow, withheld: ReadonlySet<string>): readonly 
   ]
 }
 
-function permissionView(row: PermissionRow, gateways: readonly GatewayRow[]): z.infer<typeof Listed> {
+function permissionView(row: PermissionRow, { gateways, origins }: Found): z.infer<typeof Listed> {
   return {
     id: row.id,
     gateway_name: gateways.find((gateway) => gateway.id === row.gatewayId)?.name ?? row.gatewayId,
@@ -176,6 +186,7 @@ function permissionView(row: PermissionRow, gateways: readonly GatewayRow[]): z.
     reason: row.reason,
     source: row.source,
     managed_by: row.managedBy,
+    origin: origins.ofPermission(row),
     created_at: row.createdAt,
   }
 }

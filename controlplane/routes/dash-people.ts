@@ -4,12 +4,14 @@ import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
 import type { AgentFields, Agents } from '../services/agents.ts'
 import type { Config } from '../services/config.ts'
+import type { Origins } from '../services/object-origins.ts'
 import type { AgentRow } from '../store/agents.ts'
 import type { GatewayRow } from '../store/gateways.ts'
 import { AgentName, Capabilities, Environment, Id, Metadata, Ok, Runtime } from './fields.ts'
 
 export type PeopleRoutesDeps = {
   readonly agents: Agents
+  readonly origins: () => Promise<Origins>
   readonly config: Pick<Config, 'gateways' | 'gatewayNamed'>
 }
 
@@ -51,7 +53,7 @@ export function createPeopleRoutes(deps: PeopleRoutesDeps): readonly Route[] {
   return [list(deps), create(deps), patch(deps)]
 }
 
-function list({ agents, config }: PeopleRoutesDeps): Route {
+function list({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/dashboard/agents',
@@ -59,8 +61,8 @@ function list({ agents, config }: PeopleRoutesDeps): Route {
     summary: 'All agents, revoked ones too',
     response: z.object({ agents: z.array(AgentView) }),
     handler: async () => {
-      const [rows, gateways] = await Promise.all([agents.list(), config.gateways()])
-      return { agents: rows.map((row) => agentView(row, gateways)) }
+      const [rows, gateways, origins] = await Promise.all([agents.list(), config.gateways(), readOrigins()])
+      return { agents: rows.map((row) => agentView(row, { gateways, origins })) }
     },
   })
 }
@@ -84,7 +86,7 @@ function create({ agents, config }: PeopleRoutesDeps): Route {
   })
 }
 
-function patch({ agents, config }: PeopleRoutesDeps): Route {
+function patch({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Route {
   return route({
     method: 'PATCH',
     path: '/api/dashboard/agents',
@@ -101,7 +103,8 @@ function patch({ agents, config }: PeopleRoutesDeps): Route {
       const { agent_id: id, action, gateway, ...rest } = body
       if (!TIGHTENS.has(action)) refuseRestricted(principal)
       const by = actorOf(principal)
-      const view = async (row: AgentRow) => agentView(row, await config.gateways())
+      const view = async (row: AgentRow) =>
+        agentView(row, { gateways: await config.gateways(), origins: await readOrigins() })
       if (action === 'rotate_key') {
         const { agent, key } = await agents.rotateKey(by, id)
         return { ok: true, agent: await view(agent), api_key: key.key, api_key_prefix: key.prefix }
@@ -119,7 +122,10 @@ function isMoreThanAnAgent({ capabilities = [], gateway }: z.infer<typeof Create
   return capabilities.length > 0 || gateway !== undefined
 }
 
-function agentView(row: AgentRow, gateways: readonly GatewayRow[]): z.infer<typeof AgentView> {
+function agentView(
+  row: AgentRow,
+  { gateways, origins }: { readonly gateways: readonly GatewayRow[]; readonly origins: Origins },
+): z.infer<typeof AgentView> {
   return {
     agent_id: row.id,
     name: row.name,
@@ -133,6 +139,7 @@ function agentView(row: AgentRow, gateways: readonly GatewayRow[]): z.infer<type
     last_seen_at: row.lastSeenAt,
     source: row.source,
     managed_by: row.managedBy,
+    origin: origins.ofAgent(row),
     created_at: row.createdAt,
   }
 }

@@ -2,11 +2,13 @@ import * as z from 'zod'
 import { PolicySpec } from '../../core/crd/schemas.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
+import type { Origins } from '../services/object-origins.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
+import type { PolicyRow } from '../store/policies.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 import { createTextProblems, PolicyDetails, policyDetails } from './policy-view.ts'
 
-export type PolicyRoutesDeps = { readonly policies: Policies }
+export type PolicyRoutesDeps = { readonly policies: Policies; readonly origins: () => Promise<Origins> }
 
 const Fields = {
   name: PolicyName,
@@ -43,7 +45,7 @@ export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
   return [list(deps), create(deps), patch(deps), remove(deps)]
 }
 
-function list({ policies }: PolicyRoutesDeps): Route {
+function list({ policies, origins: readOrigins }: PolicyRoutesDeps): Route {
   const problemsOf = createTextProblems()
   return route({
     method: 'GET',
@@ -51,9 +53,11 @@ function list({ policies }: PolicyRoutesDeps): Route {
     auth: 'policies/get',
     summary: 'All policies with their texts and how their tests went',
     response: z.object({ policies: z.array(PolicyDetails) }),
-    handler: async () => ({
-      policies: (await policies.list()).map((row) => policyDetails(row, problemsOf(row))),
-    }),
+    handler: async () => {
+      const [rows, origins] = await Promise.all([policies.list(), readOrigins()])
+      const details = (row: PolicyRow) => policyDetails(row, origins.of('Policy', row), problemsOf(row))
+      return { policies: rows.map(details) }
+    },
   })
 }
 

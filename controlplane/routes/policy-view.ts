@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
+import { ObjectOrigin } from '../../core/wire/origin.ts'
 import { PoliciesReply } from '../../core/wire/v1.ts'
 import type { PolicyRow } from '../store/policies.ts'
 
@@ -19,6 +20,7 @@ export const PolicyDetails = PolicySummary.extend({
   tests: z.array(z.object({ name: z.string(), passed: z.boolean(), failure: z.string().optional() })),
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
+  origin: ObjectOrigin,
   updated_at: z.string(),
   /**
    * Why the text in force no longer compiles, so that its broken conditions only tighten, or why a manifest was never in
@@ -65,6 +67,7 @@ function problemsOf(text: string): readonly string[] {
 
 export function policyDetails(
   row: PolicyRow,
+  origin: ObjectOrigin,
   problems: readonly string[] = [],
 ): z.infer<typeof PolicyDetails> {
   return {
@@ -77,6 +80,7 @@ export function policyDetails(
     tests: [...row.tests],
     source: row.source,
     managed_by: row.managedBy,
+    origin,
     updated_at: row.updatedAt.toISOString(),
     ...(problems.length === 0 ? {} : { problems: [...problems] }),
   }

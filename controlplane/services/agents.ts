@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { newId } from '../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../crypto/tokens.ts'
-import { recordEvent } from '../events.ts'
+import { originOf, recordEvent } from '../events.ts'
 import {
   type AgentRow,
   type AgentStatus,
@@ -102,6 +102,7 @@ export async function createAgent(
     gatewayId: input.gatewayId ?? (await defaultGateway(q))?.id ?? null,
     source: 'api',
     managedBy: null,
+    origin: originOf(by),
   })
   const details = { name, runtime, environment, status, api_key_prefix: key.prefix, by: by.label }
   await recordEvent(q, { orgId, actor: by, agentId: agent.id, type: 'agent.registered', details })

@@ -69,6 +69,7 @@ async function create(
     gatewayId,
     source: 'api',
     managedBy: null,
+    origin: 'command_line',
   })
   await appendAudit(q, {
     ...{ orgId, actor: gatewayActor(gateway), eventType: 'agent.registered', agentId: row.id },

@@ -46,7 +46,7 @@ async function add(
   input: ConnectorAdd,
 ): Promise<Record<string, unknown>> {
   return db.tx(async (q) => {
-    const placement = { keyring, orgId, identifyBot, gatewayId, input }
+    const placement = { keyring, orgId, identifyBot, gatewayId, input, origin: 'command_line' as const }
     const { row, isNew, domains } = await placeConnector(q, placement)
     const change = isNew ? 'connector.added' : 'connector.updated'
     await changed(q, orgId, { change, gateway, connector: row.name, type: row.type, domains })

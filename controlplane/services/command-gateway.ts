@@ -49,7 +49,8 @@ async function setEnforcement(
     if (previous === level) return { ok: true, level, previous }
     if (LEVELS.indexOf(level) < LEVELS.indexOf(previous)) requireSession('A lower enforcement level requires')
     refuseManaged(row)
-    await upsertGateway(q, { ...row, spec: { ...row.spec, enforcementLevel: level } })
+    const spec = { ...row.spec, enforcementLevel: level }
+    await upsertGateway(q, { ...row, spec, origin: 'command_line' })
     const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }
     await appendAudit(q, { orgId, actor: gatewayActor(name), eventType: 'gateway.updated', details })
     await bumpVersion(q)

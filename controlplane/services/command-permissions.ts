@@ -58,6 +58,7 @@ async function setPermission(
       reason: null,
       source: 'api',
       managedBy: null,
+      origin: 'command_line',
       owner: null,
     })
     const { connectorType, actionPattern, agent, decision } = row

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { ConnectorType, EnforcementLevelSchema, GatewaySpec } from '../../core/crd/schemas.ts'
 import type { RuleDecision } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import { recordEvent } from '../events.ts'
+import { originOf, recordEvent } from '../events.ts'
 import type { Actor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../store/connectors.ts'
@@ -73,7 +73,7 @@ export function createConfig(deps: ConfigDeps): Config {
     addConnector: (by, gateway, input) =>
       db.tx(async (q) => {
         const target = await gatewayFor(q, gateway)
-        const placed = await placeConnector(q, { ...deps, gatewayId: target.id, input })
+        const placed = await placeConnector(q, { ...deps, gatewayId: target.id, input, origin: originOf(by) })
         await noteConnector(q, { orgId, by, gateway: target.name }, placed)
         await bumpVersion(q)
         return placed
@@ -139,8 +139,9 @@ async function changeGateway(
   const isLevel = spec.enforcementLevel !== row.spec.enforcementLevel
   if (changed.length === 0 && !isLevel) return row
   // A manifest says nothing about addresses: where a gateway listens is for whoever starts it to say.
-  if (isLevel || changed.includes('name')) refuseManaged(row)
-  const saved = await upsertGateway(q, wanted)
+  const isOfManifest = isLevel || changed.includes('name')
+  if (isOfManifest) refuseManaged(row)
+  const saved = await upsertGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted)
   const level = isLevel ? { level: spec.enforcementLevel, previous: row.spec.enforcementLevel } : {}
   await noteChange(
     q,
@@ -178,6 +179,7 @@ async function setPermission(
     reason: null,
     source: 'api',
     managedBy: null,
+    origin: originOf(by),
     owner: null,
   })
   await noteChange(

@@ -1,6 +1,7 @@
 import { exposesCredential } from '../../core/connectors/clear-text.ts'
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { validationError } from '../http/input.ts'
@@ -31,6 +32,7 @@ export type Placement = {
   readonly orgId: string
   readonly gatewayId: string
   readonly input: NewConnector
+  readonly origin: RowOrigin
   /** Where the input stands in the request's body, for error messages; empty = it is the body. */
   readonly path?: string | undefined
   readonly identifyBot?: IdentifyBot | undefined
@@ -71,6 +73,7 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
     credential: keyring.seal(input.token, id),
     source: 'api',
     managedBy: null,
+    origin: placement.origin,
   })
   return { row, isNew: same === undefined, domains }
 }

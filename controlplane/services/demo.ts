@@ -95,7 +95,14 @@ function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
     const name = isTaken ? `${DEMO_AGENT.name}-${id.slice(-6)}` : DEMO_AGENT.name
     await insertAgent(q, {
       ...{ id, orgId, name, runtime, environment, status: 'active', capabilities: [], metadata: {} },
-      ...{ apiKeyPrefix: null, apiKeySha256: null, gatewayId: null, source: 'api', managedBy },
+      ...{
+        apiKeyPrefix: null,
+        apiKeySha256: null,
+        gatewayId: null,
+        source: 'api',
+        managedBy,
+        origin: 'built_in',
+      },
     })
     const details = { name, runtime, environment, built_in: true, by: by.label }
     await recordEvent(q, { orgId, actor: by, agentId: id, type: 'agent.registered', details })

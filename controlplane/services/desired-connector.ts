@@ -59,6 +59,7 @@ export const connectorApplier: Applier<'Connector'> = {
       spec: ConnectorSpec.parse(object.spec),
       source: object.source,
       managedBy: object.managedBy,
+      origin: null,
     }
     const invalid = [...problemsOf(candidate), ...(await botProblems(context, object))]
     if (invalid.length > 0) {

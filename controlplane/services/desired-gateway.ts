@@ -44,7 +44,14 @@ export const gatewayApplier: Applier<'Gateway'> = {
     if (row === undefined) return false
     // A gateway that enrolled keeps its identity and falls back to the defaults, which deny.
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
-    else await upsertGateway(q, { ...row, spec: GatewaySpec.parse({}), source: 'api', managedBy: null })
+    else
+      await upsertGateway(q, {
+        ...row,
+        spec: GatewaySpec.parse({}),
+        source: 'api',
+        managedBy: null,
+        origin: 'built_in',
+      })
     const details = { change: 'gateway.removed', gateway: fullName, managed_by: row.managedBy }
     await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
     return true

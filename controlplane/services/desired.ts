@@ -11,6 +11,7 @@ import {
   type SweepBody,
   type SweepReply,
 } from '../../core/wire/operator.ts'
+import { UNKNOWN_ORIGIN } from '../../core/wire/origin.ts'
 import { bumpVersion, currentVersion } from '../store/config-version.ts'
 import {
   type DesiredRow,
@@ -195,7 +196,17 @@ function isOlder(body: DesiredBody, known: DesiredRow): boolean {
 
 function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredRow | undefined): DesiredRow {
   const key = keyOf(body)
-  const { uid, generation, source, managed_by: managedBy, resource, credential, problems, unnamed } = body
+  const {
+    uid,
+    generation,
+    source,
+    managed_by: managedBy,
+    resource,
+    credential,
+    problems,
+    unnamed,
+    origin,
+  } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
   const sealed = typeof credential === 'string' ? keyring.seal(credential, desiredPlace(key)) : null
   // Not said = not known at the moment: then the one that is stored stays.
@@ -208,6 +219,7 @@ function desiredOf({ keyring }: ApplyContext, body: DesiredBody, known: DesiredR
     ...(unnamed === undefined ? {} : { isUnnamed: true }),
     bound: boundBefore(known, resource.spec),
     ...(createdAt === undefined ? {} : { createdAt }),
+    ...(origin === undefined ? {} : { origin }),
   }
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
@@ -272,6 +284,7 @@ function objectView(row: JudgedRow): Record<string, unknown> {
     name,
     source,
     managed_by: managedBy,
+    origin: { from: 'manifest', ...(stored.origin ?? UNKNOWN_ORIGIN) },
     generation,
     accepted,
     in_force: inForceOf(row),

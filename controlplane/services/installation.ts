@@ -44,6 +44,7 @@ async function enrolLocalGateway(q: Query, orgId: string, token: string): Promis
     spec: GatewaySpec.parse({}),
     source: 'api' as const,
     managedBy: null,
+    origin: 'built_in' as const,
   }
   await upsertGateway(q, { ...base, tokenSha256: hash, syncKey: syncKeyOf(token) })
   const type = existing === undefined ? 'gateway.created' : 'gateway.updated'

@@ -7,6 +7,7 @@ import type { Db } from '../store/query.ts'
 import { stopsGateway } from '../sync/kill-board.ts'
 import type { GatewayLive } from '../sync/live.ts'
 import { atItsFloor } from './gateway-floor.ts'
+import { type Origins, readOrigins } from './object-origins.ts'
 
 export type OverviewDeps = {
   readonly db: Db
@@ -27,13 +28,14 @@ const STALE_MS = 30_000
 export function createOverview(deps: OverviewDeps): Overview {
   const { db, orgId, kills } = deps
   return async () => {
-    const [gateways, counts, isUsed] = await Promise.all([
+    const [gateways, origins, counts, isUsed] = await Promise.all([
       listGateways(db),
+      readOrigins(db),
       inventory(db, orgId),
       hasTraffic(db, orgId),
     ])
     return {
-      gateways: gateways.map((row) => gatewayState(row, deps)),
+      gateways: gateways.map((row) => gatewayState(row, origins, deps)),
       kill_switches: [...kills()],
       pending_approvals: counts.pending,
       agents: { active: counts.active, suspended: counts.suspended },
@@ -43,7 +45,11 @@ export function createOverview(deps: OverviewDeps): Overview {
   }
 }
 
-function gatewayState(row: GatewayRow, { kills, liveOf, nowMs, floorRules }: OverviewDeps): GatewayState {
+function gatewayState(
+  row: GatewayRow,
+  origins: Origins,
+  { kills, liveOf, nowMs, floorRules }: OverviewDeps,
+): GatewayState {
   const live = liveOf(row.id)
   return {
     id: row.id,
@@ -53,6 +59,7 @@ function gatewayState(row: GatewayRow, { kills, liveOf, nowMs, floorRules }: Ove
     level: atItsFloor(row, floorRules).spec.enforcementLevel,
     source: row.source,
     managed_by: row.managedBy,
+    origin: origins.of('Gateway', row),
     is_live: live !== null && nowMs() - Date.parse(live.last_seen_at) <= STALE_MS,
     processes: live?.processes ?? 0,
     applied_version: live?.applied_version ?? null,

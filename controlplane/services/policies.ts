@@ -10,7 +10,7 @@ import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { newId } from '../crypto/ids.ts'
-import { recordEvent } from '../events.ts'
+import { originOf, recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
 import { type Actor, systemActor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
@@ -89,7 +89,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
 /** The policies that a new organisation begins with; ordinary rows from then on. */
 export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promise<void> {
-  const by = systemActor('installation')
+  const by: Actor = { ...systemActor('installation'), origin: 'built_in' }
   for (const { name, description, priority, tags, policyYaml } of DEFAULT_POLICIES) {
     await createPolicy(q, deps, by, { name, description, priority, tags, policyYaml })
   }
@@ -136,6 +136,7 @@ export async function createPolicy(
     invalid: null,
     source: 'api',
     managedBy: null,
+    origin: originOf(by),
   })
   await note(q, by, 'policy.created', row)
   await bumpVersion(q)
@@ -144,7 +145,7 @@ export async function createPolicy(
 
 /** In somebody else's transaction. */
 export async function disablePolicy(q: Query, by: Actor, row: PolicyRow): Promise<void> {
-  const saved = (await updatePolicy(q, row.id, { enabled: false })) ?? row
+  const saved = (await updatePolicy(q, row.id, { enabled: false, origin: originOf(by) })) ?? row
   await note(q, by, 'policy.disabled', saved)
   await bumpVersion(q)
 }
@@ -159,7 +160,7 @@ async function update(
   const checked = check(deps, text)
   assertAgree(checked.parsed, { ...row, ...stated(fields) })
   const changes = { ...stated(fields), ...(text === row.policyYaml ? {} : newText(row, text, checked)) }
-  const saved = (await updatePolicy(q, row.id, changes)) ?? row
+  const saved = (await updatePolicy(q, row.id, { ...changes, origin: originOf(by) })) ?? row
   const { enabled, ...others } = changes
   if (Object.keys(others).length > 0) await note(q, by, 'policy.updated', saved, Object.keys(others))
   if (enabled !== undefined && enabled !== row.enabled) {

@@ -81,7 +81,7 @@ export function newRow({ orgId }: ApplyContext, wanted: Wanted) {
 
 export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) {
   const { spec, source, managedBy } = object
-  return { ...legibleRecord(spec), gatewayIds, lostGatewayIds, tests, source, managedBy }
+  return { ...legibleRecord(spec), gatewayIds, lostGatewayIds, tests, source, managedBy, origin: null }
 }
 
 /** The record beside the text. Of a refused manifest, too: what cannot be read there has its default, which enforces. */

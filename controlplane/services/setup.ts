@@ -9,7 +9,7 @@ import {
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { randomToken, sha256, syncKeyOf } from '../crypto/tokens.ts'
-import { recordEvent } from '../events.ts'
+import { originOf, recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
 import { findAgentByName, updateAgent } from '../store/agents.ts'
 import type { Actor } from '../store/audit.ts'
@@ -144,7 +144,7 @@ async function wizardGateway(
       previous: existing.spec.enforcementLevel,
     }
     await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
-    return { gateway: await upsertGateway(q, wanted), token: null }
+    return { gateway: await upsertGateway(q, { ...wanted, origin: originOf(by) }), token: null }
   }
   const token = randomToken()
   const gateway = await upsertGateway(q, {
@@ -157,6 +157,7 @@ async function wizardGateway(
     syncKey: syncKeyOf(token),
     source: 'api',
     managedBy: null,
+    origin: originOf(by),
   })
   const details = {
     gateway: gateway.name,
@@ -202,7 +203,8 @@ async function connect(
   let permissionsCreated = 0
   for (const [index, input] of target.connectors.entries()) {
     const { accessRule, customPatterns, ...connector } = input
-    const placement = { ...deps, gatewayId: gateway.id, input: connector, path: `connectors.${index}` }
+    const place = { gatewayId: gateway.id, path: `connectors.${index}`, origin: originOf(by) }
+    const placement = { ...deps, ...place, input: connector }
     const placed = await placeConnector(q, placement)
     await noteConnector(q, { orgId: deps.orgId, by, gateway: gateway.name }, placed)
     connectors.push({ id: placed.row.id, type: placed.row.type, domains: placed.domains })
@@ -212,7 +214,7 @@ async function connect(
       deps.catalogueRows(input.type),
       customPatterns,
     )
-    const rows = await grant(q, deps.orgId, { gateway, agent, connectorType: input.type, rules })
+    const rows = await grant(q, deps.orgId, { by, gateway, agent, connectorType: input.type, rules })
     permissionsCreated += rows
     const details = {
       change: 'permissions.set',
@@ -230,9 +232,15 @@ async function connect(
 async function grant(
   q: Query,
   orgId: string,
-  granted: { gateway: GatewayRow; agent: string; connectorType: string; rules: readonly PatternRule[] },
+  granted: {
+    by: Actor
+    gateway: GatewayRow
+    agent: string
+    connectorType: string
+    rules: readonly PatternRule[]
+  },
 ): Promise<number> {
-  const { gateway, agent, connectorType, rules } = granted
+  const { by, gateway, agent, connectorType, rules } = granted
   if (rules.length === 0) return 0
   const rows = rules.map(({ pattern, decision }) => ({
     orgId,
@@ -244,6 +252,7 @@ async function grant(
     reason: null,
     source: 'api' as const,
     managedBy: null,
+    origin: originOf(by),
     owner: null,
   }))
   return (await upsertPermissions(q, rows)).length

@@ -1,3 +1,4 @@
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
 
@@ -17,16 +18,19 @@ export type AgentRow = {
   readonly gatewayId: string | null
   readonly source: Source
   readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
   readonly lastSeenAt: Date | null
   readonly createdAt: Date
 }
 
-export type AgentInput = Omit<AgentRow, 'lastSeenAt' | 'createdAt'>
+export type AgentInput = Omit<AgentRow, 'lastSeenAt' | 'createdAt' | 'origin'> &
+  Partial<Pick<AgentRow, 'origin'>>
 export type AgentChanges = Partial<Omit<AgentInput, 'id' | 'orgId'>>
 
 const COLUMNS = `id, org_id as "orgId", name, runtime, environment, status, capabilities, metadata,
   api_key_prefix as "apiKeyPrefix", api_key_sha256 as "apiKeySha256", gateway_id as "gatewayId", source,
-  managed_by as "managedBy", last_seen_at as "lastSeenAt", created_at as "createdAt"`
+  managed_by as "managedBy", origin, last_seen_at as "lastSeenAt", created_at as "createdAt"`
 
 /** By name; revoked ones too. */
 export async function listAgents(q: Query): Promise<readonly AgentRow[]> {
@@ -109,6 +113,7 @@ const WRITABLE = [
   { name: 'gatewayId', column: 'gateway_id' },
   { name: 'source', column: 'source' },
   { name: 'managedBy', column: 'managed_by' },
+  { name: 'origin', column: 'origin' },
 ] as const satisfies readonly { name: keyof AgentChanges; column: string }[]
 
 function stored(name: string, value: unknown): unknown {

@@ -1,3 +1,4 @@
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 
 /** Spec 6.1, and the additions that the README lists. */
@@ -14,7 +15,11 @@ export type AuditEventType =
   | 'audit.purged'
 
 /** Who caused an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
-export type Actor = { readonly label: string } & (
+export type Actor = {
+  readonly label: string
+  /** Where rows that they make come from. Left out: the command line. */
+  readonly origin?: RowOrigin
+} & (
   | { readonly kind: 'user'; readonly userId: string }
   | { readonly kind: 'agent'; readonly agentId: string }
   | { readonly kind: 'system' }

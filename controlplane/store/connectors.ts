@@ -1,4 +1,5 @@
 import { ConnectorSpec } from '../../core/crd/schemas.ts'
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Sealed } from '../crypto/sealed.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
@@ -16,17 +17,20 @@ export type ConnectorRow = {
   readonly credential: Sealed | null
   readonly source: Source
   readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
 /** What `upsertConnector` writes. `credential: undefined` keeps the stored one, `null` removes it. */
-export type ConnectorInput = Omit<ConnectorRow, 'credential' | 'createdAt' | 'updatedAt'> & {
+export type ConnectorInput = Omit<ConnectorRow, 'credential' | 'origin' | 'createdAt' | 'updatedAt'> & {
+  readonly origin?: RowOrigin | null
   readonly credential: Sealed | null | undefined
 }
 
 const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds", spec, credential, source,
-  managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
+  managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
 /**
  * Where two claim a host, the first listed has it: one with a credential before one without (a manifest whose Secret
@@ -59,11 +63,11 @@ export async function findConnectorByName(q: Query, name: string): Promise<Conne
 /** Inserts, or replaces the row with this id: choose the id first, a credential is sealed to it. */
 export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
   const { rows } = await q.query<ConnectorRow>(
-    `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by, origin)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11)
      on conflict (id) do update set name = excluded.name, type = excluded.type, gateway_ids = excluded.gateway_ids,
        spec = excluded.spec, credential = case when $10 then connectors.credential else excluded.credential end,
-       source = excluded.source, managed_by = excluded.managed_by, updated_at = now()
+       source = excluded.source, managed_by = excluded.managed_by, origin = excluded.origin, updated_at = now()
      returning ${COLUMNS}`,
     [
       row.id,
@@ -76,6 +80,7 @@ export async function upsertConnector(q: Query, row: ConnectorInput): Promise<Co
       row.source,
       row.managedBy,
       row.credential === undefined,
+      row.origin ?? null,
     ],
   )
   return withDefaults(onlyRow(rows))

@@ -1,5 +1,6 @@
 import type { ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredReply, ManifestProblem } from '../../core/wire/operator.ts'
+import { ManifestOrigin } from '../../core/wire/origin.ts'
 import type { Sealed } from '../crypto/sealed.ts'
 import type { PermissionRow } from './permissions.ts'
 import type { Query } from './query.ts'
@@ -37,6 +38,8 @@ export type StoredObject = {
   readonly bound?: readonly string[]
   /** When the cluster made it; absent for files and until its operator said so. */
   readonly createdAt?: string
+  /** Absent while its operator did not say where it is kept. */
+  readonly origin?: ManifestOrigin
   /** What became of it; absent in rows of older versions. */
   readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'> &
     Partial<Pick<DesiredReply, 'in_force'>>
@@ -62,6 +65,16 @@ export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
     [],
   )
   return rows
+}
+
+/** Where the manifests are kept that say so, by `Kind/namespace/name`. */
+export async function listManifestOrigins(q: Query): Promise<ReadonlyMap<string, ManifestOrigin>> {
+  const { rows } = await q.query<{ key: string; origin: unknown }>(
+    `select kind || '/' || namespace || '/' || name as key, spec -> 'origin' as origin
+     from desired where spec -> 'origin' is not null`,
+    [],
+  )
+  return new Map(rows.map(({ key, origin }) => [key, ManifestOrigin.parse(origin)]))
 }
 
 export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {

@@ -1,4 +1,5 @@
 import { GatewaySpec } from '../../core/crd/schemas.ts'
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
 
@@ -15,15 +16,17 @@ export type GatewayRow = {
   readonly syncKey: Buffer | null
   readonly source: Source
   readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
   readonly createdAt: Date
 }
 
 /** What `upsertGateway` writes; a token that is not given stays as it is. */
 export type GatewayInput = Pick<GatewayRow, 'id' | 'orgId' | 'name' | 'spec' | 'source' | 'managedBy'> &
-  Partial<Pick<GatewayRow, 'host' | 'port' | 'tokenSha256' | 'syncKey'>>
+  Partial<Pick<GatewayRow, 'host' | 'port' | 'tokenSha256' | 'syncKey' | 'origin'>>
 
 const COLUMNS = `id, org_id as "orgId", name, host, port, spec, token_sha256 as "tokenSha256", sync_key as "syncKey",
-  source, managed_by as "managedBy", created_at as "createdAt"`
+  source, managed_by as "managedBy", origin, created_at as "createdAt"`
 
 export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
   const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways order by name`, [])
@@ -58,13 +61,13 @@ export async function findGatewayByTokenHash(q: Query, sha256: Buffer): Promise<
 /** Inserts, or replaces the row with this id. Host, port and token keep their values when not given. */
 export async function upsertGateway(q: Query, row: GatewayInput): Promise<GatewayRow> {
   const { rows } = await q.query<GatewayRow>(
-    `insert into gateways (id, org_id, name, host, port, spec, token_sha256, sync_key, source, managed_by)
-     values ($1, $2, $3, coalesce($4, '127.0.0.1'), coalesce($5, 9443), $6, $7, $8, $9, $10)
+    `insert into gateways (id, org_id, name, host, port, spec, token_sha256, sync_key, source, managed_by, origin)
+     values ($1, $2, $3, coalesce($4, '127.0.0.1'), coalesce($5, 9443), $6, $7, $8, $9, $10, $11)
      on conflict (id) do update set name = excluded.name, host = coalesce($4, gateways.host),
        port = coalesce($5, gateways.port), spec = excluded.spec,
        token_sha256 = coalesce(excluded.token_sha256, gateways.token_sha256),
        sync_key = coalesce(excluded.sync_key, gateways.sync_key),
-       source = excluded.source, managed_by = excluded.managed_by
+       source = excluded.source, managed_by = excluded.managed_by, origin = excluded.origin
      returning ${COLUMNS}`,
     [
       row.id,
@@ -77,6 +80,7 @@ export async function upsertGateway(q: Query, row: GatewayInput): Promise<Gatewa
       row.syncKey ?? null,
       row.source,
       row.managedBy,
+      row.origin ?? null,
     ],
   )
   return withDefaults(onlyRow(rows))

@@ -1,4 +1,5 @@
 import type { RuleDecision } from '../../core/decision/vocabulary.ts'
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
@@ -15,15 +16,18 @@ export type PermissionRow = {
   readonly reason: string | null
   readonly source: Source
   readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
   /** `Permission/namespace/name` of the manifest that owns the row; null for rows of the API. */
   readonly owner: string | null
   readonly createdAt: Date
 }
 
-export type PermissionInput = Omit<PermissionRow, 'id' | 'createdAt'>
+export type PermissionInput = Omit<PermissionRow, 'id' | 'origin' | 'createdAt'> &
+  Partial<Pick<PermissionRow, 'origin'>>
 
 const COLUMNS = `id, org_id as "orgId", gateway_id as "gatewayId", agent, connector_type as "connectorType",
-  action_pattern as "actionPattern", decision, reason, source, managed_by as "managedBy", owner,
+  action_pattern as "actionPattern", decision, reason, source, managed_by as "managedBy", origin, owner,
   created_at as "createdAt"`
 
 export async function listPermissions(q: Query, gatewayId: string): Promise<readonly PermissionRow[]> {
@@ -59,14 +63,14 @@ export async function upsertPermissions(
 ): Promise<readonly PermissionRow[]> {
   const byKey = new Map(rows.map((row) => [keyOf(row), { ...row, id: newId('permission') }]))
   const { rows: stored } = await q.query<PermissionRow>(
-    `insert into permissions (id, org_id, gateway_id, agent, connector_type, action_pattern, decision, reason, source, managed_by, owner)
+    `insert into permissions (id, org_id, gateway_id, agent, connector_type, action_pattern, decision, reason, source, managed_by, owner, origin)
      select r.id, r."orgId", r."gatewayId", r.agent, r."connectorType", r."actionPattern", r.decision, r.reason,
-       r.source, r."managedBy", r.owner
+       r.source, r."managedBy", r.owner, r.origin
      from jsonb_to_recordset($1::jsonb) as r(id text, "orgId" text, "gatewayId" text, agent text,
-       "connectorType" text, "actionPattern" text, decision text, reason text, source text, "managedBy" text, owner text)
+       "connectorType" text, "actionPattern" text, decision text, reason text, source text, "managedBy" text, owner text, origin text)
      on conflict (gateway_id, agent, connector_type, action_pattern, coalesce(owner, '')) do update
        set decision = excluded.decision, reason = excluded.reason, source = excluded.source,
-         managed_by = excluded.managed_by
+         managed_by = excluded.managed_by, origin = excluded.origin
      returning ${COLUMNS}`,
     [JSON.stringify([...byKey.values()])],
   )

@@ -1,3 +1,4 @@
+import type { RowOrigin } from '../../core/wire/origin.ts'
 import { keepPolicyVersion } from './policy-versions.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
@@ -34,17 +35,20 @@ export type PolicyRow = {
   readonly invalid: string | null
   readonly source: Source
   readonly managedBy: string | null
+  /** Null for a row of a manifest. */
+  readonly origin: RowOrigin | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-export type PolicyInput = Omit<PolicyRow, 'createdAt' | 'updatedAt'>
+export type PolicyInput = Omit<PolicyRow, 'createdAt' | 'updatedAt' | 'origin'> &
+  Partial<Pick<PolicyRow, 'origin'>>
 export type PolicyChanges = Partial<Omit<PolicyInput, 'id' | 'orgId'>>
 
 const COLUMNS = `id, org_id as "orgId", name, description, enabled, priority, tags, mode, gateway_ids as "gatewayIds",
   lost_gateway_ids as "lostGatewayIds",
   policy_yaml as "policyYaml", active_yaml as "activeYaml", version, active_version as "activeVersion", tests, invalid, source,
-  managed_by as "managedBy", created_at as "createdAt", updated_at as "updatedAt"`
+  managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
 /** Highest priority first, then by name. */
 export async function listPolicies(q: Query): Promise<readonly PolicyRow[]> {
@@ -141,6 +145,7 @@ const WRITABLE = [
   { name: 'invalid', column: 'invalid' },
   { name: 'source', column: 'source' },
   { name: 'managedBy', column: 'managed_by' },
+  { name: 'origin', column: 'origin' },
 ] as const satisfies readonly { name: keyof PolicyChanges; column: string }[]
 
 function stored(name: string, value: unknown): unknown {

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ConnectorType, EnforcementLevelSchema } from '../crd/schemas.ts'
 import { RecordSchema } from '../record.ts'
 import { KillEntry } from './kill.ts'
+import { ObjectOrigin } from './origin.ts'
 
 /** Replies of the reads that the pages need beside the specified ones. All of them are part of the documented API. */
 
@@ -19,6 +20,7 @@ export const GatewayState = z.object({
   level: EnforcementLevelSchema,
   source: z.string(),
   managed_by: z.string().nullable(),
+  origin: ObjectOrigin,
   /** False: nothing was heard of it for 30 s, or it never connected to this control plane. */
   is_live: z.boolean(),
   processes: z.int(),

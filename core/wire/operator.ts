@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { KillEntry } from './kill.ts'
+import { ManifestOrigin } from './origin.ts'
 
 /**
  * Operator (cluster or manifests folder) -> control plane.
@@ -53,6 +54,8 @@ export const DesiredBody = z.object({
   credential: z.string().nullable().optional(),
   /** When the cluster made it; between namespaces the older Connector has a host. */
   created_at: z.string().max(64).optional(),
+  /** Where the manifest is kept. Left out: it is not known. */
+  origin: ManifestOrigin.optional(),
 })
 
 /** Gateway processes that hold a state with the object in it, of those that it is for and that are connected. */

@@ -1,10 +1,11 @@
+import { manifestOrigin } from '../../core/crd/manifest-origin.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredBody } from '../../core/wire/operator.ts'
 import { keyOf } from '../kube/objects.ts'
 import type { Credential } from './credentials.ts'
 import type { OurObject } from './our-objects.ts'
 
-/** What the control plane is to hold for one object. Metadata is its name alone: labels change without effect. */
+/** What the control plane is to hold for one object. Of its metadata: the name, and where the manifest is kept. */
 export function desiredBody(
   kind: ResourceKind,
   object: OurObject,
@@ -18,6 +19,7 @@ export function desiredBody(
     generation,
     source: 'kubernetes',
     managed_by: `kubernetes ${kind} ${keyOf(object)}`,
+    origin: manifestOrigin(metadata),
     resource: resource as DesiredBody['resource'],
     ...(creationTimestamp === undefined ? {} : { created_at: creationTimestamp }),
     ...(credential === null || credential.value === undefined ? {} : { credential: credential.value }),

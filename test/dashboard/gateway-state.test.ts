@@ -18,6 +18,7 @@ const GATEWAY: GatewayState = {
   warnings: [],
   source: 'api',
   managed_by: null,
+  origin: { from: 'built_in', file: null, commit: null, deployed_by: null },
 }
 
 describe('what a gateway is said to do', () => {

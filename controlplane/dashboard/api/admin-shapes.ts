@@ -1,9 +1,14 @@
+import type { ObjectOrigin } from '../../../core/wire/origin.ts'
 import type { Role } from '../../../core/wire/rights.ts'
 import type { Ok, RuleDecision } from './shapes.ts'
 
 export type Source = 'kubernetes' | 'api' | 'file'
 /** Where a row comes from; those of manifests are read-only here. */
-export type Managed = { readonly source: Source; readonly managed_by: string | null }
+export type Managed = {
+  readonly source: Source
+  readonly managed_by: string | null
+  readonly origin: ObjectOrigin
+}
 
 export type PolicyTestResult = { readonly name: string; readonly passed: boolean; readonly failure?: string }
 export type PolicyFields = {

@@ -154,6 +154,35 @@ describe('the command line', () => {
     expect(err).toContain(usage)
   })
 
+  it('says where each object comes from', async () => {
+    const origin = (from: string, file: string | null = null, commit: string | null = null) => ({
+      ...{
+        managed_by: file === null ? null : 'kubernetes Policy team/prod',
+        source: file === null ? 'api' : 'kubernetes',
+      },
+      origin: { from, file, commit, deployed_by: null },
+    })
+    const policies = [
+      { name: 'default-allow-safe', ...origin('built_in') },
+      { name: 'mine', ...origin('command_line') },
+      {
+        name: 'team/prod',
+        ...origin('manifest', 'rules/prod.yaml', '0123456789abcdef0123456789abcdef01234567'),
+      },
+    ]
+    const other = createServer((_request, response) => response.end(JSON.stringify({ policies })))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const env = { CHAPERONE_URL: `http://127.0.0.1:${port}`, CHAPERONE_TOKEN: 'x' }
+    const { code, out } = await cli(['get', 'policies'], env)
+    other.close()
+    expect(code).toBe(0)
+    expect(out).toMatch(/default-allow-safe.*built in/)
+    expect(out).toMatch(/mine.*command line/)
+    expect(out).toMatch(/team\/prod.*rules\/prod\.yaml@0123456789ab\b/)
+    expect(out).not.toMatch(/\bapi\b/)
+  })
+
   it('asks what to get, and lists it', async () => {
     const { code, err } = await cli(['get'])
     expect(code).toBe(2)

@@ -4,6 +4,7 @@ import { FactList } from '../../parts/fact-list.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { LEVEL_WORDS } from '../../parts/level-words.ts'
 import { Panel } from '../../parts/panel.tsx'
+import { SourceText } from '../../parts/source-badge.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { AgoText } from '../../parts/time-text.tsx'
 import { ToneBadge } from '../../parts/tone-badge.tsx'
@@ -58,7 +59,7 @@ function GatewayCard({ gateway }: { readonly gateway: GatewayState }) {
                 ? 'none'
                 : `${gateway.processes}, for ${gateway.agents} ${gateway.agents === 1 ? 'agent' : 'agents'}`,
             ],
-            ['Managed by', gateway.managed_by],
+            ['Source', <SourceText key="source" row={gateway} />],
           ]}
         />
         {gateway.warnings.map((warning) => (

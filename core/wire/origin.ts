@@ -1,0 +1,46 @@
+import * as z from 'zod'
+
+/** Where rows that no manifest made come from. `built_in`: an installation begins with them. */
+export const RowOrigin = z.enum(['dashboard', 'command_line', 'built_in'])
+
+/** Where a manifest is kept, as its annotations and labels claim. Null = they say nothing of it. */
+export const ManifestOrigin = z.object({
+  /** The file in its repository. */
+  file: z.string().nullable(),
+  commit: z.string().nullable(),
+  /** What applied it, such as `Argo CD payments` or `Flux flux-system/apps`. */
+  deployed_by: z.string().nullable(),
+})
+
+/** Where an object is written, and so where it is changed. */
+export const ObjectOrigin = ManifestOrigin.extend({ from: z.enum(['manifest', ...RowOrigin.options]) })
+
+export type RowOrigin = z.infer<typeof RowOrigin>
+export type ManifestOrigin = z.infer<typeof ManifestOrigin>
+export type ObjectOrigin = z.infer<typeof ObjectOrigin>
+
+export const UNKNOWN_ORIGIN: ManifestOrigin = { file: null, commit: null, deployed_by: null }
+
+const ORIGIN_TEXT: Readonly<Record<ObjectOrigin['from'], string>> = {
+  manifest: 'manifest',
+  dashboard: 'dashboard',
+  command_line: 'command line',
+  built_in: 'built in',
+}
+
+const SHORT_COMMIT = 12
+
+/**
+ * One line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`.
+ *
+ * @param place Stands in for the file of a manifest that does not name one.
+ */
+export function originText({ from, file, commit }: ObjectOrigin, place: string | null): string {
+  if (from !== 'manifest') return ORIGIN_TEXT[from]
+  const at = commit === null ? '' : `@${shortCommit(commit)}`
+  return `${file ?? place ?? ORIGIN_TEXT.manifest}${at}`
+}
+
+function shortCommit(commit: string): string {
+  return /^[0-9a-f]{40,64}$/i.test(commit) ? commit.slice(0, SHORT_COMMIT) : commit
+}
