@@ -9,6 +9,7 @@ import {
   readInstallationKey,
 } from './crypto/installation-proof.ts'
 import { createKeyring, type Keyring } from './crypto/keyring.ts'
+import type { PasswordCost } from './crypto/password.ts'
 import { parseMasterKey, readOrCreateToken, readSecretFile } from './crypto/secret-files.ts'
 import { sha256 } from './crypto/tokens.ts'
 import { listen } from './http/listen.ts'
@@ -33,7 +34,11 @@ export type ControlPlane = {
 }
 
 /** What is only ever changed by whoever embeds it: another address of the chat provider's web API. */
-export type ControlPlaneOptions = { readonly chatApiUrl?: string }
+export type ControlPlaneOptions = {
+  readonly chatApiUrl?: string
+  /** Of new password hashes; the product's by default. */
+  readonly passwordCost?: PasswordCost
+}
 
 /** Secrets of the surroundings, read once at the start. */
 type Secrets = {

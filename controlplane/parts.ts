@@ -4,7 +4,7 @@ import { isLoopback } from '../core/loopback.ts'
 import { createActionParts } from './action-parts.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
-import { createPasswords, type Passwords } from './crypto/password.ts'
+import { createPasswords, type PasswordCost, type Passwords } from './crypto/password.ts'
 import { createGatewayParts } from './gateway-parts.ts'
 import { createBotIdentity } from './notify/bot-identity.ts'
 import { createChatClient, createNotify } from './notify/notify.ts'
@@ -59,6 +59,7 @@ export type PartsDeps = {
   readonly localGatewayToken: string | null
   /** The chat provider's web API; its public one by default. */
   readonly chatApiUrl?: string | undefined
+  readonly passwordCost?: PasswordCost | undefined
 }
 
 export type Parts = Awaited<ReturnType<typeof createParts>>
@@ -71,7 +72,7 @@ export async function createParts(deps: PartsDeps) {
   const { knownAction } = catalogue
   const { orgId, keys } = await prepareInstallation({ ...deps, knownAction })
   const identifyBot = createBotIdentity(createChatClient(deps).api)
-  const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, ...basicParts(config) }
+  const base = { db, orgId, log, keyring, clock, knownAction, identifyBot, ...basicParts(deps) }
   const settings = createSettings(base)
   const isTokenRestricted = createTokenRestriction(db, config.approvals)
   const library = createSectionLibrary({
@@ -132,10 +133,10 @@ export async function createParts(deps: PartsDeps) {
   }
 }
 
-function basicParts(config: ControlPlaneConfig) {
+function basicParts({ config, passwordCost }: Pick<PartsDeps, 'config' | 'passwordCost'>) {
   const platformNamespaces = new Set(config.platformNamespaces)
   const floorRules = { floors: config.gatewayFloors, platformNamespaces }
-  return { passwords: createPasswords(), platformNamespaces, floorRules }
+  return { passwords: createPasswords(passwordCost), platformNamespaces, floorRules }
 }
 
 type RecordDeps = Parameters<typeof createRecords>[0] & {

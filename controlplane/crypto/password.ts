@@ -2,7 +2,7 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { ChaperoneError } from '../../core/errors.ts'
 
 /** About 60 ms and 32 MiB on a small machine; stored with each hash, so that it can rise later. */
-const COST = { N: 2 ** 15, r: 8, p: 1 }
+const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
 /**
@@ -11,6 +11,9 @@ const KEY_BYTES = 32
  */
 const AT_ONCE = 2
 const MAX_WAITING = 150
+
+/** Parameters of scrypt (RFC 7914). */
+export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
 export type Passwords = {
   /** `scrypt$N$r$p$salt$hash`, salt and hash base64. Throws `rate_limited` when too many wait. */
@@ -22,22 +25,31 @@ export type Passwords = {
   verify(password: string, stored: string | undefined): Promise<boolean>
 }
 
-export function createPasswords(): Passwords {
+/** `cost` is that of new hashes, and of an attempt without a user. */
+export function createPasswords(cost = COST): Passwords {
   const inTurn = createQueue(AT_ONCE, MAX_WAITING)
+  const nobody = format(cost, Buffer.alloc(16), Buffer.alloc(KEY_BYTES))
   return {
-    hash: (password) => inTurn(() => hashPassword(password)),
-    verify: (password, stored) => inTurn(() => verifyPassword(password, stored)),
+    hash: (password) => inTurn(() => hashPassword(password, cost)),
+    verify: (password, stored) => inTurn(() => verifyPassword(password, stored, nobody)),
   }
 }
 
-async function hashPassword(password: string): Promise<string> {
+async function hashPassword(password: string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(16)
-  const key = await derive(password, salt, COST)
-  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), key.toString('base64')].join('$')
+  return format(cost, salt, await derive(password, salt, cost))
 }
 
-async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
-  const [scheme, n, r, p, salt, hash] = (stored ?? NOBODY).split('$')
+function format({ N, r, p }: PasswordCost, salt: Buffer, key: Buffer): string {
+  return ['scrypt', N, r, p, salt.toString('base64'), key.toString('base64')].join('$')
+}
+
+async function verifyPassword(
+  password: string,
+  stored: string | undefined,
+  nobody: string,
+): Promise<boolean> {
+  const [scheme, n, r, p, salt, hash] = (stored ?? nobody).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
     throw new Error('unknown password hash')
   const expected = Buffer.from(hash, 'base64')
@@ -49,16 +61,7 @@ async function verifyPassword(password: string, stored: string | undefined): Pro
   return timingSafeEqual(actual, expected) && stored !== undefined
 }
 
-const NOBODY = [
-  'scrypt',
-  COST.N,
-  COST.r,
-  COST.p,
-  'AAAAAAAAAAAAAAAAAAAAAA==',
-  Buffer.alloc(KEY_BYTES).toString('base64'),
-].join('$')
-
-function derive(password: string, salt: Buffer, cost: { N: number; r: number; p: number }): Promise<Buffer> {
+function derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   const options: ScryptOptions = { ...cost, maxmem: 256 * cost.N * cost.r }
   return new Promise((resolve, reject) => {
     // NFKC: the same password typed on another keyboard or system is the same bytes.

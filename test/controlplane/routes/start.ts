@@ -27,6 +27,8 @@ export type TestControlPlane = ControlPlane & {
 }
 
 export const PASSWORD = 'correct horse battery'
+/** A thousandth of the work of the product: tests sign in hundreds of times. */
+const PASSWORD_COST = { N: 2 ** 5, r: 8, p: 1 }
 
 /** The real control plane on a free port with the given database. */
 export async function startControlPlane(
@@ -36,7 +38,7 @@ export async function startControlPlane(
   const lines: string[] = []
   const log: Logger = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
   const config = readConfig({ DATABASE_URL: database.url, MASTER_KEY: 'ab'.repeat(32), PORT: '0', ...env })
-  const controlPlane = await createControlPlane(config, log)
+  const controlPlane = await createControlPlane(config, log, { passwordCost: PASSWORD_COST })
   const call = caller(controlPlane.url, {})
   return {
     ...controlPlane,
