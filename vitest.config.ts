@@ -8,26 +8,37 @@ const LIMITS = { testTimeout: 30_000, hookTimeout: 60_000, pool: 'forks' } as co
  * between those that compute, so that the cores always have something to do.
  */
 const LONGEST = [
-  'test/controlplane/openapi/schemathesis.test.ts',
   'test/up/up.test.ts',
-  'test/capture/startup.test.ts',
+  'test/controlplane/sync/partition.test.ts',
   'test/clients/clients.test.ts',
-  'test/controlplane/v1/gateway-url.test.ts',
-  'test/system/messages.test.ts',
+  'test/capture/laptop.test.ts',
+  'test/dashboard/second/pages.test.ts',
+  'test/system/golden-live.test.ts',
+  'test/controlplane/openapi/schemathesis.test.ts',
+  'test/capture/startup.test.ts',
   'test/controlplane/openapi/hostile.test.ts',
   'test/controlplane/sync/replicas.test.ts',
-  'test/system/decisions-live.test.ts',
-  'test/operator/cluster/outage.test.ts',
-  'test/system/golden-live.test.ts',
-  'test/dashboard/second/pages.test.ts',
-  'test/capture/laptop.test.ts',
-  'test/dashboard/looks.test.ts',
-  'test/controlplane/proof/starts.test.ts',
-  'test/controlplane/proof/owners.test.ts',
+  'test/system/change-sets.test.ts',
   'test/dashboard/people.test.ts',
+  'test/controlplane/v1/gateway-url.test.ts',
+  'test/system/one-machine.test.ts',
+  'test/clients/held-retries.test.ts',
+  'test/dashboard/looks.test.ts',
+  'test/operator/cluster/outage.test.ts',
+  'test/controlplane/desired/host-conflicts.test.ts',
   'test/controlplane/cli/embedded-postgres.test.ts',
+  'test/dashboard/page-session.test.ts',
+  'test/controlplane/proof/starts.test.ts',
+  'test/capture/egress.test.ts',
   'test/capture/bypass.test.ts',
+  'test/dashboard/details.test.ts',
+  'test/operator/starter-typos.test.ts',
+  'test/dashboard/provider-sign-in.test.ts',
+  'test/system/kill-switch.test.ts',
   'test/controlplane/notify/outbox.test.ts',
+  'test/system/messages.test.ts',
+  'test/controlplane/proof/notifications.test.ts',
+  'test/controlplane/sync/failover.test.ts',
   'test/operator/cluster/kill.test.ts',
 ]
 
@@ -44,8 +55,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // For two cores: a third of the time a test waits for a clock, a process or the network.
-    maxWorkers: 3,
+    // For two cores: half of the time a test waits for a clock, a process or the network.
+    maxWorkers: 4,
     // Every file starts what it needs and ends it; loading our modules anew for each takes longer than most of their tests.
     isolate: false,
     // One slow file must not hide behind a fast one: every failure prints its whole message.
