@@ -13,10 +13,13 @@ export type DbOptions = {
   readonly max?: number
   /** Milliseconds without an answer after which a connection is checked, and closed when it hangs. */
   readonly hangMs?: number
+  /** Milliseconds that opening a connection may take. */
+  readonly connectMs?: number
 }
 
 export const DEFAULT_POOL_SIZE = 10
 const HANG_MS = 10_000
+const CONNECT_MS = 10_000
 
 /** Connects and asks one question, so that a wrong address or password is an error here and not at the first request. */
 export async function openDb({
@@ -24,9 +27,10 @@ export async function openDb({
   log,
   max = DEFAULT_POOL_SIZE,
   hangMs = HANG_MS,
+  connectMs = CONNECT_MS,
 }: DbOptions): Promise<Db> {
   const config = connection(url)
-  const pool = createConnectionPool({ config, max, hangMs, log })
+  const pool = createConnectionPool({ config, max, hangMs, connectMs, log })
   const named = statementNames()
   try {
     await pool.use(({ run }) => run('select 1'))
@@ -37,7 +41,7 @@ export async function openDb({
   return {
     query: (text, values) => pool.use(({ run }) => queryOn(run, named)(text, values)),
     tx: (work) => transaction(pool, named, work),
-    listen: (channel, onNotify) => listenOn({ config, channel, onNotify, log, hangMs }),
+    listen: (channel, onNotify) => listenOn({ config, channel, onNotify, log, hangMs, connectMs }),
     close: pool.close,
   }
 }

@@ -10,6 +10,8 @@ export type ListenOptions = {
   readonly log: Logger
   /** Milliseconds between two checks that the connection still answers. */
   readonly hangMs: number
+  /** Milliseconds that opening a connection may take; at most half of them here, because nothing else waits for it. */
+  readonly connectMs: number
 }
 
 /**
@@ -42,8 +44,8 @@ export async function listenOn(options: ListenOptions): Promise<AsyncDisposable>
 type Listening = { readonly lost: Promise<void>; end(): Promise<void> }
 
 async function connect(options: ListenOptions): Promise<Listening> {
-  const { config, channel, onNotify } = options
-  const client = new pg.Client({ ...config, connectionTimeoutMillis: 5_000 })
+  const { config, channel, onNotify, connectMs } = options
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: connectMs / 2 })
   const { promise: lost, resolve } = Promise.withResolvers<void>()
   client.on('error', () => resolve())
   client.on('end', () => resolve())

@@ -20,6 +20,8 @@ export type ConnectionPoolOptions = {
   readonly max: number
   /** Milliseconds without an answer after which a statement is checked. */
   readonly hangMs: number
+  /** Milliseconds that opening a connection may take. */
+  readonly connectMs: number
   readonly log: Logger
 }
 
@@ -105,11 +107,11 @@ export function watchStatement(
   }
 }
 
-function createPool({ config, max, log }: ConnectionPoolOptions): pg.Pool {
+function createPool({ config, max, connectMs, log }: ConnectionPoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     max,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
     statement_timeout: 60_000,
     idle_in_transaction_session_timeout: 60_000,

@@ -43,6 +43,8 @@ export type HubDeps = {
   /** Absent: there are no pods. */
   readonly pods?: PodPresence | null
   readonly podTiming?: PodSessionTiming
+  /** Between two beats of the streams. */
+  readonly beatMs?: number
 }
 
 /** Who asks for a stream; `syncKey` is the key of the gateway's row. */
@@ -86,7 +88,7 @@ function leaseMsOf(library: Pick<SectionLibrary, 'configuration'>): (gatewayId: 
 
 /** Reads the state once, then watches the database. Rejects when it cannot be read. */
 export async function createHub(deps: HubDeps): Promise<Hub> {
-  const { db, keyring, library, log, clock, pods = null, podTiming } = deps
+  const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
   const roster = createRoster()
   const orders = createOrderBook()
   const census: Census = createCensus({
@@ -130,7 +132,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     refreshPods: sessions.refresh,
     heardWord: words.heard,
   })
-  const beats = setInterval(manifests.beat, LIMITS.beatMs)
+  const beats = setInterval(manifests.beat, beatMs)
 
   return {
     open: (owner, sink) =>

@@ -78,6 +78,8 @@ export type ReplicaOptions = {
   /** Another way to the same database. */
   readonly databaseUrl?: string
   readonly hangMs?: number
+  readonly connectMs?: number
+  readonly beatMs?: number
   readonly clock?: Clock
   /** Whose Policies are the platform's; none by default. */
   readonly platformNamespaces?: ReadonlySet<string>
@@ -104,8 +106,12 @@ export async function startWorld(start: () => Promise<TestPostgres> = workerPost
 }
 
 async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock: Clock }): Promise<Replica> {
-  const { databaseUrl, clock, hangMs, platformNamespaces = new Set<string>() } = given
-  const db = await openDb({ url: databaseUrl, log, ...(hangMs === undefined ? {} : { hangMs }) })
+  const { databaseUrl, clock, hangMs, connectMs, beatMs, platformNamespaces = new Set<string>() } = given
+  const db = await openDb({
+    ...{ url: databaseUrl, log },
+    ...(hangMs === undefined ? {} : { hangMs }),
+    ...(connectMs === undefined ? {} : { connectMs }),
+  })
   await migrate(db)
   const { id: orgId } = await db.tx((q) => ensureOrg(q))
   const library = createSectionLibrary({
@@ -115,7 +121,10 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     organisationToken: { read: async () => null, scope: { kind: 'all' } },
     approvalsChat: async () => ({ channel: null, botToken: null }),
   })
-  const hub = await createHub({ db, keyring: KEYRING, library, log, clock })
+  const hub = await createHub({
+    ...{ db, keyring: KEYRING, library, log, clock },
+    ...(beatMs === undefined ? {} : { beatMs }),
+  })
   const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })
   const killSwitch = createKillSwitch({
     ...{ db, hub, orgId, clock, log, cancelStopped },

@@ -20,6 +20,10 @@ import { type Enrolled, openStream, person, type Replica, startWorld, type World
  * Two replicas, each with a way of its own to one PostgreSQL, and the control side of a gateway behind a balancer. The
  * clock of replica A is moved, so that its last read is too old without waiting for it.
  */
+const BEAT_MS = 1_000
+/** A connection takes longer to fail than the 2 s in which a stop has to be answered. */
+const TIMES = { hangMs: 500, connectMs: 3_000, beatMs: BEAT_MS } as const
+
 let world: World
 let wayOfA: TcpRelay
 let wayOfB: TcpRelay
@@ -54,8 +58,7 @@ function startGateway(dir: string, of = gateway): TestGateway {
   const processId = `proc_${randomUUID()}`
   const control = createControlPlane({
     ...{ url: balancer.url, token: of.token, processId, kill, clock, log },
-    // Beats come every 5 s.
-    streamTimes: { silenceMs: 7_000, firstBeatMs: 3_000, firstSearchMs: 200, searchMs: 400 },
+    streamTimes: { silenceMs: 3 * BEAT_MS, firstBeatMs: 1.5 * BEAT_MS, firstSearchMs: 200, searchMs: 400 },
     random: Math.random,
     status: () => ({
       ...{ url: '', version: '0', applied_version: null, agents: 1, uptime_seconds: 1 },
@@ -90,8 +93,8 @@ beforeEach(async () => {
   wayOfB = await startTcpRelay(world.database.url)
   clockOfA = createTestClock()
   clockOfB = createTestClock()
-  b = await world.replica({ databaseUrl: wayOfB.url, hangMs: 500, clock: clockOfB })
-  a = await world.replica({ databaseUrl: wayOfA.url, hangMs: 500, clock: clockOfA })
+  b = await world.replica({ ...TIMES, databaseUrl: wayOfB.url, clock: clockOfB })
+  a = await world.replica({ ...TIMES, databaseUrl: wayOfA.url, clock: clockOfA })
   gateway = await b.enrol('default/local')
   balancer = await startTcpRelay(a.url)
   await b.db.query('truncate gateway_processes, replicas')
