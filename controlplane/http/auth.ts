@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
+import { isLoopback } from '../../core/loopback.ts'
 import { isRight, type Right } from '../../core/wire/rights.ts'
 import { matchesHash } from '../crypto/tokens.ts'
 import { URGENT_MS, unlessLate } from '../urgent.ts'
@@ -19,8 +20,8 @@ export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 export type ClusterCallers = {
   /** Undefined for nobody. */
   byToken(token: string, address: string): Promise<UserPrincipal | undefined>
-  /** By a verified certificate of a client CA of the cluster. */
-  byCertificate(subject: CertificateSubject): Promise<UserPrincipal>
+  /** By a verified certificate of a client CA of the cluster. Undefined for agents. */
+  byCertificate(subject: CertificateSubject): Promise<UserPrincipal | undefined>
 }
 
 /** Who is behind a secret; undefined = nobody who may act now. */
@@ -165,7 +166,16 @@ async function clusterCaller(
   request: FastifyRequest,
   { identify }: CallDeps,
 ): Promise<UserPrincipal | undefined> {
-  return /^svc_/.test(token) ? undefined : identify.clusterCallers?.byToken(token, request.ip)
+  return /^svc_/.test(token) ? undefined : identify.clusterCallers?.byToken(token, sourceOf(request))
+}
+
+/**
+ * The address of the caller; on loopback with the port of its connection, because all users of a port-forward share the
+ * address.
+ */
+function sourceOf({ ip, raw }: FastifyRequest): string {
+  const isShared = isLoopback(ip.replace(/^::ffff:/i, ''))
+  return isShared ? `${ip} port ${raw.socket.remotePort ?? 0}` : ip
 }
 
 async function approver(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {

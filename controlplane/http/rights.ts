@@ -1,5 +1,12 @@
 import { ChaperoneError } from '../../core/errors.ts'
-import { hasRole, type Namespaces, partsOfRight, RIGHTS, type Right } from '../../core/wire/rights.ts'
+import {
+  hasRole,
+  type Namespaces,
+  partsOfRight,
+  type Reach,
+  RIGHTS,
+  type Right,
+} from '../../core/wire/rights.ts'
 import type { Principal } from './route.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
@@ -14,9 +21,12 @@ function isUnlimited(right: Right): boolean {
   return RIGHTS[right].role === 'viewer' || partsOfRight(right).resource === 'approverkeys'
 }
 
-/** Where the user has the right. Rejects with `not_ready` when the cluster has to be asked and does not answer. */
-export async function namespacesOf(user: User, right: Right): Promise<Namespaces> {
-  if (user.clusterRights !== undefined) return user.clusterRights(right)
+/**
+ * Where the user has the right; in a cluster with the reach `cluster` either everywhere or nowhere. Rejects with `not_ready`
+ * when the API server has to be asked and does not answer.
+ */
+export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
+  if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
   if (!hasRole(user.role, RIGHTS[right].role)) return NOWHERE
   return isUnlimited(right) ? 'all' : (user.roleNamespaces ?? 'all')
 }
@@ -27,21 +37,23 @@ export async function namespacesOf(user: User, right: Right): Promise<Namespaces
  * @param isNamespaced Whether the right in some namespaces suffices.
  */
 export async function requireRight(user: User, right: Right, isNamespaced: boolean): Promise<User> {
-  const namespaces = await namespacesOf(user, right)
+  const namespaces = await namespacesOf(user, right, isNamespaced ? 'namespaces' : 'cluster')
   if (namespaces === 'all' || (isNamespaced && namespaces.size > 0)) return { ...user, namespaces }
-  throw new ChaperoneError('forbidden', { ...refusal(user, right, namespaces) })
+  throw new ChaperoneError('forbidden', { ...refusal(user, right, { namespaces, isNamespaced }) })
 }
 
-function refusal(user: User, right: Right, namespaces: Exclude<Namespaces, 'all'>) {
+type Found = { readonly namespaces: Exclude<Namespaces, 'all'>; readonly isNamespaced: boolean }
+
+function refusal(user: User, right: Right, { namespaces, isNamespaced }: Found) {
   const { resource, verb } = partsOfRight(right)
-  const where =
-    namespaces.size === 0 ? '' : ` in all namespaces, you have it in ${[...namespaces].join(', ')}`
   if (user.clusterRights !== undefined) {
+    const where = isNamespaced ? '' : ' in all namespaces'
     return {
       detail: `This needs the right to ${verb} ${resource}.chaperone.dev${where}: have a role of the cluster bound to ${user.email} (docs/rights.md)`,
       extra: { required_right: right },
     }
   }
+  const where = ` in all namespaces, you have it in ${[...namespaces].join(', ')}`
   const required = RIGHTS[right].role
   const extra = { required_role: required, your_role: user.role }
   if (namespaces.size > 0) return { detail: `This needs the role ${required}${where}`, extra }

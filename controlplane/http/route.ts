@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
-import type { Namespaces, Right, Role } from '../../core/wire/rights.ts'
+import type { Namespaces, Reach, Right, Role } from '../../core/wire/rights.ts'
 import type { Restriction } from './restriction.ts'
 
 /**
@@ -51,7 +51,7 @@ export type Principal =
       /** Where the role counts; absent = in all. */
       readonly roleNamespaces?: ReadonlySet<string>
       /** Where the cluster gives its caller a right; absent where the role decides. */
-      readonly clusterRights?: (right: Right) => Promise<Namespaces>
+      readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>
       /** Set for a caller who may only read, apart from what routes admit. */
       readonly restriction?: Restriction
       /** The session that vouches for the user. */

@@ -14,7 +14,7 @@ export function createProbeRoutes({ probe }: { readonly probe: GatewayProbe }): 
     route({
       method: 'GET',
       path: '/api/dashboard/test-gateway',
-      auth: 'session',
+      auth: 'records/get',
       summary: 'Asks a configured gateway how it is; without url the first one',
       query: z.strictObject({ url: z.string().min(1).max(2_000).optional() }),
       response: ProbeView,

@@ -12,6 +12,7 @@ import {
   listPodIdentities,
   type PodIdentityRow,
   putPodIdentities,
+  setServiceAccount,
 } from '../store/pod-identities.ts'
 import type { Db } from '../store/query.ts'
 import { admitsAgents, bindPod, type PodBinding } from './pod-binding.ts'
@@ -85,7 +86,10 @@ export function createPodIdentities(
     if (row === undefined) throw await unknown.refusalOf(pod)
     unknown.reported(pod.uid)
     refuseForeign(pod, row)
-    const binding = await db.tx((q) => bindPod(q, { orgId, pod, claims: row }))
+    const binding = await db.tx(async (q) => {
+      await setServiceAccount(q, pod.uid, pod.serviceAccount)
+      return bindPod(q, { orgId, pod, claims: row })
+    })
     if (bound.size >= MAX_CACHED) bound.clear()
     const { uid: podUid, namespace } = pod
     const { gatewayId } = binding

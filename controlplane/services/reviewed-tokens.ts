@@ -9,7 +9,10 @@ export type PresentedToken = {
   readonly hash: string
   /** Epoch milliseconds; null where the token does not say. */
   readonly expiresAtMs: number | null
-  /** Of the caller. Null for the token of a session, which was reviewed before. */
+  /**
+   * Of the caller; for one of several users of a shared address, with the port of the connection: `127.0.0.1 port 4711`. Null
+   * for the token of a session, which was reviewed before.
+   */
   readonly address: string | null
 }
 
@@ -33,7 +36,7 @@ export type ReviewUse = {
 }
 
 export type ReviewLimits = {
-  /** Tokens of one address that the cluster rejected, per minute, after which unknown ones wait. */
+  /** Tokens of one address, or of one connection of a shared one, that the cluster rejected, per minute; then unknown ones wait. */
   readonly rejectedPerAddress: number
   /** Reviews of unknown tokens per minute. */
   readonly unknownPerMinute: number
@@ -47,6 +50,7 @@ const MAX_GOOD = 20_000
 const MAX_BAD = 5_000
 /** Unknown tokens of one address that are reviewed or wait; the others of it wait for their next attempt. */
 const ADDRESS_IN_FLIGHT = 32
+const CONNECTION_IN_FLIGHT = 2
 const MAX_ADDRESSES = 10_000
 /** Unknown tokens that wait for one of the reviews at a time. */
 const MAX_WAITING = 1_000
@@ -110,6 +114,10 @@ function createAdmission(nowMs: () => number, limits: ReviewLimits) {
   const rejected = new Map<string, SlidingWindow>()
   const blocked = new Map<string, number>()
   const total = createSlidingWindow(limits.unknownPerMinute)
+  const ofAddress = { inFlight: ADDRESS_IN_FLIGHT, pending: MAX_WAITING, windows: [total] }
+  /** Connections of shared addresses leave half of the reviews to the others. */
+  const shared = createSlidingWindow(Math.ceil(limits.unknownPerMinute / 2))
+  const ofConnection = { inFlight: CONNECTION_IN_FLIGHT, pending: MAX_WAITING / 2, windows: [shared, total] }
   const byAddress = new Map<string, number>()
   const waiting: Array<() => void> = []
   let running = 0
@@ -118,8 +126,17 @@ function createAdmission(nowMs: () => number, limits: ReviewLimits) {
     const blockedUntil = blocked.get(address) ?? 0
     if (blockedUntil > nowMs()) throw tooMany(Math.ceil((blockedUntil - nowMs()) / 1_000))
     blocked.delete(address)
-    if ((byAddress.get(address) ?? 0) >= ADDRESS_IN_FLIGHT || waiting.length >= MAX_WAITING) throw tooMany(1)
-    const taken = total.take(nowMs())
+    const bounds = isShared(address) ? ofConnection : ofAddress
+    if (isFull(address, bounds)) throw tooMany(1)
+    for (const window of bounds.windows) takeFrom(window)
+  }
+
+  function isFull(address: string, { inFlight, pending }: typeof ofAddress): boolean {
+    return (byAddress.get(address) ?? 0) >= inFlight || waiting.length >= pending
+  }
+
+  function takeFrom(window: SlidingWindow): void {
+    const taken = window.take(nowMs())
     if (!taken.ok) throw tooMany(taken.retryAfterS)
   }
 
@@ -158,6 +175,10 @@ function createAdmission(nowMs: () => number, limits: ReviewLimits) {
       }
     },
   }
+}
+
+function isShared(address: string): boolean {
+  return address.includes(' port ')
 }
 
 function tooMany(retryAfterS: number): ChaperoneError {

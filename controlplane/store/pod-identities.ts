@@ -101,3 +101,23 @@ export async function isGovernedPod(q: Query, podUid: string): Promise<boolean> 
   const { rows } = await q.query('select 1 from pod_identities where pod_uid = $1', [podUid])
   return rows.length > 0
 }
+
+/** Stores the ServiceAccount that the API server named for the token of a pod. */
+export async function setServiceAccount(q: Query, podUid: string, name: string): Promise<void> {
+  await q.query(
+    'update pod_identities set service_account = $2 where pod_uid = $1 and service_account is distinct from $2',
+    [podUid, name],
+  )
+}
+
+/** Whether a pod with a sidecar uses the ServiceAccount, or did until a day ago. */
+export async function isGovernedServiceAccount(
+  q: Query,
+  account: { readonly namespace: string; readonly name: string },
+): Promise<boolean> {
+  const { rows } = await q.query(
+    'select 1 from pod_identities where namespace = $1 and service_account = $2 limit 1',
+    [account.namespace, account.name],
+  )
+  return rows.length > 0
+}

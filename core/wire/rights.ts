@@ -74,6 +74,9 @@ export function partsOfRight(right: Right): { readonly resource: string; readonl
 /** Namespaces of a cluster; `all` includes what is in none. */
 export type Namespaces = 'all' | ReadonlySet<string>
 
+/** Whether a right in some namespaces suffices, or it has to hold in all. */
+export type Reach = 'namespaces' | 'cluster'
+
 /** Whether a right in `namespaces` is one over something in `namespace` (null: in none). */
 export function covers(namespaces: Namespaces, namespace: string | null): boolean {
   return namespaces === 'all' || (namespace !== null && namespaces.has(namespace))

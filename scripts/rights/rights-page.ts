@@ -16,17 +16,19 @@ operation as \`x-required-right\`.
 In a cluster users also call with their own identity there: a bearer token (\`Authorization: Bearer …\`, verified by TokenReview), or
 a client certificate of a CA whose certificates the API server accepts, on a direct TLS connection with the header
 \`X-Service-Caller: certificate\`. RBAC decides what they may do (SubjectAccessReview on these resources of the API group
-\`chaperone.dev\`; reviews count for 10 s). The control plane neither stores nor logs tokens and certificates. A right
+\`chaperone.dev\`; reviews count for 10 s, and 20 ms for each namespace that was reviewed). The control plane neither stores nor logs tokens and certificates. A right
 in one namespace suffices for \`approvals\` (it shows and answers what agents of that namespace ask; what waits elsewhere is not
 found) and for \`killswitches\` (scopes within that namespace: \`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
-somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused,
-whatever their ServiceAccount may do.
+somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused
+whatever their ServiceAccount may do, and so is every token of such a ServiceAccount, until a day after its last pod: an agent may
+have created or read it. Give users and machines that call the API a ServiceAccount that no agent runs as.
 
 The chart has ClusterRoles to bind, in a namespace or in all:
 
 | ClusterRole | Grants |
 |---|---|
-| \`chaperone-view\` | the rights of the role viewer, and to see Gateways, Connectors, Permissions and Policies; part of the cluster's roles \`view\`, \`edit\`, \`admin\` |
+| \`chaperone-aggregate-to-view\` | to see Gateways, Connectors, Permissions and Policies; part of the cluster's roles \`view\`, \`edit\`, \`admin\` |
+| \`chaperone-view\` | the same, and the rights of the role viewer; part of no other role, because records show what agents sent |
 | \`chaperone-edit\` | to write these four kinds; part of \`edit\` and \`admin\` |
 | \`chaperone-approver\` | \`approvals\` (\`get\`, \`answer\`), \`records\` and \`explanations\` (\`get\`) |
 | \`chaperone-stop\` | \`killswitches\` (\`get\`, \`activate\`), and to patch the ConfigMap \`chaperone-emergency\` |

@@ -101,13 +101,15 @@ async function live(): Promise<void> {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
   })
-  await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', '-n', AGENTS])
+  await kube(['delete', 'replicaset/refused', 'pod/used', 'cpol/used', 'serviceaccount/caller', '-n', AGENTS])
 }
 
 /** By a token of the cluster: the control plane asks whose it is, and what they may do. */
 async function callAsPerson(): Promise<void> {
   await using controlPlane = await openControlPlane()
-  const token = (await kube(['create', 'token', 'default', '-n', AGENTS])).trim()
+  // No ServiceAccount of an agent: its tokens are no user's.
+  await apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'caller', namespace: AGENTS } })
+  const token = (await kube(['create', 'token', 'caller', '-n', AGENTS])).trim()
   const answers = controlPlane.call('GET', '/api/dashboard/proxy-approvals', undefined, token)
   await expect(answers).rejects.toThrow(/403.*approvals\.chaperone\.dev/)
 }

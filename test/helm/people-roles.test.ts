@@ -26,6 +26,7 @@ describe.skipIf(helmProgram === null)('the roles for people (helm)', async () =>
     all.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === `chaperone-${name}`)!
 
   test.each([
+    ['aggregate-to-view', crds(['get', 'list', 'watch'])],
     ['view', [...crds(['get', 'list', 'watch']), ...rightsUpTo('viewer')]],
     ['edit', crds(WRITING)],
     ['approver', ['approvals/get', 'approvals/answer', 'records/get', 'explanations/get']],
@@ -43,7 +44,8 @@ describe.skipIf(helmProgram === null)('the roles for people (helm)', async () =>
   })
 
   test.each([
-    ['view', ['view', 'edit', 'admin']],
+    ['aggregate-to-view', ['view', 'edit', 'admin']],
+    ['view', []],
     ['edit', ['edit', 'admin']],
     ['approver', []],
     ['stop', []],

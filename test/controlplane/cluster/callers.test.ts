@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -176,7 +177,11 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     const bob = await (await as('bob'))('GET', '/api/dashboard/overview')
     expect([bob.status, bob.text]).toEqual([
       403,
-      expect.stringContaining('in all namespaces, you have it in team'),
+      expect.stringContaining('get records.chaperone.dev in all namespaces'),
+    ])
+    const [eve, probe] = [await as('eve'), '/api/dashboard/test-gateway']
+    expect([(await eve('GET', probe)).status, (await (await as('bob'))('GET', probe)).status]).toEqual([
+      403, 403,
     ])
   })
 
@@ -225,6 +230,55 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       [pod.metadata.uid],
     )
     expect((await bot('GET', PATH)).status).toBe(401)
+    await database.query('delete from pod_identities')
+  })
+
+  test('are nobody by a token of a ServiceAccount that a governed pod uses, which the pod may have created or read', async () => {
+    const id = await hold('team/bot')
+    const ann = await as('ann')
+    expect((await ann('GET', PATH)).status).toBe(200)
+    await database.query(
+      `insert into pod_identities (pod_uid, namespace, name, agent, gateway, service_account, deleted_at)
+       values ('uid-of-agent-0', 'people', 'agent-0', 'people/agent', 'people/default', 'ann', clock_timestamp())`,
+    )
+    for (const call of [ann, await as('ann')]) {
+      const answers = [
+        await call('GET', PATH),
+        await call('POST', PATH, { id, approved: true }),
+        await call('GET', '/api/auth/me'),
+        await call('GET', '/api/dashboard/overview'),
+        await call('POST', '/api/dashboard/kill-switch', {
+          active: true,
+          scope: 'namespace:team',
+          reason: 'x',
+        }),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
+    }
+    expect((await stateOf(id))?.status).toBe('pending')
+    expect((await (await as('bob'))('GET', PATH)).status).toBe(200)
+    await database.query('delete from pod_identities')
+    expect((await ann('GET', PATH)).status).toBe(200)
+  })
+
+  test('present new tokens while another connection of the same port-forward presents wrong ones', async () => {
+    const agents = [new Agent({ connections: 1 }), new Agent({ connections: 1 })] as const
+    const present = async (dispatcher: Agent, token: string) => {
+      const reply = await request(plane.url + PATH, {
+        dispatcher,
+        headers: { authorization: `Bearer ${token}` },
+      })
+      await reply.body.dump()
+      return reply.statusCode
+    }
+    const answers: number[] = []
+    for (let at = 0; at < 30; at++) answers.push(await present(agents[0], `a.${at}.c`))
+    expect([new Set(answers.slice(0, 20)), new Set(answers.slice(21))]).toEqual([
+      new Set([401]),
+      new Set([503]),
+    ])
+    expect(await present(agents[1], await accountToken('people', 'zoe'))).toBe(200)
+    for (const agent of agents) await agent.destroy()
   })
 
   describe('with rights on kill switches in one namespace', () => {

@@ -141,6 +141,20 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
     expect([eve.status, eve.text]).toEqual([403, expect.stringContaining('bound to eve')])
   })
 
+  test('are not agents: the name of a ServiceAccount that a governed pod uses is nobody’s', async () => {
+    const bot = people.issueTo({
+      commonNames: ['system:serviceaccount:team:bot'],
+      organizations: ['system:masters'],
+    })
+    expect((await ask(bot, CALLER)).status).toBe(200)
+    await database.query(
+      `insert into pod_identities (pod_uid, namespace, name, agent, gateway, service_account)
+       values ('uid-1', 'team', 'bot-0', 'team/bot', 'team/default', 'bot')`,
+    )
+    expect((await ask(bot, CALLER)).status).toBe(401)
+    await database.query('delete from pod_identities')
+  })
+
   test.each<[string, () => { cert: string; key: string } | null, Record<string, string>]>([
     ['without a certificate', () => null, CALLER],
     ['of another authority of the same name', () => strangers.issue('ann'), CALLER],

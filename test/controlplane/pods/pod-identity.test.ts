@@ -55,6 +55,8 @@ describe('a sidecar', () => {
       service_account: 'bot',
       gateway: 'team/gateway',
     })
+    const rows = await world.sql(`select service_account from pod_identities where pod_uid = '${pod.uid}'`)
+    expect(rows).toEqual([{ service_account: 'bot' }])
   })
 
   test('gets only the connectors of which something is allowed to its agent, and no other credential', async () => {

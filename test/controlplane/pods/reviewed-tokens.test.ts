@@ -75,6 +75,33 @@ describe('a flood of unknown tokens', () => {
     expect(asked).toHaveLength(21)
   })
 
+  test('from one connection of a shared address leaves the other connections alone, up to half of all reviews', async () => {
+    const { asked, tokens, presented } = world({ unknownPerMinute: 200 })
+    const from = (port: number) => ({ address: `127.0.0.1 port ${port}` })
+    for (let at = 0; at < 60; at++) await code(tokens.of(presented(`bad-${at}`, from(4_001)), FRESH))
+    expect(asked).toHaveLength(21)
+    expect(await code(tokens.of(presented('good-a', from(4_001)), FRESH))).toBe('not_ready')
+    expect((await tokens.of(presented('good-b', from(4_002)), FRESH)).subject).toEqual(POD)
+    for (let at = 0; at < 300; at++) await code(tokens.of(presented(`more-${at}`, from(5_000 + at)), FRESH))
+    expect(asked).toHaveLength(100)
+    expect((await tokens.of(presented('good-c'), FRESH)).subject).toEqual(POD)
+    expect((await tokens.of(presented('good-b', from(6_000)), FRESH)).subject).toEqual(POD)
+  })
+
+  test('of one connection is reviewed two at a time', async () => {
+    const { asked, state, tokens, presented } = world()
+    let release = () => {}
+    state.held = new Promise((resolve) => {
+      release = () => resolve(undefined)
+    })
+    const answers = Array.from({ length: 20 }, (_, at) =>
+      code(tokens.of(presented(`bad-${at}`, { address: '::1 port 9' }), FRESH)),
+    )
+    expect(asked).toHaveLength(2)
+    release()
+    expect((await Promise.all(answers)).filter((answer) => answer === 'not_ready')).toHaveLength(18)
+  })
+
   test('from many addresses is bounded in all and at a time; sessions and known tokens do not wait', async () => {
     const { asked, state, tokens, presented } = world({ unknownPerMinute: 300 })
     await tokens.of(presented('good'), FRESH)
