@@ -1,7 +1,6 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
 import type { GatewayProcess } from '../../core/wire/operator.ts'
 import type { Census } from './census.ts'
-import { entriesFor, killStateOf } from './kill-board.ts'
+import type { KillViews } from './kill-views.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 
@@ -16,16 +15,16 @@ export type ProcessSources = {
   readonly roster: Pick<Roster, 'peers'>
   readonly census: Pick<Census, 'elsewhere'>
   readonly library: KnownVersions
-  readonly kills: readonly KillEntry[]
+  readonly views: KillViews
 }
 
 /** Every connected gateway process, whichever replica it is connected to. */
-export function processesOf({ roster, census, library, kills }: ProcessSources): GatewayProcess[] {
+export function processesOf({ roster, census, library, views }: ProcessSources): GatewayProcess[] {
   const view = (process: Known): GatewayProcess => ({
     gateway: process.name,
     process_id: process.processId,
     covered_version: coveredVersion(process, library),
-    has_kill_state: process.killState === killStateOf(entriesFor(kills, process.name)),
+    has_kill_state: process.killState === views(process).name,
     rejected: process.rejected,
     conditions: [...process.conditions],
     warnings: [...process.warnings],

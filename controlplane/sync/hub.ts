@@ -70,7 +70,7 @@ export type Hub = AsyncDisposable & {
   isHere(gatewayId: string): boolean
   /** Every gateway process that is connected, to any replica. */
   processes(): readonly GatewayProcess[]
-  readonly kill: Omit<KillCast, 'greet' | 'ack' | 'look'>
+  readonly kill: Omit<KillCast, 'greet' | 'ack' | 'look' | 'views' | 'resend'>
   /** Hands an order to one process that is connected here. Null when there is none; rejects with `upstream_timeout` after 30 s. */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /** False for a result that is not waited for any more, or comes from a process that does not have the order. */
@@ -100,14 +100,12 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be told or read'),
   })
-  const order = { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
+  const raiseEpoch = createEpochRaiser(db, clock)
+  const base = { db, roster, library, log, freshness: createFreshness(clock), raiseEpoch }
   const steady = createSteadyClock(clock)
-  const kill = createKillCast({
-    ...{ db, roster, census, clock, log, ...order },
-    proof: createKillProof(keyring),
-  })
+  const kill = createKillCast({ ...base, census, clock, proof: createKillProof(keyring) })
   const sharing: SharingCast = createSharingCast({ roster, census })
-  const manifests = createManifestCast({ db, roster, library, clock: steady, ...order })
+  const manifests = createManifestCast({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictCast({ db, roster })
   const words = createWords({
     ...{ db, roster },
@@ -143,7 +141,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     connected: () =>
       new Set([...roster.peers.values(), ...census.elsewhere()].map((process) => process.gatewayId)),
     isHere: (gatewayId) => roster.of(gatewayId).length > 0,
-    processes: () => processesOf({ roster, census, library, kills: kill.effective() }),
+    processes: () => processesOf({ roster, census, library, views: kill.views() }),
     kill,
     execute: (gatewayId, order) => handOver(whoServes(roster.of(gatewayId), order), orders, order),
     settle: orders.settle,

@@ -1,7 +1,7 @@
 import { concernsGateway } from '../../core/decision/kill-reach.ts'
 import { matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import { isEarlier } from '../../core/state/order.ts'
-import type { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from '../../core/wire/kill.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import type { StoredKills } from '../store/kill-switches.ts'
 import { sha256Hex } from './signature.ts'
 
@@ -14,8 +14,8 @@ export type KillBoard = {
   /** The union, without repetitions of a scope by one source. */
   effective(): readonly KillEntry[]
   announced(): readonly KillAnnouncement[]
-  /** What the gateway of this name is sent; undefined before the first stored state. */
-  stateFor(gatewayName: string): KillStateMessage | undefined
+  /** Ids of the announcements that were stored or retracted last. */
+  settled(): readonly string[]
   /** In force from now on, whatever the database does. */
   announce(announcement: KillAnnouncement): void
   /** Stored, or found settled by another replica: the next `begin`/`take` pair takes it over. */
@@ -52,16 +52,7 @@ export function createKillBoard(): KillBoard {
     stored: () => stored,
     order: () => stored?.order ?? null,
     announced: pending,
-    stateFor(gatewayName) {
-      if (stored === null) return undefined
-      const isFor = ({ source }: KillEntry) => concernsGateway(source, gatewayName)
-      return {
-        order: stored.order,
-        stored: stored.entries.filter(isFor),
-        announced: pending().filter(({ entry }) => isFor(entry)),
-        settled: [...settled],
-      }
-    },
+    settled: () => settled,
     announce(announcement) {
       announced.set(announcement.id, { announcement, isStored: false })
     },
@@ -93,9 +84,14 @@ export function entriesFor(entries: readonly KillEntry[], gatewayName: string): 
   return entries.filter(({ source }) => concernsGateway(source, gatewayName))
 }
 
-/** A name for a state of stops as one gateway is sent it: the same on every replica, stored or only announced. */
+/**
+ * A name for a state of stops as one gateway is sent it, the same on every replica that has read it. A kill switch that was
+ * lifted and set again has another `since`: an acknowledgement of the earlier one is none of the later one.
+ */
 export function killStateOf(entries: readonly KillEntry[]): string {
-  const parts = entries.map(({ scope, source, reason }) => JSON.stringify([scope, source, reason]))
+  const parts = entries.map(({ scope, source, reason, since }) =>
+    JSON.stringify([scope, source, reason, since]),
+  )
   return sha256Hex(parts.sort().join('\n'))
 }
 

@@ -12,6 +12,8 @@ import { readKillState } from './kill-reading.ts'
 import { createKillReports } from './kill-reports.ts'
 import type { KillRound } from './kill-round.ts'
 import { createKillRounds } from './kill-rounds.ts'
+import { createKillViews, type KillViews } from './kill-views.ts'
+import type { SectionLibrary } from './library.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 import { createSerial } from './serial.ts'
@@ -48,6 +50,10 @@ export type KillCast = {
   refresh(): Promise<void>
   /** Sends the state as it is, to count acknowledgements. */
   round(): KillRound
+  /** The views as they are at the call. */
+  views(): KillViews
+  /** The configuration has changed, and with it perhaps the agents that a gateway serves. */
+  resend(): void
   greet(peer: Peer): void
   ack(peer: Peer, body: AckBody): void
   /** Processes of other replicas may have acknowledged. */
@@ -58,6 +64,7 @@ export type KillCastDeps = {
   readonly db: Db
   readonly roster: Roster
   readonly census: Pick<Census, 'elsewhere' | 'awayCount'>
+  readonly library: Pick<SectionLibrary, 'configuration'>
   readonly clock: Clock
   readonly freshness: Freshness
   readonly proof: KillProof
@@ -68,7 +75,8 @@ export type KillCastDeps = {
 export function createKillCast(deps: KillCastDeps): KillCast {
   const { proof, log } = deps
   const board = createKillBoard()
-  const rounds = createKillRounds({ ...deps, board })
+  const views = createKillViews({ board, configuration: () => deps.library.configuration })
+  const rounds = createKillRounds({ ...deps, views })
   let store: StoreAdopted = () => undefined
 
   function announceOnly(entry: KillEntry, id?: string): KillAnnouncement {
@@ -111,6 +119,8 @@ export function createKillCast(deps: KillCastDeps): KillCast {
     order: board.order,
     refresh,
     round: rounds.round,
+    views,
+    resend: rounds.resend,
     greet: rounds.send,
     look: rounds.look,
     ack(peer, body) {

@@ -1,8 +1,8 @@
-import type { KillEntry } from '../../core/wire/kill.ts'
-import type { Census } from './census.ts'
+import type { DownMessage } from '../../core/wire/sync.ts'
+import type { Census, ElsewhereProcess } from './census.ts'
 import type { Clock } from './clock.ts'
-import { entriesFor, type KillBoard, killStateOf } from './kill-board.ts'
 import { createKillRound, type KillRound } from './kill-round.ts'
+import type { KillPlace, KillView, KillViews } from './kill-views.ts'
 import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 
@@ -12,19 +12,22 @@ export type KillRounds = {
   round(): KillRound
   /** To one gateway, with its number raised. `settled`: further ids that it is sent as settled. */
   send(peer: Peer, settled?: readonly string[]): void
+  /** To gateways whose view is another one since it was sent: they serve other agents now. */
+  resend(): void
   ack(peer: Peer, seq: number): void
   /** Processes of other replicas may have acknowledged. */
   look(): void
 }
 
 export type KillRoundsDeps = {
-  readonly board: Pick<KillBoard, 'effective' | 'stateFor'>
+  /** The views as they are at the call. */
+  readonly views: () => KillViews
   readonly roster: Roster
   readonly census: Pick<Census, 'elsewhere' | 'awayCount'>
   readonly clock: Clock
 }
 
-export function createKillRounds({ board, roster, census, clock }: KillRoundsDeps): KillRounds {
+export function createKillRounds({ views, roster, census, clock }: KillRoundsDeps): KillRounds {
   let rounds: readonly KillRound[] = []
   let seq = 0
 
@@ -33,15 +36,19 @@ export function createKillRounds({ board, roster, census, clock }: KillRoundsDep
     seq = Math.max(seq + 1, clock.nowMs())
   }
 
-  function send(peer: Peer, settled: readonly string[] = []): void {
-    const effective = entriesFor(board.effective(), peer.name)
-    const state = board.stateFor(peer.name)
-    peer.sentKill = { seq, state: killStateOf(effective) }
-    const full = state && { state: { ...state, settled: [...new Set([...state.settled, ...settled])] } }
-    peer.send({ type: 'kill', seq, effective, ...full })
+  function sendTo(peers: Iterable<Peer>, viewOf: KillViews, settled: readonly string[] = []): void {
+    // Thousands of processes are sent a few long lines: each is written once.
+    const lines = new Map<KillView, string>()
+    for (const peer of peers) {
+      const view = viewOf(peer)
+      const line = lines.get(view) ?? JSON.stringify(messageOf(view, seq, settled))
+      lines.set(view, line)
+      peer.sentKill = { seq, state: view.name }
+      peer.sendLine(line)
+    }
   }
 
-  const look = () => countElsewhere(rounds, board.effective(), census)
+  const look = () => countElsewhere(rounds, views, census)
 
   return {
     look,
@@ -52,13 +59,22 @@ export function createKillRounds({ board, roster, census, clock }: KillRoundsDep
       const total = processes.length + census.awayCount()
       const started = createKillRound({ seq, processes, total, clock })
       rounds = [...rounds.filter((other) => !other.isOver()), started]
-      for (const peer of roster.peers.values()) send(peer)
+      sendTo(roster.peers.values(), views())
       look()
       return started
     },
     send(peer, settled) {
       nextSeq()
-      send(peer, settled)
+      sendTo([peer], views(), settled)
+    },
+    resend() {
+      const viewOf = views()
+      const changed = [...roster.peers.values()].filter((peer) => {
+        return peer.sentKill !== null && peer.sentKill.state !== viewOf(peer).name
+      })
+      if (changed.length === 0) return
+      nextSeq()
+      sendTo(changed, viewOf)
     },
     ack(peer, acked) {
       const sent = peer.sentKill
@@ -70,15 +86,26 @@ export function createKillRounds({ board, roster, census, clock }: KillRoundsDep
   }
 }
 
+function messageOf({ effective, state }: KillView, seq: number, settled: readonly string[]): DownMessage {
+  const full = state && { state: { ...state, settled: [...new Set([...state.settled, ...settled])] } }
+  return { type: 'kill', seq, effective: [...effective], ...full }
+}
+
 /** Processes of other replicas that acknowledged what is in force now. */
 function countElsewhere(
   rounds: readonly KillRound[],
-  effective: readonly KillEntry[],
+  views: () => KillViews,
   census: Pick<Census, 'elsewhere'>,
 ): void {
   if (rounds.every((round) => round.isOver())) return
-  for (const { processId, facts, killState } of census.elsewhere()) {
-    if (killState !== killStateOf(entriesFor(effective, facts.name))) continue
-    for (const round of rounds) round.heard(processId)
+  const viewOf = views()
+  for (const process of census.elsewhere()) {
+    if (process.killState !== viewOf(placeOf(process)).name) continue
+    for (const round of rounds) round.heard(process.processId)
   }
+}
+
+/** Of a process that is connected to another replica. */
+export function placeOf({ gatewayId, facts }: Pick<ElsewhereProcess, 'gatewayId' | 'facts'>): KillPlace {
+  return { gatewayId, name: facts.name, agent: facts.agent ?? null }
 }

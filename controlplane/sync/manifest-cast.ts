@@ -31,6 +31,8 @@ export type ManifestCastDeps = {
   readonly clock: Clock
   readonly freshness: Freshness
   readonly raiseEpoch: EpochRaiser
+  /** Called after the configuration was read again and before gateways are sent it. */
+  readonly onReloaded?: () => void
 }
 
 export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
@@ -71,6 +73,7 @@ export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
       return true
     })
     if (!isChanged) return
+    deps.onReloaded?.()
     for (const peer of roster.peers.values()) {
       // Whoever came meanwhile may be newer than what was read: its greeting reads once more and says what there is.
       const isUnread = peer.sentVersion === null && library.of(peer.gatewayId, peer.agent) === null

@@ -42,6 +42,8 @@ export type Peer = {
   /** Full sentences that it reports of itself. */
   warnings: readonly string[]
   send(message: DownMessage): void
+  /** A message as JSON. */
+  sendLine(line: string): void
   end(): void
   /** Without a last word: nobody reads it. */
   cut(): void
@@ -63,6 +65,12 @@ export type PeerInit = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'
 
 export function createPeer(init: PeerInit): Peer {
   const { gatewayId, name, processId, syncKey, agent = null, pod = null, nowMs, sink, onSlow } = init
+  function sendLine(line: string): void {
+    if (sink.destroyed) return
+    if (sink.writableLength <= MAX_BUFFERED_BYTES) return void sink.write(`${line}\n`)
+    onSlow()
+    sink.destroy()
+  }
   return {
     gatewayId,
     name,
@@ -83,12 +91,8 @@ export function createPeer(init: PeerInit): Peer {
     rejected: null,
     conditions: [],
     warnings: [],
-    send(message) {
-      if (sink.destroyed) return
-      if (sink.writableLength <= MAX_BUFFERED_BYTES) return void sink.write(`${JSON.stringify(message)}\n`)
-      onSlow()
-      sink.destroy()
-    },
+    sendLine,
+    send: (message) => sendLine(JSON.stringify(message)),
     end() {
       if (!sink.destroyed) sink.end()
     },

@@ -21,14 +21,18 @@ export function concernsGateway(source: string, gateway: string): boolean {
   return !source.startsWith(OF_GATEWAY) || source === gatewaySource(gateway)
 }
 
+/** The namespace whose ConfigMap the source is; null for every other source. */
+export function namespaceOfSource(source: string): string | null {
+  return source.startsWith(OF_NAMESPACE) ? source.slice(OF_NAMESPACE.length) : null
+}
+
 /** Whether what a source says may concern the subject at all, whatever its scope: no tenant's object stops another's. */
 export function isWithinReach(
   source: string,
   { gateway, agent }: { readonly gateway: string; readonly agent: string | null },
 ): boolean {
-  if (!source.startsWith(OF_NAMESPACE)) return true
-  const namespace = source.slice(OF_NAMESPACE.length)
-  return [gateway, agent].some((name) => namespaceOf(name) === namespace)
+  const namespace = namespaceOfSource(source)
+  return namespace === null || [gateway, agent].some((name) => namespaceOf(name) === namespace)
 }
 
 /** Whether a ConfigMap says it, whichever. */

@@ -30,6 +30,7 @@ function world() {
     return state.isRaising
   }
   const kill = createKillCast({
+    library: { configuration: null },
     ...{ db, roster, clock, freshness, raiseEpoch },
     census: { elsewhere: () => [], awayCount: () => 0 },
     proof: {

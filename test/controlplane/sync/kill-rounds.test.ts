@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { createKillRounds } from '../../../controlplane/sync/kill-rounds.ts'
+import { createKillViews } from '../../../controlplane/sync/kill-views.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createRoster } from '../../../controlplane/sync/roster.ts'
+import type { KillEntry } from '../../../core/wire/kill.ts'
 
 function connectedGateway() {
   const seqs: number[] = []
@@ -19,7 +21,7 @@ function connectedGateway() {
   })
   roster.add(peer)
   const rounds = createKillRounds({
-    board: { effective: () => [], stateFor: () => undefined },
+    views: () => () => ({ name: 'nothing', effective: [], state: undefined }),
     roster,
     census: { elsewhere: () => [], awayCount: () => 0 },
     clock: { nowMs: () => 1_000, monotonicMs: () => performance.now() },
@@ -44,4 +46,146 @@ test('an acknowledgement of a later message of this replica acknowledges the ear
   rounds.send(peer)
   rounds.ack(peer, seqs[1] ?? 0)
   expect(await earlier.acknowledged(0)).toMatchObject({ acked: 1, total: 1 })
+})
+
+/** Three processes of each of 200 gateways, in four namespaces. */
+function fleet(
+  entries: readonly KillEntry[],
+  agents: ReadonlyArray<{ gatewayId: string | null; name: string }>,
+) {
+  const roster = createRoster()
+  const sent = new Map<string, KillEntry[]>()
+  const count = { stored: 0 }
+  const state = { stored: { order: { epoch: 1, revision: 1 }, entries }, agents }
+  const views = createKillViews({
+    board: {
+      stored: () => {
+        count.stored++
+        return state.stored
+      },
+      ...{ announced: () => [], settled: () => [] },
+    },
+    configuration: () => state as never,
+  })
+  const connect = (name: string, processId: string, agent: string | null = null) => {
+    const sink = {
+      write: (text: string) => sent.set(processId, JSON.parse(text).effective).size > 0,
+      ...{ end() {}, destroy() {}, writableLength: 0, destroyed: false },
+    }
+    const peer = createPeer({
+      ...{ gatewayId: `gw_${name}`, name, agent, processId, nowMs: 0, sink },
+      ...{ syncKey: new Uint8Array(32), onSlow() {} },
+    })
+    roster.add(peer)
+    return peer
+  }
+  const rounds = createKillRounds({
+    ...{ views, roster, census: { elsewhere: () => [], awayCount: () => 0 } },
+    clock: { nowMs: () => 1_000, monotonicMs: () => 0 },
+  })
+  const sources = (processId: string) => sent.get(processId)?.map(({ source }) => source)
+  return { rounds, connect, sent, sources, count, state }
+}
+const stop = (source: string, scope = 'all'): KillEntry => ({
+  ...{ source, scope, reason: 'incident', since: '2026-01-01T00:00:00Z' },
+})
+
+test('a round works out what processes of one gateway are sent once, however many there are', () => {
+  const { rounds, connect, count } = fleet([stop('cli')], [])
+  for (let gateway = 0; gateway < 20; gateway++)
+    for (let at = 0; at < 50; at++) connect(`ns/g${gateway}`, `p${gateway}-${at}`)
+  rounds.round()
+  expect(count.stored).toBe(20)
+})
+
+test.each<[string, string, string | null, boolean]>([
+  ['a gateway of the namespace', 'team/edge', null, true],
+  ['a gateway that serves an agent of it', 'shared/edge', null, true],
+  ['a gateway that serves none', 'other/edge', null, false],
+  ['the sidecar of an agent of it, whatever its gateway', 'other/edge', 'team/bot', true],
+  ['the sidecar of another agent of a gateway of it', 'team/edge', 'other/bot', true],
+  ['the sidecar of an agent of another namespace', 'shared/edge', 'other/bot', false],
+])('the ConfigMap of a namespace is sent to %s: %s %s %s', (_, name, agent, isSent) => {
+  const agents = [{ gatewayId: 'gw_shared/edge', name: 'team/bot' }]
+  const { rounds, connect, sources } = fleet([stop('configmap:team'), stop('configmap')], agents)
+  connect(name, 'p', agent)
+  rounds.round()
+  expect(sources('p')?.toSorted()).toEqual(isSent ? ['configmap', 'configmap:team'] : ['configmap'])
+})
+
+test('an agent of no gateway in particular is served by all; without a configuration all is sent', () => {
+  const { rounds, connect, sources, state } = fleet(
+    [stop('configmap:team')],
+    [{ gatewayId: null, name: 'team/bot' }],
+  )
+  connect('other/edge', 'p')
+  rounds.round()
+  expect(sources('p')).toEqual(['configmap:team'])
+  Object.assign(state, { agents: [] })
+  expect(
+    createKillViews({
+      board: { stored: () => state.stored, announced: () => [], settled: () => [] },
+      configuration: () => null,
+    })()({ gatewayId: 'gw', name: 'other/edge', agent: null }).effective,
+  ).toHaveLength(1)
+})
+
+test('a gateway that begins to serve agents of a namespace is sent its ConfigMap, and no other gateway anything', () => {
+  const world = fleet([stop('configmap:team')], [])
+  const [edge] = [world.connect('other/edge', 'p'), world.connect('other/second', 'q')]
+  world.rounds.round()
+  expect([world.sources('p'), world.sources('q')]).toEqual([[], []])
+  const before = edge.sentKill?.seq ?? 0
+  world.sent.clear()
+  const next = { ...world.state, agents: [{ gatewayId: 'gw_other/edge', name: 'team/bot' }] }
+  const views = createKillViews({
+    board: { stored: () => next.stored, announced: () => [], settled: () => [] },
+    configuration: () => next as never,
+  })
+  const roster = createRoster()
+  roster.add(edge)
+  createKillRounds({
+    ...{ views, roster, census: { elsewhere: () => [], awayCount: () => 0 } },
+    clock: { nowMs: () => 2_000, monotonicMs: () => 0 },
+  }).resend()
+  expect([...world.sent.keys()]).toEqual(['p'])
+  expect(world.sources('p')).toEqual(['configmap:team'])
+  expect(edge.sentKill?.seq).toBeGreaterThan(before)
+})
+
+test('no kill state makes a line that gateways refuse, whatever its sources set', () => {
+  const entries = Array.from({ length: 20_000 }, (_, at) => ({
+    ...stop(`configmap:ns${at % 3}`, `agent:ns${at % 3}/a${at}`),
+    reason: '\u0001'.repeat(1_000),
+  }))
+  const agents = [0, 1, 2].map((at) => ({ gatewayId: null, name: `ns${at}/a` }))
+  const { rounds, connect, sent } = fleet(entries, agents)
+  connect('other/edge', 'p')
+  connect('other/edge', 'own', 'ns1/a')
+  rounds.round()
+  expect(sent.get('p')?.map(({ scope }) => scope)).toEqual([
+    'namespace:ns0',
+    'namespace:ns1',
+    'namespace:ns2',
+  ])
+  expect(sent.get('own')?.map(({ scope }) => scope)).toEqual(['namespace:ns1'])
+})
+
+test('of announcements so many are sent as gateways can give back, and none is missed', () => {
+  const announced = Array.from({ length: 5_000 }, (_, at) => ({
+    ...{ id: `id${at}`, entry: stop('dashboard', `agent:a${at}`), proof: 'ab'.repeat(32) },
+  }))
+  const viewOf = createKillViews({
+    board: {
+      stored: () => ({ order: { epoch: 1, revision: 1 }, entries: [] }),
+      ...{ announced: () => announced, settled: () => [] },
+    },
+    configuration: () => null,
+  })()
+  const { state, effective } = viewOf({ gatewayId: 'g', name: 'a/b', agent: null })
+  expect(JSON.stringify(state?.announced).length).toBeLessThan(300 * 1024)
+  expect(effective).toHaveLength(5_000)
+  expect(new Set(state?.stored.map(({ scope }) => scope))).toEqual(
+    new Set(announced.map(({ entry }) => entry.scope)),
+  )
 })

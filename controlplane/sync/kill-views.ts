@@ -1,0 +1,111 @@
+import { boundedKills } from '../../core/decision/kill-bound.ts'
+import { concernsGateway, namespaceOf, namespaceOfSource } from '../../core/decision/kill-reach.ts'
+import { unionEffective } from '../../core/decision/kill-switch.ts'
+import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../core/wire/kill.ts'
+import type { Configuration } from './configuration.ts'
+import { type KillBoard, killStateOf } from './kill-board.ts'
+
+/** The process of a gateway, or the sidecar of one agent. */
+export type KillPlace = {
+  readonly gatewayId: string
+  /** `namespace/name` of the gateway. */
+  readonly name: string
+  readonly agent: string | null
+}
+
+/** What a process is sent, the name of which it acknowledges. `state`: undefined before the first stored state. */
+export type KillView = {
+  readonly name: string
+  readonly effective: readonly KillEntry[]
+  readonly state: KillStateMessage | undefined
+}
+
+/** Processes that are sent the same share one view. */
+export type KillViews = (place: KillPlace) => KillView
+
+export type KillViewsDeps = {
+  readonly board: Pick<KillBoard, 'stored' | 'announced' | 'settled'>
+  /** Null before it was read: then every process is sent everything. */
+  readonly configuration: () => Pick<Configuration, 'agents'> | null
+}
+
+/** Of what is sent as announced; further ones are sent as stored, and have to be announced again by their replica. */
+const MAX_ANNOUNCED_BYTES = 256 * 1024
+
+/**
+ * Gives the views as the board is now. A kill switch of the ConfigMap of a namespace goes only to processes that serve
+ * agents of that namespace, or whose Gateway is of it, so that no tenant lengthens the kill state of the others.
+ */
+export function createKillViews({ board, configuration }: KillViewsDeps): () => KillViews {
+  let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
+  served = null
+
+  function namespacesOf({ gatewayId, name, agent }: KillPlace): ReadonlySet<string> | null {
+    const home = namespaceOf(name)
+    if (agent !== null) return new Set([home, namespaceOf(agent)])
+    const current = configuration()
+    if (current === null) return null
+    if (served?.of !== current) served = { of: current, namespaces: servedNamespaces(current) }
+    return new Set([home, ...served.namespaces(gatewayId)])
+  }
+
+  return () => {
+    const views = new Map<string, KillView>()
+    return (place) => {
+      const namespaces = namespacesOf(place)
+      const key = JSON.stringify([place.name, namespaces && [...namespaces].sort()])
+      const known = views.get(key)
+      if (known !== undefined) return known
+      const view = viewFor(board, ({ source }) => {
+        const namespace = namespaceOfSource(source)
+        const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
+        return isServed && concernsGateway(source, place.name)
+      })
+      views.set(key, view)
+      return view
+    }
+  }
+}
+
+function viewFor(board: KillViewsDeps['board'], isFor: (entry: KillEntry) => boolean): KillView {
+  const stored = board.stored()
+  const announced = board.announced().filter(({ entry }) => isFor(entry))
+  const latched = stored?.entries.filter(isFor) ?? []
+  const union = unionEffective([...latched, ...announced.map(({ entry }) => entry)])
+  const { entries: effective, isWhole } = boundedKills(union)
+  const name = killStateOf(effective)
+  if (stored === null) return { name, effective, state: undefined }
+  const sent = firstOf(announced)
+  const isComplete = isWhole && sent.length === announced.length
+  const state = {
+    order: stored.order,
+    stored: isComplete ? latched : [...effective],
+    announced: [...sent],
+    settled: [...board.settled()],
+  }
+  return { name, effective, state }
+}
+
+function firstOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
+  let bytes = 0
+  const beyond = announced.findIndex((each) => {
+    bytes += JSON.stringify(each).length
+    return bytes > MAX_ANNOUNCED_BYTES
+  })
+  return beyond === -1 ? announced : announced.slice(0, beyond)
+}
+
+/** Namespaces of the agents that each gateway serves, those of no gateway in particular included. */
+function servedNamespaces({
+  agents,
+}: Pick<Configuration, 'agents'>): (gatewayId: string) => ReadonlySet<string> {
+  const byGateway = Map.groupBy(agents, ({ gatewayId }) => gatewayId)
+  const of = (gatewayId: string | null) =>
+    (byGateway.get(gatewayId) ?? []).map(({ name }) => namespaceOf(name))
+  const known = new Map<string, ReadonlySet<string>>()
+  return (gatewayId) => {
+    const namespaces = known.get(gatewayId) ?? new Set([...of(gatewayId), ...of(null)])
+    known.set(gatewayId, namespaces)
+    return namespaces
+  }
+}
