@@ -7,28 +7,45 @@ import { checkedScope, type KillReply, type KillSwitch } from './kill-switch.ts'
 export type KillRelay = {
   /** Safe to repeat. Throws `validation` for a scope that is none. */
   apply(body: KillRelayBody): Promise<KillRelayReply>
+  /** Sources whose newest revision is remembered. */
+  remembered(): number
 }
 
-export type KillRelayDeps = { readonly killSwitch: Pick<KillSwitch, 'effective' | 'set'> }
+export type KillRelayDeps = {
+  readonly killSwitch: Pick<KillSwitch, 'effective' | 'set'>
+  /** Monotonic. */
+  readonly nowMs?: () => number
+}
 
 /** What overtook it on the way is not older than this; a cluster restored from a backup counts from lower on. */
 const BELIEVED_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
 
-export function createKillRelay({ killSwitch }: KillRelayDeps): KillRelay {
+export function createKillRelay({ killSwitch, nowMs = () => performance.now() }: KillRelayDeps): KillRelay {
   /** Source -> the newest revision of its object that was heard here, and when. */
   const newest = new Map<string, { readonly revision: number; readonly at: number }>()
   const isOlder = (source: string, revision: number) => {
     const known = newest.get(source)
-    return known !== undefined && revision < known.revision && performance.now() - known.at < BELIEVED_MS
+    return known !== undefined && revision < known.revision && nowMs() - known.at < BELIEVED_MS
+  }
+  function remember(source: string, revision: number): void {
+    const now = nowMs()
+    // In the order of their times. Older ones count no more, and the sources of deleted objects come no more.
+    for (const [known, { at }] of newest) {
+      if (now - at < BELIEVED_MS) break
+      newest.delete(known)
+    }
+    newest.delete(source)
+    newest.set(source, { revision, at: now })
   }
   return {
+    remembered: () => newest.size,
     async apply({ source, scopes, reason, by: name, revision }) {
       const by = systemActor(name)
       const wanted = new Set(scopes.map((scope) => scopeOf(source, scope)))
       const applied = !isOlder(source, revision)
       if (!applied) return { applied, effective: [...killSwitch.effective()], acknowledged: NOTHING }
-      newest.set(source, { revision, at: performance.now() })
+      remember(source, revision)
       const latched = killSwitch.effective().filter((entry) => entry.source === source)
       const isLatched = (scope: string) =>
         latched.some((entry) => entry.scope === scope && (reason === '' || entry.reason === reason))

@@ -12,11 +12,15 @@ export type ReportedRefusals = {
   bounded(owner: IngestOwner, records: readonly TrafficRecord[]): readonly TrafficRecord[]
   /** These records of the owner are stored now. */
   stored(owner: IngestOwner, records: readonly TrafficRecord[]): void
+  /** Owners whose minutes are remembered. */
+  remembered(): number
 }
 
 const WINDOW_S = 60
 /** Minutes of one owner that are remembered. */
 const MAX_MINUTES = 256
+/** The one whose records came longest ago makes room. */
+const MAX_OWNERS = 10_000
 
 export function createReportedRefusals(
   gatewayPerSecond: number = LIMITS.ingestGatewayPerSecond,
@@ -27,7 +31,10 @@ export function createReportedRefusals(
   function minutesOf({ name, agent }: IngestOwner): Map<string, number> {
     const key = JSON.stringify([name, agent])
     const minutes = counted.get(key) ?? new Map<string, number>()
+    counted.delete(key)
     counted.set(key, minutes)
+    const [oldest] = counted.keys()
+    if (counted.size > MAX_OWNERS && oldest !== undefined) counted.delete(oldest)
     return minutes
   }
 
@@ -41,6 +48,7 @@ export function createReportedRefusals(
   }
 
   return {
+    remembered: () => counted.size,
     bounded(owner, records) {
       if (!records.some(hasRefusals)) return records
       const limit = WINDOW_S * (owner.agent === null ? gatewayPerSecond : sidecarPerSecond)

@@ -80,7 +80,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   /** Gives announced stops back until a replica says that they are settled. */
   const giveBack = createRepeater({
     random,
-    isPending: () => deps.kill.report().announced !== undefined,
+    isPending: deps.kill.hasAnnounced,
     attempt: () => ack({ applied_at: isoNow(clock) }),
   })
   const holds = createHolds({ client, random, log })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
@@ -46,9 +46,21 @@ export function readKillFile(path: string): KillFile | null {
   }
 }
 
-/** Atomic: a crash leaves the old or the new state. */
+/** Atomic and durable: a crash or a power loss leaves the old or the new state, and after the return the new one. */
 export function writeKillFile(path: string, state: KillFile): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600 })
+  const folder = dirname(path)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600, flush: true })
   renameSync(`${path}.new`, path)
+  syncFolder(folder)
+}
+
+/** Without it the rename may be lost with the power. */
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type KillSubject, matchKill, unionEffective } from '../../core/decision/kill-switch.ts'
 import { isEarlier } from '../../core/state/order.ts'
-import type { KillEntry, KillStateMessage, StateOrder } from '../../core/wire/kill.ts'
+import type { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from '../../core/wire/kill.ts'
 import type { AckBody } from '../../core/wire/sync.ts'
 import { type Clock, isoNow } from '../clock.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -24,8 +24,10 @@ export type KillState = KillPort & {
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
   /** Whether all of these are in force here, so that they can be acknowledged. */
   holds(entries: readonly KillEntry[]): boolean
-  /** What a replica is told with each acknowledgement, so that it reads again what it lacks. */
+  /** What each acknowledgement says, so that a replica reads again what it lacks. Every call reports the next announcements. */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
+  /** Whether there are announcements that are not known to be settled. */
+  hasAnnounced(): boolean
   /** Stops here and now; returns how many exchanges were cut. */
   setLocal(scope: string, reason: string): number
   /** Undoes a local stop that the control plane has not taken over. */
@@ -60,12 +62,21 @@ export type KillStateDeps = {
 
 /** The one gateway of a laptop, until the control plane says otherwise. */
 const UNNAMED = 'default/local'
+/**
+ * Ids of announcements that are stored or lifted. A replica that sends one whose id was evicted stops this gateway again,
+ * until the gateway has given it back and the database has said that it is settled.
+ */
 const MAX_SETTLED = 1_000
+/** Of announcements in one acknowledgement. The control plane refuses more than 1,000, and a body of more than 1 MiB (413). */
+const MAX_REPORTED = 500
+const MAX_REPORTED_BYTES = 256 * 1024
 type Local = KillFile['local'][number]
 
 export function createKillState(deps: KillStateDeps): KillState {
   let state = load(deps)
   let effective: readonly KillEntry[] = []
+  /** How many announcements were reported. */
+  let reported = 0
 
   const ownSource = () => `gateway:${state.gateway}`
   const entryOf = ({ scope, reason, since }: Local): KillEntry => ({
@@ -84,8 +95,11 @@ export function createKillState(deps: KillStateDeps): KillState {
   function change(changes: Partial<KillFile>): number {
     state = { ...state, ...changes }
     unite()
+    // A stop waits for no disk.
+    const cut =
+      effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, state.gateway)))
     save(deps, state)
-    return effective.length === 0 ? 0 : deps.live.cut((exchange) => match(subjectOf(exchange, state.gateway)))
+    return cut
   }
   unite()
 
@@ -98,10 +112,15 @@ export function createKillState(deps: KillStateDeps): KillState {
       const held = new Set(effective.map(keyOf))
       return entries.every((entry) => held.has(keyOf(entry)))
     },
-    report: () => ({
-      ...(state.order === null ? {} : { kill_order: state.order }),
-      ...(state.announced.length === 0 ? {} : { announced: state.announced }),
-    }),
+    report() {
+      const announced = given(state.announced, reported)
+      reported += announced.length
+      return {
+        ...(state.order === null ? {} : { kill_order: state.order }),
+        ...(announced.length === 0 ? {} : { announced }),
+      }
+    },
+    hasAnnounced: () => state.announced.length > 0,
     setLocal: (scope, reason) =>
       change({
         local: [...without(scope), { id: randomUUID(), scope, reason, since: isoNow(deps.clock) }],
@@ -137,8 +156,9 @@ function withEffective({ local }: KillFile, entries: readonly KillEntry[]): Part
 }
 
 function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFile> {
-  const settled = [...new Set([...known.settled, ...message.settled])].slice(-MAX_SETTLED)
-  const isOpen = ({ id }: { readonly id: string }) => !settled.includes(id)
+  const all = new Set([...known.settled, ...message.settled])
+  const settled = [...all].slice(-MAX_SETTLED)
+  const isOpen = ({ id }: { readonly id: string }) => !all.has(id)
   const byId = new Map([...known.announced, ...message.announced].map((each) => [each.id, each]))
   const announced = [...byId.values()].filter(isOpen)
   const taken = [...byId.keys(), ...message.settled]
@@ -148,6 +168,21 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
   const isKept = ({ forwardedAt }: Local) =>
     forwardedAt === undefined || (forwardedAt !== null && !isEarlier(forwardedAt, order))
   return { announced, settled, order, remote: stored, local: local.filter(isKept) }
+}
+
+/**
+ * As many announcements as one acknowledgement may have, beginning behind those that were reported before: each is
+ * reported again and again, also behind others that are never settled.
+ */
+function given(announced: readonly KillAnnouncement[], from: number): KillAnnouncement[] {
+  const at = announced.length === 0 ? 0 : from % announced.length
+  const turn = [...announced.slice(at), ...announced.slice(0, at)].slice(0, MAX_REPORTED)
+  let bytes = 0
+  const beyond = turn.findIndex((each) => {
+    bytes += Buffer.byteLength(JSON.stringify(each)) + 1
+    return bytes > MAX_REPORTED_BYTES
+  })
+  return beyond === -1 ? turn : turn.slice(0, Math.max(1, beyond))
 }
 
 function keyOf({ scope, source }: KillEntry): string {

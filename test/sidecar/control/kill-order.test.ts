@@ -1,8 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { KillStateMessage } from '../../../core/wire/kill.ts'
+import { emptyKillFile, readKillFile, writeKillFile } from '../../../sidecar/control/kill-file.ts'
 import { createKillState } from '../../../sidecar/control/kill-state.ts'
 import { createLive } from '../../../sidecar/control/live.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -170,4 +172,96 @@ describe('a gateway', () => {
     world.fake.send({ ...world.fake.manifest(), order: { epoch: 6, revision: 1 } })
     await until('next', () => world.control.snapshots.current()?.agentsByName.has('next epoch') === true)
   })
+})
+
+describe('announcements beyond what one acknowledgement may have', () => {
+  const announcements = (count: number, reason = 'incident') =>
+    Array.from({ length: count }, (_, at) => {
+      const { entry, ...rest } = announce(`id${at}`, `agent:a${at}`)
+      return { ...rest, entry: { ...entry, reason }, proof: 'ab'.repeat(32) }
+    })
+
+  test.each([
+    ['many', 4_000, 'incident'],
+    ['long', 900, 'r'.repeat(1_000)],
+    ['long in UTF-8', 900, '\u{1f6d1}'.repeat(500)],
+    ['long in JSON', 300, '\u0001'.repeat(1_000)],
+    ['longer than an acknowledgement', 3, 'r'.repeat(400_000)],
+  ])('are reported in turns: %s', (_, count, reason) => {
+    const kill = killState()
+    kill.applyRemote([], message(5, 10, { announced: announcements(count, reason) }))
+    expect(scopes(kill)).toHaveLength(count)
+    const reported = new Set<string>()
+    for (let turn = 0; turn < count && reported.size < count; turn++) {
+      const { announced = [] } = kill.report()
+      expect(announced.length).toBeLessThanOrEqual(1_000)
+      expect(Buffer.byteLength(JSON.stringify(announced))).toBeLessThan(768 * 1024)
+      for (const { id } of announced) reported.add(id)
+      // Looking whether there are any takes no turn.
+      expect(kill.hasAnnounced()).toBe(true)
+    }
+    expect(reported.size).toBe(count)
+  })
+
+  test('are reported whatever is never settled before them, and not once they are settled', () => {
+    const kill = killState()
+    kill.applyRemote([], message(5, 10, { announced: announcements(1_200) }))
+    const settled = Array.from({ length: 1_199 }, (_, at) => `id${at + 1}`)
+    kill.applyRemote([], message(5, 11, { settled }))
+    for (let turn = 0; turn < 3; turn++) expect(kill.report().announced?.map(({ id }) => id)).toEqual(['id0'])
+    kill.applyRemote([], message(5, 12, { settled: ['id0'] }))
+    expect([kill.hasAnnounced(), kill.report().announced]).toEqual([false, undefined])
+  })
+})
+
+describe('more settled announcements than a gateway remembers', () => {
+  const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `id${from + at}`)
+
+  test('settle all of theirs, also when they come at once', () => {
+    const kill = killState()
+    const announced = ids(1_064).map((id) => announce(id, `agent:${id}`))
+    kill.applyRemote([], message(5, 10, { announced }))
+    kill.applyRemote([], message(5, 11, { settled: ids(1_064) }))
+    expect(scopes(kill)).toEqual([])
+    kill.applyRemote([], message(5, 12, { announced, settled: ids(1_064) }))
+    expect(scopes(kill)).toEqual([])
+  })
+
+  test('the one that was evicted stops again when a replica repeats it, is reported, and ends once it is settled', () => {
+    const kill = killState()
+    kill.applyRemote([], message(5, 10, { settled: ids(1) }))
+    kill.applyRemote([], message(5, 11, { settled: ids(999, 1) }))
+    kill.applyRemote([], message(5, 12, { announced: [announce('id0', 'all')] }))
+    expect(scopes(kill)).toEqual([])
+    kill.applyRemote([], message(5, 13, { settled: ids(1, 1_000) }))
+    kill.applyRemote([], message(5, 14, { announced: [announce('id0', 'all')] }))
+    expect(scopes(kill)).toEqual(['all'])
+    expect(kill.report().announced?.map(({ id }) => id)).toEqual(['id0'])
+    kill.applyRemote([], message(5, 14, { settled: ['id0'] }))
+    expect(scopes(kill)).toEqual([])
+  })
+})
+
+test('the file of the kill state is on disk before it takes the place of the former one, and its folder after', () => {
+  const calls: string[] = []
+  const path = join(dir, 'kill.json')
+  const { renameSync, fsyncSync, writeFileSync } = fs
+  const real = { renameSync, fsyncSync, writeFileSync }
+  const spy = (name: keyof typeof real) => {
+    fs[name] = ((...given: unknown[]) => {
+      const options = given[2] as { flush?: boolean } | undefined
+      calls.push(options?.flush === true ? `${name} flush` : name)
+      return Reflect.apply(real[name], fs, given)
+    }) as never
+  }
+  for (const name of ['renameSync', 'fsyncSync', 'writeFileSync'] as const) spy(name)
+  syncBuiltinESMExports()
+  try {
+    writeKillFile(path, emptyKillFile('default/local'))
+  } finally {
+    Object.assign(fs, real)
+    syncBuiltinESMExports()
+  }
+  expect(calls).toEqual(['writeFileSync flush', 'fsyncSync', 'renameSync', 'fsyncSync'])
+  expect(readKillFile(path)?.gateway).toBe('default/local')
 })
