@@ -1,14 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dataFolder } from '../../controlplane/cli/data-folder.ts'
 import { postgresAccount } from '../../controlplane/cli/postgres/account.ts'
@@ -17,8 +9,6 @@ import { ensureCluster } from '../../controlplane/cli/postgres/cluster.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'node_modules/.cache/chaperone/test-clusters')
-/** The data survives every crash of a process, which tests cause, but no crash of the machine. */
-const NO_SYNC = 'fsync = off\nfull_page_writes = off\n'
 /** Of the role in every such cluster. */
 export const SEED_PASSWORD = 'templateOfTheTests'
 
@@ -29,14 +19,13 @@ export const SEED_PASSWORD = 'templateOfTheTests'
 export function seedCluster(data: string): void {
   const folder = dataFolder(data)
   mkdirSync(folder.keys, { recursive: true, mode: 0o700 })
-  seedPostgres(folder.postgres, { syncs: false })
+  seedPostgres(folder.postgres)
   writeFileSync(folder.postgresPassword, SEED_PASSWORD, { mode: 0o600 })
 }
 
-/** The same, of the folder of the PostgreSQL alone, which syncs to disk as the product's does unless told otherwise. */
-export function seedPostgres(dir: string, { syncs = true } = {}): void {
+/** The same, of the folder of the PostgreSQL alone. */
+export function seedPostgres(dir: string): void {
   execFileSync('cp', ['-a', embedded(), dir])
-  if (!syncs) appendFileSync(join(dir, 'postgresql.auto.conf'), NO_SYNC)
 }
 
 function embedded(): string {
