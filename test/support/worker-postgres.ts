@@ -12,13 +12,15 @@ export async function workerPostgres(): Promise<TestPostgres> {
   shared ??= startPostgres()
   const server = await shared
   const made: TestDatabase[] = []
+  const kept = async (making: Promise<TestDatabase>): Promise<TestDatabase> => {
+    const database = await making
+    made.push(database)
+    return database
+  }
   return {
     url: server.url,
-    async createDatabase() {
-      const database = await server.createDatabase()
-      made.push(database)
-      return database
-    },
+    createDatabase: () => kept(server.createDatabase()),
+    createMigratedDatabase: () => kept(server.createMigratedDatabase()),
     stop: () => dropDatabases(server.url, made.splice(0)),
   }
 }

@@ -28,7 +28,7 @@ let watched: Db
 
 beforeAll(async () => {
   server = await workerPostgres()
-  db = await openDb({ url: (await server.createDatabase()).url, log: pino({ level: 'silent' }) })
+  db = await openDb({ url: (await server.createMigratedDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id
   await db.query(

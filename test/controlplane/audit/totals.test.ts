@@ -14,7 +14,7 @@ let orgId: string
 
 beforeAll(async () => {
   server = await workerPostgres()
-  db = await openDb({ url: (await server.createDatabase()).url, log: pino({ level: 'silent' }) })
+  db = await openDb({ url: (await server.createMigratedDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id
 }, 60_000)

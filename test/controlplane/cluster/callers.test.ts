@@ -82,7 +82,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     await writeFile(join(folder, 'token'), await accountToken('chaperone-system', 'chaperone-control-plane'))
     await writeFile(join(folder, 'ca.crt'), kube.caPem)
     await writeFile(join(folder, 'admin'), 'the-admin-token')
-    const made = await postgres.createDatabase()
+    const made = await postgres.createMigratedDatabase()
     database = new pg.Client({ connectionString: made.adminUrl })
     await database.connect()
     plane = await startControlPlane(made, {

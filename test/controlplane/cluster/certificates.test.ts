@@ -83,7 +83,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
         .catch(() => null)
       return found?.data ?? null
     })
-    const own = await postgres.createDatabase()
+    const own = await postgres.createMigratedDatabase()
     database = new pg.Client({ connectionString: own.adminUrl })
     await database.connect()
     const start = () =>

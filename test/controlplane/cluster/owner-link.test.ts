@@ -85,7 +85,7 @@ describe.skipIf(kubeAssets() === null || program === null)(`in a cluster (${KUBE
     const made = await create(`/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${name}/token`, request)
     await writeFile(join(folder, 'token'), (JSON.parse(made) as { status: { token: string } }).status.token)
     await writeFile(join(folder, 'ca.crt'), kube.caPem)
-    plane = await startControlPlane(await postgres.createDatabase(), {
+    plane = await startControlPlane(await postgres.createMigratedDatabase(), {
       HOST: '0.0.0.0',
       KUBE_API_URL: kube.url,
       KUBE_CA_FILE: join(folder, 'ca.crt'),

@@ -15,7 +15,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'chaperone-platform-'))
   writeFileSync(join(dir, 'operator.token'), 'operator')
   postgres = await workerPostgres()
-  database = await postgres.createDatabase()
+  database = await postgres.createMigratedDatabase()
 })
 afterAll(async () => {
   await plane?.close()

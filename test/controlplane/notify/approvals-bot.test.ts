@@ -16,7 +16,7 @@ let plane: ChatPlane
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  database = await postgres.createDatabase()
+  database = await postgres.createMigratedDatabase()
   chat = await startChat()
   const bot = { team_id: TEAM, bot_id: 'B0APPROVALS', user_id: 'U0APPROVALS' }
   chat.bots.set(OWN, bot)

@@ -31,7 +31,7 @@ let other: StoredMessage
 beforeAll(async () => {
   postgres = await workerPostgres()
   chat = await startChat()
-  plane = await startChatPlane(await postgres.createDatabase(), chat)
+  plane = await startChatPlane(await postgres.createMigratedDatabase(), chat)
   const settings = { ...SECRETS, chat_channel_id: CHANNEL }
   expect((await plane.owner('PUT', '/api/dashboard/settings', { settings })).status).toBe(200)
   await plane.join('ann@example.com', 'member')

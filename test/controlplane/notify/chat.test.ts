@@ -28,7 +28,7 @@ let plane: ChatPlane
 beforeAll(async () => {
   postgres = await workerPostgres()
   chat = await startChat()
-  database = await postgres.createDatabase()
+  database = await postgres.createMigratedDatabase()
   plane = await startChatPlane(database, chat)
   const settings = { ...SECRETS, chat_channel_id: CHANNEL }
   const { status } = await plane.owner('PUT', '/api/dashboard/settings', { settings })

@@ -37,7 +37,7 @@ export type OutboxOptions = SenderOptions & {
 
 /** A fresh installation's outbox on a real database. */
 export async function startWorld(postgres: TestPostgres): Promise<World> {
-  const database = await postgres.createDatabase()
+  const database = await postgres.createMigratedDatabase()
   const lines: string[] = []
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) })
   const db = await openDb({ url: database.url, log })

@@ -62,7 +62,7 @@ export type PodWorld = AsyncDisposable & {
 /** The real control plane on PostgreSQL, with a cluster that answers TokenReviews. */
 export async function startPodWorld(): Promise<PodWorld> {
   const postgres = await workerPostgres()
-  const database = await postgres.createDatabase()
+  const database = await postgres.createMigratedDatabase()
   const kube = await startFakeTokenReview()
   const dir = mkdtempSync(join(tmpdir(), 'chaperone-pods-'))
   writeFileSync(join(dir, 'operator.token'), OPERATOR_TOKEN)

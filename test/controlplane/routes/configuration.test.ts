@@ -16,7 +16,7 @@ let agentCount = 0
 
 beforeAll(async () => {
   server = await workerPostgres()
-  database = await server.createDatabase()
+  database = await server.createMigratedDatabase()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-config-'))
   await writeFile(join(folder, 'enrol.token'), 'enrolment-token-of-the-local-gateway\n')
   plane = await startControlPlane(database, {

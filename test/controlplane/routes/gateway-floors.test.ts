@@ -14,7 +14,7 @@ let admin: Call
 beforeAll(async () => {
   server = await workerPostgres()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-floors-'))
-  plane = await startControlPlane(await server.createDatabase(), {
+  plane = await startControlPlane(await server.createMigratedDatabase(), {
     ADMIN_TOKEN_FILE: join(folder, 'admin.token'),
     GATEWAY_FLOORS: '{"enforcementLevel":"full_enforce"}',
     PLATFORM_NAMESPACES: 'platform',

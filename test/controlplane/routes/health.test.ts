@@ -12,7 +12,7 @@ let owner: Call
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  database = await postgres.createDatabase()
+  database = await postgres.createMigratedDatabase()
   plane = await startControlPlane(database)
   await register(plane.call, 'owner@example.com')
   owner = await plane.signIn('owner@example.com')

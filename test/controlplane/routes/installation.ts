@@ -28,7 +28,7 @@ export type TestInstallation = AsyncDisposable & {
 /** A control plane with a local gateway's row, on a PostgreSQL of its own. */
 export async function startTestInstallation(env: Record<string, string> = {}): Promise<TestInstallation> {
   const server = await workerPostgres()
-  const database = await server.createDatabase()
+  const database = await server.createMigratedDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-plane-'))
   await writeFile(join(folder, 'enrol.token'), `${ENROL_TOKEN}\n`)
   await writeFile(join(folder, 'operator.token'), `${OPERATOR_TOKEN}\n`)
@@ -55,7 +55,7 @@ export async function startTestInstallation(env: Record<string, string> = {}): P
       planes.push(next)
       return next
     },
-    createDatabase: () => server.createDatabase(),
+    createDatabase: () => server.createMigratedDatabase(),
     sql: async (text, values = []) => (await pool.query(text, values)).rows,
     async [Symbol.asyncDispose]() {
       await Promise.all(planes.map((each) => each.close()))

@@ -19,7 +19,7 @@ let owner: Call
 
 beforeAll(async () => {
   server = await workerPostgres()
-  database = await server.createDatabase()
+  database = await server.createMigratedDatabase()
   plane = await startControlPlane(database)
 })
 
@@ -60,7 +60,7 @@ describe('registration', () => {
   }, 180_000)
 
   test('needs the link where others can reach the address, and the link works once', async () => {
-    const fresh = await server.createDatabase()
+    const fresh = await server.createMigratedDatabase()
     const open = await startControlPlane(fresh, { HOST: '0.0.0.0' })
     expect(await register(open.call, 'thief@example.com')).toMatchObject({
       status: 403,

@@ -14,7 +14,7 @@ let admin: Call
 beforeAll(async () => {
   server = await workerPostgres()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-policies-'))
-  plane = await startControlPlane(await server.createDatabase(), {
+  plane = await startControlPlane(await server.createMigratedDatabase(), {
     ADMIN_TOKEN_FILE: join(folder, 'admin.token'),
   })
   const token = (await readFile(join(folder, 'admin.token'), 'utf8')).trim()

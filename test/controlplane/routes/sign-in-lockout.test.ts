@@ -20,7 +20,7 @@ const count = { of: 0 }
 beforeAll(async () => {
   postgres = await workerPostgres()
   const start = async (env: Record<string, string>) => {
-    const database = await postgres.createDatabase()
+    const database = await postgres.createMigratedDatabase()
     const started = await startControlPlane(database, env)
     databases.set(started, database)
     return started

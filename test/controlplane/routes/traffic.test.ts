@@ -17,7 +17,7 @@ const start = Date.now() - 3_600_000
 
 beforeAll(async () => {
   server = await workerPostgres()
-  const database = await server.createDatabase()
+  const database = await server.createMigratedDatabase()
   plane = await startControlPlane(database)
   db = await openDb({ url: database.url, log: pino({ level: 'silent' }) })
   await insertTraffic(

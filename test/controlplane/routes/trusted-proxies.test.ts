@@ -11,10 +11,10 @@ const EMAIL = 'owner@example.test'
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  behind = await startControlPlane(await postgres.createDatabase(), {
+  behind = await startControlPlane(await postgres.createMigratedDatabase(), {
     TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8',
   })
-  direct = await startControlPlane(await postgres.createDatabase())
+  direct = await startControlPlane(await postgres.createMigratedDatabase())
   for (const plane of [behind, direct]) expect((await register(plane.call, EMAIL)).status).toBe(200)
 }, 60_000)
 afterAll(async () => {

@@ -15,7 +15,7 @@ let there: Db
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  const database = await postgres.createDatabase()
+  const database = await postgres.createMigratedDatabase()
   const log = pino({ level: 'silent' })
   here = await openDb({ url: database.url, log })
   there = await openDb({ url: database.url, log })

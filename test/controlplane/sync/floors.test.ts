@@ -33,7 +33,7 @@ let orgId: string
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  db = await openDb({ url: (await postgres.createDatabase()).url, log: pino({ level: 'silent' }) })
+  db = await openDb({ url: (await postgres.createMigratedDatabase()).url, log: pino({ level: 'silent' }) })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id
   const platformNamespaces = new Set(['platform'])

@@ -88,7 +88,7 @@ export type ReplicaOptions = {
 /** With `start` on a server of its own: for a test that stops or freezes it. */
 export async function startWorld(start: () => Promise<TestPostgres> = workerPostgres): Promise<World> {
   const postgres = await start()
-  const database = await postgres.createDatabase()
+  const database = await postgres.createMigratedDatabase()
   const replicas: Replica[] = []
   return {
     database,

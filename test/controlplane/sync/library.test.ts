@@ -20,7 +20,7 @@ let orgId: string
 beforeAll(async () => {
   postgres = await workerPostgres()
   const log = pino({ level: 'silent' })
-  db = await openDb({ url: (await postgres.createDatabase()).url, log })
+  db = await openDb({ url: (await postgres.createMigratedDatabase()).url, log })
   await migrate(db)
   orgId = (await db.tx((q) => ensureOrg(q))).id
   library = createSectionLibrary({

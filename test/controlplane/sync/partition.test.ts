@@ -306,6 +306,7 @@ describe('a stop that was announced and not stored', () => {
       return b.hub.kill.effective().length === 1 ? true : null
     })
     expect(b.hub.kill.effective()[0]?.reason).toBe('not stored anywhere')
+    await stream.next('kill', ({ effective }) => effective.length > 0)
     const reasons = stream.messages.flatMap((message) =>
       message.type === 'kill' ? message.effective.map(({ reason }) => reason) : [],
     )

@@ -24,7 +24,7 @@ const running: ControlPlaneProcess[] = []
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  database = await postgres.createDatabase()
+  database = await postgres.createMigratedDatabase()
   folder = await mkdtemp(join(tmpdir(), 'chaperone-interrupted-'))
   await writeFile(join(folder, 'enrol.token'), ENROL_TOKEN)
   await start()

@@ -13,7 +13,7 @@ let postgres: TestPostgres
 let db: Db
 beforeAll(async () => {
   postgres = await workerPostgres()
-  const { url } = await postgres.createDatabase()
+  const { url } = await postgres.createMigratedDatabase()
   db = await openDb({ url, log: createTestLog() as never })
   await migrate(db)
 })

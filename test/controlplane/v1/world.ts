@@ -31,7 +31,7 @@ let agents = 0
 
 export async function startWorld(env: Record<string, string> = {}): Promise<World> {
   const postgres = await workerPostgres()
-  const database = await postgres.createDatabase()
+  const database = await postgres.createMigratedDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-v1-'))
   await writeFile(join(folder, 'enrol.token'), ENROL_TOKEN)
   const all = {
