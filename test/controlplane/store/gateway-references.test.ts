@@ -13,7 +13,7 @@ let db: Db
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  db = await openDb({ url: (await postgres.createMigratedDatabase()).url, log: pino({ level: 'silent' }) })
+  db = await openDb({ url: (await postgres.createDatabase()).url, log: pino({ level: 'silent' }) })
 })
 afterAll(async () => {
   await db.close()
