@@ -74,6 +74,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./get.ts')).get,
   },
   {
+    name: 'export',
+    summary: 'the configuration as manifests to commit',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
+  {
     name: 'policy',
     summary: 'run the tests inside policies',
     load: async () => (await import('./policy.ts')).policy,

@@ -21,6 +21,8 @@ export type ApiClient = {
   send(method: string, path: string, body?: unknown): Promise<Answer>
   /** Throws what the server said when it is not 2xx. */
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
+  /** What a GET answers that is not JSON. Throws what the server said when it is not 2xx. */
+  text(path: string): Promise<string>
 }
 
 /** A client certificate and its private key, PEM. */
@@ -57,6 +59,13 @@ export function createClient(
     send,
     async call<T>(method: string, path: string, body?: unknown): Promise<T> {
       return refuseUnsuccessful(what, { method, path }, await send(method, path, body))
+    },
+    async text(path) {
+      await prove()
+      const response = await reach(url + path, what, { ...bounded('GET'), headers: { ...header } }, sendAs)
+      const text = await response.text()
+      refuseUnsuccessful(what, { method: 'GET', path }, { status: response.status, body: asObject(text) })
+      return text
     },
   }
 }

@@ -21,6 +21,7 @@ export const BUNDLE_VERSION = '1.0'
 export type BundleDeps = {
   readonly db: Db
   readonly orgId: string
+  readonly platformNamespaces: ReadonlySet<string>
   readonly knownAction: (type: string) => KnownAction | null
 }
 
@@ -67,7 +68,7 @@ export type Bundle = {
 }
 
 export function createBundle(deps: BundleDeps): Bundle {
-  const { db, orgId } = deps
+  const { db, orgId, platformNamespaces } = deps
   const noteExport = (q: Query, actor: Actor, details: Readonly<Record<string, unknown>>) =>
     recordEvent(q, { orgId, actor, type: 'config.exported', details })
   return {
@@ -83,7 +84,7 @@ export function createBundle(deps: BundleDeps): Bundle {
       }),
     exportManifests: (by) =>
       db.tx(async (q) => {
-        const { text, counts } = await manifestsOf(q)
+        const { text, counts } = await manifestsOf(q, platformNamespaces)
         await noteExport(q, by, { format: 'manifests', ...counts })
         return text
       }),

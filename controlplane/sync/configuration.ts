@@ -16,6 +16,7 @@ import { listPolicies } from '../store/policies.ts'
 import { listPublicKeys } from '../store/public-keys.ts'
 import type { Db, Query } from '../store/query.ts'
 import { currentEpoch } from '../store/state-order.ts'
+import { notReplaced } from './built-in-policies.ts'
 import { gatewayAtUrl } from './gateway-at-url.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
 import { policyEntry } from './policy-entry.ts'
@@ -79,7 +80,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),
       policies: [
         ...builtInPolicies(channel),
-        ...(await listPolicies(q)).flatMap((row) => policyEntry(row, tenancy)),
+        ...notReplaced(await listPolicies(q), platformNamespaces).flatMap((row) => policyEntry(row, tenancy)),
       ],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
       keys: [...(await listPublicKeys(q))],

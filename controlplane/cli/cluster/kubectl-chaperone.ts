@@ -18,7 +18,8 @@ const HELP = `kubectl chaperone COMMAND
   kill on|off|status             stop agents at once, all or some: --scope, --reason
   approvals ls|approve|deny ID   requests that wait for a person
   explain METHOD URL             what would happen to a request, and why: --agent NAMESPACE/NAME
-  traffic, get, agent, policy    as in: chaperone COMMAND --help
+  traffic, get, agent, policy,
+  export                         as in: chaperone COMMAND --help
   doctor POD [-n NAMESPACE]      is it governed, by what, what is outdated, which client fails and why
   owner-link                     a new link with which the first owner registers, valid for an hour and once
   inject -f FILE                 a pod as the injector would make it, or what is in the way
@@ -30,7 +31,7 @@ const HELP = `kubectl chaperone COMMAND
 /** These need no control plane: they are about the files or the pods alone. */
 const OFFLINE = ['inject', 'catalogue']
 /** These ask or tell the control plane. */
-const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy']
+const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']
 
 /** The plugin of kubectl: the same command line, on the installation of a cluster. Resolves to the exit code. */
 async function main(argv: readonly string[]): Promise<number> {

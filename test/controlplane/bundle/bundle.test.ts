@@ -239,6 +239,8 @@ describe('the export as manifests', () => {
         { type: 'generic', token: 'tok_canary', domains: ['api.example.com'], accessRule: 'allow_all' },
       ],
     })
+    const policyYaml = 'rules: [{ name: a, decision: deny, conditions: [\'action.type == "x.y"\'] }]\n'
+    await admin('POST', '/api/dashboard/policies', { name: 'Exported', policyYaml })
     const answer = await admin('GET', '/api/dashboard/export?format=manifests')
     expect(answer.headers.get('content-type')).toMatch(/^application\/yaml/)
     expect(answer.text).not.toContain('canary')

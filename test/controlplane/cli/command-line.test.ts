@@ -51,6 +51,7 @@ const COMMANDS = [
     'agent',
     'apply',
     'get',
+    'export',
     'policy',
   ],
   ...['inject', 'catalogue', 'backup', 'restore', 'trust', 'doctor', 'logs', 'demo', 'cluster-setup'],

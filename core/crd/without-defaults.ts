@@ -1,0 +1,13 @@
+/** The members that differ from `defaults`, at every depth; the schema that gave the defaults gives the rest again. */
+export function withoutDefaults(value: unknown, defaults: unknown): unknown {
+  if (!isObject(value) || !isObject(defaults)) return value
+  const stated = Object.entries(value).flatMap(([name, inner]): Array<[string, unknown]> => {
+    if (JSON.stringify(inner) === JSON.stringify(defaults[name])) return []
+    return [[name, withoutDefaults(inner, defaults[name])]]
+  })
+  return Object.fromEntries(stated)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { ManifestResource } from '../../../core/crd/schemas.ts'
+import { readCorpus } from '../../core/connectors/golden.ts'
+import { eventually } from '../../support/eventually.ts'
+import { inLanes } from '../../support/proof.ts'
+import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
+import { at, caller } from '../routes/start.ts'
+
+const RUNS = 4
+const AGENTS = ['bot', 'Builder One', 'else']
+const HOSTS = { codehost: 'api.github.com', payments: 'api.stripe.com', generic: 'api.example.com' } as const
+const TYPES = Object.keys(HOSTS) as ReadonlyArray<keyof typeof HOSTS>
+
+/** Requests of the golden corpora to the hosts of the connectors that are placed below. */
+const REQUESTS = readCorpus()
+  .flatMap(({ cases }) => cases)
+  .flatMap(({ connector, request: { method, target } }) => {
+    const host = (HOSTS as Readonly<Record<string, string>>)[connector]
+    return host !== undefined && target.startsWith('/') ? [{ method, url: `https://${host}${target}` }] : []
+  })
+  .filter((_, index) => index % 5 === 0)
+
+/** Submitted actions, about which default policies have an opinion. */
+const ACTIONS = [
+  'issue.create',
+  'issue.list',
+  'pr.merge',
+  'branch.delete',
+  'repo.delete',
+  'contents.get',
+].map((name) => ({
+  type: `codehost.${name}`,
+  resource: { provider: 'codehost', target: 'acme/site', environment: 'production' },
+}))
+
+const decision = fc.constantFrom('allow', 'deny', 'require_approval')
+const pattern = (type: string) =>
+  fc.constantFrom(
+    `${type}.*`,
+    `${type}.repo.*`,
+    `${type}.issue.*`,
+    `${type}.unmapped.get`,
+    `${type}.pr.merge`,
+  )
+const permission = fc.constantFrom(...TYPES).chain((type) =>
+  fc.record({
+    connector_type: fc.constant(type),
+    action_pattern: pattern(type),
+    decision,
+    agent: fc.constantFrom('*', ...AGENTS),
+  }),
+)
+const policy = fc.record({
+  actions: fc.constantFrom('*', 'codehost.*', 'codehost.pr.*', 'payments.*'),
+  agents: fc.constantFrom('*', ...AGENTS),
+  condition: fc.constantFrom('action.effect == "write"', 'action.risk == "high"', 'true'),
+  decision,
+  priority: fc.integer({ min: 5, max: 200 }),
+  enabled: fc.boolean(),
+  mode: fc.constantFrom('enforce', 'enforce', 'monitor'),
+})
+const CONFIGURATION = fc.record({
+  level: fc.constantFrom('full_enforce', 'enforce_high_risk'),
+  permissions: fc.array(permission, { minLength: 3, maxLength: 12 }),
+  policies: fc.array(policy, { minLength: 1, maxLength: 5 }),
+  disabled: fc.subarray(['default-deny-destructive', 'default-approve-risky', 'default-allow-safe']),
+  removed: fc.constantFrom(null, 'default-deny-destructive'),
+})
+type Configuration = typeof CONFIGURATION extends fc.Arbitrary<infer T> ? T : never
+
+const started: TestInstallation[] = []
+beforeAll(() => expect(REQUESTS.length).toBeGreaterThan(50))
+afterAll(() => Promise.all(started.map((each) => each[Symbol.asyncDispose]())))
+
+async function start(): Promise<TestInstallation> {
+  const installation = await startTestInstallation()
+  started.push(installation)
+  return installation
+}
+
+async function must(where: TestInstallation, method: string, path: string, body?: unknown) {
+  const answer = await where.admin(method, `/api/dashboard/${path}`, body)
+  expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(200)
+  return answer.body
+}
+
+async function configure(where: TestInstallation, { level, ...wanted }: Configuration): Promise<void> {
+  const [gateway] = at<{ id: string }[]>(await must(where, 'GET', 'gateway'), 'gateways')
+  await must(where, 'PATCH', 'gateway', { gateway_id: gateway?.id, enforcementLevel: level })
+  for (const type of TYPES) {
+    const domains = type === 'generic' ? { domains: [HOSTS[type]] } : {}
+    await must(where, 'POST', 'connectors', { type, token: 'canary', ...domains })
+  }
+  for (const each of wanted.permissions)
+    await must(where, 'POST', 'permissions', { gateway_name: 'local', ...each })
+  for (const [index, each] of wanted.policies.entries()) {
+    const { actions, agents, condition, decision: verdict, ...record } = each
+    const document = {
+      scope: { actions: [actions], agents: [agents] },
+      rules: [{ name: 'rule', conditions: [condition], decision: verdict }],
+    }
+    await must(where, 'POST', 'policies', {
+      name: `policy ${index}`,
+      policyYaml: JSON.stringify(document),
+      ...record,
+    })
+  }
+  const rows = at<{ id: string; name: string }[]>(await must(where, 'GET', 'policies'), 'policies')
+  for (const { id, name } of rows) {
+    if (name === wanted.removed) await must(where, 'DELETE', `policies?policy_id=${id}`)
+    else if (wanted.disabled.includes(name))
+      await must(where, 'PATCH', 'policies', { policy_id: id, enabled: false })
+  }
+}
+
+async function apply(where: TestInstallation, text: string): Promise<void> {
+  const operator = caller(where.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
+  const objects = parseAllDocuments(text).map((document) => {
+    const resource = ManifestResource.parse(document.toJS())
+    const uid = `${resource.kind}/${resource.metadata.name}`
+    const credential = resource.kind === 'Connector' ? { credential: 'anything' } : {}
+    return { uid, generation: 1, source: 'file', managed_by: 'export.yaml', resource, ...credential }
+  })
+  const answer = await operator('POST', '/api/operator/changes', { source: 'file', objects })
+  const refused = at<{ accepted: boolean }[]>(answer.body, 'replies').filter(({ accepted }) => !accepted)
+  expect(refused, answer.text).toEqual([])
+}
+
+/** What each agent would be answered, and by which rules, in names instead of ids. */
+async function decisions(where: TestInstallation): Promise<readonly string[]> {
+  const version = Number((await where.sql('select version from config_version'))[0]?.['version'])
+  const explain = (agent: string, { method, url }: (typeof REQUESTS)[number]) =>
+    where.admin('GET', `/api/dashboard/explain?${new URLSearchParams({ method, url, agent })}`)
+  await eventually('the newest configuration', async () => {
+    const { body } = await explain('bot', { method: 'GET', url: 'https://api.github.com/user' })
+    return at<number>(body, 'snapshot_version') === version ? true : null
+  })
+  const submitted = AGENTS.flatMap((agent) => ACTIONS.map((action) => ({ agent, action })))
+  const dryRuns = await inLanes(submitted, 8, async ({ agent, action }) => {
+    const query = new URLSearchParams({ agent, action_spec: JSON.stringify(action) })
+    const { status, body } = await where.admin('GET', `/api/dashboard/dry-run?${query}`)
+    return `${agent} submits ${action.type}: ${status} ${at(body, 'decision', 'outcome')}`
+  })
+  const asked = AGENTS.flatMap((agent) => REQUESTS.map((request) => ({ agent, request })))
+  const explained = await inLanes(asked, 8, async ({ agent, request }) => {
+    const { status, body } = await explain(agent, request)
+    const verdict = at(body, 'decision', 'verdict')
+    return `${agent} ${request.method} ${request.url}: ${status} ${verdict} by ${at(body, 'decision', 'source')}`
+  })
+  return [...dryRuns, ...explained]
+}
+
+test('exported manifests decide on an empty installation as the rows did', async () => {
+  const seen = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(CONFIGURATION, async (configuration) => {
+      const [one, other] = await Promise.all([start(), start()])
+      for (const name of AGENTS)
+        for (const where of [one, other])
+          await must(where, 'POST', 'agents', { name, runtime: 'x', environment: 'production' })
+      await configure(one, configuration)
+      const { text } = await one.admin('GET', '/api/dashboard/export?format=manifests')
+      expect(text).not.toContain('canary')
+      await apply(other, text)
+      const before = await decisions(one)
+      for (const line of before) seen.add(line.slice(line.lastIndexOf(': ')))
+      expect(await decisions(other)).toEqual(before)
+      for (const each of started.splice(0)) await each[Symbol.asyncDispose]()
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  )
+  for (const word of ['200 allow', '200 deny', '200 requires_approval'])
+    expect([...seen].join()).toContain(word)
+}, 240_000)
