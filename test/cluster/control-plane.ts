@@ -1,55 +1,44 @@
-import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { openConnection } from '../../controlplane/cli/cluster/connection.ts'
+import { createKubectl } from '../../controlplane/cli/cluster/kubectl.ts'
 import { SYSTEM } from './installation.ts'
-import { kube } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
 export type ControlPlane = AsyncDisposable & {
-  /** As an administrator, or with another bearer token. Rejects for every status from 400. */
+  /** As the user of the kubeconfig, or with another bearer token. Rejects for every status from 400. */
   call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer?: string): Promise<T>
 }
 
-/** The control plane as a person reaches it, through the API server. */
+/** The control plane as `kubectl chaperone` reaches it, through the API server. */
 export async function openControlPlane(): Promise<ControlPlane> {
   const tools = await kubeTools()
   if (tools === null) throw new Error('no kubectl')
-  const token = decoded(
-    await kube(['get', 'secret', 'chaperone-keys', '-n', SYSTEM, '-o', 'jsonpath={.data.admin\\.token}']),
-  )
-  const ca = await kube([
-    'get',
-    'configmap',
-    'chaperone-control-plane-authority',
-    '-n',
+  const connection = await openConnection(
+    createKubectl([], { ...process.env, KUBECTL: tools.kubectl }),
     SYSTEM,
-    '-o',
-    'jsonpath={.data.ca\\.crt}',
-  ])
-  const forward = spawn(
-    tools.kubectl,
-    ['port-forward', '-n', SYSTEM, 'service/chaperone-control-plane', ':443'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
   )
-  const kill = () => void forward.kill()
-  process.once('exit', kill)
-  const port = await new Promise<number>((resolve, reject) => {
-    forward.stdout.on('data', (chunk: Buffer) => {
-      const found = /127\.0\.0\.1:(\d+)/.exec(chunk.toString())?.[1]
-      if (found !== undefined) resolve(Number(found))
-    })
-    forward.once('exit', (code) => reject(new Error(`kubectl port-forward ended with ${code}`)))
-  })
+  const close = () => connection[Symbol.asyncDispose]()
+  const closeAtExit = () => void close()
+  process.once('exit', closeAtExit)
+  const { env } = connection
+  const ca = readFileSync(env.NODE_EXTRA_CA_CERTS)
+  const isByCertificate = env.CHAPERONE_CLIENT_CERT !== ''
+  const identity = isByCertificate ? { cert: env.CHAPERONE_CLIENT_CERT, key: env.CHAPERONE_CLIENT_KEY } : {}
+  const own: Record<string, string> = isByCertificate
+    ? { 'x-service-caller': 'certificate' }
+    : { authorization: `Bearer ${env.CHAPERONE_TOKEN}` }
   return {
-    async call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer = token): Promise<T> {
+    async call<T>(method: 'GET' | 'POST', path: string, body?: object, bearer?: string): Promise<T> {
+      const credential = bearer === undefined ? own : { authorization: `Bearer ${bearer}` }
       const asked = request({
-        ...{ host: '127.0.0.1', port, servername: 'localhost', ca, method, path },
-        headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+        ...{ host: '127.0.0.1', port: new URL(env.CHAPERONE_URL).port, servername: 'localhost', ca, method },
+        ...{ path, headers: { ...credential, 'content-type': 'application/json' }, ...identity },
       })
       asked.end(body === undefined ? undefined : JSON.stringify(body))
-      const response = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
         asked.once('response', resolve).once('error', reject)
       })
       const answer = await text(response)
@@ -58,12 +47,8 @@ export async function openControlPlane(): Promise<ControlPlane> {
       return JSON.parse(answer) as T
     },
     async [Symbol.asyncDispose]() {
-      process.removeListener('exit', kill)
-      forward.kill()
+      process.removeListener('exit', closeAtExit)
+      await close()
     },
   }
-}
-
-function decoded(base64: string): string {
-  return Buffer.from(base64, 'base64').toString('utf8').trim()
 }
