@@ -10,6 +10,7 @@ import { createIdentities } from './services/identities.ts'
 import { createKubeClient } from './services/kube-client.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
+import { withRecentCallers } from './services/recent-callers.ts'
 import { createReviewedTokens } from './services/reviewed-tokens.ts'
 import { createTokenReview } from './services/token-review.ts'
 import type { Db } from './store/query.ts'
@@ -40,7 +41,7 @@ export function createGatewayParts(given: {
   const operatorToken =
     tokens === null || account === null ? null : createOperatorIdentity({ tokens, account })
   const kube = kubeApi === null ? null : createKubeClient(kubeApi)
-  const clusterCallers = kube === null ? null : createClusterCallers({ ...given, kube })
+  const clusterCallers = kube === null ? null : withRecentCallers(createClusterCallers({ ...given, kube }))
   return {
     identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken, clusterCallers }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),

@@ -3,6 +3,7 @@ import { TOKEN_AUDIENCE } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PROCESS_HEADER, SYNC_PATHS } from '../../core/wire/sync.ts'
 import type { OwnProcesses } from '../services/process-owners.ts'
+import { URGENT_MS, withinMs } from '../urgent.ts'
 import type { Principal, SidecarPrincipal } from './route.ts'
 
 export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
@@ -46,7 +47,8 @@ export async function authenticateGateway(
   if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
     throw new ChaperoneError('malformed_request', { detail: 'X-Process-Id must name the calling process' })
   }
-  await identify.ownProcesses(found, [processId], isUrgent)
+  const owned = identify.ownProcesses(found, [processId], isUrgent)
+  await (isUrgent ? withinMs(owned, URGENT_MS) : owned)
   return { kind: 'gateway', ...found, processId }
 }
 

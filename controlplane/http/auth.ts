@@ -16,12 +16,15 @@ import { sessionCookies } from './session-cookie.ts'
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
-/** Users that a cluster identifies. Both reject with `not_ready` when its API server does not answer. */
+/**
+ * Users that a cluster identifies. Both reject with `not_ready` when its API server does not answer. `isUrgent`: answer soon,
+ * if need be with a principal that is `unchecked`.
+ */
 export type ClusterCallers = {
   /** Undefined for nobody. */
-  byToken(token: string, address: string): Promise<UserPrincipal | undefined>
+  byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
   /** By a verified certificate of a client CA of the cluster. Undefined for agents. */
-  byCertificate(subject: CertificateSubject): Promise<UserPrincipal | undefined>
+  byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
 }
 
 /** Who is behind a secret; undefined = nobody who may act now. */
@@ -39,7 +42,7 @@ export type Identify = {
   /** Users of the cluster. Null where there is no cluster to ask. */
   readonly clusterCallers?: ClusterCallers | null
   /** Whether the cluster vouches for it as the operator's. Null where there is no cluster to ask, or no operator in it. */
-  readonly operatorToken?: ((token: string, address: string) => Promise<boolean>) | null
+  readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
 } & IdentifyGateway
 
 export type AuthDeps = {
@@ -118,12 +121,13 @@ async function person(right: Right, request: FastifyRequest, deps: CallDeps): Pr
 
 async function operator(
   request: FastifyRequest,
-  { operatorTokenHash, identify }: AuthDeps,
+  { operatorTokenHash, identify, isUrgent }: CallDeps,
 ): Promise<Principal> {
   const token = bearer(request) ?? ''
   if (matchesHash(token, operatorTokenHash)) return { kind: 'operator' }
   const { operatorToken = null } = identify
-  const isVouchedFor = operatorToken !== null && isForUs(token) && (await operatorToken(token, request.ip))
+  const isVouchedFor =
+    operatorToken !== null && isForUs(token) && (await operatorToken(token, request.ip, isUrgent))
   if (isVouchedFor) return { kind: 'operator' }
   const what = operatorToken === null ? '' : ", or the operator's projected ServiceAccount token"
   throw unauthorized(`the operator token${what} (\`Authorization: Bearer …\`)`)
@@ -152,7 +156,7 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   if (token !== undefined)
     return matchesHash(token, deps.adminTokenHash) ? ADMIN : clusterCaller(token, request, deps)
   const subject = certificateSubject(request)
-  if (subject !== undefined) return deps.identify.clusterCallers?.byCertificate(subject)
+  if (subject !== undefined) return deps.identify.clusterCallers?.byCertificate(subject, deps.isUrgent)
   const ids = sessionCookies(request)
   if (ids.length === 0) return undefined
   const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent)
@@ -164,9 +168,10 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
 async function clusterCaller(
   token: string,
   request: FastifyRequest,
-  { identify }: CallDeps,
+  { identify, isUrgent }: CallDeps,
 ): Promise<UserPrincipal | undefined> {
-  return /^svc_/.test(token) ? undefined : identify.clusterCallers?.byToken(token, sourceOf(request))
+  if (/^svc_/.test(token)) return undefined
+  return identify.clusterCallers?.byToken(token, sourceOf(request), isUrgent)
 }
 
 /**

@@ -5,7 +5,7 @@ import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/kill.ts'
 import { covers, type Right } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
-import { refuseRestricted } from '../http/restriction.ts'
+import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
 import { requireRight } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
@@ -57,6 +57,7 @@ export function createKillSwitchRoutes({
           ...body,
           source: sourceOf(user, body.scope),
           by: actorOf(user),
+          isChecked: restrictionOf(user) !== 'unchecked',
           namespaces: user.namespaces,
           // A person with this right everywhere answers for lifting what another source has latched; the audit names them all.
           override: !body.active && user.namespaces === 'all',

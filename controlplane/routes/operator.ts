@@ -95,6 +95,7 @@ function replicaRoutes({ killSwitch, killRelay, state }: OperatorRouteDeps): rea
       method: 'POST',
       path: OPERATOR_PATHS.kill,
       auth: 'operator',
+      admits: ['unchecked'],
       summary:
         'What one object of the cluster stops: in force at once on the gateways of this replica, then stored',
       body: KillRelayBody,

@@ -10,7 +10,7 @@ import {
   RespondReply,
 } from '../../core/wire/v1.ts'
 import { actorOf, personIdOf } from '../events.ts'
-import { refuseRestricted } from '../http/restriction.ts'
+import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
 import type { Agents } from '../services/agents.ts'
@@ -138,6 +138,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
         scope: body.scope,
         source: 'api',
         by: actorOf(principal),
+        isChecked: restrictionOf(principal) !== 'unchecked',
       })
       return {
         kill_switch: done.effective.some(({ scope }) => scope === 'all' || scope === done.scope),

@@ -3,6 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ForwardedStop } from '../../core/wire/commands.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { parseInput } from '../http/input.ts'
+import type { Restriction } from '../http/restriction.ts'
 import type { Db } from '../store/query.ts'
 import type { Approvals } from './approvals.ts'
 import type { IdentifyBot } from './approvals-bot.ts'
@@ -20,7 +21,11 @@ export type CommandDeps = {
 }
 
 /** The gateway whose internal API was called. `name` is `namespace/name`. */
-export type CommandGateway = { readonly gatewayId: string; readonly name: string }
+export type CommandGateway = {
+  readonly gatewayId: string
+  readonly name: string
+  readonly restriction?: Restriction
+}
 
 /** Gives the body of a 200; throws ChaperoneError for a refusal. `input` is not parsed yet. */
 export type CommandHandler = (

@@ -18,13 +18,13 @@ export function createGatewayCommands(
   deps: CommandDeps,
 ): Record<'kill-switch' | 'enforcement', CommandHandler> {
   return {
-    'kill-switch': async ({ gatewayId, name }, input, stop) => {
+    'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
       // A stop waits for nothing that reads the database.
       if (!active) (await sessionRequirement(deps))('Lifting a stop requires')
       const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
       return deps.killSwitch.set({
-        ...{ active, reason, scope, own },
+        ...{ active, reason, scope, own, isChecked: restriction !== 'unchecked' },
         ...{ source: `gateway:${name}`, by: gatewayActor(name) },
       })
     },

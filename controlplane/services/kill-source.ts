@@ -26,7 +26,7 @@ export async function replaceSource(
     const row = { orgId, scope, source, reason, activatedBy: by.label }
     if (await latchKillSwitch(q, row)) {
       isChanged = true
-      await auditActivated(q, row, by)
+      await auditActivated(q, row, { by })
     }
     await cancelStopped(q, { scope, source, reason, by })
   }

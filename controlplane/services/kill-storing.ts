@@ -25,7 +25,13 @@ export type KillStoring = {
   lift(change: KillLift): Promise<readonly string[]>
 }
 
-export type AnnouncedStop = { readonly announcement: KillAnnouncement; readonly by: Actor }
+export type AnnouncedStop = {
+  readonly announcement: KillAnnouncement
+  readonly by: Actor
+  /** False where the caller could not be checked, because the database or the cluster did not answer. Default true. */
+  readonly isChecked?: boolean
+}
+type Setter = Omit<AnnouncedStop, 'announcement'>
 
 export type KillLift = {
   readonly scope: string
@@ -52,17 +58,18 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
   const { db, orgId, hub, cancelStopped, log } = deps
   /** Lifts without an answer of the database yet. A stop that is asked for after them is stored after them. */
   const lifts = new Set<Promise<unknown>>()
-  /** Announcement -> the actor who set it, until it is stored or lifted. */
-  const actors = new Map<string, Actor>()
+  /** Announcement -> who set it, until it is stored or lifted. */
+  const actors = new Map<string, Setter>()
 
-  async function storeNow({ announcement, by }: AnnouncedStop): Promise<void> {
+  async function storeNow({ announcement, ...setter }: AnnouncedStop): Promise<void> {
     const { id, entry } = announcement
     const { scope, source, reason } = entry
+    const { by } = setter
     const row = { orgId, scope, source, reason, activatedBy: by.label }
     await db.tx(async (q) => {
       // Another replica may have stored it, after which it may have been lifted.
       if (!(await settleAnnouncement(q, id))) return
-      if (await latchKillSwitch(q, row)) await auditActivated(q, row, by)
+      if (await latchKillSwitch(q, row)) await auditActivated(q, row, setter)
       await cancelStopped(q, { ...entry, by })
     })
     hub.kill.settle(id)
@@ -109,7 +116,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       const { id } = stop.announcement
       const earlier = [...lifts]
       const isRetried = actors.has(id)
-      if (!isRetried) actors.set(id, stop.by)
+      if (!isRetried) actors.set(id, setterOf(stop))
       await Promise.allSettled(earlier)
       // One of them may have been asked for after the stop was announced elsewhere.
       if (!hub.kill.isAnnounced(id)) return true
@@ -131,15 +138,15 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
 /** Settles announcements, so that no replica stores them later. Answers the sources of those that nobody has stored. */
 async function liftUnstored(
   q: Query,
-  { orgId, cancelStopped, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Actor> },
+  { orgId, cancelStopped, actors }: KillStoringDeps & { readonly actors: ReadonlyMap<string, Setter> },
   { by, announced }: KillLift & { readonly announced: readonly KillAnnouncement[] },
 ): Promise<readonly string[]> {
   const sources: string[] = []
   for (const { id, entry } of announced) {
     if (!(await settleAnnouncement(q, id))) continue
     const { scope, source, reason } = entry
-    const setBy = actors.get(id) ?? systemActor(`another replica (${source})`)
-    await auditActivated(q, { orgId, scope, source, reason, activatedBy: setBy.label }, setBy)
+    const setter = actors.get(id) ?? { by: systemActor(`another replica (${source})`) }
+    await auditActivated(q, { orgId, scope, source, reason, activatedBy: setter.by.label }, setter)
     // It was in force: it cancels what it covered.
     await cancelStopped(q, { ...entry, by })
     sources.push(source)
@@ -152,11 +159,18 @@ async function release(q: Query, orgId: string, { scope, source, override }: Kil
   return (await releaseKillSwitch(q, { orgId, scope, source })) ? [source] : []
 }
 
-export async function auditActivated(q: Query, row: KillInput, by: Actor): Promise<void> {
-  const { scope, reason, source } = row
+function setterOf({ announcement: _, ...setter }: AnnouncedStop): Setter {
+  return setter
+}
+
+export async function auditActivated(
+  q: Query,
+  { orgId, scope, reason, source }: KillInput,
+  { by, isChecked = true }: Setter,
+): Promise<void> {
   await appendAudit(q, {
-    ...{ orgId: row.orgId, actor: by, eventType: 'kill_switch.activated' },
-    details: { scope, activated_by: by.label, reason, source },
+    ...{ orgId, actor: by, eventType: 'kill_switch.activated' },
+    details: { scope, activated_by: by.label, reason, source, ...(isChecked ? {} : { checked: false }) },
   })
 }
 

@@ -31,6 +31,8 @@ export type KillChange = {
   /** `api`, `dashboard`, `cli`, `gateway:<name>`, `manifest:<ns/name>`: each latches for itself. */
   readonly source: string
   readonly by: Actor
+  /** False where the caller could not be checked. Default true. */
+  readonly isChecked?: boolean
   /** Lifts the scope whatever source latched it; the audit row names them. */
   readonly override?: boolean
   /** Where the caller has the right: the answer names nothing else. Default `all`. */
@@ -166,7 +168,8 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
   const since = new Date(clock.nowMs()).toISOString()
   const entry: KillEntry = { scope: change.scope, source: change.source, reason, since }
   const { round, announcement } = hub.kill.announce(entry, change.own?.id)
-  const isStored = await deadline.limit(storing.store({ announcement, by: change.by }), false)
+  const setter = { by: change.by, isChecked: change.isChecked ?? true }
+  const isStored = await deadline.limit(storing.store({ announcement, ...setter }), false)
   return isStored ? { round, order: hub.kill.order() } : { round, warning: NOT_STORED }
 }
 

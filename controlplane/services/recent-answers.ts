@@ -1,5 +1,6 @@
 import { sha256 } from '../crypto/tokens.ts'
-import { URGENT_MS, unlessLate } from '../urgent.ts'
+import { SESSION_LIFE } from '../store/sessions.ts'
+import { URGENT_MS, withinMs } from '../urgent.ts'
 
 /** Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. */
 export type Lookup<T> = (secrets: readonly string[]) => Promise<ReadonlyMap<string, T>>
@@ -11,16 +12,16 @@ export type Answers<T> = {
 }
 
 /**
- * Asks the database. Rejects when it cannot be asked. `isUrgent`: answers from memory, where it has some, when the
- * database does not answer within `URGENT_MS`.
+ * Asks the database. Rejects when it cannot be asked. `isUrgent`: when the database does not answer within `URGENT_MS`, answers
+ * from memory, or rejects with `not_ready` where it has none.
  */
 export type RecentAnswers<T> = (secrets: readonly string[], isUrgent: boolean) => Promise<Answers<T>>
 
 export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** How long an answer counts without being checked again. */
-const MEMORY_MS = 15 * 60_000
-const MAX_REMEMBERED = 1_000
+/** How long an answer counts without being checked again: as long as a session that is not used. */
+const MEMORY_MS = SESSION_LIFE.idleHours * 3_600_000
+const MAX_REMEMBERED = 10_000
 
 /**
  * Remembers who was behind the secrets that this replica saw lately, so that a kill switch and its acknowledgement need
@@ -57,10 +58,13 @@ export function createRecentAnswers<T>(
   return async (secrets, isUrgent) => {
     const reading = read(secrets)
     if (!isUrgent) return reading
-    const answer = await unlessLate(reading, patienceMs)
-    if (answer !== null) return answer
-    const found = remembered(secrets)
-    return found.size > 0 ? { found, isChecked: false } : reading
+    try {
+      return await withinMs(reading, patienceMs)
+    } catch (error) {
+      const found = remembered(secrets)
+      if (found.size > 0) return { found, isChecked: false }
+      throw error
+    }
   }
 }
 

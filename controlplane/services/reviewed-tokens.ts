@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { createSlidingWindow, type SlidingWindow } from '../../core/state/sliding-window.ts'
+import { URGENT_MS, withinMs } from '../urgent.ts'
 import { networkOf } from './sign-in-attempts.ts'
 import type { ReviewedPod } from './token-review.ts'
 
@@ -33,6 +34,8 @@ export type ReviewUse = {
   readonly maxAgeMs: number
   /** Beyond that the last good review counts while the cluster does not answer, until the token expires. */
   readonly survivesSilence?: boolean
+  /** The answer comes within `URGENT_MS`: a good review that is not older counts when the cluster does not answer by then. */
+  readonly urgentMaxAgeMs?: number
 }
 
 export type ReviewLimits = {
@@ -83,20 +86,39 @@ export function createReviewedTokens<T>(
     return asked
   }
 
+  async function reviewed(
+    presented: PresentedToken,
+    use: ReviewUse,
+    cached: Reviewed<T> | undefined,
+  ): Promise<Reviewed<T>> {
+    const asked = shared(presented)
+    try {
+      return await (use.urgentMaxAgeMs === undefined ? asked : withinMs(asked, URGENT_MS))
+    } catch (error) {
+      if (cached !== undefined && isUsable(presented, use, cached.ageMs)) return cached
+      throw error
+    }
+  }
+
   return {
-    async of(presented, { maxAgeMs, survivesSilence = false }) {
-      const { hash, expiresAtMs } = presented
+    async of(presented, use) {
+      const { hash } = presented
       const rejectedAt = bad.get(hash)
       if (rejectedAt !== undefined && nowMs() - rejectedAt < BAD_REVIEW_TTL_MS)
         return { subject: null, ageMs: nowMs() - rejectedAt }
       const known = good.get(hash)
-      if (known === undefined) return shared(presented)
-      const cached = { subject: known.subject, ageMs: nowMs() - known.atMs }
-      if (cached.ageMs < maxAgeMs) return cached
-      const isUsable = survivesSilence && expiresAtMs !== null && expiresAtMs > Date.now()
-      return isUsable ? shared(presented).catch(() => cached) : shared(presented)
+      const cached = known && { subject: known.subject, ageMs: nowMs() - known.atMs }
+      if (cached !== undefined && cached.ageMs < use.maxAgeMs) return cached
+      return reviewed(presented, use, cached)
     },
   }
+}
+
+/** Whether the last good review of a token counts while the cluster does not answer. */
+function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number): boolean {
+  const { survivesSilence = false, urgentMaxAgeMs = 0 } = use
+  const isUnexpired = expiresAtMs !== null && expiresAtMs > Date.now()
+  return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
 }
 
 /** The entry that was put first makes room. */

@@ -71,6 +71,30 @@ describe('a stop', () => {
     stream.close()
   })
 
+  test('of a caller who could not be checked is audited as such, also when it is stored later', async () => {
+    const unchecked = person({ ...admin, userId: 'usr_unchecked', restriction: 'unchecked' })
+    await set({ active: true, scope: 'gateway:local', reason: 'checked' })
+    await set({ active: true, scope: 'gateway:local', reason: 'unchecked' }, unchecked)
+    expect((await audits('kill_switch.activated')).slice(-2)).toEqual([
+      expect.not.objectContaining({ checked: expect.anything() }),
+      expect.objectContaining({ reason: 'unchecked', checked: false, activated_by: 'root@example.com' }),
+    ])
+    await replica.db.query('alter table kill_switches rename to kill_switches_away')
+    try {
+      const { body } = await set({ active: true, scope: 'gateway:local', reason: 'later' }, unchecked)
+      expect(body['stored']).toBe(false)
+    } finally {
+      await replica.db.query('alter table kill_switches_away rename to kill_switches')
+    }
+    const last = await eventually('it is stored', async () => {
+      const event = (await audits('kill_switch.activated')).at(-1)
+      return event?.['reason'] === 'later' ? event : null
+    })
+    expect(last).toMatchObject({ checked: false })
+    expect((await set({ active: false, scope: 'gateway:local' }, unchecked)).status).toBe(503)
+    await set({ active: false, scope: 'gateway:local' })
+  })
+
   test('is not held up by gateways that never acknowledge', async () => {
     const deaf = await openStream(replica, gateway)
     await deaf.next('manifest')

@@ -96,7 +96,7 @@ describe('a remembered answer', () => {
     return { state, ask: createRecentAnswers((secrets) => state.lookup(secrets), options) }
   }
 
-  test('counts for a quarter of an hour after the question', async () => {
+  test('counts for 12 hours after the question', async () => {
     const { state, ask } = answers()
     state.lookup = async (secrets) => {
       state.nowMs += 60_000
@@ -104,16 +104,16 @@ describe('a remembered answer', () => {
     }
     await ask(['anna'], false)
     state.lookup = away
-    state.nowMs = 15 * 60_000
+    state.nowMs = 12 * 3_600_000
     expect(await ask(['anna'], true)).toEqual({ found: new Map([['anna', 'somebody']]), isChecked: false })
     state.nowMs += 1
     await expect(ask(['anna'], true)).rejects.toThrow('away')
   })
 
-  test('is one of the last thousand, however many secrets of nobody were tried', async () => {
+  test('is one of the last ten thousand, however many secrets of nobody were tried', async () => {
     const { state, ask } = answers()
     await ask(['anna'], false)
-    for (let i = 0; i < 999; i++) await ask([`other${i}`], false)
+    for (let i = 0; i < 9_999; i++) await ask([`other${i}`], false)
     state.lookup = async () => new Map()
     for (let i = 0; i < 2_000; i++) await ask([`unknown${i}`], false)
     state.lookup = away
@@ -123,6 +123,17 @@ describe('a remembered answer', () => {
     state.lookup = away
     await expect(ask(['anna'], true)).rejects.toThrow('away')
     expect((await ask(['other0', 'anna'], true)).found).toEqual(new Map([['other0', 'somebody']]))
+  })
+
+  test.each([
+    ['never seen', []],
+    ['seen too long ago', ['anna']],
+  ])('is none for a secret that was %s: an urgent request is refused in time', async (_, seen) => {
+    const { state, ask } = answers()
+    await ask(seen, false)
+    state.nowMs = 12 * 3_600_000 + 1
+    state.lookup = () => new Promise(() => undefined)
+    await expect(ask(['anna'], true)).rejects.toMatchObject({ code: 'not_ready' })
   })
 
   test('is that of the database when it comes in time, though it was asked before', async () => {
