@@ -19,11 +19,13 @@ import { createPolicyHistory } from './services/policy-history.ts'
 import { createPolicyReplay } from './services/policy-replay.ts'
 import { createTrafficRecordReading } from './services/traffic-record.ts'
 import type { Db } from './store/query.ts'
+import type { ScopedReads } from './store/scoped-query.ts'
 import type { Clock } from './sync/clock.ts'
 import type { Hub } from './sync/hub.ts'
 
 export type PagePartsDeps = {
   readonly db: Db
+  readonly read: ScopedReads
   readonly orgId: string
   readonly log: Logger
   readonly clock: Clock

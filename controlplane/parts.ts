@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { createCatalogue } from '../core/connectors/catalogue.ts'
 import { isLoopback } from '../core/loopback.ts'
+import type { Namespaces } from '../core/wire/rights.ts'
 import { createActionParts } from './action-parts.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
@@ -46,6 +47,7 @@ import { createSignInDevices } from './services/sign-in-devices.ts'
 import { createTraffic } from './services/traffic.ts'
 import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
+import { createScopedQuery, type ScopedReads } from './store/scoped-query.ts'
 import type { Clock } from './sync/clock.ts'
 import { createHub, type Hub } from './sync/hub.ts'
 import { createSectionLibrary, type SectionLibrary } from './sync/library.ts'
@@ -101,7 +103,7 @@ export async function createParts(deps: PartsDeps) {
   return {
     ...v1,
     ...pages,
-    ...{ db, origins: () => readOrigins(db) },
+    ...{ db, read: base.read, origins: base.origins },
     keys,
     settings,
     library,
@@ -124,7 +126,7 @@ export async function createParts(deps: PartsDeps) {
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
     retention,
-    probe: createGatewayProbe({ db, gatewayUrl: () => settings.read('gateway_url') }),
+    probe: createGatewayProbe({ ...base, gatewayUrl: () => settings.read('gateway_url') }),
     health: createHealth({ db, connected: hub.connected, gatewayUrl: () => settings.read('gateway_url') }),
     async stop() {
       for (const part of [daily, sweeper, pages.changes]) part[Symbol.dispose]()
@@ -133,10 +135,12 @@ export async function createParts(deps: PartsDeps) {
   }
 }
 
-function basicParts({ config, passwordCost }: Pick<PartsDeps, 'config' | 'passwordCost'>) {
+function basicParts({ config, db, passwordCost }: Pick<PartsDeps, 'config' | 'db' | 'passwordCost'>) {
+  const read: ScopedReads = (namespaces) => createScopedQuery(db, namespaces)
+  const origins = (namespaces: Namespaces) => readOrigins(read(namespaces))
   const platformNamespaces = new Set(config.platformNamespaces)
   const floorRules = { floors: config.gatewayFloors, platformNamespaces }
-  return { passwords: createPasswords(passwordCost), platformNamespaces, floorRules }
+  return { read, origins, passwords: createPasswords(passwordCost), platformNamespaces, floorRules }
 }
 
 type RecordDeps = Parameters<typeof createRecords>[0] & {

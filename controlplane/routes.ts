@@ -84,7 +84,10 @@ export function createRoutes(
     ...createChatRoutes(parts),
     ...createNotificationRoutes(parts),
     ...createKillSwitchRoutes(parts),
-    ...createExplainRoutes({ ...parts, gatewayFor: (given) => gatewayOfAgent(db, given) }),
+    ...createExplainRoutes({
+      ...parts,
+      gatewayFor: (namespaces, given) => gatewayOfAgent(parts.read(namespaces), given),
+    }),
     ...createGatewayRoutes({
       ...parts,
       hub: { ...hub, settle: parts.relay.settle },

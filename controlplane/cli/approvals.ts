@@ -9,7 +9,8 @@ import { printable, table } from './table.ts'
 import { userClient } from './user-client.ts'
 
 const PATH = '/api/dashboard/proxy-approvals'
-const Cards = z.object({ approvals: z.array(ApprovalCard) })
+export const PENDING_PATH = `${PATH}?status=pending`
+export const Cards = z.object({ approvals: z.array(ApprovalCard) })
 const Answered = z.looseObject({
   id: z.string(),
   status: z.string(),
@@ -52,7 +53,7 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 export async function pendingApprovals(api: ApiClient): Promise<readonly ApprovalCard[]> {
-  return Cards.parse(await api.call('GET', `${PATH}?status=pending`)).approvals
+  return Cards.parse(await api.call('GET', PENDING_PATH)).approvals
 }
 
 export function respond(api: ApiClient, id: string, approved: boolean, note?: string): Promise<unknown> {

@@ -106,6 +106,13 @@ export function refuseUnsuccessful<T>(
   throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
 }
 
+/** The body of a GET; null where the caller has no right to it. Throws any other refusal. */
+export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: string): Promise<T | null> {
+  const answer = await api.send('GET', path)
+  if (answer.status === 403) return null
+  return refuseUnsuccessful<T>('control plane', { method: 'GET', path }, answer)
+}
+
 const TIMEOUT_MS = 15_000
 
 /** A server that redirects would have its credential sent elsewhere. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { usageError } from './arguments.ts'
 import { controlPlane } from './client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
-import { DEFAULT_AGENT, listAgents } from './local-agents.ts'
+import { DEFAULT_AGENT, listAgentsIfAllowed } from './local-agents.ts'
 import { printable } from './table.ts'
 
 const Explained = z.looseObject({ text: z.string() })
@@ -38,11 +38,11 @@ async function run(invocation: Invocation): Promise<number> {
   const api = controlPlane(invocation)
   const [answered, agents] = await Promise.all([
     api.call('GET', `/api/dashboard/explain?${query}`),
-    listAgents(api),
+    listAgentsIfAllowed(api),
   ])
   const answer = Explained.parse(answered)
   const { print, warn } = invocation.terminal
-  if (!agents.some((row) => row.name === agent || row.agent_id === agent))
+  if (agents !== null && !agents.some((row) => row.name === agent || row.agent_id === agent))
     warn(`There is no agent ${agent}: this is what rules for every agent say. See: chaperone agent list`)
   print(flag(invocation, 'json') ? JSON.stringify(answer) : answer.text.split('\n').map(printable).join('\n'))
   return EXIT.ok

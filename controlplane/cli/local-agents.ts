@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { ApiClient } from './client.ts'
+import { type ApiClient, readIfAllowed } from './client.ts'
 
 export const DEFAULT_AGENT = 'dev'
 
@@ -32,6 +32,12 @@ const InForce = z.object({
 
 export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
   return AgentList.parse(await api.call('GET', '/api/dashboard/agents')).agents
+}
+
+/** Null for a user without the right to see agents. */
+export async function listAgentsIfAllowed(api: ApiClient): Promise<readonly AgentRow[] | null> {
+  const answer = await readIfAllowed(api, '/api/dashboard/agents')
+  return answer === null ? null : AgentList.parse(answer).agents
 }
 
 /** An installation that never had an agent gets one, so that the first governed call needs no dashboard. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { pendingApprovals } from './approvals.ts'
-import { type ApiClient, controlPlane, localGateway } from './client.ts'
+import { Cards, PENDING_PATH } from './approvals.ts'
+import { type ApiClient, controlPlane, localGateway, readIfAllowed } from './client.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { readRunFile } from './data-folder.ts'
 import { lockHolder } from './folder-lock.ts'
@@ -42,7 +42,8 @@ type Report = {
   readonly gateway: Readonly<Record<string, unknown>> | null
   readonly agents: readonly { name: string; proxy_url: string }[]
   readonly kill_switches: readonly { scope: string; reason: string }[]
-  readonly pending_approvals: number
+  /** Null: the user has no right to see them. */
+  readonly pending_approvals: number | null
   readonly manifest_problems: readonly string[]
   readonly manifest_warnings: readonly string[]
   /** `namespace/name: ` and a sentence. */
@@ -67,7 +68,7 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
     gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
     gateway === null ? [] : registeredAgents(gateway),
     api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
-    pendingApprovals(api),
+    pendingCount(api),
     manifestFindings(api),
     gatewayWarnings(api),
   ])
@@ -79,15 +80,21 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
     gateway: gatewayStatus,
     agents,
     kill_switches: kill.effective,
-    pending_approvals: pending.length,
+    pending_approvals: pending,
     manifest_problems: manifests.problems,
     manifest_warnings: manifests.warnings,
     gateway_warnings: warnings,
   }
 }
 
+async function pendingCount(api: ApiClient): Promise<number | null> {
+  const answer = await readIfAllowed(api, PENDING_PATH)
+  return answer === null ? null : Cards.parse(answer).approvals.length
+}
+
 async function gatewayWarnings(api: ApiClient): Promise<readonly string[]> {
-  const { gateways } = Gateways.parse(await api.call('GET', '/api/dashboard/gateway'))
+  const answer = await readIfAllowed(api, '/api/dashboard/gateway')
+  const { gateways } = answer === null ? { gateways: [] } : Gateways.parse(answer)
   return gateways.flatMap(({ name, live }) => live?.warnings.map((warning) => `${name}: ${warning}`) ?? [])
 }
 
@@ -107,10 +114,15 @@ function lines(report: Report): string[] {
     gateway === null ? 'gateway        none (Mode B)' : `gateway        ${gatewayText(gateway)}`,
     `agents         ${report.agents.map(({ name, proxy_url }) => `${name} ${withoutKey(proxy_url)}`).join(', ') || 'none registered'}`,
     `kill switch    ${stopped.join(', ') || 'nothing is stopped'}`,
-    `approvals      ${report.pending_approvals === 0 ? 'nothing waits' : `${report.pending_approvals} wait: chaperone approvals ls`}`,
+    `approvals      ${pendingText(report.pending_approvals)}`,
     ...manifestLines(report),
     ...report.gateway_warnings.map((line) => `warning        ${line}`),
   ]
+}
+
+function pendingText(count: number | null): string {
+  if (count === null) return 'not shown: this needs the right to get approvals'
+  return count === 0 ? 'nothing waits' : `${count} wait: chaperone approvals ls`
 }
 
 function manifestLines({ manifest_problems: problems, manifest_warnings: warnings }: Report): string[] {

@@ -34,7 +34,11 @@ function operationEntry(route: Route): [string, Json] {
     tags: [path.split('/')[2] ?? 'probes'],
     security: securityOf(route.auth),
     ...(isRight(route.auth)
-      ? { 'x-required-right': route.auth, 'x-minimum-role': RIGHTS[route.auth].role }
+      ? {
+          'x-required-right': route.auth,
+          'x-minimum-role': RIGHTS[route.auth].role,
+          'x-namespaced': route.isNamespaced === true,
+        }
       : {}),
     parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
     ...body,

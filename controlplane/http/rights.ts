@@ -13,12 +13,9 @@ type User = Extract<Principal, { kind: 'user' }>
 
 const NOWHERE: Namespaces = new Set()
 
-/**
- * A role that counts in some namespaces still gives these rights in all: to read the pages of a viewer, which do not follow
- * namespaces, and to have keys of one's own, which answer in these namespaces only.
- */
+/** A role that counts in some namespaces still allows keys of one's own, which answer in these namespaces only. */
 function isUnlimited(right: Right): boolean {
-  return RIGHTS[right].role === 'viewer' || partsOfRight(right).resource === 'approverkeys'
+  return partsOfRight(right).resource === 'approverkeys'
 }
 
 /**

@@ -80,6 +80,8 @@ export type RouteInput<P, Q, B> = {
   readonly query: Q
   readonly body: B
   readonly principal: Principal
+  /** Where the user has the right that the route requires: what is elsewhere does not exist for them. Nowhere without a user. */
+  readonly namespaces: Namespaces
   readonly requestId: string
   readonly log: FastifyBaseLogger
   /** For streams and raw answers only; a handler that returns a value must not touch it. */

@@ -12,6 +12,7 @@ import fastify, {
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
 import { type AuthDeps, authenticate } from './auth.ts'
 import {
@@ -32,6 +33,7 @@ const BODY_LIMIT = 1024 * 1024
 const ANONYMOUS_BODY_LIMIT = 64 * 1024
 const ANONYMOUS_BODY_MS = 10_000
 const ANONYMOUS: Principal = { kind: 'anonymous' }
+const NOWHERE: Namespaces = new Set()
 
 export type ServerDeps = {
   readonly routes: readonly Route[]
@@ -123,11 +125,13 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
     // Before the body is read: nobody uploads a megabyte to be told that he is not signed in.
     onRequest: declared.auth === 'none' ? anonymous(deps) : authenticator(declared, deps),
     handler: async (request, reply) => {
+      const principal = declared.auth === 'none' ? ANONYMOUS : request.principal
       const value = await declared.handler({
         params: parseInput(declared.params, request.params),
         query: parseInput(declared.query, request.query),
         body: parseInput(declared.body, request.body),
-        principal: declared.auth === 'none' ? ANONYMOUS : request.principal,
+        principal,
+        namespaces: principal.kind === 'user' ? principal.namespaces : NOWHERE,
         requestId: request.id,
         log,
         raw: rawOf(request, reply),

@@ -18,13 +18,14 @@ export function createAuditRoutes({ auditExport }: { readonly auditExport: Audit
       method: 'GET',
       path: '/api/dashboard/audit-export',
       auth: 'auditevents/get',
+      isNamespaced: true,
       summary: 'The audit log as CSV, oldest first',
       query: ExportQuery,
       produces: 'text/csv',
-      handler: async ({ query, raw }) => {
+      handler: async ({ namespaces, query, raw }) => {
         const { type, event_type: eventType = type, agent_id: agentId, ...rest } = query
         const { action_request_id: actionRequestId, ...texts } = rest
-        const lines = auditExport.csv({ ...texts, eventType, agentId, actionRequestId })
+        const lines = auditExport.csv(namespaces, { ...texts, eventType, agentId, actionRequestId })
         void raw.reply
           .header('content-type', 'text/csv; charset=utf-8')
           .header('content-disposition', 'attachment; filename="audit-events.csv"')

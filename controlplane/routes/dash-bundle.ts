@@ -77,19 +77,20 @@ function exportRoute(bundle: Bundle): Route {
     method: 'GET',
     path: '/api/dashboard/export',
     auth: 'configuration/export',
+    isNamespaced: true,
     summary: 'Agents and policies as a bundle, or the configuration as manifests; no secrets',
     query: z.strictObject({ format: z.enum(['json', 'manifests']).default('json') }),
     response: ExportView,
-    handler: async ({ query, principal }) => {
+    handler: async ({ query, principal, namespaces }) => {
       const by = actorOf(principal)
       if (query.format === 'json')
         return {
           status: 200,
-          body: await bundle.exportJson(by),
+          body: await bundle.exportJson(namespaces, by),
           headers: attachment('chaperone-export.json'),
         }
       const headers = { ...attachment('chaperone-manifests.yaml'), 'content-type': 'application/yaml' }
-      return { status: 200, body: await bundle.exportManifests(by), headers }
+      return { status: 200, body: await bundle.exportManifests(namespaces, by), headers }
     },
   })
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { FloorRules } from '../../core/crd/floors.ts'
 import { EnforcementLevelSchema } from '../../core/crd/schemas.ts'
 import { ObjectOrigin } from '../../core/wire/origin.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
@@ -19,7 +20,7 @@ export type ConfigRoutesDeps = {
   /** What runs of a gateway; null when nothing is connected. */
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly floorRules: FloorRules
-  readonly origins: () => Promise<Origins>
+  readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
 
 const Host = z.string().min(1).max(253)
@@ -78,10 +79,11 @@ function list(deps: ConfigRoutesDeps): Route {
     method: 'GET',
     path: '/api/dashboard/gateway',
     auth: 'gateways/get',
+    isNamespaced: true,
     summary: 'All gateways, with what runs of them',
     response: z.object({ gateways: z.array(GatewayView) }),
-    handler: async () => {
-      const [rows, origins] = await Promise.all([deps.config.gateways(), deps.origins()])
+    handler: async ({ namespaces }) => {
+      const [rows, origins] = await Promise.all([deps.config.gateways(namespaces), deps.origins(namespaces)])
       return { gateways: rows.map((row) => gatewayView(row, { ...deps, origins })) }
     },
   })
@@ -122,13 +124,13 @@ function patch(deps: ConfigRoutesDeps): Route {
     summary: 'Changes the enforcement level, name or address of a gateway',
     body: GatewayPatch,
     response: Ok.extend({ gateway: GatewayView }),
-    handler: async ({ body, principal }) => {
+    handler: async ({ body, principal, namespaces }) => {
       const { gateway_id: id, ...change } = body
       const isAddress = Object.keys(change).every((key) => key === 'host' || key === 'port')
       // The command line records where the local gateway listens; a person changes the rest.
       if (!isAddress) refuseRestricted(principal)
       const row = await deps.config.changeGateway(actorOf(principal), id, change)
-      return { ok: true, gateway: gatewayView(row, { ...deps, origins: await deps.origins() }) }
+      return { ok: true, gateway: gatewayView(row, { ...deps, origins: await deps.origins(namespaces) }) }
     },
   })
 }

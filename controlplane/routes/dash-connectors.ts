@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/clear-text.ts'
 import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
 import { ObjectOrigin } from '../../core/wire/origin.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import { APPROVALS_BOT_WARNING } from '../services/approvals-bot.ts'
@@ -10,11 +11,13 @@ import { authOf, connectorWarnings, ownedDomains } from '../services/connector-d
 import type { Origins } from '../services/object-origins.ts'
 import { declaredNames, permissionWarnings } from '../services/permission-warnings.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
-import type { GatewayRow } from '../store/gateways.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 import { AgentName, ConnectorFields, Id, Ok } from './fields.ts'
 
-export type ConnectorRoutesDeps = { readonly config: Config; readonly origins: () => Promise<Origins> }
+export type ConnectorRoutesDeps = {
+  readonly config: Config
+  readonly origins: (namespaces: Namespaces) => Promise<Origins>
+}
 
 const GatewayRef = z.string().min(1).max(253)
 const Listed = z.looseObject({ id: z.string(), origin: ObjectOrigin })
@@ -31,13 +34,14 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       method: 'GET',
       path: '/api/dashboard/connectors',
       auth: 'connectors/get',
+      isNamespaced: true,
       summary: 'All connectors; credentials are never shown',
       response: z.object({ connectors: z.array(Listed) }),
-      handler: async () => {
+      handler: async ({ namespaces }) => {
         const [rows, gateways, origins] = await Promise.all([
-          config.connectors(),
-          config.gateways(),
-          readOrigins(),
+          config.connectors(namespaces),
+          config.gatewayNames(namespaces),
+          readOrigins(namespaces),
         ])
         const withheld = await config.approvalsBotConnectors(rows)
         const found = { gateways, origins, withheld }
@@ -78,16 +82,17 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       method: 'GET',
       path: '/api/dashboard/permissions',
       auth: 'permissions/get',
+      isNamespaced: true,
       summary: 'Permissions of one gateway, or of all',
       query: z.strictObject({ gateway: GatewayRef.optional() }),
       statuses: [404],
       response: z.object({ permissions: z.array(Listed) }),
-      handler: async ({ query }) => {
+      handler: async ({ namespaces, query }) => {
         const [rows, gateways, connectors, origins] = await Promise.all([
-          config.permissions(query.gateway),
-          config.gateways(),
-          config.connectors(),
-          readOrigins(),
+          config.permissions(namespaces, query.gateway),
+          config.gatewayNames(namespaces),
+          config.connectors(namespaces),
+          readOrigins(namespaces),
         ])
         const declared = connectors.flatMap(declaredNames)
         return {
@@ -111,7 +116,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
         agent: Agent.default('*'),
       }),
       response: Ok.extend({ id: z.string(), warnings: z.array(z.string()).optional() }),
-      handler: async ({ body, principal }) => {
+      handler: async ({ body, principal, namespaces }) => {
         const row = await config.setPermission(actorOf(principal), {
           gateway: body.gateway_name,
           connectorType: body.connector_type,
@@ -119,7 +124,8 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
           decision: body.decision,
           agent: body.agent,
         })
-        const warnings = permissionWarnings(row, (await config.connectors()).flatMap(declaredNames))
+        const declared = (await config.connectors(namespaces)).flatMap(declaredNames)
+        const warnings = permissionWarnings(row, declared)
         return { ok: true, id: row.id, ...(warnings.length === 0 ? {} : { warnings }) }
       },
     }),
@@ -138,7 +144,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
   ]
 }
 
-type Found = { readonly gateways: readonly GatewayRow[]; readonly origins: Origins }
+type Found = { readonly gateways: ReadonlyMap<string, string>; readonly origins: Origins }
 
 function connectorView(
   row: ConnectorRow,
@@ -158,7 +164,7 @@ function connectorView(
     bodies: row.spec.bodies ?? null,
     warnings: warningsOf(row, withheld),
     has_token: row.credential !== null,
-    gateways: row.gatewayIds.flatMap((id) => gateways.find((gateway) => gateway.id === id)?.name ?? []),
+    gateways: row.gatewayIds.flatMap((id) => gateways.get(id) ?? []),
     source: row.source,
     managed_by: row.managedBy,
     origin: origins.of('Connector', row),
@@ -178,7 +184,7 @@ function warningsOf(row: ConnectorRow, withheld: ReadonlySet<string>): readonly 
 function permissionView(row: PermissionRow, { gateways, origins }: Found): z.infer<typeof Listed> {
   return {
     id: row.id,
-    gateway_name: gateways.find((gateway) => gateway.id === row.gatewayId)?.name ?? row.gatewayId,
+    gateway_name: gateways.get(row.gatewayId) ?? row.gatewayId,
     agent: row.agent,
     connector_type: row.connectorType,
     action_pattern: row.actionPattern,

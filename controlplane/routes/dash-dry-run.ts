@@ -30,11 +30,12 @@ export function createDryRunRoutes({ dryRun }: { readonly dryRun: DryRun }): rea
       method: 'GET',
       path: '/api/dashboard/dry-run',
       auth: 'explanations/get',
+      isNamespaced: true,
       summary: 'What would be decided about an action spec of an agent, with the trace; nothing is stored',
       query: Query,
       statuses: [404],
       response: DryRunReply,
-      handler: async ({ query }) => dryRun(query.agent, query.action_spec),
+      handler: async ({ namespaces, query }) => dryRun(namespaces, query.agent, query.action_spec),
     }),
   ]
 }

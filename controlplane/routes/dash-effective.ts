@@ -13,11 +13,12 @@ export function createEffectiveRoutes({ effectivePermissions }: EffectiveRoutesD
       method: 'GET',
       path: '/api/dashboard/effective-permissions',
       auth: 'explanations/get',
+      isNamespaced: true,
       summary: 'What an agent may do with every action of a connector type, and what settles it',
       query: z.strictObject({ agent: AgentName.optional(), type: ConnectorType.default('codehost') }),
       statuses: [404],
       response: EffectiveReply,
-      handler: async ({ query }) => effectivePermissions(query),
+      handler: async ({ namespaces, query }) => effectivePermissions(namespaces, query),
     }),
   ]
 }

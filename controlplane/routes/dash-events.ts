@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ChangeKind, ChangesReply } from '../../core/wire/dashboard.ts'
 import { type Route, route } from '../http/route.ts'
-import type { Changes } from '../services/changes.ts'
+import type { ChangeListener, Changes } from '../services/changes.ts'
 
 /** A comment now and then, so that whoever is gone is noticed and nothing in between cuts a silent connection. */
 const BEAT_MS = 15_000
@@ -15,12 +15,13 @@ export function createEventRoutes({ changes }: { readonly changes: Changes }): r
       method: 'GET',
       path: '/api/dashboard/events',
       auth: 'records/get',
+      isNamespaced: true,
       summary:
         'What changed, never what it changed to. With `Accept: text/event-stream` a stream of events `change` with the data `{"kinds":["approvals"]}`; else one version per kind, for clients that compare',
       response: ChangesReply,
-      handler: async ({ raw }) => {
-        if (!wantsStream(raw.request)) return { versions: await changes.versions() }
-        stream(raw.reply, changes)
+      handler: async ({ namespaces, raw }) => {
+        if (!wantsStream(raw.request)) return { versions: await changes.versions(namespaces) }
+        stream(raw.reply, (listener) => changes.listen(namespaces, listener))
         return undefined
       },
     }),
@@ -31,7 +32,7 @@ function wantsStream({ headers }: FastifyRequest): boolean {
   return headers.accept?.toLowerCase().includes('text/event-stream') === true
 }
 
-function stream(reply: FastifyReply, changes: Changes): void {
+function stream(reply: FastifyReply, listen: (listener: ChangeListener) => () => void): void {
   reply.hijack()
   const { raw } = reply
   raw.on('error', () => raw.destroy())
@@ -41,7 +42,7 @@ function stream(reply: FastifyReply, changes: Changes): void {
   raw.write('retry: 1000\nevent: open\ndata: {}\n\n')
   const send = (kinds: readonly ChangeKind[]) =>
     raw.write(`event: change\ndata: ${JSON.stringify({ kinds })}\n\n`)
-  const stop = changes.listen({ onChange: send, onEnd: () => raw.end() })
+  const stop = listen({ onChange: send, onEnd: () => raw.end() })
   const beat = setInterval(() => raw.write(':\n\n'), BEAT_MS)
   const life = setTimeout(() => raw.end(), LIFE_MS)
   raw.once('close', () => {

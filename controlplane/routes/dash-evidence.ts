@@ -15,23 +15,29 @@ export function createEvidenceRoutes({ evidence }: EvidenceRoutesDeps): readonly
       method: 'GET',
       path: '/api/dashboard/audit',
       auth: 'auditevents/get',
+      isNamespaced: true,
       summary: 'Events of the audit log, newest first',
       query: Query,
       response: AuditReply,
-      handler: async ({ query }) => {
+      handler: async ({ namespaces, query }) => {
         const { limit, cursor, event_type: eventType, agent_id: agentId, ...rest } = query
         const { action_request_id: actionRequestId, ...texts } = rest
-        return evidence.search({ ...texts, eventType, agentId, actionRequestId }, { limit, cursor })
+        return evidence.search(
+          namespaces,
+          { ...texts, eventType, agentId, actionRequestId },
+          { limit, cursor },
+        )
       },
     }),
     route({
       method: 'GET',
       path: '/api/dashboard/evidence/:action_request_id',
       auth: 'auditevents/get',
+      isNamespaced: true,
       summary: 'Everything that is known of one action: events, approvals, governed requests',
       params: z.object({ action_request_id: Id }),
       response: EvidenceReply,
-      handler: async ({ params }) => evidence.chain(params.action_request_id),
+      handler: async ({ namespaces, params }) => evidence.chain(namespaces, params.action_request_id),
     }),
   ]
 }

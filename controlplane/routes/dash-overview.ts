@@ -28,18 +28,20 @@ export function createOverviewRoutes(deps: {
       method: 'GET',
       path: '/api/dashboard/overview',
       auth: 'records/get',
+      isNamespaced: true,
       summary: 'What runs at which level, what is stopped, what waits for a person',
       response: OverviewReply,
-      handler: async () => deps.overview(),
+      handler: async ({ namespaces }) => deps.overview(namespaces),
     }),
     route({
       method: 'GET',
       path: '/api/dashboard/activity',
       auth: 'records/get',
+      isNamespaced: true,
       summary: 'Requests and decisions over time, the loudest denials and the busiest agents',
       query: ActivityQuery,
       response: ActivityReply,
-      handler: async ({ query }) => deps.activity(query),
+      handler: async ({ namespaces, query }) => deps.activity(namespaces, query),
     }),
   ]
 }

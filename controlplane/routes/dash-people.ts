@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted } from '../http/restriction.ts'
 import { type Route, route } from '../http/route.ts'
@@ -6,13 +7,12 @@ import type { AgentFields, Agents } from '../services/agents.ts'
 import type { Config } from '../services/config.ts'
 import type { Origins } from '../services/object-origins.ts'
 import type { AgentRow } from '../store/agents.ts'
-import type { GatewayRow } from '../store/gateways.ts'
 import { AgentName, Capabilities, Environment, Id, Metadata, Ok, Runtime } from './fields.ts'
 
 export type PeopleRoutesDeps = {
   readonly agents: Agents
-  readonly origins: () => Promise<Origins>
-  readonly config: Pick<Config, 'gateways' | 'gatewayNamed'>
+  readonly origins: (namespaces: Namespaces) => Promise<Origins>
+  readonly config: Pick<Config, 'gatewayNames' | 'gatewayNamed'>
 }
 
 const AgentView = z.looseObject({ agent_id: z.string(), name: z.string(), status: z.string() })
@@ -58,10 +58,15 @@ function list({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Route
     method: 'GET',
     path: '/api/dashboard/agents',
     auth: 'agents/get',
+    isNamespaced: true,
     summary: 'All agents, revoked ones too',
     response: z.object({ agents: z.array(AgentView) }),
-    handler: async () => {
-      const [rows, gateways, origins] = await Promise.all([agents.list(), config.gateways(), readOrigins()])
+    handler: async ({ namespaces }) => {
+      const [rows, gateways, origins] = await Promise.all([
+        agents.list(namespaces),
+        config.gatewayNames(namespaces),
+        readOrigins(namespaces),
+      ])
       return { agents: rows.map((row) => agentView(row, { gateways, origins })) }
     },
   })
@@ -99,12 +104,14 @@ function patch({ agents, config, origins: readOrigins }: PeopleRoutesDeps): Rout
       api_key: z.string().optional(),
       api_key_prefix: z.string().optional(),
     }),
-    handler: async ({ body, principal }) => {
+    handler: async ({ body, principal, namespaces }) => {
       const { agent_id: id, action, gateway, ...rest } = body
       if (!TIGHTENS.has(action)) refuseRestricted(principal)
       const by = actorOf(principal)
-      const view = async (row: AgentRow) =>
-        agentView(row, { gateways: await config.gateways(), origins: await readOrigins() })
+      const view = async (row: AgentRow) => {
+        const [gateways, origins] = [await config.gatewayNames(namespaces), await readOrigins(namespaces)]
+        return agentView(row, { gateways, origins })
+      }
       if (action === 'rotate_key') {
         const { agent, key } = await agents.rotateKey(by, id)
         return { ok: true, agent: await view(agent), api_key: key.key, api_key_prefix: key.prefix }
@@ -124,7 +131,7 @@ function isMoreThanAnAgent({ capabilities = [], gateway }: z.infer<typeof Create
 
 function agentView(
   row: AgentRow,
-  { gateways, origins }: { readonly gateways: readonly GatewayRow[]; readonly origins: Origins },
+  { gateways, origins }: { readonly gateways: ReadonlyMap<string, string>; readonly origins: Origins },
 ): z.infer<typeof AgentView> {
   return {
     agent_id: row.id,
@@ -135,7 +142,7 @@ function agentView(
     capabilities: row.capabilities,
     metadata: row.metadata,
     api_key_prefix: row.apiKeyPrefix,
-    gateway: gateways.find((gateway) => gateway.id === row.gatewayId)?.name ?? null,
+    gateway: gateways.get(row.gatewayId ?? '') ?? null,
     last_seen_at: row.lastSeenAt,
     source: row.source,
     managed_by: row.managedBy,

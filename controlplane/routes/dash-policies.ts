@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { PolicySpec } from '../../core/crd/schemas.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Origins } from '../services/object-origins.ts'
@@ -8,7 +9,10 @@ import type { PolicyRow } from '../store/policies.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 import { createTextProblems, PolicyDetails, policyDetails } from './policy-view.ts'
 
-export type PolicyRoutesDeps = { readonly policies: Policies; readonly origins: () => Promise<Origins> }
+export type PolicyRoutesDeps = {
+  readonly policies: Policies
+  readonly origins: (namespaces: Namespaces) => Promise<Origins>
+}
 
 const Fields = {
   name: PolicyName,
@@ -51,10 +55,11 @@ function list({ policies, origins: readOrigins }: PolicyRoutesDeps): Route {
     method: 'GET',
     path: '/api/dashboard/policies',
     auth: 'policies/get',
+    isNamespaced: true,
     summary: 'All policies with their texts and how their tests went',
     response: z.object({ policies: z.array(PolicyDetails) }),
-    handler: async () => {
-      const [rows, origins] = await Promise.all([policies.list(), readOrigins()])
+    handler: async ({ namespaces }) => {
+      const [rows, origins] = await Promise.all([policies.list(namespaces), readOrigins(namespaces)])
       const details = (row: PolicyRow) => policyDetails(row, origins.of('Policy', row), problemsOf(row))
       return { policies: rows.map(details) }
     },

@@ -43,29 +43,33 @@ export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Rou
       method: 'POST',
       path: '/api/dashboard/policies/check',
       auth: 'policies/get',
+      isNamespaced: true,
       summary: 'What is wrong with the text of a policy, by line, and how its tests go; nothing is stored',
       body: CheckBody,
       response: PolicyCheckReply,
-      handler: async ({ body: { policyYaml, ...record } }) => deps.policyCheck(policyYaml, record),
+      handler: async ({ namespaces, body: { policyYaml, ...record } }) =>
+        deps.policyCheck(namespaces, policyYaml, record),
     }),
     route({
       method: 'POST',
       path: '/api/dashboard/policies/replay',
       auth: 'policies/get',
+      isNamespaced: true,
       summary: 'Which recent requests would be decided otherwise with this policy; nothing is stored',
       body: ReplayBody,
       response: ReplayReply,
-      handler: async ({ body: { policy_id: policyId, ...draft } }) =>
-        deps.policyReplay({ ...draft, policyId }),
+      handler: async ({ namespaces, body: { policy_id: policyId, ...draft } }) =>
+        deps.policyReplay(namespaces, { ...draft, policyId }),
     }),
     route({
       method: 'GET',
       path: '/api/dashboard/policies/:policy_id/versions',
       auth: 'policies/get',
+      isNamespaced: true,
       summary: 'The texts that a policy had, newest first',
       params: z.object({ policy_id: Id }),
       response: PolicyVersionsReply,
-      handler: async ({ params }) => deps.policyHistory(params.policy_id),
+      handler: async ({ namespaces, params }) => deps.policyHistory(namespaces, params.policy_id),
     }),
   ]
 }

@@ -15,10 +15,11 @@ export function createProbeRoutes({ probe }: { readonly probe: GatewayProbe }): 
       method: 'GET',
       path: '/api/dashboard/test-gateway',
       auth: 'records/get',
+      isNamespaced: true,
       summary: 'Asks a configured gateway how it is; without url the first one',
       query: z.strictObject({ url: z.string().min(1).max(2_000).optional() }),
       response: ProbeView,
-      handler: async ({ query }) => probe(query.url),
+      handler: async ({ namespaces, query }) => probe(namespaces, query.url),
     }),
   ]
 }

@@ -14,10 +14,13 @@ export function createRecordRoute({
       method: 'GET',
       path: '/api/dashboard/traffic/:record_id',
       auth: 'records/get',
+      isNamespaced: true,
       summary: 'One governed request',
       params: z.object({ record_id: Id }),
       response: RecordReply,
-      handler: async ({ params }) => ({ record: await trafficRecord(params.record_id) }),
+      handler: async ({ namespaces, params }) => ({
+        record: await trafficRecord(namespaces, params.record_id),
+      }),
     }),
   ]
 }

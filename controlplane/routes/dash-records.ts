@@ -27,6 +27,7 @@ export function createRecordRoutes({ traffic }: { readonly traffic: Traffic }): 
       method: 'GET',
       path: '/api/dashboard/traffic',
       auth: 'records/get',
+      isNamespaced: true,
       summary: 'Governed requests, newest first',
       query: TrafficQuery,
       response: z.object({
@@ -34,9 +35,9 @@ export function createRecordRoutes({ traffic }: { readonly traffic: Traffic }): 
         next_cursor: z.string().nullable(),
         limit: z.number(),
       }),
-      handler: async ({ query }) => {
+      handler: async ({ namespaces, query }) => {
         const { limit, cursor, action_type: actionType, ...filter } = query
-        return traffic.list({ ...filter, actionType }, { limit, cursor })
+        return traffic.list(namespaces, { ...filter, actionType }, { limit, cursor })
       },
     }),
   ]

@@ -1,12 +1,16 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Explain } from '../services/explain.ts'
 
 export type ExplainRoutesDeps = {
   readonly explain: Explain
   /** Name or id -> id; without a name the agent's own gateway, else the local or only one. Undefined = none. */
-  readonly gatewayFor: (given: { gateway: string | undefined; agent: string }) => Promise<string | undefined>
+  readonly gatewayFor: (
+    namespaces: Namespaces,
+    given: { readonly gateway: string | undefined; readonly agent: string },
+  ) => Promise<string | undefined>
 }
 
 const Query = z.strictObject({
@@ -30,12 +34,13 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
       method: 'GET',
       path: '/api/dashboard/explain',
       auth: 'explanations/get',
+      isNamespaced: true,
       summary: 'What would happen to a request and why; nothing is sent',
       query: Query,
       statuses: [404],
       response: Reply,
-      handler: async ({ query: { method, url, agent, gateway } }) => {
-        const gatewayId = await gatewayFor({ gateway, agent })
+      handler: async ({ namespaces, query: { method, url, agent, gateway } }) => {
+        const gatewayId = await gatewayFor(namespaces, { gateway, agent })
         if (gatewayId === undefined) {
           throw new ChaperoneError('not_found', {
             detail: gateway === undefined ? 'There is no gateway yet' : `There is no gateway ${gateway}`,

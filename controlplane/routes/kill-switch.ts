@@ -9,6 +9,7 @@ import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
 import { requireRight } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
+import { killsIn } from '../services/kills-in.ts'
 
 const State = z.object({ effective: z.array(KillEntry) })
 const Reply = State.extend({
@@ -37,7 +38,7 @@ export function createKillSwitchRoutes({
       isNamespaced: true,
       summary: 'What is stopped, by whom and why',
       response: State,
-      handler: async ({ principal }) => ({ effective: shownTo(userOf(principal), killSwitch.effective()) }),
+      handler: async ({ namespaces }) => ({ effective: killsIn(namespaces, killSwitch.effective()) }),
     }),
     route({
       method: 'POST',
@@ -62,7 +63,7 @@ export function createKillSwitchRoutes({
           // A person with this right everywhere answers for lifting what another source has latched; the audit names them all.
           override: !body.active && user.namespaces === 'all',
         })
-        return { ...reply, effective: shownTo(user, reply.effective) }
+        return { ...reply, effective: killsIn(user.namespaces, reply.effective) }
       },
     }),
   ]
@@ -78,14 +79,6 @@ function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefi
     detail: `You may do this in your namespaces only: name a scope within them, such as ${own} or agent:NAMESPACE/NAME`,
     extra: { required_right: right },
   })
-}
-
-/** What stops everything is shown to everybody: it stops their agents, too. */
-function shownTo({ namespaces }: User, effective: readonly KillEntry[]): KillEntry[] {
-  if (namespaces === 'all') return [...effective]
-  return effective.filter(
-    ({ scope }) => normaliseScope(scope) === 'all' || covers(namespaces, namespaceOfScope(scope)),
-  )
 }
 
 function sourceOf({ via, namespaces }: User, scope: string | undefined): string {

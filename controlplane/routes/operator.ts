@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import {
   ChangeSetBody,
@@ -20,6 +21,7 @@ import {
   SweepBody,
   SweepReply,
 } from '../../core/wire/operator.ts'
+import { covers } from '../../core/wire/rights.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Desired } from '../services/desired.ts'
 import type { KillRelay } from '../services/kill-relay.ts'
@@ -211,9 +213,14 @@ function installationRoutes({ desired, state }: OperatorRouteDeps): readonly Rou
       method: 'GET',
       path: '/api/dashboard/manifests',
       auth: 'manifests/get',
+      isNamespaced: true,
       summary: 'Objects that come from manifests, whether they are in force, and files with problems',
       response: Manifests,
-      handler: async () => ({ ...(await desired.list()), in_force: inForce(state().processes) }),
+      handler: async ({ namespaces }) => {
+        const isShown = ({ gateway }: GatewayProcess) => covers(namespaces, namespaceOf(gateway) || null)
+        const processes = state().processes.filter(isShown)
+        return { ...(await desired.list(namespaces)), in_force: inForce(processes) }
+      },
     }),
   ]
 }

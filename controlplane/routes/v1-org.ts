@@ -67,7 +67,7 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
     auth: 'agent',
     summary: 'The policies, highest priority first',
     response: PoliciesReply,
-    handler: async () => ({ policies: (await service.list()).map(policySummary) }),
+    handler: async () => ({ policies: (await service.list('all')).map(policySummary) }),
   })
 }
 

@@ -1,10 +1,11 @@
 import type { ActivityReply } from '../../core/wire/dashboard.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { busiestAgents, countByTime, loudestDenials } from '../store/activity.ts'
-import type { Db } from '../store/query.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 
 /** `60`, `3600`, … seconds up to now, or the stretch that `to` ends. */
 export type ActivityQuestion = { readonly seconds: number; readonly to?: string | undefined }
-export type Activity = (question: ActivityQuestion) => Promise<ActivityReply>
+export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
 
 const TOP = 10
 /** About this many buckets make a chart that can be read on a telephone and on a wall. */
@@ -13,20 +14,21 @@ const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
 
 /** Requests and decisions over time, from the traffic log. */
 export function createActivity(deps: {
-  readonly db: Db
+  readonly read: ScopedReads
   readonly orgId: string
   readonly nowMs: () => number
 }): Activity {
-  const { db, orgId, nowMs } = deps
-  return async ({ seconds, to }) => {
+  const { read, orgId, nowMs } = deps
+  return async (namespaces, { seconds, to }) => {
+    const query = read(namespaces)
     const bucketSeconds = bucketFor(seconds)
     const end = to === undefined ? nowMs() : Date.parse(to)
     const span = spanOf(end, seconds, bucketSeconds)
     const top = { from: span.from, to: span.to, limit: TOP }
     const [buckets, denials, agents] = await Promise.all([
-      countByTime(db, orgId, span),
-      loudestDenials(db, orgId, top),
-      busiestAgents(db, orgId, top),
+      countByTime(query, orgId, span),
+      loudestDenials(query, orgId, top),
+      busiestAgents(query, orgId, top),
     ])
     return {
       from: span.from,

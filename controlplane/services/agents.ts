@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../crypto/tokens.ts'
 import { originOf, recordEvent } from '../events.ts'
@@ -7,13 +8,14 @@ import {
   type AgentStatus,
   findAgentByName,
   insertAgent,
-  listAgents,
+  listAgentsIn,
   lockAgent,
   updateAgent,
 } from '../store/agents.ts'
 import type { Actor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import type { Db, Query } from '../store/query.ts'
+import { createScopedQuery } from '../store/scoped-query.ts'
 import { defaultGateway } from './gateway-names.ts'
 
 export type AgentsDeps = { readonly db: Db; readonly orgId: string }
@@ -36,7 +38,7 @@ export type AgentFields = Partial<
 export type CreatedAgent = { readonly agent: AgentRow; readonly key: IssuedKey }
 
 export type Agents = {
-  list(): Promise<readonly AgentRow[]>
+  list(namespaces: Namespaces): Promise<readonly AgentRow[]>
   create(by: Actor, input: NewAgent): Promise<CreatedAgent>
   setStatus(by: Actor, id: string, status: AgentStatus): Promise<AgentRow>
   update(by: Actor, id: string, fields: AgentFields): Promise<AgentRow>
@@ -46,7 +48,7 @@ export type Agents = {
 export function createAgents(deps: AgentsDeps): Agents {
   const { db } = deps
   return {
-    list: () => listAgents(db),
+    list: (namespaces) => listAgentsIn(createScopedQuery(db, namespaces)),
     create: (by, input) => db.tx((q) => createAgent(q, deps.orgId, by, input)),
     setStatus: (by, id, status) =>
       db.tx(async (q) => {

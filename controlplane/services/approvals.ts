@@ -2,11 +2,13 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import type { HoldBody, HoldReply, SpendReply } from '../../core/wire/sync.ts'
 import { type ApprovalFilter, listApprovals } from '../store/approval-list.ts'
 import type { ApprovalKind, ApprovalRow } from '../store/approvals.ts'
 import { getApproval, spendHold } from '../store/approvals.ts'
 import type { Db, Query } from '../store/query.ts'
+import { createScopedQuery } from '../store/scoped-query.ts'
 import { approvalCard } from './approval-card.ts'
 import { type Respond, type Response, respond } from './approval-response.ts'
 import { bindingOf, openHold } from './holds.ts'
@@ -37,7 +39,11 @@ export type Approvals = {
    * answered by this person already), `gone` (too late), `forbidden` (not in a required group).
    */
   respond(answer: Respond): Promise<Response>
-  list(filter: ApprovalFilter): Promise<{ readonly approvals: ApprovalCard[]; readonly total: number }>
+  /** Of agents in the namespaces. */
+  list(
+    namespaces: Namespaces,
+    filter: ApprovalFilter,
+  ): Promise<{ readonly approvals: ApprovalCard[]; readonly total: number }>
   get(id: string): Promise<ApprovalRow | undefined>
 }
 
@@ -64,8 +70,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return { spent, status: await statusOfHold(db, holder, id) }
     },
     respond: (answer) => respond(deps, answer),
-    async list(filter) {
-      const { rows, total } = await listApprovals(db, orgId, filter)
+    async list(namespaces, filter) {
+      const { rows, total } = await listApprovals(createScopedQuery(db, namespaces), orgId, filter)
       return { approvals: rows.map(approvalCard), total }
     },
     get: (id) => getApproval(db, id),

@@ -1,6 +1,7 @@
 import { eventId } from '../../core/ids.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { type AuditExportRow, type AuditFilter, listAuditAfter } from '../store/audit-export.ts'
-import type { Db } from '../store/query.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import { csvLine } from './csv.ts'
 
 /** Spec 4.4 first; then the rest of the event. */
@@ -21,16 +22,23 @@ const PAGE = 1_000
 
 export type AuditExport = {
   /** The matching events as CSV, oldest first, read page by page: memory does not grow with their number. */
-  csv(filter: AuditFilter): AsyncGenerator<string>
+  csv(namespaces: Namespaces, filter: AuditFilter): AsyncGenerator<string>
 }
 
-export function createAuditExport({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditExport {
+export function createAuditExport({
+  read,
+  orgId,
+}: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): AuditExport {
   return {
-    async *csv(filter) {
-      let page = await listAuditAfter(db, orgId, { filter, after: 0, limit: PAGE })
+    async *csv(namespaces, filter) {
+      const query = read(namespaces)
+      let page = await listAuditAfter(query, orgId, { filter, after: 0, limit: PAGE })
       yield csvLine(COLUMNS) + page.map(lineOf).join('')
       for (let last = page.at(-1); last !== undefined && page.length === PAGE; last = page.at(-1)) {
-        page = await listAuditAfter(db, orgId, { filter, after: last.id, limit: PAGE })
+        page = await listAuditAfter(query, orgId, { filter, after: last.id, limit: PAGE })
         yield page.map(lineOf).join('')
       }
     },

@@ -1,14 +1,16 @@
 import type { KnownAction } from '../../core/action/spec.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
-import { listAgents } from '../store/agents.ts'
+import { listAgentsIn } from '../store/agents.ts'
 import type { Actor } from '../store/audit.ts'
-import { findGatewayByName, listGateways } from '../store/gateways.ts'
+import { findGatewayByName, gatewayNamesIn } from '../store/gateways.ts'
 import { getOrg } from '../store/orgs.ts'
-import { listPolicies, type PolicyRow } from '../store/policies.ts'
+import { listPoliciesIn, type PolicyRow } from '../store/policies.ts'
 import type { Db, Query } from '../store/query.ts'
 import { savepoint } from '../store/savepoint.ts'
+import { createScopedQuery } from '../store/scoped-query.ts'
 import { createAgent, type NewAgent } from './agents.ts'
 import { isDemoAgent } from './demo-agent.ts'
 import { manifestsOf } from './manifest-export.ts'
@@ -60,9 +62,9 @@ export type ImportReport = {
 
 export type Bundle = {
   /** Agents and policies, without any secret. */
-  exportJson(by: Actor): Promise<Readonly<Record<string, unknown>>>
+  exportJson(namespaces: Namespaces, by: Actor): Promise<Readonly<Record<string, unknown>>>
   /** Gateways, connectors (without credentials), permissions and policies as manifests: YAML documents. */
-  exportManifests(by: Actor): Promise<string>
+  exportManifests(namespaces: Namespaces, by: Actor): Promise<string>
   /** Items that are valid are stored, all together; the others are told. */
   import(by: Actor, input: ImportInput): Promise<ImportReport>
 }
@@ -72,19 +74,23 @@ export function createBundle(deps: BundleDeps): Bundle {
   const noteExport = (q: Query, actor: Actor, details: Readonly<Record<string, unknown>>) =>
     recordEvent(q, { orgId, actor, type: 'config.exported', details })
   return {
-    exportJson: (by) =>
+    exportJson: (namespaces, by) =>
       db.tx(async (q) => {
+        const query = createScopedQuery(q, namespaces)
         const { name, plan } = await getOrg(q)
-        const agents = (await listAgents(q)).filter((agent) => !isDemoAgent(agent)).map(agentView)
-        const gateways = new Map((await listGateways(q)).map(({ id, name }) => [id, name]))
-        const policies = (await listPolicies(q)).map((row) => policyView(row, (id) => gateways.get(id) ?? id))
+        const agents = (await listAgentsIn(query)).filter((agent) => !isDemoAgent(agent)).map(agentView)
+        const gateways = await gatewayNamesIn(query)
+        const policies = (await listPoliciesIn(query)).map((row) =>
+          policyView(row, (id) => gateways.get(id) ?? id),
+        )
         await noteExport(q, by, { format: 'json', agents: agents.length, policies: policies.length })
         const exportedAt = new Date().toISOString()
         return { version: BUNDLE_VERSION, exportedAt, organization: { name, plan }, agents, policies }
       }),
-    exportManifests: (by) =>
+    exportManifests: (namespaces, by) =>
       db.tx(async (q) => {
-        const { text, counts } = await manifestsOf(q, platformNamespaces)
+        const query = createScopedQuery(q, namespaces)
+        const { text, counts } = await manifestsOf(query, platformNamespaces)
         await noteExport(q, by, { format: 'manifests', ...counts })
         return text
       }),
@@ -92,7 +98,7 @@ export function createBundle(deps: BundleDeps): Bundle {
   }
 }
 
-function agentView(row: Awaited<ReturnType<typeof listAgents>>[number]) {
+function agentView(row: Awaited<ReturnType<typeof listAgentsIn>>[number]) {
   const { name, runtime, environment, status, capabilities, metadata } = row
   return { name, runtime, environment, status, capabilities, metadata }
 }

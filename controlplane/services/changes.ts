@@ -1,13 +1,15 @@
 import type { Logger } from 'pino'
 import type { ChangeKind } from '../../core/wire/dashboard.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { readChangeMarks } from '../store/change-marks.ts'
-import { listGateways } from '../store/gateways.ts'
-import type { Db } from '../store/query.ts'
+import { listGatewaysIn } from '../store/gateways.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import type { GatewayLive } from '../sync/live.ts'
+import { killsIn } from './kills-in.ts'
 
 export type ChangesDeps = {
-  readonly db: Db
+  readonly read: ScopedReads
   readonly orgId: string
   readonly log: Logger
   readonly kills: () => readonly KillEntry[]
@@ -23,22 +25,49 @@ export type ChangeListener = {
   onEnd(): void
 }
 
-/** Tells what changed, on this replica or another. Nothing runs while nobody listens. */
+/** Reports what changed in some namespaces, on this replica or another. Nothing runs while nobody listens. */
 export type Changes = Disposable & {
-  versions(): Promise<Versions>
+  versions(namespaces: Namespaces): Promise<Versions>
   /** Call the result to listen no longer. */
-  listen(listener: ChangeListener): () => void
+  listen(namespaces: Namespaces, listener: ChangeListener): () => void
 }
 
 const LOOK_MS = 500
 
 export function createChanges(deps: ChangesDeps): Changes {
+  const watches = new Map<string, Watch>()
+  return {
+    versions: (namespaces) => versionsOf(deps, namespaces),
+    listen(namespaces, listener) {
+      const key = namespaces === 'all' ? 'all' : JSON.stringify([...namespaces].toSorted())
+      const watch = watches.get(key) ?? createWatch(deps, namespaces)
+      watches.set(key, watch)
+      const stop = watch.listen(listener)
+      return () => {
+        stop()
+        if (watch.isIdle()) watches.delete(key)
+      }
+    },
+    [Symbol.dispose]() {
+      for (const watch of watches.values()) watch[Symbol.dispose]()
+      watches.clear()
+    },
+  }
+}
+
+/** Compares the versions of some namespaces for every listener with a right in exactly these. */
+type Watch = Disposable & {
+  listen(listener: ChangeListener): () => void
+  isIdle(): boolean
+}
+
+function createWatch(deps: ChangesDeps, namespaces: Namespaces): Watch {
   const listeners = new Set<ChangeListener>()
   let known: Versions | null = null
   let timer: NodeJS.Timeout | undefined
 
   const look = async () => {
-    const now = await versionsOf(deps)
+    const now = await versionsOf(deps, namespaces)
     const changed = known === null ? [] : changedKinds(known, now)
     known = now
     if (changed.length > 0) for (const { onChange } of listeners) onChange(changed)
@@ -52,7 +81,6 @@ export function createChanges(deps: ChangesDeps): Changes {
       })
   }
   return {
-    versions: () => versionsOf(deps),
     listen(listener) {
       listeners.add(listener)
       if (listeners.size === 1 && known === null) turn()
@@ -63,6 +91,7 @@ export function createChanges(deps: ChangesDeps): Changes {
         known = null
       }
     },
+    isIdle: () => listeners.size === 0,
     [Symbol.dispose]() {
       clearTimeout(timer)
       for (const { onEnd } of [...listeners]) onEnd()
@@ -75,13 +104,17 @@ export function changedKinds(before: Versions, after: Versions): ChangeKind[] {
   return (Object.keys(after) as ChangeKind[]).filter((kind) => before[kind] !== after[kind])
 }
 
-async function versionsOf({ db, orgId, kills, liveOf }: ChangesDeps): Promise<Versions> {
-  const [marks, gateways] = await Promise.all([readChangeMarks(db, orgId), listGateways(db)])
+async function versionsOf(
+  { read, orgId, kills, liveOf }: ChangesDeps,
+  namespaces: Namespaces,
+): Promise<Versions> {
+  const query = read(namespaces)
+  const [marks, gateways] = await Promise.all([readChangeMarks(query, orgId), listGatewaysIn(query)])
   const live = gateways.map(({ id }) => {
     const state = liveOf(id)
     return state === null
       ? null
       : [state.processes, state.applied_version, state.desired_version, state.agents, state.warnings]
   })
-  return { ...marks, kill: JSON.stringify(kills()), gateways: JSON.stringify(live) }
+  return { ...marks, kill: JSON.stringify(killsIn(namespaces, kills())), gateways: JSON.stringify(live) }
 }

@@ -10,11 +10,11 @@ export function createApprovalCommands({
 }: CommandDeps): Record<'approvals.pending' | 'approvals.recent' | 'approvals.respond', CommandHandler> {
   return {
     'approvals.pending': async ({ gatewayId }) => {
-      const page = await approvals.list({ gatewayId, kind: 'hold', status: 'pending', limit: PENDING })
+      const page = await approvals.list('all', { gatewayId, kind: 'hold', status: 'pending', limit: PENDING })
       return { approvals: page.approvals.filter((card) => card.status === 'pending') }
     },
     'approvals.recent': async ({ gatewayId }) => {
-      const page = await approvals.list({ gatewayId, kind: 'hold', limit: RECENT })
+      const page = await approvals.list('all', { gatewayId, kind: 'hold', limit: RECENT })
       return { approvals: page.approvals }
     },
     'approvals.respond': async ({ gatewayId, name }, input) => {

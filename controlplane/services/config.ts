@@ -2,23 +2,31 @@ import type * as z from 'zod'
 import type { ConnectorType, EnforcementLevelSchema, GatewaySpec } from '../../core/crd/schemas.ts'
 import type { RuleDecision } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { originOf, recordEvent } from '../events.ts'
 import type { Actor } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
-import { type ConnectorRow, deleteConnector, getConnector, listConnectors } from '../store/connectors.ts'
-import { type GatewayRow, listGateways, lockGateway, upsertGateway } from '../store/gateways.ts'
+import { type ConnectorRow, deleteConnector, getConnector, listConnectorsIn } from '../store/connectors.ts'
+import {
+  type GatewayRow,
+  gatewayNamesIn,
+  listGatewaysIn,
+  lockGateway,
+  upsertGateway,
+} from '../store/gateways.ts'
 import {
   deletePermission,
   getPermission,
-  listAllPermissions,
   listPermissions,
+  listPermissionsIn,
   type PermissionRow,
   upsertPermission,
 } from '../store/permissions.ts'
 import type { Db, Query } from '../store/query.ts'
+import { createScopedQuery } from '../store/scoped-query.ts'
 import { type ApprovalsBotDeps, approvalsBotConnectors } from './approvals-bot.ts'
 import { type NewConnector, type Placed, placeConnector } from './connector-placement.ts'
-import { defaultGateway, requireGateway } from './gateway-names.ts'
+import { defaultGateway, requireGateway, requireGatewayIn } from './gateway-names.ts'
 import { refuseManaged } from './managed.ts'
 import { readSetting } from './stored-setting.ts'
 
@@ -43,28 +51,33 @@ export type NewPermission = {
 
 /** What the dashboard may read and change of gateways, connectors and permissions. */
 export type Config = {
-  gateways(): Promise<readonly GatewayRow[]>
+  gateways(namespaces: Namespaces): Promise<readonly GatewayRow[]>
+  /** Names by id of the gateways in the namespaces, and of those elsewhere that objects of the namespaces use. */
+  gatewayNames(namespaces: Namespaces): Promise<ReadonlyMap<string, string>>
   /** By id, by full name, or by the name inside the namespace `default`; throws `not_found`. */
   gatewayNamed(nameOrId: string): Promise<GatewayRow>
   changeGateway(by: Actor, id: string, change: GatewayChange): Promise<GatewayRow>
-  connectors(): Promise<readonly ConnectorRow[]>
+  connectors(namespaces: Namespaces): Promise<readonly ConnectorRow[]>
   /** Ids of those whose credential is not used because it is the bot that shows approvals. */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
   /** Without a gateway it is for the local one. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
   removeConnector(by: Actor, id: string): Promise<void>
-  permissions(gateway: string | undefined): Promise<readonly PermissionRow[]>
+  /** Of one gateway, or of all; throws `not_found`. */
+  permissions(namespaces: Namespaces, gateway: string | undefined): Promise<readonly PermissionRow[]>
   setPermission(by: Actor, input: NewPermission): Promise<PermissionRow>
   removePermission(by: Actor, id: string): Promise<void>
 }
 
 export function createConfig(deps: ConfigDeps): Config {
   const { db, orgId } = deps
+  const read = (namespaces: Namespaces) => createScopedQuery(db, namespaces)
   return {
-    gateways: () => listGateways(db),
+    gateways: (namespaces) => listGatewaysIn(read(namespaces)),
+    gatewayNames: (namespaces) => gatewayNamesIn(read(namespaces)),
     gatewayNamed: (nameOrId) => requireGateway(db, nameOrId),
     changeGateway: (by, id, change) => db.tx((q) => changeGateway(q, { by, id, change })),
-    connectors: () => listConnectors(db),
+    connectors: (namespaces) => listConnectorsIn(read(namespaces)),
     approvalsBotConnectors: async (rows) =>
       approvalsBotConnectors(db, deps.keyring, {
         rows,
@@ -90,10 +103,11 @@ export function createConfig(deps: ConfigDeps): Config {
           { change: 'connector.removed', connector: row.name, type: row.type },
         )
       }),
-    permissions: async (gateway) =>
-      gateway === undefined
-        ? listAllPermissions(db)
-        : listPermissions(db, (await requireGateway(db, gateway)).id),
+    permissions: async (namespaces, gateway) => {
+      const query = read(namespaces)
+      const gatewayId = gateway === undefined ? null : (await requireGatewayIn(query, gateway)).id
+      return listPermissionsIn(query, gatewayId)
+    },
     setPermission: (by, input) => db.tx((q) => setPermission(q, { by, orgId, input })),
     removePermission: (by, id) =>
       db.tx(async (q) => {

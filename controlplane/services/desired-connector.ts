@@ -96,7 +96,8 @@ export const connectorApplier: Applier<'Connector'> = {
     if (row === undefined) return false
     await deleteConnector(q, row.id)
     const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
-    await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
+    const event = { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', manifest: row.name } as const
+    await appendAudit(q, { ...event, details })
     return true
   },
 }
@@ -231,5 +232,11 @@ async function write(
     domains: ownedDomains(candidate),
     managed_by: candidate.managedBy,
   }
-  await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
+  const event = {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType: 'gateway.updated',
+    manifest: candidate.name,
+  } as const
+  await appendAudit(q, { ...event, details })
 }

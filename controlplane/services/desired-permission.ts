@@ -96,7 +96,13 @@ async function replace(
     permission: fullNameOf(key),
     rules: rows.length,
   }
-  await appendAudit(q, { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', details })
+  const event = {
+    orgId,
+    actor: MANIFESTS_ACTOR,
+    eventType: 'gateway.updated',
+    manifest: fullNameOf(key),
+  } as const
+  await appendAudit(q, { ...event, details })
   return true
 }
 

@@ -290,6 +290,7 @@ async function audit(
     orgId,
     actor: MANIFESTS_ACTOR,
     eventType,
+    manifest: name,
     details: { policy_id: id, name, version, managed_by: managedBy },
   })
 }

@@ -6,19 +6,17 @@ import {
   type DesiredBody,
   type DesiredReply,
   type GatewayProcess,
-  type InForce,
   type ManifestProblem,
   type SweepBody,
   type SweepReply,
 } from '../../core/wire/operator.ts'
-import { UNKNOWN_ORIGIN } from '../../core/wire/origin.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { bumpVersion, currentVersion } from '../store/config-version.ts'
 import {
   type DesiredRow,
   deleteDesired,
   desiredPlace,
   getDesired,
-  type JudgedRow,
   listDesired,
   listProblems,
   lockDesired,
@@ -42,6 +40,7 @@ import {
   withOutcome,
 } from './desired-apply.ts'
 import type { ApplyContext } from './desired-context.ts'
+import { inForceOf, type ManifestsView, readManifests } from './manifests-view.ts'
 
 export type DesiredDeps = Omit<ApplyContext, 'q'> & {
   readonly db: Db
@@ -49,12 +48,6 @@ export type DesiredDeps = Omit<ApplyContext, 'q'> & {
   readonly processes?: () => readonly GatewayProcess[]
 }
 type PutContext = ApplyContext & { readonly processes: () => readonly GatewayProcess[] }
-
-export type ManifestsView = {
-  readonly objects: ReadonlyArray<Record<string, unknown>>
-  readonly problems: readonly ManifestProblem[]
-  readonly config_version: number
-}
 
 /** Makes the installation what its manifests say. Each call is one transaction; nothing new = nothing written. */
 export type Desired = {
@@ -72,7 +65,8 @@ export type Desired = {
   /** Binds the Policies of manifests by the platform's namespaces as they are set now. True when one is bound anew. */
   bindPolicies(): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
-  list(): Promise<ManifestsView>
+  /** Objects of the namespaces; files with problems are in none. */
+  list(namespaces: Namespaces): Promise<ManifestsView>
 }
 
 export function createDesired(deps: DesiredDeps): Desired {
@@ -121,11 +115,7 @@ export function createDesired(deps: DesiredDeps): Desired {
       again(async (context) => applyOfNamespaces(context, await replaceNamespaces(context.q, namespaces))),
     bindPolicies: () => again(applyPolicies),
     problems: (source, problems) => db.tx((q) => writeProblems(q, source, problems)),
-    async list() {
-      const objects = (await listDesired(db)).map(objectView)
-      const problems = (await listProblems(db)).map(({ file, line, message }) => ({ file, line, message }))
-      return { objects, problems, config_version: await currentVersion(db) }
-    },
+    list: (namespaces) => readManifests(db, namespaces),
   }
 }
 
@@ -269,28 +259,6 @@ function replyOf({ processes }: PutContext, row: DesiredRow, version: number): D
     ...{ accepted, reasons: [...reasons], problem, in_force: inForceOf(row), warnings: [...stored.warnings] },
     ...{ version, gateways: names, tests },
     acknowledged: acknowledgedBy(processes(), { version, gateways: names }),
-  }
-}
-
-function inForceOf({ accepted, stored }: DesiredRow): InForce {
-  return stored.outcome?.in_force ?? (accepted ? 'as_written' : 'nothing')
-}
-
-function objectView(row: JudgedRow): Record<string, unknown> {
-  const { kind, namespace, name, source, managedBy, accepted, reasons, stored, generation, judgedAt } = row
-  return {
-    kind,
-    namespace,
-    name,
-    source,
-    managed_by: managedBy,
-    origin: { from: 'manifest', ...(stored.origin ?? UNKNOWN_ORIGIN) },
-    generation,
-    accepted,
-    in_force: inForceOf(row),
-    reasons,
-    warnings: stored.warnings,
-    judged_at: judgedAt,
   }
 }
 

@@ -7,14 +7,15 @@ import { withCredential } from '../../core/decision/proxied.ts'
 import { LOG_DECISION } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { EffectiveAction, EffectiveReply } from '../../core/wire/governance.ts'
-import { type AgentRow, listAgents } from '../store/agents.ts'
-import { listGateways } from '../store/gateways.ts'
-import type { Db } from '../store/query.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
+import { type AgentRow, listAgentsIn } from '../store/agents.ts'
+import { gatewayNamesIn } from '../store/gateways.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import type { ActionRules, ActionRulesSource, GatewayRules } from './action-rules.ts'
 import type { CatalogueReading } from './catalogue-reading.ts'
 
 export type EffectivePermissionsDeps = {
-  readonly db: Db
+  readonly read: ScopedReads
   readonly catalogue: Catalogue
   readonly actionRules: Pick<ActionRulesSource, 'fresh'>
   readonly nowMs: () => number
@@ -24,23 +25,24 @@ export type EffectivePermissionsDeps = {
  * What an agent may do with every action of one connector type, by its gateway's permissions, policies and level.
  * Without an agent it is the first one. Throws `not_found` for an agent that is not there.
  */
-export type EffectivePermissions = (question: {
-  readonly agent?: string | undefined
-  readonly type: EffectiveReply['type']
-}) => Promise<EffectiveReply>
+export type EffectivePermissions = (
+  namespaces: Namespaces,
+  question: { readonly agent?: string | undefined; readonly type: EffectiveReply['type'] },
+) => Promise<EffectiveReply>
 
 type Deps = EffectivePermissionsDeps & { readonly reading: CatalogueReading }
 
 export function createEffectivePermissions(deps: Deps): EffectivePermissions {
-  return async ({ agent: name, type }) => {
+  return async (namespaces, { agent: name, type }) => {
+    const query = deps.read(namespaces)
     const [rules, all, gateways] = await Promise.all([
       deps.actionRules.fresh(),
-      listAgents(deps.db),
-      listGateways(deps.db),
+      listAgentsIn(query),
+      gatewayNamesIn(query),
     ])
     const agents = all.filter(({ status }) => status !== 'revoked')
     const agent = chosen(agents, name)
-    const nameOf = (id: string | null) => gateways.find((gateway) => gateway.id === id)?.name ?? null
+    const nameOf = (id: string | null) => (id === null ? undefined : gateways.get(id)) ?? null
     const gateway = agent === undefined ? null : rules.gatewayOf(agent)
     const bound = gateway?.connectors.get(type) ?? []
     return {

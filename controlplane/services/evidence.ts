@@ -1,6 +1,7 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { eventId } from '../../core/ids.ts'
 import type { AuditEntry, AuditReply, EvidenceReply } from '../../core/wire/governance.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { validationError } from '../http/input.ts'
 import { listApprovalsOfAction } from '../store/approvals.ts'
 import {
@@ -9,28 +10,35 @@ import {
   listAuditAfter,
   listAuditBefore,
 } from '../store/audit-export.ts'
-import type { Db } from '../store/query.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import { listTrafficOfAction } from '../store/traffic-record.ts'
 import { approvalCard } from './approval-card.ts'
 
 export type Evidence = {
   /** Newest first. `cursor` is `next_cursor` of the page before. */
   search(
+    namespaces: Namespaces,
     filter: AuditFilter,
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<AuditReply>
   /** Everything that is known of one action. Throws `not_found`. */
-  chain(actionRequestId: string): Promise<EvidenceReply>
+  chain(namespaces: Namespaces, actionRequestId: string): Promise<EvidenceReply>
 }
 
 const MAX_EVENTS = 500
 
-export function createEvidence({ db, orgId }: { readonly db: Db; readonly orgId: string }): Evidence {
+export function createEvidence({
+  read,
+  orgId,
+}: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): Evidence {
   return {
-    async search(filter, { limit, cursor }) {
+    async search(namespaces, filter, { limit, cursor }) {
       const before = cursor === undefined ? null : numberOf(cursor)
       // One more than asked for tells whether there is a next page.
-      const rows = await listAuditBefore(db, orgId, { filter, before, limit: limit + 1 })
+      const rows = await listAuditBefore(read(namespaces), orgId, { filter, before, limit: limit + 1 })
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)
       return {
@@ -38,11 +46,12 @@ export function createEvidence({ db, orgId }: { readonly db: Db; readonly orgId:
         next_cursor: rows.length > limit && last !== undefined ? String(last.id) : null,
       }
     },
-    async chain(actionRequestId) {
+    async chain(namespaces, actionRequestId) {
+      const query = read(namespaces)
       const [events, approvals, requests] = await Promise.all([
-        listAuditAfter(db, orgId, { filter: { actionRequestId }, after: 0, limit: MAX_EVENTS }),
-        listApprovalsOfAction(db, orgId, actionRequestId),
-        listTrafficOfAction(db, orgId, actionRequestId),
+        listAuditAfter(query, orgId, { filter: { actionRequestId }, after: 0, limit: MAX_EVENTS }),
+        listApprovalsOfAction(query, orgId, actionRequestId),
+        listTrafficOfAction(query, orgId, actionRequestId),
       ])
       if (events.length + approvals.length + requests.length === 0)
         throw new ChaperoneError('not_found', {

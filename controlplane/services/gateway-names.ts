@@ -1,7 +1,17 @@
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import { findAgentByName } from '../store/agents.ts'
-import { findGatewayByName, type GatewayRow, getGateway, listGateways } from '../store/gateways.ts'
+import { covers } from '../../core/wire/rights.ts'
+import { findAgentIn } from '../store/agents.ts'
+import {
+  findGatewayByName,
+  findGatewayIn,
+  type GatewayRow,
+  gatewayNamesIn,
+  getGateway,
+  listGatewaysIn,
+} from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
+import type { ScopedQuery } from '../store/scoped-query.ts'
 
 /** The gateway that runs beside the control plane on one machine. */
 export const LOCAL_GATEWAY = 'default/local'
@@ -22,24 +32,48 @@ export async function findGateway(q: Query, nameOrId: string): Promise<GatewayRo
 
 /** The same; 404 when there is none. */
 export async function requireGateway(q: Query, nameOrId: string): Promise<GatewayRow> {
-  const found = await findGateway(q, nameOrId)
-  if (found !== undefined) return found
+  return (await findGateway(q, nameOrId)) ?? refuse(nameOrId)
+}
+
+/** The same in some namespaces. */
+export async function requireGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow> {
+  return (await findIn(q, nameOrId)) ?? refuse(nameOrId)
+}
+
+async function findIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | undefined> {
+  return (await findGatewayIn(q, nameOrId)) ?? (await findGatewayIn(q, `default/${nameOrId}`))
+}
+
+function refuse(nameOrId: string): never {
   throw new ChaperoneError('not_found', {
     detail: `There is no gateway ${nameOrId}: see GET /api/dashboard/gateway`,
   })
 }
 
-/** The gateway that is named, else the agent's own, else the local or the only one. */
+/**
+ * The id of the gateway that is named, else of the agent's own, else of the local or the only one. An agent of the namespaces
+ * is also judged by its own gateway elsewhere. Undefined for no gateway; throws `not_found` for an agent elsewhere.
+ */
 export async function gatewayOfAgent(
-  q: Query,
+  q: ScopedQuery,
   given: { readonly gateway: string | undefined; readonly agent: string },
 ): Promise<string | undefined> {
-  if (given.gateway !== undefined) return (await findGateway(q, given.gateway))?.id
-  const agent = await findAgentByName(q, given.agent)
-  if (agent?.gatewayId) return agent.gatewayId
-  const gateways = await listGateways(q)
+  if (!covers(q.namespaces, namespaceOf(given.agent) || null))
+    throw new ChaperoneError('not_found', { detail: `There is no agent ${given.agent}: check its name` })
+  const own = (await findAgentIn(q, given.agent))?.gatewayId ?? undefined
+  if (given.gateway !== undefined)
+    return (await findIn(q, given.gateway))?.id ?? (await named(q, given.gateway, own))
+  if (own !== undefined) return own
+  const gateways = await listGatewaysIn(q)
   return (
     gateways.find(({ name }) => name === LOCAL_GATEWAY)?.id ??
     (gateways.length === 1 ? gateways[0]?.id : undefined)
   )
+}
+
+/** The agent's own gateway where it is the one that is named. */
+async function named(q: ScopedQuery, nameOrId: string, own: string | undefined): Promise<string | undefined> {
+  if (own === undefined) return undefined
+  const name = (await gatewayNamesIn(q)).get(own)
+  return nameOrId === own || nameOrId === name ? own : undefined
 }

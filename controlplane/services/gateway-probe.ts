@@ -1,7 +1,8 @@
 import type { Resolve } from '../../core/request/outbound-address.ts'
+import { covers, type Namespaces } from '../../core/wire/rights.ts'
 import { validationError } from '../http/input.ts'
-import { listGateways } from '../store/gateways.ts'
-import type { Db } from '../store/query.ts'
+import { listGatewaysIn } from '../store/gateways.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import { type Call, CallError, callGateway, checkAddress, resolveByDns } from './gateway-dial.ts'
 
 const TIMEOUT_MS = 2_000
@@ -18,21 +19,19 @@ export type ProbeReport =
 
 /**
  * Asks a gateway how it is. Only addresses that an admin has configured are asked (`gateway_url`, or host and port of a
- * gateway): anything else throws `validation`, so that nobody can look around the network through us.
+ * gateway in the namespaces): anything else throws `validation`, so that nobody can look around the network through us.
  */
-export type GatewayProbe = (url: string | undefined) => Promise<ProbeReport>
+export type GatewayProbe = (namespaces: Namespaces, url: string | undefined) => Promise<ProbeReport>
 
-export function createGatewayProbe(deps: {
-  readonly db: Db
+export type GatewayProbeDeps = {
+  readonly read: ScopedReads
   readonly gatewayUrl: () => Promise<string | null>
   readonly resolve?: Resolve
-}): GatewayProbe {
-  return async (given) => {
-    const configured = await deps.gatewayUrl()
-    const allowed = [
-      ...(configured === null ? [] : [configured]),
-      ...(await listGateways(deps.db)).flatMap(({ host, port }) => addressesOf(host, port)),
-    ]
+}
+
+export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
+  return async (namespaces, given) => {
+    const allowed = await allowedAddresses(deps, namespaces)
     const wanted = given ?? allowed[0]
     const target = wanted === undefined ? undefined : allowed.find((address) => isSameOrigin(address, wanted))
     if (target !== undefined) return ask(target, deps.resolve ?? resolveByDns)
@@ -44,6 +43,19 @@ export function createGatewayProbe(deps: {
       `url: ${what}; give the gateway_url of the settings or http://HOST:PORT of a registered one`,
     ])
   }
+}
+
+/** The gateway of the setting is in no namespace, and names the connectors of all tenants. */
+async function allowedAddresses(
+  { read, gatewayUrl }: GatewayProbeDeps,
+  namespaces: Namespaces,
+): Promise<readonly string[]> {
+  const configured = covers(namespaces, null) ? await gatewayUrl() : null
+  const gateways = await listGatewaysIn(read(namespaces))
+  return [
+    ...(configured === null ? [] : [configured]),
+    ...gateways.flatMap(({ host, port }) => addressesOf(host, port)),
+  ]
 }
 
 function addressesOf(host: string, port: number): string[] {

@@ -8,12 +8,12 @@ import {
   rowManifests,
 } from '../../core/crd/row-manifests.ts'
 import { PolicySpec } from '../../core/crd/schemas.ts'
-import { listConnectors } from '../store/connectors.ts'
-import { listDesired } from '../store/desired.ts'
-import { listGateways } from '../store/gateways.ts'
-import { listAllPermissions } from '../store/permissions.ts'
-import { listPolicies, type PolicyRow } from '../store/policies.ts'
-import type { Query } from '../store/query.ts'
+import { listConnectorsIn } from '../store/connectors.ts'
+import { listDesiredIn } from '../store/desired.ts'
+import { listGatewaysIn } from '../store/gateways.ts'
+import { listPermissionsIn } from '../store/permissions.ts'
+import { listPoliciesIn, type PolicyRow } from '../store/policies.ts'
+import type { ScopedQuery } from '../store/scoped-query.ts'
 
 const HEAD = `# Exported by Chaperone. Credentials are never exported: make a Secret for each secretRef below.\n`
 
@@ -24,11 +24,13 @@ export type ManifestExport = {
 
 /** The configuration as manifests that a folder or a cluster takes; how many of each kind. */
 export async function manifestsOf(
-  q: Query,
+  q: ScopedQuery,
   platformNamespaces: ReadonlySet<string>,
 ): Promise<ManifestExport> {
   const rows = await readManifestRows(q)
-  const policies = [...rows.policies, ...removedDefaults(rows.policies)]
+  // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
+  const removed = q.namespaces === 'all' ? removedDefaults(rows.policies) : []
+  const policies = [...rows.policies, ...removed]
   const manifests = rowManifests({ ...rows, policies }, placementOf(rows.gateways, platformNamespaces))
   return { text: HEAD + manifestsText(manifests), counts: countsOf(manifests) }
 }
@@ -40,16 +42,16 @@ export function placementOf(
   return { gateways, platformNamespace: [...platformNamespaces][0] ?? null }
 }
 
-/** All rows, with what the manifests of policies bind to. */
-export async function readManifestRows(q: Query): Promise<ManifestRows> {
+/** Rows of the namespaces, with what the manifests of policies bind to. */
+export async function readManifestRows(q: ScopedQuery): Promise<ManifestRows> {
   const written = new Map(
-    (await listDesired(q)).map((row) => [`${row.kind}/${row.namespace}/${row.name}`, row.stored.spec]),
+    (await listDesiredIn(q)).map((row) => [`${row.kind}/${row.namespace}/${row.name}`, row.stored.spec]),
   )
   return {
-    gateways: await listGateways(q),
-    connectors: await listConnectors(q),
-    permissions: await listAllPermissions(q),
-    policies: (await listPolicies(q)).map((row) => policyFacts(row, written.get(`Policy/${row.name}`))),
+    gateways: await listGatewaysIn(q),
+    connectors: await listConnectorsIn(q),
+    permissions: await listPermissionsIn(q, null),
+    policies: (await listPoliciesIn(q)).map((row) => policyFacts(row, written.get(`Policy/${row.name}`))),
   }
 }
 

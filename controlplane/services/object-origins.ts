@@ -5,9 +5,9 @@ import {
   type RowOrigin,
   UNKNOWN_ORIGIN,
 } from '../../core/wire/origin.ts'
-import { listManifestOrigins } from '../store/desired.ts'
-import type { Query } from '../store/query.ts'
+import { listManifestOriginsIn } from '../store/desired.ts'
 import type { Source } from '../store/rows.ts'
+import type { ScopedQuery } from '../store/scoped-query.ts'
 
 type Row = { readonly source: Source; readonly origin: RowOrigin | null }
 type NamedRow = Row & { readonly name: string }
@@ -20,8 +20,8 @@ export type Origins = {
   ofAgent(row: Row): ObjectOrigin
 }
 
-export async function readOrigins(q: Query): Promise<Origins> {
-  const manifests = await listManifestOrigins(q)
+export async function readOrigins(q: ScopedQuery): Promise<Origins> {
+  const manifests = await listManifestOriginsIn(q)
   return {
     of: (kind, row) => originOfRow(row, manifests.get(`${kind}/${row.name}`)),
     ofPermission: (row) => originOfRow(row, row.owner === null ? undefined : manifests.get(row.owner)),

@@ -1,16 +1,18 @@
 import type { FloorRules } from '../../core/crd/floors.ts'
 import type { GatewayState, OverviewReply } from '../../core/wire/dashboard.ts'
 import type { KillEntry } from '../../core/wire/kill.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { hasTraffic, inventory } from '../store/activity.ts'
-import { type GatewayRow, listGateways } from '../store/gateways.ts'
-import type { Db } from '../store/query.ts'
+import { type GatewayRow, listGatewaysIn } from '../store/gateways.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import { stopsGateway } from '../sync/kill-board.ts'
 import type { GatewayLive } from '../sync/live.ts'
 import { atItsFloor } from './gateway-floor.ts'
+import { killsIn } from './kills-in.ts'
 import { type Origins, readOrigins } from './object-origins.ts'
 
 export type OverviewDeps = {
-  readonly db: Db
+  readonly read: ScopedReads
   readonly orgId: string
   readonly kills: () => readonly KillEntry[]
   readonly liveOf: (gatewayId: string) => GatewayLive | null
@@ -19,24 +21,25 @@ export type OverviewDeps = {
   readonly floorRules?: FloorRules
 }
 
-export type Overview = () => Promise<OverviewReply>
+export type Overview = (namespaces: Namespaces) => Promise<OverviewReply>
 
 /** A process that said nothing for this long is not believed to run. */
 const STALE_MS = 30_000
 
-/** What runs, what is stopped and what waits, for every role: nothing in it is secret. */
+/** What runs, what is stopped and what waits in the namespaces, for every role: nothing in it is secret. */
 export function createOverview(deps: OverviewDeps): Overview {
-  const { db, orgId, kills } = deps
-  return async () => {
+  const { read, orgId, kills } = deps
+  return async (namespaces) => {
+    const query = read(namespaces)
     const [gateways, origins, counts, isUsed] = await Promise.all([
-      listGateways(db),
-      readOrigins(db),
-      inventory(db, orgId),
-      hasTraffic(db, orgId),
+      listGatewaysIn(query),
+      readOrigins(query),
+      inventory(query, orgId),
+      hasTraffic(query, orgId),
     ])
     return {
       gateways: gateways.map((row) => gatewayState(row, origins, deps)),
-      kill_switches: [...kills()],
+      kill_switches: killsIn(namespaces, kills()),
       pending_approvals: counts.pending,
       agents: { active: counts.active, suspended: counts.suspended },
       connectors: counts.connectors,

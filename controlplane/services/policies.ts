@@ -9,6 +9,7 @@ import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
 import { originOf, recordEvent } from '../events.ts'
 import { validationError } from '../http/input.ts'
@@ -18,7 +19,7 @@ import {
   countPolicies,
   deletePolicy,
   insertPolicy,
-  listPolicies,
+  listPoliciesIn,
   lockPolicy,
   type PolicyChanges,
   type PolicyRow,
@@ -26,6 +27,7 @@ import {
   updatePolicy,
 } from '../store/policies.ts'
 import type { Db, Query } from '../store/query.ts'
+import { createScopedQuery } from '../store/scoped-query.ts'
 import { listGroups } from '../store/users.ts'
 import { refuseManaged } from './managed.ts'
 
@@ -51,7 +53,7 @@ export type NewPolicy = PolicyFields & { readonly name: string; readonly policyY
 export type SavedPolicy = { readonly row: PolicyRow; readonly warnings: readonly string[] }
 
 export type Policies = {
-  list(): Promise<readonly PolicyRow[]>
+  list(namespaces: Namespaces): Promise<readonly PolicyRow[]>
   /** A text whose tests fail is stored and not put in force: `row.activeVersion` is then not `row.version`. */
   create(by: Actor, input: NewPolicy): Promise<SavedPolicy>
   update(by: Actor, id: string, fields: PolicyFields, expectedVersion?: number): Promise<SavedPolicy>
@@ -61,7 +63,7 @@ export type Policies = {
 export function createPolicies(deps: PoliciesDeps): Policies {
   const { db, orgId } = deps
   return {
-    list: () => listPolicies(db),
+    list: (namespaces) => listPoliciesIn(createScopedQuery(db, namespaces)),
     create: (by, input) => db.tx((q) => createPolicy(q, deps, by, input)),
     update: (by, id, fields, expectedVersion) =>
       db.tx(async (q) => {

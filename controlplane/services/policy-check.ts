@@ -9,21 +9,26 @@ import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../core/wire/governance.ts'
-import type { Db } from '../store/query.ts'
-import { listGroups } from '../store/users.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
+import { listGroupsIn } from '../store/users.ts'
 
 /** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
-export type PolicyCheck = (policyYaml: string, record: RepeatedFields) => Promise<PolicyCheckReply>
+export type PolicyCheck = (
+  namespaces: Namespaces,
+  policyYaml: string,
+  record: RepeatedFields,
+) => Promise<PolicyCheckReply>
 
 export function createPolicyCheck(deps: {
-  readonly db: Db
+  readonly read: ScopedReads
   readonly knownAction: (type: string) => KnownAction | null
 }): PolicyCheck {
-  return async (policyYaml, record) => {
+  return async (namespaces, policyYaml, record) => {
     const parsed = problemsOr(() => parsePolicyYaml(policyYaml))
     if ('problems' in parsed) return { ok: false, ...parsed, tests: [], warnings: [] }
     const reply = examine(parsed.value, record, deps.knownAction)
-    const empty = emptyGroupWarnings(parsed.value.document, await listGroups(deps.db))
+    const empty = emptyGroupWarnings(parsed.value.document, await listGroupsIn(deps.read(namespaces)))
     return { ...reply, warnings: [...reply.warnings, ...empty] }
   }
 }

@@ -1,20 +1,22 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { PolicyVersionsReply } from '../../core/wire/governance.ts'
-import { getPolicy } from '../store/policies.ts'
-import { listPolicyVersions } from '../store/policy-versions.ts'
-import type { Db } from '../store/query.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
+import { getPolicyIn } from '../store/policies.ts'
+import { listPolicyVersionsIn } from '../store/policy-versions.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 
 /** The texts that a policy had, newest first. Throws `not_found`. */
-export type PolicyHistory = (policyId: string) => Promise<PolicyVersionsReply>
+export type PolicyHistory = (namespaces: Namespaces, policyId: string) => Promise<PolicyVersionsReply>
 
-export function createPolicyHistory({ db }: { readonly db: Db }): PolicyHistory {
-  return async (policyId) => {
-    const row = await getPolicy(db, policyId)
+export function createPolicyHistory({ read }: { readonly read: ScopedReads }): PolicyHistory {
+  return async (namespaces, policyId) => {
+    const query = read(namespaces)
+    const row = await getPolicyIn(query, policyId)
     if (row === undefined)
       throw new ChaperoneError('not_found', {
         detail: `There is no policy ${policyId}: see GET /api/dashboard/policies`,
       })
-    const versions = await listPolicyVersions(db, policyId)
+    const versions = await listPolicyVersionsIn(query, policyId)
     return {
       policy_id: policyId,
       versions: versions.map(({ version, policyYaml, passed, createdAt }) => ({

@@ -14,17 +14,17 @@ import type { TrafficRecord } from '../../core/record.ts'
 import { type CanonicalRequest, isRefusal } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { ReplayReply } from '../../core/wire/governance.ts'
-import type { AgentRow } from '../store/agents.ts'
-import { listAgents } from '../store/agents.ts'
-import { getPolicy } from '../store/policies.ts'
-import type { Db } from '../store/query.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
+import { type AgentRow, listAgentsIn } from '../store/agents.ts'
+import { getPolicyIn } from '../store/policies.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import { listTraffic } from '../store/traffic.ts'
 import { knownByName } from './action-names.ts'
 import type { ActionRulesSource, GatewayRules } from './action-rules.ts'
 import { requestOf } from './explain-request.ts'
 
 export type PolicyReplayDeps = {
-  readonly db: Db
+  readonly read: ScopedReads
   readonly orgId: string
   readonly knownAction: (type: string) => KnownAction | null
   readonly actionRules: Pick<ActionRulesSource, 'fresh'>
@@ -45,15 +45,16 @@ export type ReplayInput = {
  * Decides recorded requests twice by the rules of now: as they are, and with the given text in place. Bodies are not
  * recorded, so conditions on parameters see none. Throws `validation` for a text that cannot be read.
  */
-export type PolicyReplay = (input: ReplayInput) => Promise<ReplayReply>
+export type PolicyReplay = (namespaces: Namespaces, input: ReplayInput) => Promise<ReplayReply>
 
 const NOT_STORED = 'pol_draft'
 
 export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
-  return async (input) => {
-    const { db, orgId } = deps
+  return async (namespaces, input) => {
+    const { orgId } = deps
+    const query = deps.read(namespaces)
     const { document } = parsePolicyYaml(input.policyYaml)
-    const row = input.policyId === undefined ? undefined : await getPolicy(db, input.policyId)
+    const row = input.policyId === undefined ? undefined : await getPolicyIn(query, input.policyId)
     const { priority, mode } = input
     const draft = compilePolicy({
       id: row?.id ?? NOT_STORED,
@@ -65,8 +66,8 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
     })
     const [rules, agents, records] = await Promise.all([
       deps.actionRules.fresh(),
-      listAgents(db),
-      listTraffic(db, orgId, { filter: {}, limit: input.limit }),
+      listAgentsIn(query),
+      listTraffic(query, orgId, { filter: {}, limit: input.limit }),
     ])
     const byName = new Map(agents.map((agent) => [agent.name, agent]))
     const indexes = createIndexes(draft, input.enabled)

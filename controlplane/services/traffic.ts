@@ -1,6 +1,7 @@
 import type { TrafficRecord } from '../../core/record.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { validationError } from '../http/input.ts'
-import type { Db } from '../store/query.ts'
+import type { ScopedReads } from '../store/scoped-query.ts'
 import { listTraffic, type TrafficCursor, type TrafficFilter } from '../store/traffic.ts'
 
 export type TrafficPage = {
@@ -12,17 +13,24 @@ export type TrafficPage = {
 export type Traffic = {
   /** Newest first. `cursor` is `next_cursor` of the page before. */
   list(
+    namespaces: Namespaces,
     filter: TrafficFilter,
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<TrafficPage>
 }
 
-export function createTraffic({ db, orgId }: { readonly db: Db; readonly orgId: string }): Traffic {
+export function createTraffic({
+  read,
+  orgId,
+}: {
+  readonly read: ScopedReads
+  readonly orgId: string
+}): Traffic {
   return {
-    async list(filter, { limit, cursor }) {
+    async list(namespaces, filter, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readCursor(cursor)
       // One more than asked for tells whether there is a next page.
-      const rows = await listTraffic(db, orgId, { filter, limit: limit + 1, cursor: after })
+      const rows = await listTraffic(read(namespaces), orgId, { filter, limit: limit + 1, cursor: after })
       const traffic = rows.slice(0, limit)
       const last = traffic.at(-1)
       return { traffic, next_cursor: rows.length > limit && last ? writeCursor(last) : null, limit }

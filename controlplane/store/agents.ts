@@ -1,6 +1,7 @@
 import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type AgentStatus = 'active' | 'suspended' | 'revoked'
 
@@ -36,6 +37,19 @@ const COLUMNS = `id, org_id as "orgId", name, runtime, environment, status, capa
 export async function listAgents(q: Query): Promise<readonly AgentRow[]> {
   const { rows } = await q.query<AgentRow>(`select ${COLUMNS} from agents order by name, created_at, id`, [])
   return rows
+}
+
+export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]> {
+  return q.rows<AgentRow>(
+    [],
+    (within) => `select ${COLUMNS} from agents where ${within.name('name')} order by name, created_at, id`,
+  )
+}
+
+/** The one that is not revoked. */
+export async function findAgentIn(q: ScopedQuery, name: string): Promise<AgentRow | undefined> {
+  const select = `select ${COLUMNS} from agents where name = $1 and status <> 'revoked'`
+  return (await q.rows<AgentRow>([name], (within) => `${select} and ${within.name('name')}`))[0]
 }
 
 export async function getAgent(q: Query, id: string): Promise<AgentRow | undefined> {

@@ -1,13 +1,11 @@
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
 import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow } from './approvals.ts'
-import type { Query } from './query.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type ApprovalFilter = {
   readonly status?: ApprovalStatus | undefined
   readonly kind?: ApprovalKind | undefined
   readonly gatewayId?: string | undefined
-  /** Of agents of these namespaces only. */
-  readonly namespaces?: ReadonlySet<string> | undefined
   readonly limit: number
   readonly offset?: number | undefined
 }
@@ -20,22 +18,11 @@ const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_times
 
 /** Newest first, with the number of all that fit. Fewer than `limit` where the cards are large, but at least one. */
 export async function listApprovals(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   filter: ApprovalFilter,
 ): Promise<{ readonly rows: readonly ApprovalRow[]; readonly total: number }> {
-  const { rows } = await q.query<ApprovalRow & { total: number }>(
-    `with page as (
-       select id as of_id, octet_length(card::text) as size, total, row_number() over newest as place
-       from (select id, created_at, card, count(*) over ()::int as total from approvals
-         where org_id = $1 and ($2::text is null or ${SHOWN_STATUS} = $2) and ($3::text is null or kind = $3)
-           and ($4::text is null or gateway_id = $4)
-           and ($7::text[] is null or (agent like '%/%' and split_part(agent, '/', 1) = any($7)))
-         order by created_at desc, id desc limit $5 offset $6) as asked
-       window newest as (order by created_at desc, id desc)
-     ), fitting as (select *, sum(size) over (order by place) as sizes from page)
-     select ${APPROVAL_COLUMNS}, total from fitting join approvals on id = of_id
-     where place = 1 or sizes <= ${MAX_PAGE} order by place`,
+  const rows = await q.rows<ApprovalRow & { total: number }>(
     [
       orgId,
       filter.status ?? null,
@@ -43,8 +30,18 @@ export async function listApprovals(
       filter.gatewayId ?? null,
       filter.limit,
       filter.offset ?? 0,
-      filter.namespaces === undefined ? null : [...filter.namespaces],
     ],
+    (within) => `with page as (
+       select id as of_id, octet_length(card::text) as size, total, row_number() over newest as place
+       from (select id, created_at, card, count(*) over ()::int as total from approvals
+         where org_id = $1 and ($2::text is null or ${SHOWN_STATUS} = $2) and ($3::text is null or kind = $3)
+           and ($4::text is null or gateway_id = $4)
+           and ${within.name('agent')}
+         order by created_at desc, id desc limit $5 offset $6) as asked
+       window newest as (order by created_at desc, id desc)
+     ), fitting as (select *, sum(size) over (order by place) as sizes from page)
+     select ${APPROVAL_COLUMNS}, total from fitting join approvals on id = of_id
+     where place = 1 or sizes <= ${MAX_PAGE} order by place`,
   )
   return { rows, total: rows[0]?.total ?? 0 }
 }

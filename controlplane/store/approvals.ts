@@ -4,6 +4,7 @@ import { newId } from '../crypto/ids.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type ApprovalKind = 'action' | 'hold'
 
@@ -190,15 +191,15 @@ export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | 
 
 /** The approvals that one action went through, oldest first. */
 export async function listApprovalsOfAction(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   actId: string,
 ): Promise<readonly ApprovalRow[]> {
-  const { rows } = await q.query<ApprovalRow>(
-    `select ${APPROVAL_COLUMNS} from approvals where org_id = $1 and act_id = $2 order by created_at, id limit 50`,
+  const select = `select ${APPROVAL_COLUMNS} from approvals where org_id = $1 and act_id = $2`
+  return q.rows<ApprovalRow>(
     [orgId, actId],
+    (within) => `${select} and ${within.name('agent')} order by created_at, id limit 50`,
   )
-  return rows
 }
 
 /** True exactly once per approved hold, and only for the request it was given for. */

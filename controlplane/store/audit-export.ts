@@ -1,4 +1,4 @@
-import type { Query } from './query.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type AuditFilter = {
   readonly eventType?: string | undefined
@@ -29,7 +29,7 @@ export type AuditExportRow = {
 
 /** At most `limit` events after the one numbered `after`, oldest first. */
 export async function listAuditAfter(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   page: { readonly filter: AuditFilter; readonly after: number; readonly limit: number },
 ): Promise<readonly AuditExportRow[]> {
@@ -38,7 +38,7 @@ export async function listAuditAfter(
 
 /** At most `limit` events before the one numbered `before`, or the newest ones; newest first. */
 export async function listAuditBefore(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   page: { readonly filter: AuditFilter; readonly before: number | null; readonly limit: number },
 ): Promise<readonly AuditExportRow[]> {
@@ -47,7 +47,7 @@ export async function listAuditBefore(
 }
 
 async function listAudit(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   page: {
     readonly filter: AuditFilter
@@ -58,8 +58,11 @@ async function listAudit(
   },
 ): Promise<readonly AuditExportRow[]> {
   const { where, values } = conditions(page.filter)
-  const { rows } = await q.query<AuditExportRow>(
-    `select e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
+  return q.rows<AuditExportRow>(
+    [orgId, page.from, page.limit, ...values],
+    (
+      within,
+    ) => `select e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
        e.details::text as details,
        coalesce(e.details->>'action_type', requested.details->>'action_type') as action_type,
        coalesce(e.details->'resource', requested.details->'resource')::text as resource
@@ -68,11 +71,9 @@ async function listAudit(
        select r.details from audit_events r
        where r.action_request_id = e.action_request_id and r.event_type = 'action.requested' order by r.id limit 1
      ) requested on e.action_request_id is not null
-     where e.org_id = $1 and ${[page.where, ...where].join(' and ')}
+     where e.org_id = $1 and ${[page.where, within.namespace('e.namespace'), ...where].join(' and ')}
      order by ${page.order} limit $3`,
-    [orgId, page.from, page.limit, ...values],
   )
-  return rows
 }
 
 function conditions(filter: AuditFilter) {

@@ -1,3 +1,5 @@
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOfScope } from '../../core/decision/kill-switch.ts'
 import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 
@@ -41,6 +43,8 @@ export type AuditEvent = {
   /** The agent that the event is about, when it is not the actor. */
   readonly agentId?: string | null | undefined
   readonly actionRequestId?: string | null
+  /** Of the manifest that the event concerns (`namespace/name`), where `details` names no Gateway and no scope. */
+  readonly manifest?: string
   readonly details: Readonly<Record<string, unknown>>
 }
 
@@ -55,8 +59,10 @@ export async function appendAudit(q: Query, event: AuditEvent): Promise<number> 
 export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): Promise<readonly number[]> {
   const list = events.map(storedEvent)
   const { rows } = await q.query<{ id: number }>(
-    `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details)
-     select e->>'eventType', e->>'orgId', e->>'agentId', e->>'userId', e->>'actionRequestId', e->'details'
+    `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details, namespace)
+     select e->>'eventType', e->>'orgId', e->>'agentId', e->>'userId', e->>'actionRequestId', e->'details',
+       case when e->>'agentId' is null then e->>'namespace'
+         else (select split_part(name, '/', 1) from agents where id = e->>'agentId' and name like '_%/%') end
      from jsonb_array_elements($1::jsonb) with ordinality as list(e, position) order by position
      returning id`,
     [JSON.stringify(list)],
@@ -65,11 +71,19 @@ export async function appendAuditAll(q: Query, events: readonly AuditEvent[]): P
 }
 
 /** A machine has no column of its own: it is `actor` in the details. */
-function storedEvent({ actor, agentId, details, ...event }: AuditEvent) {
+function storedEvent({ actor, agentId, details, manifest, ...event }: AuditEvent) {
   return {
     ...event,
+    namespace: namespaceIn(details, manifest),
     userId: actor.kind === 'user' ? actor.userId : null,
     agentId: agentId ?? (actor.kind === 'agent' ? actor.agentId : null),
     details: actor.kind === 'system' ? { ...details, actor: { kind: 'system', name: actor.label } } : details,
   }
+}
+
+/** Of an event that concerns no agent; the agent decides otherwise. */
+function namespaceIn({ gateway, scope }: AuditEvent['details'], manifest: string | undefined): string | null {
+  if (manifest !== undefined) return namespaceOf(manifest) || null
+  if (typeof gateway === 'string') return namespaceOf(gateway) || null
+  return typeof scope === 'string' ? namespaceOfScope(scope) : null
 }

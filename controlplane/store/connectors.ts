@@ -3,6 +3,7 @@ import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Sealed } from '../crypto/sealed.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type ConnectorRow = {
   readonly id: string
@@ -47,6 +48,15 @@ export async function listConnectors(q: Query, gatewayId?: string): Promise<read
           `select ${COLUMNS} from connectors where gateway_ids = '{}' or $1 = any(gateway_ids) order by ${ORDER}`,
           [gatewayId],
         )
+  return rows.map(withDefaults)
+}
+
+export async function listConnectorsIn(q: ScopedQuery): Promise<readonly ConnectorRow[]> {
+  const rows = await q.rows<ConnectorRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS} from connectors where ${within.configuration('connectors')} order by ${ORDER}`,
+  )
   return rows.map(withDefaults)
 }
 

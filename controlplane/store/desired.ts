@@ -4,6 +4,7 @@ import { ManifestOrigin } from '../../core/wire/origin.ts'
 import type { Sealed } from '../crypto/sealed.ts'
 import type { PermissionRow } from './permissions.ts'
 import type { Query } from './query.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type ManifestSource = 'kubernetes' | 'file'
 
@@ -67,14 +68,22 @@ export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
   return rows
 }
 
-/** Where the manifests are kept that say so, by `Kind/namespace/name`. */
-export async function listManifestOrigins(q: Query): Promise<ReadonlyMap<string, ManifestOrigin>> {
-  const { rows } = await q.query<{ key: string; origin: unknown }>(
-    `select kind || '/' || namespace || '/' || name as key, spec -> 'origin' as origin
-     from desired where spec -> 'origin' is not null`,
+/** Where the manifests of the namespaces are kept that say so, by `Kind/namespace/name`. */
+export async function listManifestOriginsIn(q: ScopedQuery): Promise<ReadonlyMap<string, ManifestOrigin>> {
+  const rows = await q.rows<{ key: string; origin: unknown }>(
     [],
+    (within) => `select kind || '/' || namespace || '/' || name as key, spec -> 'origin' as origin
+     from desired where spec -> 'origin' is not null and ${within.namespace('namespace')}`,
   )
   return new Map(rows.map(({ key, origin }) => [key, ManifestOrigin.parse(origin)]))
+}
+
+export async function listDesiredIn(q: ScopedQuery): Promise<readonly JudgedRow[]> {
+  return q.rows<JudgedRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS}, ${JUDGED_AT} from desired where ${within.namespace('namespace')} order by kind, namespace, name`,
+  )
 }
 
 export async function getDesired(q: Query, key: ObjectKey): Promise<DesiredRow | undefined> {

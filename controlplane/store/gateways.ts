@@ -2,6 +2,7 @@ import { GatewaySpec } from '../../core/crd/schemas.ts'
 import type { RowOrigin } from '../../core/wire/origin.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type GatewayRow = {
   readonly id: string
@@ -31,6 +32,38 @@ const COLUMNS = `id, org_id as "orgId", name, host, port, spec, token_sha256 as 
 export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
   const { rows } = await q.query<GatewayRow>(`select ${COLUMNS} from gateways order by name`, [])
   return rows.map(withDefaults)
+}
+
+export async function listGatewaysIn(q: ScopedQuery): Promise<readonly GatewayRow[]> {
+  const rows = await q.rows<GatewayRow>(
+    [],
+    (within) => `select ${COLUMNS} from gateways where ${within.name('name')} order by name`,
+  )
+  return rows.map(withDefaults)
+}
+
+/** By id or full name. */
+export async function findGatewayIn(q: ScopedQuery, nameOrId: string): Promise<GatewayRow | undefined> {
+  const rows = await q.rows<GatewayRow>(
+    [nameOrId],
+    (within) => `select ${COLUMNS} from gateways where (id = $1 or name = $1) and ${within.name('name')}
+       order by id = $1 desc limit 1`,
+  )
+  return rows.map(withDefaults)[0]
+}
+
+/** Names by id of the Gateways in the namespaces, and of those elsewhere that objects of the namespaces use. */
+export async function gatewayNamesIn(q: ScopedQuery): Promise<ReadonlyMap<string, string>> {
+  const rows = await q.rows<{ readonly id: string; readonly name: string }>(
+    [],
+    (within) => `select id, name from gateways where ${within.name('name')}
+       or id in (select gateway_id from agents where ${within.name('name')}
+         union all select unnest(gateway_ids) from connectors where ${within.configuration('connectors')}
+         union all select unnest(gateway_ids) from policies where ${within.configuration('policies')}
+         union all select gateway_id from permissions
+           where source = 'kubernetes' and ${within.namespace("split_part(owner, '/', 2)")})`,
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 export async function getGateway(q: Query, id: string): Promise<GatewayRow | undefined> {

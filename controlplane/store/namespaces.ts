@@ -16,11 +16,12 @@ export async function labelsOf(q: Query, names: readonly string[]): Promise<Read
   return new Map(rows.map(({ name, labels }) => [name, labels]))
 }
 
-/** Namespaces with a gateway or an agent: `namespace/name`. */
+/** Namespaces with a gateway, an agent or a manifest. */
 export async function governedNamespaces(q: Query): Promise<readonly string[]> {
   const { rows } = await q.query<{ name: string }>(
-    `select distinct split_part(name, '/', 1) as name from (select name from gateways union all select name from agents)
-     as named where name like '%/%' order by 1`,
+    `select split_part(name, '/', 1) as name from (select name from gateways union all select name from agents) as named
+     where name like '_%/%'
+     union select namespace from desired order by 1`,
     [],
   )
   return rows.map(({ name }) => name)

@@ -3,6 +3,7 @@ import type { RowOrigin } from '../../core/wire/origin.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type PermissionRow = {
   readonly id: string
@@ -44,6 +45,20 @@ export async function listAllPermissions(q: Query): Promise<readonly PermissionR
     [],
   )
   return rows
+}
+
+/** Of manifests of a cluster in the namespaces, and any others of Gateways in the namespaces. */
+export async function listPermissionsIn(
+  q: ScopedQuery,
+  gatewayId: string | null,
+): Promise<readonly PermissionRow[]> {
+  return q.rows<PermissionRow>(
+    [gatewayId],
+    (within) => `select ${COLUMNS} from permissions where ($1::text is null or gateway_id = $1)
+       and case when source = 'kubernetes' then ${within.namespace("split_part(owner, '/', 2)")}
+         else exists (select 1 from gateways g where g.id = gateway_id and ${within.name('g.name')}) end
+     order by gateway_id, connector_type, action_pattern, agent, id`,
+  )
 }
 
 export async function getPermission(q: Query, id: string): Promise<PermissionRow | undefined> {

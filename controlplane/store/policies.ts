@@ -2,6 +2,7 @@ import type { RowOrigin } from '../../core/wire/origin.ts'
 import { keepPolicyVersion } from './policy-versions.ts'
 import type { Query } from './query.ts'
 import { onlyRow, type Source } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 /** How one of a policy's own tests went. */
 export type PolicyTestResult = {
@@ -68,6 +69,19 @@ export async function listInvalidPolicies(q: Query): Promise<readonly Pick<Polic
 export async function countPolicies(q: Query): Promise<number> {
   const { rows } = await q.query<{ count: number }>('select count(*) as count from policies', [])
   return onlyRow(rows).count
+}
+
+export async function listPoliciesIn(q: ScopedQuery): Promise<readonly PolicyRow[]> {
+  return q.rows<PolicyRow>(
+    [],
+    (within) =>
+      `select ${COLUMNS} from policies where ${within.configuration('policies')} order by priority desc, name, id`,
+  )
+}
+
+export async function getPolicyIn(q: ScopedQuery, id: string): Promise<PolicyRow | undefined> {
+  const select = `select ${COLUMNS} from policies where id = $1`
+  return (await q.rows<PolicyRow>([id], (within) => `${select} and ${within.configuration('policies')}`))[0]
 }
 
 export async function getPolicy(q: Query, id: string): Promise<PolicyRow | undefined> {

@@ -1,4 +1,5 @@
 import type { Query } from './query.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type PolicyVersionRow = {
   readonly version: number
@@ -32,11 +33,14 @@ export async function keepPolicyVersion(
 }
 
 /** Newest first. */
-export async function listPolicyVersions(q: Query, policyId: string): Promise<readonly PolicyVersionRow[]> {
-  const { rows } = await q.query<PolicyVersionRow>(
-    `select version, policy_yaml as "policyYaml", passed, created_at as "createdAt" from policy_versions
-     where policy_id = $1 order by version desc`,
+export async function listPolicyVersionsIn(
+  q: ScopedQuery,
+  policyId: string,
+): Promise<readonly PolicyVersionRow[]> {
+  return q.rows<PolicyVersionRow>(
     [policyId],
+    (within) => `select v.version, v.policy_yaml as "policyYaml", v.passed, v.created_at as "createdAt"
+     from policy_versions v join policies on policies.id = v.policy_id
+     where v.policy_id = $1 and ${within.configuration('policies')} order by v.version desc`,
   )
-  return rows
 }

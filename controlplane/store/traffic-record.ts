@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../../core/record.ts'
-import type { Query } from './query.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, action_type, decision, would, note, reason,
   approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
@@ -7,13 +7,14 @@ const COLUMNS = `id, process_id, seq, time, gateway, agent, connector, action_ty
 
 /** The primary key begins with the time, so this looks into every day; there are seven. */
 export async function getTrafficRecord(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   id: string,
 ): Promise<TrafficRecord | undefined> {
-  const { rows } = await q.query<TrafficRecord & { time: Date }>(
-    `select ${COLUMNS} from traffic where org_id = $1 and id = $2 limit 1`,
+  const rows = await q.rows<TrafficRecord & { time: Date }>(
     [orgId, id],
+    (within) =>
+      `select ${COLUMNS} from traffic where org_id = $1 and id = $2 and ${within.nameOr('agent', 'gateway')} limit 1`,
   )
   const [row] = rows
   return row === undefined ? undefined : { ...row, time: row.time.toISOString() }
@@ -21,15 +22,15 @@ export async function getTrafficRecord(
 
 /** The requests that were governed for one action, oldest first: its own, and those that its approvals held. */
 export async function listTrafficOfAction(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   actId: string,
 ): Promise<readonly TrafficRecord[]> {
-  const { rows } = await q.query<TrafficRecord & { time: Date }>(
-    `select ${COLUMNS} from traffic where org_id = $1
+  const rows = await q.rows<TrafficRecord & { time: Date }>(
+    [orgId, actId],
+    (within) => `select ${COLUMNS} from traffic where org_id = $1 and ${within.nameOr('agent', 'gateway')}
        and (act_id = $2 or approval_id in (select id from approvals where org_id = $1 and act_id = $2))
      order by time, id limit 50`,
-    [orgId, actId],
   )
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }

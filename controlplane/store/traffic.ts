@@ -1,5 +1,6 @@
 import type { TrafficRecord } from '../../core/record.ts'
 import type { Query } from './query.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type TrafficFilter = {
   readonly agent?: string | undefined
@@ -45,7 +46,7 @@ export async function insertTraffic(
 
 /** Newest first, at most `limit`, after `cursor`. */
 export async function listTraffic(
-  q: Query,
+  q: ScopedQuery,
   orgId: string,
   page: {
     readonly filter: TrafficFilter
@@ -54,10 +55,11 @@ export async function listTraffic(
   },
 ): Promise<readonly TrafficRecord[]> {
   const { where, values } = conditions(orgId, page.filter, page.cursor)
-  const { rows } = await q.query<TrafficRecord & { time: Date }>(
-    `select ${NAMES.join(', ')} from traffic where ${where.join(' and ')}
-     order by time desc, id desc limit $${values.length + 1}`,
+  const rows = await q.rows<TrafficRecord & { time: Date }>(
     [...values, page.limit],
+    (within) => `select ${NAMES.join(', ')} from traffic
+     where ${where.join(' and ')} and ${within.nameOr('agent', 'gateway')}
+     order by time desc, id desc limit $${values.length + 1}`,
   )
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }

@@ -1,6 +1,7 @@
 import type { Role } from '../../core/wire/rights.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type UserRow = {
   readonly id: string
@@ -81,6 +82,16 @@ export async function hasOtherOwner(
     [userId, isPasswordOn],
   )
   return onlyRow(rows).some
+}
+
+/** Every group of an active user with a role in the namespaces. */
+export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>> {
+  const rows = await q.rows<{ name: string }>(
+    [],
+    (within) =>
+      `select distinct unnest(groups) as name from users where status = 'active' and ${within.overlap('namespaces')}`,
+  )
+  return new Set(rows.map((row) => row.name))
 }
 
 /** Every group that an active user is in. */

@@ -11,14 +11,21 @@ export function rightsPage(): string {
 
 What people may do. Every route for people requires one right: a verb on a resource. Users who sign in have a right by their
 role (${ROLES.join(', ')}: each includes those before it). The OpenAPI document (\`/api/openapi.json\`) names the right of each
-operation as \`x-required-right\`.
+operation as \`x-required-right\`; \`x-namespaced\` says whether the right in one namespace suffices.
+
+**A right shows what its namespaces have.** A user with a right in some namespaces sees the agents, gateways, connectors,
+permissions, policies, manifests, records, approvals, kill switches and audit events of these namespaces, in every list, count,
+search, export and stream. Everything else does not exist for them (404). An agent belongs to the namespace in its name, a record to
+that of its agent, a manifest to its own, and what is made in the dashboard to that of its gateways. What is in no namespace (agents of
+one machine, policies for all gateways) is for users with the right everywhere. Routes that change the whole installation
+require the right everywhere.
 
 In a cluster users also call with their own identity there: a bearer token (\`Authorization: Bearer …\`, verified by TokenReview), or
 a client certificate of a CA whose certificates the API server accepts, on a direct TLS connection with the header
 \`X-Service-Caller: certificate\`. RBAC decides what they may do (SubjectAccessReview on these resources of the API group
 \`chaperone.dev\`; reviews count for 10 s, and 20 ms for each namespace that was reviewed). The control plane neither stores nor logs tokens and certificates. A right
-in one namespace suffices for \`approvals\` (it shows and answers what agents of that namespace ask; what waits elsewhere is not
-found) and for \`killswitches\` (scopes within that namespace: \`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
+in one namespace suffices to read (\`get\`, \`export\`), to answer \`approvals\` of agents of that namespace,
+and to \`activate\` and \`lift\` \`killswitches\` within it (\`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
 somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused
 whatever their ServiceAccount may do, and so is every token of such a ServiceAccount, until a day after its last pod: an agent may
 have created or read it. Give users and machines that call the API a ServiceAccount that no agent runs as.

@@ -49,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (!ONLINE.includes(command)) throw unknown(command)
   await using connection = await openConnection(kubectl, system)
   const code = await chaperone([command, ...given], connection.env)
-  if (command === 'status' && !json) process.stdout.write(await gatewaysOf(kubectl))
+  if (command === 'status' && !json) process.stdout.write(await gatewaysOf(kubectl, namespace))
   return code
 }
 
@@ -127,9 +127,20 @@ function programFile(): string {
   return existsSync(bundle) ? bundle : fileURLToPath(new URL('../main.ts', import.meta.url))
 }
 
-async function gatewaysOf(kubectl: Kubectl): Promise<string> {
-  const table = await kubectl.run('get', 'gateways.chaperone.dev', '--all-namespaces')
+/** Of all namespaces, else of the one that is given or that the context names: as far as the user may list them. */
+async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promise<string> {
+  const table = (await listed(kubectl, ['--all-namespaces'])) ?? (await listed(kubectl, namespace)) ?? ''
   return table === '' ? '' : `\n${table}`
+}
+
+/** Null for a user who may not list the Gateways. */
+async function listed(kubectl: Kubectl, where: readonly string[]): Promise<string | null> {
+  try {
+    return await kubectl.run('get', 'gateways.chaperone.dev', ...where)
+  } catch (error) {
+    if (error instanceof ChaperoneError && /forbidden/i.test(error.message)) return null
+    throw error
+  }
 }
 
 const MARKS: Readonly<Record<Check['state'], string>> = {

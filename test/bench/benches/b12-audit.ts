@@ -7,6 +7,7 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
+import { createScopedQuery } from '../../../controlplane/store/scoped-query.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import type { Bench } from '../main.ts'
@@ -119,7 +120,10 @@ async function insert(db: Db, orgId: string, count: number): Promise<void> {
 /** Of 1,000 events each. */
 async function exportPages(db: Db, orgId: string, pages: number): Promise<void> {
   let left = pages
-  for await (const text of createAuditExport({ db, orgId }).csv({})) {
+  for await (const text of createAuditExport({
+    read: (namespaces) => createScopedQuery(db, namespaces),
+    orgId,
+  }).csv('all', {})) {
     if (text === '') throw new Error('a page of the export is empty')
     left -= 1
     if (left === 0) return

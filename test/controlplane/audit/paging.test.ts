@@ -12,6 +12,7 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
+import { createScopedQuery } from '../../../controlplane/store/scoped-query.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
@@ -113,7 +114,11 @@ describe('a page of the audit log', () => {
     ['one in the middle', 15_000],
     ['the last', EVENTS - PAGE],
   ])('of the export, %s, begins behind the last event of the one before', async (_which, after) => {
-    const found = await listAuditAfter(watched, orgId, { filter: {}, after, limit: PAGE })
+    const found = await listAuditAfter(createScopedQuery(watched, 'all'), orgId, {
+      filter: {},
+      after,
+      limit: PAGE,
+    })
     expect([found.length, found[0]?.id]).toEqual([PAGE, after + 1])
     const plan = await steps()
     expect(plan.map((step) => step['Node Type'])).not.toContain('Sort')
@@ -121,7 +126,11 @@ describe('a page of the audit log', () => {
   })
 
   test('of the dashboard begins before the last event of the one before', async () => {
-    const found = await listAuditBefore(watched, orgId, { filter: {}, before: 10_000, limit: 100 })
+    const found = await listAuditBefore(createScopedQuery(watched, 'all'), orgId, {
+      filter: {},
+      before: 10_000,
+      limit: 100,
+    })
     expect(found.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, n) => 9_999 - n))
     expect(rowsRead(await steps())).toBeLessThanOrEqual(101)
   })
@@ -129,7 +138,10 @@ describe('a page of the audit log', () => {
 
 describe('the export', () => {
   test('is read page by page, as whoever takes it asks for more', async () => {
-    const csv = createAuditExport({ db: watched, orgId }).csv({})
+    const csv = createAuditExport({
+      read: (namespaces) => createScopedQuery(watched, namespaces),
+      orgId,
+    }).csv('all', {})
     for (let page = 1; page <= 3; page++) {
       const { value } = await csv.next()
       expect(String(value).split('\r\n').length).toBeGreaterThan(PAGE)
@@ -141,7 +153,15 @@ describe('the export', () => {
 
   test('waits for a client that does not read, and ends with one that leaves', async () => {
     const app = createHttpServer({
-      ...{ routes: createAuditRoutes({ auditExport: createAuditExport({ db: watched, orgId }) }), tls: null },
+      ...{
+        routes: createAuditRoutes({
+          auditExport: createAuditExport({
+            read: (namespaces) => createScopedQuery(watched, namespaces),
+            orgId,
+          }),
+        }),
+        tls: null,
+      },
       auth: {
         identify: NOBODY,
         adminTokenHash: sha256('admin'),

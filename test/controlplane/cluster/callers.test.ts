@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -57,7 +60,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     for (const name of ['chaperone-system', 'people', 'team', 'other']) await cluster.namespace(name)
     const accounts = { base: '/api/v1', plural: 'serviceaccounts' }
     await cluster.createRaw(accounts, 'chaperone-system', { metadata: { name: 'chaperone-control-plane' } })
-    for (const name of ['ann', 'bob', 'eve', 'zoe'])
+    for (const name of ['ann', 'bob', 'eve', 'vic', 'zoe'])
       await cluster.createRaw(accounts, 'people', { metadata: { name } })
     await role('reviews', [
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
@@ -65,6 +68,12 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     ])
     await role('approver', [rule('approvals', 'get', 'answer')])
     await role('stopper', [rule('killswitches', 'get', 'activate', 'lift')])
+    const readable = ['records', 'explanations', 'manifests', 'killswitches', 'gateways']
+    await role(
+      'viewer',
+      readable.map((resource) => rule(resource, 'get')),
+    )
+    await role('explainer', [rule('explanations', 'get')])
     await role('reader', [rule('approvals', 'get'), rule('records', 'get')])
     const everywhere = (name: string, subject: object) =>
       cluster.createRaw({ base: RBAC, plural: 'clusterrolebindings' }, undefined, {
@@ -77,6 +86,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
     await bind('team', 'approver', 'ann')
     await bind('team', 'reader', 'bob')
+    await bind('team', 'viewer', 'vic')
     await bind('team', 'stopper', 'bob')
     folder = await mkdtemp(join(tmpdir(), 'chaperone-callers-'))
     await writeFile(join(folder, 'token'), await accountToken('chaperone-system', 'chaperone-control-plane'))
@@ -172,18 +182,69 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect([(await eve('GET', PATH)).status, (await eve('POST', demo, {})).status]).toEqual([403, 403])
   })
 
-  test('have elsewhere what is theirs in all namespaces only', async () => {
-    expect((await (await as('zoe'))('GET', '/api/dashboard/overview')).status).toBe(200)
-    const bob = await (await as('bob'))('GET', '/api/dashboard/overview')
-    expect([bob.status, bob.text]).toEqual([
-      403,
-      expect.stringContaining('get records.chaperone.dev in all namespaces'),
-    ])
+  test('of no right at all probe no gateway', async () => {
     const [eve, probe] = [await as('eve'), '/api/dashboard/test-gateway']
     expect([(await eve('GET', probe)).status, (await (await as('bob'))('GET', probe)).status]).toEqual([
       403, 403,
     ])
   })
+
+  test('read what is of the namespaces where they may, and change elsewhere what is theirs everywhere only', async () => {
+    await database.query(
+      `insert into gateways (id, org_id, name, spec, source)
+       select 'gw_' || n, id, n || '/default', $1, 'kubernetes' from orgs, unnest(array['team', 'other']) as n`,
+      [JSON.stringify(GatewaySpec.parse({}))],
+    )
+    await database.query('update config_version set version = version + 1')
+    await database.query("select pg_notify('chaperone', (select version::text from config_version))")
+    const [zoe, bob] = [await as('zoe'), await as('bob')]
+    const overviewOf = async (call: typeof bob) => (await call('GET', '/api/dashboard/overview')).body
+    const names = (body: Record<string, unknown>) =>
+      (body['gateways'] as { name: string }[]).map(({ name }) => name)
+    expect(names(await overviewOf(zoe))).toEqual(['other/default', 'team/default'])
+    const limited = await overviewOf(bob)
+    expect([names(limited), limited['agents']]).toEqual([['team/default'], { active: 1, suspended: 0 }])
+    const explain = (agent: string) =>
+      bob('GET', `/api/dashboard/explain?method=GET&url=https://a.test/&agent=${agent}`)
+    // Bound to nothing that allows it.
+    expect((await explain('team/bot')).status).toBe(403)
+    await bind('team', 'explainer', 'bob')
+    await eventually(
+      'the right is in force',
+      async () => ((await explain('team/bot')).status === 200 ? true : null),
+      60_000,
+    )
+    expect((await explain('other/bot')).status).toBe(404)
+    const settings = await bob('GET', '/api/dashboard/settings')
+    expect([settings.status, settings.body['required_right']]).toEqual([403, 'settings/get'])
+  }, 90_000)
+
+  test('ask for status, traffic and an explanation with the rights of a viewer in one namespace', async () => {
+    const token = await accountToken('people', 'vic')
+    const program = new URL('../../../controlplane/cli/main.ts', import.meta.url).pathname
+    const chaperone = async (...args: string[]) => {
+      const env = { ...process.env, CHAPERONE_URL: plane.url, CHAPERONE_TOKEN: token }
+      const child = spawn(process.execPath, [program, ...args], { env })
+      const [out, error] = await Promise.all([text(child.stdout), text(child.stderr)])
+      return out + error
+    }
+    await database.query(`insert into kill_switches (org_id, scope, source, reason, activated_by)
+      select id, 'namespace:' || n, 'test', n || ' incident', 'test' from orgs, unnest(array['team', 'other']) as n`)
+    await eventually('the kill switches are in force', async () =>
+      (await chaperone('status')).includes('team incident') ? true : null,
+    )
+    const status = await chaperone('status')
+    expect(status).toContain('not shown: this needs the right to get approvals')
+    expect(status).not.toContain('other')
+    expect(await chaperone('traffic')).toContain('No request fits so far')
+    const explain = (agent: string) => chaperone('explain', 'GET', 'https://a.test/', '--agent', agent)
+    expect(await explain('team/bot')).toContain('team/bot')
+    expect(await explain('other/bot')).toContain('There is no agent other/bot')
+    await database.query("delete from kill_switches where source = 'test'")
+    await eventually('the kill switches are lifted', async () =>
+      (await chaperone('status')).includes('nothing is stopped') ? true : null,
+    )
+  }, 120_000)
 
   test('are nobody with a token that the cluster does not vouch for, or that is for others', async () => {
     const made = await cluster.client.call<{ status: { token: string } }>({

@@ -30,6 +30,10 @@ export type Operation = {
   readonly path: string
   readonly security: readonly string[]
   readonly minimumRole: string | undefined
+  /** `resource/verb`; undefined for routes that require none. */
+  readonly right: string | undefined
+  /** Whether the right in some namespaces suffices. */
+  readonly isNamespaced: boolean
   readonly parameters: readonly Parameter[]
   readonly body: Schema | undefined
   readonly statuses: readonly number[]
@@ -48,6 +52,8 @@ export async function readOperations(call: Call): Promise<readonly Operation[]> 
         path,
         security: at<object[]>(operation, 'security').flatMap((scheme) => Object.keys(scheme)),
         minimumRole: at<string | undefined>(operation, 'x-minimum-role'),
+        right: at<string | undefined>(operation, 'x-required-right'),
+        isNamespaced: at<boolean | undefined>(operation, 'x-namespaced') === true,
         parameters: at<Parameter[]>(operation, 'parameters'),
         body: at<Schema | undefined>(operation, 'requestBody', 'content', 'application/json', 'schema'),
         statuses: Object.keys(at<object>(operation, 'responses')).map(Number),

@@ -18,6 +18,7 @@ import {
   upsertPermission,
 } from '../../../controlplane/store/permissions.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
+import { createScopedQuery } from '../../../controlplane/store/scoped-query.ts'
 import { insertTraffic, listTraffic } from '../../../controlplane/store/traffic.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
@@ -220,7 +221,7 @@ describe('traffic', () => {
     const rows = [record(1), record(2)]
     await insertTraffic(db, orgId, rows)
     await insertTraffic(db, orgId, rows)
-    expect(await listTraffic(db, orgId, { filter: {}, limit: 10 })).toEqual(
+    expect(await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: {}, limit: 10 })).toEqual(
       [...rows].reverse().map((row) => ({ ...row, refusals: null, why: null, candidates: null })),
     )
     expect(await count('traffic_default')).toBe(0)
@@ -237,7 +238,9 @@ describe('traffic', () => {
     const batches = Array.from({ length: 8 }, (_, n) => [{ ...record(100 + n), time: tomorrow }])
     await Promise.all(batches.map((batch) => insertTraffic(db, orgId, batch)))
     const from = new Date(Date.now() + 12 * 3_600_000).toISOString()
-    expect(await listTraffic(db, orgId, { filter: { from }, limit: 50 })).toHaveLength(8)
+    expect(
+      await listTraffic(createScopedQuery(db, 'all'), orgId, { filter: { from }, limit: 50 }),
+    ).toHaveLength(8)
     expect(await count('traffic_default')).toBe(1)
   })
 })

@@ -158,7 +158,8 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...createKillSwitchRoutes({ killSwitch }),
     ...createExplainRoutes({
       explain: createExplain({ library, kills: killSwitch.effective, clock }),
-      gatewayFor: async ({ gateway }) => (await findGatewayByName(db, gateway ?? 'default/local'))?.id,
+      gatewayFor: async (_namespaces, { gateway }) =>
+        (await findGatewayByName(db, gateway ?? 'default/local'))?.id,
     }),
     ...createOperatorRoutes({
       desired: createDesired({

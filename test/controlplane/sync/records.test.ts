@@ -5,6 +5,7 @@ import { createRecords } from '../../../controlplane/services/records.ts'
 import { countActions } from '../../../controlplane/store/action-counts.ts'
 import { busiestAgents, countByTime, loudestDenials } from '../../../controlplane/store/activity.ts'
 import { deleteOldLostRecords, dropOldTraffic } from '../../../controlplane/store/maintenance.ts'
+import { createScopedQuery } from '../../../controlplane/store/scoped-query.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { auditOf, type Enrolled, holdBody, person, type Replica, startWorld, type World } from './harness.ts'
 
@@ -292,7 +293,7 @@ test.each<[string, number, (n: number) => Partial<TrafficRecord>, { deny: number
       expect((await replica.gateway(liar, 'POST', '/api/gateway/records', batch)).status).toBe(200)
       expect((await replica.gateway(liar, 'POST', '/api/gateway/records', batch)).status).toBe(200)
     }
-    const buckets = await countByTime(replica.db, orgId, SPAN)
+    const buckets = await countByTime(createScopedQuery(replica.db, 'all'), orgId, SPAN)
     const sum = (key: 'deny' | 'allow') => buckets.reduce((total, bucket) => total + bucket[key], 0)
     const sums = { deny: sum('deny'), allow: sum('allow') }
     await replica.db.query('delete from traffic where time >= $1 and time < $2', [SPAN.from, SPAN.to])
@@ -308,12 +309,14 @@ test('every count has all requests of a row', async () => {
   const before = await countActions(replica.db, orgId)
   const denied = { decision: 'DENY', reason: 'permission', status: 403, time, agent: 'loud' } as const
   await upload([record({ ...denied, refusals: REFUSALS }), record(denied), record({ time, agent: 'loud' })])
-  const buckets = await countByTime(replica.db, orgId, span)
+  const buckets = await countByTime(createScopedQuery(replica.db, 'all'), orgId, span)
   expect(buckets.reduce((sum, { deny }) => sum + deny, 0)).toBe(1_241)
   expect(buckets.reduce((sum, { allow }) => sum + allow, 0)).toBe(1)
   const top = { ...span, limit: 5 }
-  expect(await loudestDenials(replica.db, orgId, top)).toMatchObject([{ agent: 'loud', count: 1_241 }])
-  expect(await busiestAgents(replica.db, orgId, top)).toMatchObject([
+  expect(await loudestDenials(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
+    { agent: 'loud', count: 1_241 },
+  ])
+  expect(await busiestAgents(createScopedQuery(replica.db, 'all'), orgId, top)).toMatchObject([
     { agent: 'loud', allow: 1, deny: 1_241 },
   ])
   expect((await countActions(replica.db, orgId)).total - before.total).toBe(1_242)

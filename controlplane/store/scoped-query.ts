@@ -1,0 +1,76 @@
+import type { Namespaces } from '../../core/wire/rights.ts'
+import type { Query } from './query.ts'
+
+/**
+ * Queries on behalf of a user, limited to the namespaces in which the user has the right. It is not a `Query`: store
+ * functions that do not limit their rows do not accept it.
+ */
+export type ScopedQuery = {
+  readonly namespaces: Namespaces
+  /** Runs a statement whose text has a condition of `within` for each table that it reads. Throws when it has none. */
+  rows<R>(values: readonly unknown[], text: (within: Within) => string): Promise<readonly R[]>
+}
+
+export type ScopedReads = (namespaces: Namespaces) => ScopedQuery
+
+/** SQL conditions; all are `true` for a user with the right in all namespaces. */
+export type Within = {
+  /** The column holds a namespace. */
+  namespace(column: string): string
+  /** The column holds names `namespace/name`. */
+  name(column: string): string
+  /** Either column; the second one counts where the first one is null. */
+  nameOr(column: string, other: string): string
+  /** The column holds a set of namespaces, null = all of them. */
+  overlap(column: string): string
+  /** The namespaces as an array, for conditions that are searched one by one. Null for a user with the right in all of them. */
+  array(): string
+  /** A configuration row: a manifest of a cluster by its own name, any other row by the Gateways that it is bound to. */
+  configuration(table: string): string
+}
+
+export function createScopedQuery(q: Query, namespaces: Namespaces): ScopedQuery {
+  return {
+    namespaces,
+    async rows<R>(values: readonly unknown[], text: (within: Within) => string) {
+      const uses = { count: 0 }
+      const sql = text(namespaces === 'all' ? unlimited(uses) : limited(uses, values.length + 1))
+      if (uses.count === 0) throw new Error('a query on behalf of a user must be limited to their namespaces')
+      const given = namespaces === 'all' ? values : [...values, [...namespaces]]
+      return (await q.query<R>(sql, given)).rows
+    },
+  }
+}
+
+type Uses = { count: number }
+
+function unlimited(uses: Uses): Within {
+  const always = () => {
+    uses.count++
+    return 'true'
+  }
+  const array = () => 'null::text[]'
+  return { namespace: always, name: always, nameOr: always, overlap: always, array, configuration: always }
+}
+
+function limited(uses: Uses, position: number): Within {
+  const own = `$${position}::text[]`
+  const used = (condition: string) => {
+    uses.count++
+    return `(${condition})`
+  }
+  const named = (column: string) => `${column} like '_%/%' and split_part(${column}, '/', 1) = any(${own})`
+  return {
+    namespace: (column) => used(`${column} = any(${own})`),
+    name: (column) => used(named(column)),
+    nameOr: (column, other) => used(`${named(column)} or ${column} is null and ${named(other)}`),
+    overlap: (column) => used(`${column} is null or ${column} && ${own}`),
+    array: () => used(own),
+    configuration: (table) =>
+      used(`case when ${table}.source = 'kubernetes' then ${named(`${table}.name`)}
+        else cardinality(${table}.gateway_ids) > 0 and not exists (
+          select 1 from unnest(${table}.gateway_ids) as bound(id) where not exists (
+            select 1 from gateways own where own.id = bound.id and ${named('own.name')}))
+        end`),
+  }
+}
