@@ -42,7 +42,7 @@ export function findOverlaps(
   const domains = new Set(claimedDomains(candidate))
   return others.flatMap((connector) => {
     if (connector.id === candidate.id || !shareGateway(candidate.gatewayIds, connector.gatewayIds)) return []
-    if (!sharePort(candidate.spec, connector.spec)) return []
+    if (sharedPorts(candidate.spec, connector.spec).length === 0) return []
     return claimedDomains(connector)
       .filter((domain) => domains.has(domain))
       .map((domain) => ({ connector, domain }))
@@ -54,13 +54,14 @@ function shareGateway(a: readonly string[], b: readonly string[]): boolean {
   return a.length === 0 || b.length === 0 || a.some((id) => b.includes(id))
 }
 
-/** A request to port 80 belongs to whoever owns 443. */
-export function sharePort(a: ConnectorSpec, b: ConnectorSpec): boolean {
+/** Ports at which both own their hosts. */
+export function sharedPorts(a: ConnectorSpec, b: ConnectorSpec): readonly number[] {
   const ports = new Set(portsOf(a))
-  return portsOf(b).some((port) => ports.has(port))
+  return portsOf(b).filter((port) => ports.has(port))
 }
 
-function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
+/** A request to port 80 belongs to the owner of 443. */
+export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
   const base = baseUrl === undefined ? null : new URL(baseUrl)
   const own = base === null ? [] : [Number(base.port) || (base.protocol === 'http:' ? 80 : 443)]
   return [...ports, ...own].map((port) => (port === 80 ? 443 : port))

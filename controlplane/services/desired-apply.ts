@@ -20,6 +20,7 @@ import {
 import { gatewayApplier } from './desired-gateway.ts'
 import { permissionApplier } from './desired-permission.ts'
 import { policyApplier } from './desired-policy.ts'
+import { storedClaims } from './host-claims.ts'
 import { schemaReasons } from './schema-reasons.ts'
 
 type Appliers = { readonly [K in ResourceKind]: Applier<K> }
@@ -46,7 +47,7 @@ export async function applyOne(context: ApplyContext, row: DesiredRow): Promise<
     ...row,
     fullName: fullNameOf(row),
     boundBefore: stored.bound ?? [],
-    createdAt: stored.createdAt ?? '',
+    claims: storedClaims(row),
     credential: credentialOf(context.keyring, row),
   }
   const applier = applierOf(kind)
@@ -114,17 +115,26 @@ function selectsNamespaces({ kind, stored: { spec } }: DesiredRow): boolean {
 /** A Connector that is in force now, or at fewer Gateways, may give its hosts to another one or take them away. */
 async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
-  let areHostsMoved = false
-  for (const row of rows) {
-    const applied = await applyOne(context, row)
-    const next = withOutcome(row, applied)
-    if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
-    isChanged ||= applied.changed
-    areHostsMoved ||= applied.changed && row.kind === 'Connector'
+  let pending = rows
+  for (let round = 0; pending.length > 0 && round < MAX_ROUNDS; round++) {
+    let areHostsMoved = false
+    for (const row of pending) {
+      const applied = await applyOne(context, row)
+      const next = withOutcome(row, applied)
+      if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
+      isChanged ||= applied.changed
+      areHostsMoved ||= applied.changed && row.kind === 'Connector'
+    }
+    pending = areHostsMoved ? (await listDesired(context.q)).filter(isWaiting) : []
   }
-  if (areHostsMoved) await applyAgain(context, (await listDesired(context.q)).filter(isWaiting))
   return isChanged
 }
+
+/**
+ * Each round settles at least the oldest claim that is still disputed. Connectors whose domains stand together can displace
+ * each other in a circle: then the last round stands, in which no host has two connectors, until something else changes.
+ */
+const MAX_ROUNDS = 8
 
 /** True when something that was in force went. */
 export function removeOne(context: ApplyContext, key: ObjectKey): Promise<boolean> {

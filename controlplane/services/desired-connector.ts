@@ -36,9 +36,10 @@ import {
   refused,
 } from './desired-context.ts'
 import { type Binding, bindGateways, namespaceOf, standing } from './gateway-binding.ts'
-import { type Age, type Contest, contestHosts, isOfSameOwner } from './host-conflicts.ts'
+import { storedClaims } from './host-claims.ts'
+import { type Claim, type Contest, contestHosts, isOfSameOwner, standTogether } from './host-conflicts.ts'
 
-type Candidate = Omit<ConnectorInput, 'credential'>
+type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
 export const connectorApplier: Applier<'Connector'> = {
   async apply(context, object) {
@@ -80,7 +81,8 @@ export const connectorApplier: Applier<'Connector'> = {
       problem: isPartial ? 'Conflict' : problem,
     } as const
     const outcome = { gateways: namesOf(won), warnings, bound, ...partial }
-    const wanted = { ...candidate, gatewayIds: won.map(({ id }) => id) }
+    const { lostDomains } = contest
+    const wanted = { ...candidate, gatewayIds: won.map(({ id }) => id), lostDomains }
     if (row !== undefined && isSame(row, wanted, object.credential, context.keyring))
       return accepted({ changed: isDisplacing, ...outcome })
     await write(context, wanted, object.credential)
@@ -124,13 +126,13 @@ async function contested(
 ): Promise<Contest> {
   const own = (await rivalsOf(context, object)).filter((rival) => isOfSameOwner(candidate, rival, gateways))
   const overlaps = overlapsOf(candidate, own)
-  if (overlaps.length > 0) return { won: [], reasons: overlaps, displaced: [] }
-  const ages = new Map<string, Age>()
-  for (const { kind, uid, stored, ...key } of await listDesired(context.q))
-    if (kind === 'Connector') ages.set(fullNameOf(key), { uid, createdAt: stored.createdAt ?? '' })
-  ages.set(object.fullName, object)
-  const ageOf = (name: string) => ages.get(name) ?? { uid: '', createdAt: '' }
-  return contestHosts(candidate, gateways, { rivals: await listConnectors(context.q), ageOf })
+  if (overlaps.length > 0) return { won: [], lostDomains: {}, reasons: overlaps, displaced: [] }
+  const claims = new Map<string, Claim>()
+  for (const row of await listDesired(context.q))
+    if (row.kind === 'Connector') claims.set(fullNameOf(row), { uid: row.uid, claims: storedClaims(row) })
+  claims.set(object.fullName, object)
+  const claimOf = (name: string) => claims.get(name) ?? { uid: '', claims: undefined }
+  return contestHosts(candidate, gateways, { rivals: await listConnectors(context.q), claimOf })
 }
 
 /** Takes the hosts away from others; each is judged again afterwards. True when there is one. */
@@ -138,13 +140,35 @@ async function displace({ q }: ApplyContext, { displaced }: Contest): Promise<bo
   for (const [{ id, name }, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
     const row = await findConnectorByName(q, name)
     if (row === undefined) continue
-    const gatewayIds = row.gatewayIds.filter((each) => !lost.some(({ gatewayId }) => gatewayId === each))
+    const { gatewayIds, lostDomains } = without(row, lost)
     if (gatewayIds.length === 0) await deleteConnector(q, id)
-    else await upsertConnector(q, { ...row, gatewayIds, credential: undefined })
+    else await upsertConnector(q, { ...row, gatewayIds, lostDomains, credential: undefined })
     const object = await getDesired(q, keyOfConnector(row))
     if (object !== undefined) await putDesired(q, { ...object, accepted: false })
   }
   return displaced.length > 0
+}
+
+/** A connector whose domains stand together, or which has no domain left at a Gateway, has none there. */
+function without(
+  row: ConnectorRow,
+  lost: Contest['displaced'],
+): Pick<ConnectorRow, 'gatewayIds' | 'lostDomains'> {
+  const owned = ownedDomains(row)
+  const lostAt = (gatewayId: string) => {
+    const taken = lost.filter((each) => each.gatewayId === gatewayId).flatMap(({ domains }) => domains)
+    if (taken.length > 0 && standTogether(row.spec)) return owned
+    const all = new Set([...taken, ...(row.lostDomains[gatewayId] ?? [])])
+    return owned.filter((domain) => all.has(domain))
+  }
+  const left = row.gatewayIds.map((id) => ({ id, domains: lostAt(id) }))
+  const kept = left.filter(({ domains }) => domains.length < owned.length)
+  return {
+    gatewayIds: kept.map(({ id }) => id),
+    lostDomains: Object.fromEntries(
+      kept.flatMap(({ id, domains }) => (domains.length === 0 ? [] : [[id, domains]])),
+    ),
+  }
 }
 
 function keyOfConnector(row: Pick<ConnectorRow, 'name'>): ObjectKey {

@@ -3,7 +3,7 @@ import type { ManifestResource, ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredProblem, DesiredReply, InForce } from '../../core/wire/operator.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { systemActor } from '../store/audit.ts'
-import type { ManifestSource, ObjectKey } from '../store/desired.ts'
+import type { HostClaims, ManifestSource, ObjectKey } from '../store/desired.ts'
 import type { Query } from '../store/query.ts'
 import type { KillSwitch } from './kill-switch.ts'
 
@@ -34,8 +34,8 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   /** `namespace/name` of the Gateways of other namespaces that it was bound to since it was last changed. */
   readonly boundBefore: readonly string[]
   readonly uid: string
-  /** Empty when it is not known: it counts as older than all others. */
-  readonly createdAt: string
+  /** Of a Connector: since when it claims its hosts. */
+  readonly claims: HostClaims | undefined
   /** The resolved credential of a Connector; null when there is none. */
   readonly credential: string | null
 }

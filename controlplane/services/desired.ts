@@ -41,6 +41,7 @@ import {
 } from './desired-apply.ts'
 import type { ApplyContext } from './desired-context.ts'
 import { inForceOf, type ManifestsView, readManifests } from './manifests-view.ts'
+import { withClaims } from './host-claims.ts'
 
 export type DesiredDeps = Omit<ApplyContext, 'q'> & {
   readonly db: Db
@@ -172,11 +173,13 @@ async function putOne(
 ): Promise<{ readonly row: DesiredRow; readonly isChanged: boolean }> {
   const known = await getDesired(context.q, keyOf(body))
   if (known !== undefined && isOlder(body, known)) return { row: known, isChanged: false }
-  const wanted = desiredOf(context, body, known)
+  const wanted = await withClaims(context.q, desiredOf(context, body, known), known)
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(context.q, row)
-  return { row, isChanged: applied.changed }
+  // Others may come first at a host now, although nothing of this one changed.
+  const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
+  return { row, isChanged: applied.changed || isClaimedAnew }
 }
 
 /** A hand-over that overtook another one on its way; only a cluster counts generations. */

@@ -13,6 +13,8 @@ export type ConnectorRow = {
   readonly type: string
   /** Ids of the gateways it serves; empty = every gateway of the installation. */
   readonly gatewayIds: readonly string[]
+  /** By the id of a Gateway, lower case: domains of the spec that another connector has there. */
+  readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
   /** Sealed to the row's id; null = none stored. */
   readonly credential: Sealed | null
@@ -25,12 +27,18 @@ export type ConnectorRow = {
 }
 
 /** What `upsertConnector` writes. `credential: undefined` keeps the stored one, `null` removes it. */
-export type ConnectorInput = Omit<ConnectorRow, 'credential' | 'origin' | 'createdAt' | 'updatedAt'> & {
+export type ConnectorInput = Omit<
+  ConnectorRow,
+  'credential' | 'lostDomains' | 'origin' | 'createdAt' | 'updatedAt'
+> & {
   readonly origin?: RowOrigin | null
+  /** Left out: none. */
+  readonly lostDomains?: ConnectorRow['lostDomains']
   readonly credential: Sealed | null | undefined
 }
 
-const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds", spec, credential, source,
+const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatewayIds",
+  lost_domains as "lostDomains", spec, credential, source,
   managed_by as "managedBy", origin, created_at as "createdAt", updated_at as "updatedAt"`
 
 /**
@@ -73,11 +81,13 @@ export async function findConnectorByName(q: Query, name: string): Promise<Conne
 /** Inserts, or replaces the row with this id: choose the id first, a credential is sealed to it. */
 export async function upsertConnector(q: Query, row: ConnectorInput): Promise<ConnectorRow> {
   const { rows } = await q.query<ConnectorRow>(
-    `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by, origin)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11)
+    `insert into connectors (id, org_id, name, type, gateway_ids, spec, credential, source, managed_by, origin,
+       lost_domains)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12)
      on conflict (id) do update set name = excluded.name, type = excluded.type, gateway_ids = excluded.gateway_ids,
        spec = excluded.spec, credential = case when $10 then connectors.credential else excluded.credential end,
-       source = excluded.source, managed_by = excluded.managed_by, origin = excluded.origin, updated_at = now()
+       source = excluded.source, managed_by = excluded.managed_by, origin = excluded.origin,
+       lost_domains = excluded.lost_domains, updated_at = now()
      returning ${COLUMNS}`,
     [
       row.id,
@@ -91,6 +101,7 @@ export async function upsertConnector(q: Query, row: ConnectorInput): Promise<Co
       row.managedBy,
       row.credential === undefined,
       row.origin ?? null,
+      JSON.stringify(row.lostDomains ?? {}),
     ],
   )
   return withDefaults(onlyRow(rows))

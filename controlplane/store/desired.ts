@@ -5,6 +5,7 @@ import type { Sealed } from '../crypto/sealed.ts'
 import type { PermissionRow } from './permissions.ts'
 import type { Query } from './query.ts'
 import type { ScopedQuery } from './scoped-query.ts'
+import { onlyRow } from './rows.ts'
 
 export type ManifestSource = 'kubernetes' | 'file'
 
@@ -25,6 +26,12 @@ export type DesiredRow = ObjectKey & {
 /** With when it was last handed over or judged, to the microsecond. */
 export type JudgedRow = DesiredRow & { readonly judgedAt: string }
 
+/** Times in RFC 3339 without fractions; empty = older than every other. */
+export type Since = Readonly<Record<string, string>>
+
+/** Since when a Connector claims its hosts (lower case, wildcards included), its ports, and the Gateways that it names. */
+export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonly gateways: Since }
+
 /** Kept together, so that an object that was refused can be tried again when what it waits for arrives. */
 export type StoredObject = {
   readonly spec: unknown
@@ -41,6 +48,8 @@ export type StoredObject = {
   readonly createdAt?: string
   /** Absent while its operator did not say where it is kept. */
   readonly origin?: ManifestOrigin
+  /** Of a Connector of this uid; absent in rows of older versions and while no spec could be read. */
+  readonly claims?: HostClaims
   /** What became of it; absent in rows of older versions. */
   readonly outcome?: Pick<DesiredReply, 'problem' | 'gateways' | 'tests'> &
     Partial<Pick<DesiredReply, 'in_force'>>
@@ -58,6 +67,16 @@ export function desiredPlace({ kind, namespace, name }: ObjectKey): string {
 /** One writer of manifests' objects at a time, until the transaction ends: their bindings depend on each other. */
 export async function lockDesired(q: Query): Promise<void> {
   await q.query("select pg_advisory_xact_lock(hashtextextended('desired', 0))", [])
+}
+
+/** The time of the database, rounded up: later than everything that was made before. */
+export async function nextSecond(q: Query): Promise<string> {
+  const { rows } = await q.query<{ time: string }>(
+    `select to_char(date_trunc('second', clock_timestamp() at time zone 'UTC') + interval '1 second',
+       'YYYY-MM-DD"T"HH24:MI:SS"Z"') as time`,
+    [],
+  )
+  return onlyRow(rows).time
 }
 
 export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {

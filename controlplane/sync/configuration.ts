@@ -77,7 +77,13 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
       gateways: new Map(gateways.map((row) => [row.id, atItsFloor(row, deps.floorRules)])),
       urlGatewayId: url === null ? null : (gatewayAtUrl(url, gateways)?.id ?? null),
       agents: await listAgents(q),
-      connectors: usableFirst(rows.flatMap((row) => boundEntries(row, { deps, gateways, token, withheld }))),
+      connectors: usableFirst(
+        rows.flatMap((row) =>
+          boundEntries(row, { deps, gateways, token, withheld }).flatMap((bound) =>
+            withoutLostDomains(row, bound),
+          ),
+        ),
+      ),
       policies: [
         ...builtInPolicies(channel),
         ...notReplaced(await listPolicies(q), platformNamespaces).flatMap((row) => policyEntry(row, tenancy)),
@@ -117,6 +123,21 @@ function boundEntries(
   const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
   // An empty list would mean every gateway.
   return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
+}
+
+/** Without the domains that others have, Gateway by Gateway. */
+function withoutLostDomains(
+  { lostDomains }: ConnectorRow,
+  { gatewayIds, entry }: Bound<ConnectorEntry>,
+): Bound<ConnectorEntry>[] {
+  const narrowed = gatewayIds.filter((id) => lostDomains[id] !== undefined)
+  if (narrowed.length === 0) return [{ gatewayIds, entry }]
+  const whole = gatewayIds.filter((id) => !narrowed.includes(id))
+  const left = narrowed.map((id) => {
+    const domains = entry.domains.filter((domain) => lostDomains[id]?.includes(domain.toLowerCase()) !== true)
+    return { gatewayIds: [id], entry: { ...entry, domains } }
+  })
+  return whole.length === 0 ? left : [{ gatewayIds: whole, entry }, ...left]
 }
 
 function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntry {
