@@ -13,15 +13,16 @@ import {
   type Applied,
   type Applier,
   type ApplyContext,
-  fullNameOf,
   type ManifestObject,
   refused,
 } from './desired-context.ts'
 import { gatewayApplier } from './desired-gateway.ts'
 import { permissionApplier } from './desired-permission.ts'
 import { policyApplier } from './desired-policy.ts'
+import { fullNameOf } from './full-name.ts'
 import { storedClaims } from './host-claims.ts'
 import { schemaReasons } from './schema-reasons.ts'
+import { sharing } from './sharers.ts'
 
 type Appliers = { readonly [K in ResourceKind]: Applier<K> }
 
@@ -73,16 +74,23 @@ async function refuse(
 }
 
 /**
- * Objects that name a gateway, or wait for a domain, are applied again when gateways or connectors changed. True when
- * that changed what is in force.
+ * Objects for a Gateway that changed are applied again, and Connectors that wait for a host of one that changed. `changed`
+ * are rows as they are and as they were. True when that changed what is in force.
  */
-export async function applyOthers(context: ApplyContext, changed: readonly ObjectKey[]): Promise<boolean> {
-  if (changed.length === 0) return false
+export async function applyOthers(context: ApplyContext, changed: readonly DesiredRow[]): Promise<boolean> {
+  const isAtChangedGateway = sharing(changed.filter(({ kind }) => kind === 'Gateway'))
+  const sharesWithConnector = sharing(changed.filter(({ kind }) => kind === 'Connector'))
+  if (!changed.some(affectsOthers)) return false
   const known = new Set(changed.map(nameOf))
-  const isGatewayAmong = changed.some(({ kind }) => kind === 'Gateway')
+  const isBoundAnew = (row: DesiredRow) =>
+    isAtChangedGateway(row) && (!known.has(nameOf(row)) || isWaiting(row))
+  const mayHaveHosts = (row: DesiredRow) =>
+    row.kind === 'Connector' && isWaiting(row) && sharesWithConnector(row)
   const rows = (await listDesired(context.q)).filter(({ kind }) => kind !== 'Gateway')
-  const bound = isGatewayAmong ? rows.filter((row) => !known.has(nameOf(row)) || isWaiting(row)) : []
-  return applyAgain(context, isGatewayAmong ? bound : rows.filter(isWaiting))
+  return applyAgain(
+    context,
+    rows.filter((row) => isBoundAnew(row) || mayHaveHosts(row)),
+  )
 }
 
 /** It is refused, or without effect at some of what it references. */
@@ -117,17 +125,28 @@ async function applyAgain(context: ApplyContext, rows: readonly DesiredRow[]): P
   let isChanged = false
   let pending = rows
   for (let round = 0; pending.length > 0 && round < MAX_ROUNDS; round++) {
-    let areHostsMoved = false
-    for (const row of pending) {
-      const applied = await applyOne(context, row)
-      const next = withOutcome(row, applied)
-      if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
-      isChanged ||= applied.changed
-      areHostsMoved ||= applied.changed && row.kind === 'Connector'
-    }
-    pending = areHostsMoved ? (await listDesired(context.q)).filter(isWaiting) : []
+    const changed: DesiredRow[] = []
+    for (const row of pending) if (await judgeAgain(context, row)) changed.push(row)
+    isChanged ||= changed.length > 0
+    pending = await waitingBeside(
+      context,
+      changed.filter(({ kind }) => kind === 'Connector'),
+    )
   }
   return isChanged
+}
+
+async function judgeAgain(context: ApplyContext, row: DesiredRow): Promise<boolean> {
+  const applied = await applyOne(context, row)
+  const next = withOutcome(row, applied)
+  if (!isDeepStrictEqual(plain(next), plain(row))) await putDesired(context.q, next)
+  return applied.changed
+}
+
+async function waitingBeside({ q }: ApplyContext, moved: readonly DesiredRow[]): Promise<DesiredRow[]> {
+  if (moved.length === 0) return []
+  const isBeside = sharing(moved)
+  return (await listDesired(q)).filter((row) => row.kind === 'Connector' && isWaiting(row) && isBeside(row))
 }
 
 /**
@@ -162,7 +181,7 @@ export function isSameRow(keyring: Keyring, a: DesiredRow, b: DesiredRow): boole
   return isDeepStrictEqual(plain(open(a)), plain(open(b)))
 }
 
-export function affectsOthers({ kind }: ObjectKey): boolean {
+function affectsOthers({ kind }: ObjectKey): boolean {
   return kind === 'Gateway' || kind === 'Connector'
 }
 

@@ -9,13 +9,9 @@ import {
   type ConnectorInput,
   type ConnectorRow,
   deleteConnector,
-  findConnectorByName,
-  listConnectors,
   upsertConnector,
 } from '../store/connectors.ts'
-import { getDesired, listDesired, type ObjectKey, putDesired } from '../store/desired.ts'
-import { listGateways } from '../store/gateways.ts'
-import { namespaceLabels } from '../store/namespaces.ts'
+import { getDesired, type ObjectKey, putDesired } from '../store/desired.ts'
 import { refuseApprovalsBot } from './approvals-bot.ts'
 import {
   authOf,
@@ -29,28 +25,27 @@ import {
   type Applier,
   type ApplyContext,
   accepted,
-  fullNameOf,
   MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
   refused,
 } from './desired-context.ts'
+import { fullNameOf } from './full-name.ts'
 import { type Binding, bindGateways, namespaceOf, standing } from './gateway-binding.ts'
-import { storedClaims } from './host-claims.ts'
-import { type Claim, type Contest, contestHosts, isOfSameOwner, standTogether } from './host-conflicts.ts'
+import { type Contest, contestHosts, isOfSameOwner, standTogether } from './host-conflicts.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
 export const connectorApplier: Applier<'Connector'> = {
   async apply(context, object) {
-    const { q, orgId } = context
+    const { orgId } = context
     const binding = await bind(context, object)
     const { reasons, problem, bound } = binding
     if (binding.gateways.length === 0) {
       const changed = await connectorApplier.remove(context, object)
       return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
     }
-    const row = await findConnectorByName(q, object.fullName)
+    const row = (await context.reads.connectors()).get(object.fullName)
     const candidate: Candidate = {
       id: row?.id ?? newId('connector'),
       orgId,
@@ -89,14 +84,15 @@ export const connectorApplier: Applier<'Connector'> = {
     return accepted({ changed: true, ...outcome })
   },
 
-  async inForce({ q }, key) {
-    return (await findConnectorByName(q, fullNameOf(key))) === undefined ? 'nothing' : 'last_good'
+  async inForce({ reads }, key) {
+    return (await reads.connectors()).has(fullNameOf(key)) ? 'last_good' : 'nothing'
   },
 
-  async remove({ q, orgId }, key) {
-    const row = await findConnectorByName(q, fullNameOf(key))
+  async remove(context, key) {
+    const { q, orgId, reads } = context
+    const row = (await reads.connectors()).get(fullNameOf(key))
     if (row === undefined) return false
-    await deleteConnector(q, row.id)
+    await drop(context, row)
     const details = { change: 'connector.removed', connector: row.name, managed_by: row.managedBy }
     const event = { orgId, actor: MANIFESTS_ACTOR, eventType: 'gateway.updated', manifest: row.name } as const
     await appendAudit(q, { ...event, details })
@@ -105,17 +101,32 @@ export const connectorApplier: Applier<'Connector'> = {
 }
 
 /** Of a row whose newest manifest is refused: only Gateways that still admit it keep it, and its credential. */
-async function narrow({ q }: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
+async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
+  const { reads } = context
   if (row === undefined || row.gatewayIds.length === 0) return false
-  const rows = (await listGateways(q)).filter(({ id }) => row.gatewayIds.includes(id))
+  const rows = (await reads.gateways()).filter(({ id }) => row.gatewayIds.includes(id))
   const namespace = namespaceOf(row)
-  const labels = await namespaceLabels(q, namespace)
+  const labels = await reads.labels(namespace)
   const { gateways } = standing(rows, { kind: 'connectors', namespace, labels })
   const gatewayIds = gateways.map(({ id }) => id)
   if (gatewayIds.length === row.gatewayIds.length) return false
-  if (gatewayIds.length === 0) await deleteConnector(q, row.id)
-  else await upsertConnector(q, { ...row, gatewayIds, credential: undefined })
+  await restrict(context, row, { gatewayIds, lostDomains: row.lostDomains })
   return true
+}
+
+async function drop({ q, reads }: ApplyContext, { id, name }: ConnectorRow): Promise<void> {
+  await deleteConnector(q, id)
+  await reads.connectorDeleted(name)
+}
+
+async function restrict(
+  context: ApplyContext,
+  row: ConnectorRow,
+  left: Pick<ConnectorRow, 'gatewayIds' | 'lostDomains'>,
+): Promise<void> {
+  if (left.gatewayIds.length === 0) return drop(context, row)
+  const { q, reads } = context
+  await reads.connectorWritten(await upsertConnector(q, { ...row, ...left, credential: undefined }))
 }
 
 /** Connectors of one owner settle equal hosts by who was first applied, as the API does; between owners see `contestHosts`. */
@@ -127,22 +138,17 @@ async function contested(
   const own = (await rivalsOf(context, object)).filter((rival) => isOfSameOwner(candidate, rival, gateways))
   const overlaps = overlapsOf(candidate, own)
   if (overlaps.length > 0) return { won: [], lostDomains: {}, reasons: overlaps, displaced: [] }
-  const claims = new Map<string, Claim>()
-  for (const row of await listDesired(context.q))
-    if (row.kind === 'Connector') claims.set(fullNameOf(row), { uid: row.uid, claims: storedClaims(row) })
-  claims.set(object.fullName, object)
+  const claims = await context.reads.claims()
   const claimOf = (name: string) => claims.get(name) ?? { uid: '', claims: undefined }
-  return contestHosts(candidate, gateways, { rivals: await listConnectors(context.q), claimOf })
+  const rivals = [...(await context.reads.connectors()).values()]
+  return contestHosts(candidate, gateways, { rivals, claimOf })
 }
 
 /** Takes the hosts away from others; each is judged again afterwards. True when there is one. */
-async function displace({ q }: ApplyContext, { displaced }: Contest): Promise<boolean> {
-  for (const [{ id, name }, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
-    const row = await findConnectorByName(q, name)
-    if (row === undefined) continue
-    const { gatewayIds, lostDomains } = without(row, lost)
-    if (gatewayIds.length === 0) await deleteConnector(q, id)
-    else await upsertConnector(q, { ...row, gatewayIds, lostDomains, credential: undefined })
+async function displace(context: ApplyContext, { displaced }: Contest): Promise<boolean> {
+  const { q } = context
+  for (const [row, lost] of Map.groupBy(displaced, ({ connector }) => connector)) {
+    await restrict(context, row, without(row, lost))
     const object = await getDesired(q, keyOfConnector(row))
     if (object !== undefined) await putDesired(q, { ...object, accepted: false })
   }
@@ -176,10 +182,10 @@ function keyOfConnector(row: Pick<ConnectorRow, 'name'>): ObjectKey {
   return { kind: 'Connector', namespace, name: row.name.slice(namespace.length + 1) }
 }
 
-async function bind({ q }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {
-  const labels = await namespaceLabels(q, namespace)
+async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: ManifestObject<'Connector'>) {
+  const labels = await reads.labels(namespace)
   const asking = { kind: 'connectors', namespace, labels, boundBefore } as const
-  return bindGateways(await listGateways(q), asking, spec.gatewayRefs)
+  return bindGateways(await reads.gateways(), asking, spec.gatewayRefs)
 }
 
 /** The bot that shows approvals; a token that only the provider knows to be of the same bot is found by the check of bots. */
@@ -201,8 +207,8 @@ async function botProblems(
  * Connectors that may not share a host with this one. A manifest that declares a connector and brings no credential
  * leaves room for one of the API that does: the one with the credential then has the host.
  */
-async function rivalsOf({ q }: ApplyContext, { credential, spec }: ManifestObject<'Connector'>) {
-  const rows = await listConnectors(q)
+async function rivalsOf({ reads }: ApplyContext, { credential, spec }: ManifestObject<'Connector'>) {
+  const rows = [...(await reads.connectors()).values()]
   const isWaiting = credential === null && authOf(spec).type !== 'none'
   return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
 }
@@ -243,12 +249,12 @@ function isSame(
 }
 
 async function write(
-  { q, orgId, keyring }: ApplyContext,
+  { q, orgId, keyring, reads }: ApplyContext,
   candidate: Candidate,
   credential: string | null,
 ): Promise<void> {
   const sealed = credential === null ? null : keyring.seal(credential, candidate.id)
-  await upsertConnector(q, { ...candidate, credential: sealed })
+  await reads.connectorWritten(await upsertConnector(q, { ...candidate, credential: sealed }))
   const details = {
     change: 'connector.applied',
     connector: candidate.name,

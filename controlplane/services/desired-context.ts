@@ -1,11 +1,12 @@
-import type { KnownAction } from '../../core/action/spec.ts'
 import type { ManifestResource, ResourceKind } from '../../core/crd/schemas.ts'
 import type { DesiredProblem, DesiredReply, InForce } from '../../core/wire/operator.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { systemActor } from '../store/audit.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from '../store/desired.ts'
 import type { Query } from '../store/query.ts'
+import type { ApplyReads } from './apply-reads.ts'
 import type { KillSwitch } from './kill-switch.ts'
+import type { CheckPolicy } from './policy-checks.ts'
 
 /** Manifests are applied by the operator, from a folder and in a cluster alike; `managed_by` names the place. */
 export const MANIFESTS_ACTOR = systemActor('operator')
@@ -18,8 +19,8 @@ export type ApplyContext = {
   readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
   /** Namespaces of the platform team, whose Policies are for all Gateways. Left out: none. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Effect and risk of an action by its name, for the tests of policies. */
-  readonly knownAction: (type: string) => KnownAction | null
+  readonly checkPolicy: CheckPolicy
+  readonly reads: ApplyReads
 }
 
 type SpecOf<K extends ResourceKind> = Extract<ManifestResource, { kind: K }>['spec']
@@ -90,8 +91,4 @@ export function refused(given: Refusal): Applied {
 /** The names of gateways as replies give them. */
 export function namesOf(gateways: ReadonlyArray<{ readonly name: string }>): readonly string[] {
   return gateways.map(({ name }) => name)
-}
-
-export function fullNameOf({ namespace, name }: Pick<ObjectKey, 'namespace' | 'name'>): string {
-  return `${namespace}/${name}`
 }

@@ -9,11 +9,11 @@ import {
   type Applier,
   type ApplyContext,
   accepted,
-  fullNameOf,
   MANIFESTS_ACTOR,
   type ManifestObject,
   refused,
 } from './desired-context.ts'
+import { fullNameOf } from './full-name.ts'
 import { checkedScope } from './kill-switch.ts'
 
 export const gatewayApplier: Applier<'Gateway'> = {
@@ -22,7 +22,10 @@ export const gatewayApplier: Applier<'Gateway'> = {
     if (!Array.isArray(scopes)) return scopes
     const row = await findGatewayByName(context.q, object.fullName)
     const isChanged = row === undefined || !isSame(row, object)
-    if (isChanged) await write(context, object, row)
+    if (isChanged) {
+      context.reads.gatewaysChanged()
+      await write(context, object, row)
+    }
     const isStopChanged = await latch(context, object, scopes)
     return accepted({ changed: isChanged || isStopChanged, gateways: [object.fullName] })
   },
@@ -42,6 +45,7 @@ export const gatewayApplier: Applier<'Gateway'> = {
     })
     const row = await findGatewayByName(q, fullName)
     if (row === undefined) return false
+    context.reads.gatewaysChanged()
     // A gateway that enrolled keeps its identity and falls back to the defaults, which deny.
     if (row.tokenSha256 === null) await deleteGateway(q, row.id)
     else

@@ -1,29 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
-import { listConnectors } from '../store/connectors.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
-import { type GatewayRow, listGateways } from '../store/gateways.ts'
-import { namespaceLabels } from '../store/namespaces.ts'
+import type { GatewayRow } from '../store/gateways.ts'
 import { type PermissionInput, replaceOwnedPermissions } from '../store/permissions.ts'
 import {
   type Applier,
   type ApplyContext,
   accepted,
-  fullNameOf,
   MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
   refused,
 } from './desired-context.ts'
+import { fullNameOf } from './full-name.ts'
 import { bindGateways, namespaceOf, standing } from './gateway-binding.ts'
-import { declaredNames, idlePermission } from './permission-warnings.ts'
+import { idlePermission } from './permission-warnings.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {
-    const all = await listGateways(context.q)
+    const all = await context.reads.gateways()
     const { namespace, boundBefore } = object
-    const labels = await namespaceLabels(context.q, namespace)
+    const labels = await context.reads.labels(namespace)
     const asking = { kind: 'permissions', namespace, labels, boundBefore } as const
     const { gateways, lost, reasons, problem, bound } = bindGateways(all, asking, object.spec.gatewayRefs)
     const invalid = [...repeatedRules(object), ...foreignAgents(object, [...gateways, ...lost])]
@@ -40,8 +38,7 @@ export const permissionApplier: Applier<'Permission'> = {
       const inForce = rows.length === 0 ? 'nothing' : 'binding_lost'
       return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed, inForce })
     }
-    const declared = (await listConnectors(context.q)).flatMap(declaredNames)
-    const warnings = idleRules(object, declared)
+    const warnings = idleRules(object, await context.reads.declaredActions())
     return accepted({ changed, gateways: namesOf(gateways), warnings, reasons, problem, bound })
   },
   async inForce({ q }, key) {

@@ -5,8 +5,7 @@ import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { appendAudit } from '../store/audit.ts'
-import { listGateways } from '../store/gateways.ts'
-import { labelsOf, namespaceLabels } from '../store/namespaces.ts'
+import { labelsOf } from '../store/namespaces.ts'
 import {
   deletePolicy,
   findManagedPolicy,
@@ -16,22 +15,20 @@ import {
   type PolicyTestResult,
   updatePolicy,
 } from '../store/policies.ts'
-import { listGroups } from '../store/users.ts'
 import {
   type Applied,
   type Applier,
   type ApplyContext,
   accepted,
-  fullNameOf,
   MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
   refused,
 } from './desired-context.ts'
+import { fullNameOf } from './full-name.ts'
 import { type Binding, bindGateways, bindSelected, namespaceOf, standing } from './gateway-binding.ts'
 import {
   changesOf,
-  checkPolicyText,
   differing,
   failureText,
   illegibleText,
@@ -47,7 +44,7 @@ export const policyApplier: Applier<'Policy'> = {
     const yaml = policyText(object)
     const misplaced = misplacedSelector(context, object)
     if (misplaced !== null) return refuse(context, object, { yaml, reasons: [misplaced], problem: 'Invalid' })
-    const checked = checkPolicyText(yaml, context.knownAction)
+    const checked = context.checkPolicy(yaml)
     if ('reasons' in checked)
       return refuse(context, object, { yaml, reasons: checked.reasons, problem: 'Invalid' })
     const failed = checked.tests.filter((test) => !test.passed)
@@ -76,7 +73,7 @@ export const policyApplier: Applier<'Policy'> = {
     const gateways = boundNames(binding)
     const warnings = [
       ...checked.warnings,
-      ...emptyGroupWarnings(checked.document, await listGroups(context.q)),
+      ...emptyGroupWarnings(checked.document, await context.reads.groups()),
     ]
     const changed = await activate(context, row, wanted)
     return accepted({ changed, gateways, warnings, tests, reasons, problem, bound })
@@ -107,18 +104,18 @@ export const policyApplier: Applier<'Policy'> = {
  * platform team is for all of the installation, v1 included, and no Gateway has to admit the platform team's.
  */
 async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
-  const { q } = context
+  const { q, reads } = context
   const { namespace, spec, source, boundBefore } = object
   const { gatewayRefs, namespaceSelector } = LEGIBLE_REFS.parse(spec)
   const isPlatform = isOfPlatform(context, object)
   if (isPlatform && gatewayRefs === undefined && namespaceSelector !== undefined) {
-    const rows = await listGateways(q)
+    const rows = await reads.gateways()
     return bindSelected(rows, namespaceSelector, await labelsOf(q, [...new Set(rows.map(namespaceOf))]))
   }
   if (gatewayRefs === undefined && (source === 'file' || isPlatform)) return EVERYWHERE
-  const labels = await namespaceLabels(q, namespace)
+  const labels = await reads.labels(namespace)
   const asking = { kind: 'policies', namespace, labels, boundBefore, isPlatform } as const
-  return bindGateways(await listGateways(q), asking, gatewayRefs)
+  return bindGateways(await reads.gateways(), asking, gatewayRefs)
 }
 
 function isOfPlatform(
@@ -224,11 +221,11 @@ async function lostOf(
   context: ApplyContext,
   { name, gatewayIds, source }: PolicyRow,
 ): Promise<readonly string[]> {
-  const { q } = context
-  const rows = (await listGateways(q)).filter(({ id }) => gatewayIds.includes(id))
+  const { reads } = context
+  const rows = (await reads.gateways()).filter(({ id }) => gatewayIds.includes(id))
   const namespace = namespaceOf({ name })
   const isPlatform = source === 'kubernetes' && isOfPlatform(context, { namespace, source })
-  const labels = await namespaceLabels(q, namespace)
+  const labels = await reads.labels(namespace)
   return standing(rows, { kind: 'policies', namespace, labels, isPlatform }).lost.map(({ id }) => id)
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { KnownAction } from '../../core/action/spec.ts'
 import {
   acknowledgedBy,
   type ChangeSetBody,
@@ -27,9 +28,9 @@ import {
 } from '../store/desired.ts'
 import { type NamespaceRow, replaceNamespaces } from '../store/namespaces.ts'
 import type { Db, Query } from '../store/query.ts'
+import { createApplyReads } from './apply-reads.ts'
 import { explain, explainedReply, inApplyOrder, keyOf, missingOf, surplusOf } from './change-set.ts'
 import {
-  affectsOthers,
   applyOfNamespaces,
   applyOne,
   applyOthers,
@@ -40,10 +41,13 @@ import {
   withOutcome,
 } from './desired-apply.ts'
 import type { ApplyContext } from './desired-context.ts'
-import { inForceOf, type ManifestsView, readManifests } from './manifests-view.ts'
 import { withClaims } from './host-claims.ts'
+import { inForceOf, type ManifestsView, readManifests } from './manifests-view.ts'
+import { createPolicyChecks } from './policy-checks.ts'
 
-export type DesiredDeps = Omit<ApplyContext, 'q'> & {
+export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'checkPolicy'> & {
+  /** Effect and risk of an action by its name, for the tests of policies. */
+  readonly knownAction: (type: string) => KnownAction | null
   readonly db: Db
   /** Every gateway process that is known, for "acknowledged n of m". */
   readonly processes?: () => readonly GatewayProcess[]
@@ -72,10 +76,12 @@ export type Desired = {
 
 export function createDesired(deps: DesiredDeps): Desired {
   const { db, processes = () => [] } = deps
+  const checkPolicy = createPolicyChecks(deps.knownAction)
+  const contextOf = (q: Query) => ({ ...deps, q, processes, checkPolicy, reads: createApplyReads(q) })
   const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
     db.tx(async (q) => {
       await lockDesired(q)
-      return work({ ...deps, q, processes })
+      return work(contextOf(q))
     })
   const again = (apply: (context: ApplyContext) => Promise<boolean>) =>
     inTransaction(async (context) => {
@@ -94,8 +100,7 @@ export function createDesired(deps: DesiredDeps): Desired {
     },
     async get(key) {
       const row = await getDesired(db, key)
-      const context = { ...deps, q: db, processes }
-      return row === undefined ? undefined : replyOf(context, row, await currentVersion(db))
+      return row === undefined ? undefined : replyOf(contextOf(db), row, await currentVersion(db))
     },
     async remove(key) {
       if ((await getDesired(db, key)) === undefined) return false
@@ -103,7 +108,7 @@ export function createDesired(deps: DesiredDeps): Desired {
         const row = await getDesired(context.q, key)
         if (row === undefined) return
         const isRemoved = await removeAll(context, [row])
-        const isAffected = await applyOthers(context, [row].filter(affectsOthers))
+        const isAffected = await applyOthers(context, [row])
         if (isRemoved || isAffected) await bumpVersion(context.q)
       })
       return true
@@ -129,7 +134,7 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   const surplus = surplusOf(set, known, await brokenFiles(q, body.source))
   const isRemoved = await removeAll(context, surplus)
   const { rows, changed } = await putAll(context, inApplyOrder(set.objects))
-  const isAffected = await applyOthers(context, [...surplus, ...changed].filter(affectsOthers))
+  const isAffected = await applyOthers(context, [...surplus, ...changed])
   const judged = new Map((await listDesired(q)).map((row) => [nameOf(row), row]))
   if (isRemoved || changed.length > 0 || isAffected) await bumpVersion(q)
   const version = await currentVersion(q)
@@ -146,16 +151,20 @@ async function changeAll(context: PutContext, body: ChangeSetBody): Promise<Chan
   }
 }
 
-type Put = { readonly rows: ReadonlyMap<string, DesiredRow>; readonly changed: readonly ObjectKey[] }
+type Put = {
+  readonly rows: ReadonlyMap<string, DesiredRow>
+  /** As they are and as they were. */
+  readonly changed: readonly DesiredRow[]
+}
 
 /** Refused objects are applied again as long as others succeed: one may wait for another, such as a domain that moves. */
 async function putAll(context: PutContext, objects: readonly DesiredBody[]): Promise<Put> {
   const rows = new Map<string, DesiredRow>()
-  const changed: ObjectKey[] = []
+  const changed: DesiredRow[] = []
   const put = async (body: DesiredBody) => {
-    const { row, isChanged } = await putOne(context, body)
+    const { row, known, isChanged } = await putOne(context, body)
     rows.set(nameOf(row), row)
-    if (isChanged) changed.push(row)
+    if (isChanged) changed.push(row, ...(known === undefined ? [] : [known]))
     return row.accepted
   }
   for (let pending = objects, left = -1; pending.length !== left; ) {
@@ -170,16 +179,21 @@ async function putAll(context: PutContext, objects: readonly DesiredBody[]): Pro
 async function putOne(
   context: PutContext,
   body: DesiredBody,
-): Promise<{ readonly row: DesiredRow; readonly isChanged: boolean }> {
+): Promise<{
+  readonly row: DesiredRow
+  readonly known: DesiredRow | undefined
+  readonly isChanged: boolean
+}> {
   const known = await getDesired(context.q, keyOf(body))
-  if (known !== undefined && isOlder(body, known)) return { row: known, isChanged: false }
+  if (known !== undefined && isOlder(body, known)) return { row: known, known, isChanged: false }
   const wanted = await withClaims(context.q, desiredOf(context, body, known), known)
+  await context.reads.claimsChanged(wanted)
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) await putDesired(context.q, row)
   // Others may come first at a host now, although nothing of this one changed.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
-  return { row, isChanged: applied.changed || isClaimedAnew }
+  return { row, known, isChanged: applied.changed || isClaimedAnew }
 }
 
 /** A hand-over that overtook another one on its way; only a cluster counts generations. */
@@ -236,6 +250,7 @@ async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Pr
   let isChanged = false
   for (const row of rows) {
     await deleteDesired(context.q, row)
+    await context.reads.claimsDeleted(row)
     isChanged = (await removeOne(context, row)) || isChanged
   }
   return isChanged

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
 import * as z from 'zod'
+import type { KnownAction } from '../../core/action/spec.ts'
 import { type PolicyDocument, PolicySpec } from '../../core/crd/schemas.ts'
 import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
@@ -32,7 +33,7 @@ export function illegibleText(spec: unknown): string {
   return stringify(spec ?? {}, TEXT)
 }
 
-type Checked =
+export type CheckedPolicy =
   | { readonly reasons: readonly string[] }
   | {
       readonly document: PolicyDocument
@@ -40,7 +41,10 @@ type Checked =
       readonly warnings: readonly string[]
     }
 
-export function checkPolicyText(yaml: string, knownAction: ApplyContext['knownAction']): Checked {
+export function checkPolicyText(
+  yaml: string,
+  knownAction: (type: string) => KnownAction | null,
+): CheckedPolicy {
   try {
     const { document, warnings } = parsePolicyYaml(yaml)
     const tests = runPolicyTests(document, knownAction).map(({ name, passed, expected, got }) =>

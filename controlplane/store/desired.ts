@@ -4,8 +4,8 @@ import { ManifestOrigin } from '../../core/wire/origin.ts'
 import type { Sealed } from '../crypto/sealed.ts'
 import type { PermissionRow } from './permissions.ts'
 import type { Query } from './query.ts'
-import type { ScopedQuery } from './scoped-query.ts'
 import { onlyRow } from './rows.ts'
+import type { ScopedQuery } from './scoped-query.ts'
 
 export type ManifestSource = 'kubernetes' | 'file'
 

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDesired, type Desired } from '../../../controlplane/services/desired.ts'
+import type { Db, Query } from '../../../controlplane/store/query.ts'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import type { DesiredBody } from '../../../core/wire/operator.ts'
+import { startWorld, type World } from '../sync/harness.ts'
+import type { Kind } from './manifests.ts'
+
+const TEAMS = 100
+const counts = { queries: 0, judgements: 0 }
+
+let world: World
+let desired: Desired
+
+beforeAll(async () => {
+  world = await startWorld()
+  const { db } = await world.replica()
+  const { rows } = await db.query<{ id: string }>('select id from orgs')
+  const { knownAction } = createCatalogue()
+  desired = createDesired({
+    ...{ db: counted(db), orgId: rows[0]?.id ?? '', keyring: world.keyring },
+    killSwitch: { replaceSource: async () => false },
+    // Each test of a policy looks up its action once.
+    knownAction(type) {
+      counts.judgements += 1
+      return knownAction(type)
+    },
+  })
+  await change([gateway('shared'), gateway('other')])
+  const teams = Array.from({ length: TEAMS }, (_, at) => `team-${at}`)
+  await change(teams.flatMap((team) => objectsOf(team)))
+}, 300_000)
+afterAll(() => world?.stop())
+
+function counted(db: Db): Db {
+  const counting = (q: Query): Query => ({
+    query(text, values) {
+      counts.queries += 1
+      return q.query(text, values)
+    },
+  })
+  return { ...db, ...counting(db), tx: (work) => db.tx((q) => work(counting(q))) }
+}
+
+function object(kind: Kind, namespace: string, name: string, spec: object, generation = 1): DesiredBody {
+  return {
+    ...{ uid: `${kind}-${namespace}-${name}`, generation, source: 'kubernetes', managed_by: name },
+    created_at: '2026-01-01T00:00:00Z',
+    resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
+  } as DesiredBody
+}
+
+function gateway(name: string, generation = 1): DesiredBody {
+  const from = { from: 'All' }
+  const allowedNamespaces = { connectors: from, permissions: from, policies: from }
+  return object(
+    'Gateway',
+    'host',
+    name,
+    { allowedNamespaces, egress: { allowedHosts: [`v${generation}.example`] } },
+    generation,
+  )
+}
+
+const at = (name: string) => ({ gatewayRefs: [{ name, namespace: 'host' }] })
+const connector = (team: string, name: string, host: string, generation = 1) =>
+  object(
+    'Connector',
+    team,
+    `to-${name}`,
+    { type: 'generic', domains: [host], auth: { type: 'none' }, ...at(name) },
+    generation,
+  )
+const permission = (team: string, name: string) =>
+  object('Permission', team, `at-${name}`, {
+    rules: [{ connectorType: 'generic', actionPattern: 'generic.get', decision: 'allow' }],
+    ...at(name),
+  })
+
+/** Three at `shared`, two at `other`. The text of each policy is its own. */
+function objectsOf(team: string): DesiredBody[] {
+  const policy = object('Policy', team, 'guard', {
+    rules: [
+      { name: `deny-${team}`, conditions: ['action.type == "codehost.repo.delete"'], decision: 'deny' },
+    ],
+    tests: [
+      {
+        name: 'deleting',
+        action: { type: 'codehost.repo.delete', resource: { provider: 'codehost' } },
+        expect: { outcome: 'deny' },
+      },
+    ],
+    ...at('shared'),
+  })
+  return [
+    ...['shared', 'other'].map((name) => connector(team, name, `${team}.${name}.example`)),
+    ...['shared', 'other'].map((name) => permission(team, name)),
+    policy,
+  ]
+}
+
+async function change(objects: readonly DesiredBody[]) {
+  counts.queries = 0
+  counts.judgements = 0
+  const { replies } = await desired.change({ source: 'kubernetes', objects: [...objects], removed: [] })
+  return replies
+}
+
+test('a Gateway that changes applies its own objects again, and compiles no policy again', async () => {
+  const [reply] = await change([gateway('shared', 2)])
+  expect(reply?.accepted).toBe(true)
+  expect(counts.judgements).toBe(0)
+  // Its 300 objects, with at most one read each, and what is read once.
+  expect(counts.queries).toBeLessThan(2 * TEAMS + 40)
+})
+
+test('objects of other Gateways are not applied again', async () => {
+  await change([gateway('other', 2)])
+  expect(counts.judgements).toBe(0)
+  expect(counts.queries).toBeLessThan(2 * TEAMS + 40)
+})
+
+test('a Connector costs the same, however many objects there are', async () => {
+  const [reply] = await change([connector('newcomer', 'shared', 'newcomer.example')])
+  expect(reply).toMatchObject({ accepted: true, problem: null })
+  expect(counts.judgements).toBe(0)
+  expect(counts.queries).toBeLessThan(40)
+})
+
+test('a hundred Connectors that wait for one host cost one read of the others', async () => {
+  const teams = Array.from({ length: TEAMS }, (_, index) => `wait-${index}`)
+  const replies = await change(teams.map((team) => connector(team, 'shared', 'wanted.example')))
+  expect(replies.filter(({ accepted }) => accepted)).toHaveLength(1)
+  await change([connector('late', 'shared', 'wanted.example')])
+  expect(counts.queries).toBeLessThan(TEAMS + 60)
+})
