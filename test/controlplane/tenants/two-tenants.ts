@@ -1,7 +1,7 @@
 import { insertTraffic } from '../../../controlplane/store/traffic.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
-import { at, type Call, caller, register } from '../routes/start.ts'
+import { at, type Call, caller, PASSWORD, register } from '../routes/start.ts'
 import { RISKY } from '../v1/world.ts'
 
 export type Tenant = 'alpha' | 'omega'
@@ -36,6 +36,8 @@ export type TwoTenants = AsyncDisposable & {
   readonly things: Readonly<Record<Tenant, Things>>
   /** A user whose role counts in these namespaces; null = everywhere. */
   user(role: Role, namespaces: readonly string[] | null): Promise<Call>
+  /** The cookie of such a user. */
+  session(role: Role, namespaces: readonly string[] | null): Promise<string>
   /** Everything stored that is of the tenant or of the installation, as one text. */
   state(tenant: Tenant): Promise<string>
 }
@@ -45,14 +47,20 @@ export async function startTwoTenants(): Promise<TwoTenants> {
   await register(here.plane.call, 'owner@example.com')
   const things = { alpha: await furnish(here, 'alpha'), omega: await furnish(here, 'omega') }
   let users = 0
+  const create = async (role: Role, namespaces: readonly string[] | null): Promise<string> => {
+    const email = `user-${users++}@example.com`
+    const { body } = await here.admin('POST', '/api/dashboard/users', { action: 'invite', email, role })
+    await register(here.plane.call, email, { invite_token: at(body, 'invite_token') })
+    await here.sql('update users set namespaces = $2 where email = $1', [email, namespaces])
+    return email
+  }
   return {
     ...{ here, things },
-    async user(role, namespaces) {
-      const email = `user-${users++}@example.com`
-      const { body } = await here.admin('POST', '/api/dashboard/users', { action: 'invite', email, role })
-      await register(here.plane.call, email, { invite_token: at(body, 'invite_token') })
-      await here.sql('update users set namespaces = $2 where email = $1', [email, namespaces])
-      return here.plane.signIn(email)
+    user: async (role, namespaces) => here.plane.signIn(await create(role, namespaces)),
+    async session(role, namespaces) {
+      const email = await create(role, namespaces)
+      const { headers } = await here.plane.call('POST', '/api/auth/login', { email, password: PASSWORD })
+      return headers.get('set-cookie')?.split(';')[0] ?? ''
     },
     state: (tenant) => stateOf(here, tenant),
     [Symbol.asyncDispose]: () => here[Symbol.asyncDispose](),
