@@ -5,7 +5,11 @@ import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
 import { table } from './table.ts'
 import { userClient } from './user-client.ts'
 
-const Entry = z.looseObject({ scope: z.string(), source: z.string(), reason: z.string(), since: z.string() })
+const Entry = z.looseObject({
+  ...{ scope: z.string(), source: z.string(), reason: z.string(), since: z.string() },
+  /** Present when the database has not stored it yet. */
+  stored: z.literal(false).optional(),
+})
 const KillState = z.looseObject({
   effective: z.array(Entry),
   acknowledged: z
@@ -129,7 +133,9 @@ function printState(
   if (flag(invocation, 'json')) print(JSON.stringify({ ...state, ...installationOf(invocation, api) }))
   else if (state.effective.length === 0) print('Nothing is stopped.')
   else {
-    const rows = state.effective.map(({ scope, source, reason, since }) => [scope, source, since, reason])
+    const rows = state.effective.map(({ scope, source, reason, since, stored }) => {
+      return [scope, stored === false ? `${source} (not stored yet)` : source, since, reason]
+    })
     for (const line of [...heading, ...table(['SCOPE', 'BY', 'SINCE', 'REASON'], rows)]) print(line)
   }
   return EXIT.ok

@@ -3,7 +3,7 @@ import { namespaceOfScope, normaliseScope } from '../../core/decision/kill-switc
 import { ChaperoneError } from '../../core/errors.ts'
 import { KillSwitchSet } from '../../core/wire/internal.ts'
 import { KillEntry } from '../../core/wire/kill.ts'
-import { covers, type Right } from '../../core/wire/rights.ts'
+import { covers, type Namespaces, type Right } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
 import { requireRight } from '../http/rights.ts'
@@ -11,7 +11,8 @@ import { type Principal, type Route, route } from '../http/route.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
 import { killsIn } from '../services/kills-in.ts'
 
-const State = z.object({ effective: z.array(KillEntry) })
+/** `stored: false`: not stored yet. */
+const State = z.object({ effective: z.array(KillEntry.extend({ stored: z.literal(false).optional() })) })
 const Reply = State.extend({
   ok: z.literal(true),
   active: z.boolean(),
@@ -38,7 +39,7 @@ export function createKillSwitchRoutes({
       isNamespaced: true,
       summary: 'What is stopped, by whom and why',
       response: State,
-      handler: async ({ namespaces }) => ({ effective: killsIn(namespaces, killSwitch.effective()) }),
+      handler: async ({ namespaces }) => ({ effective: shownState(namespaces, killSwitch) }),
     }),
     route({
       method: 'POST',
@@ -79,6 +80,13 @@ function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefi
     detail: `You may do this in your namespaces only: name a scope within them, such as ${own} or agent:NAMESPACE/NAME`,
     extra: { required_right: right },
   })
+}
+
+function shownState(namespaces: Namespaces, killSwitch: Pick<KillSwitch, 'effective' | 'announced'>) {
+  const announced = new Set(killSwitch.announced())
+  return killsIn(namespaces, killSwitch.effective()).map((entry) =>
+    announced.has(entry) ? { ...entry, stored: false as const } : entry,
+  )
 }
 
 function sourceOf({ via, namespaces }: User, scope: string | undefined): string {

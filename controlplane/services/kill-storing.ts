@@ -5,6 +5,7 @@ import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import {
   type KillInput,
   latchKillSwitch,
+  listLiftedSince,
   releaseKillScope,
   releaseKillSwitch,
   settleAnnouncement,
@@ -17,6 +18,8 @@ import type { CancelStopped } from './stopped-approvals.ts'
 export type KillStoring = {
   /** False when it could not be stored yet; it is then tried again until it is stored or lifted. Never rejects. */
   store(stop: AnnouncedStop): Promise<boolean>
+  /** Notes and audits a stop that was lifted before it was stored, so that no replica stores it. Never rejects. */
+  settleLifted(stop: AnnouncedStop): Promise<void>
   /**
    * Lifts what is latched or announced at the moment of the call; a stop that is announced later stays, unless it has
    * `id`. One transaction: it is done or not, and when the answer of the commit is lost, the next read shows which.
@@ -61,7 +64,8 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
   /** Announcement -> who set it, until it is stored or lifted. */
   const actors = new Map<string, Setter>()
 
-  async function storeNow({ announcement, ...setter }: AnnouncedStop): Promise<void> {
+  /** `isLate`: after an attempt that failed, during which another replica may have lifted it. */
+  async function storeNow({ announcement, ...setter }: AnnouncedStop, isLate: boolean): Promise<void> {
     const { id, entry } = announcement
     const { scope, source, reason } = entry
     const { by } = setter
@@ -69,6 +73,8 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     await db.tx(async (q) => {
       // Another replica may have stored it, after which it may have been lifted.
       if (!(await settleAnnouncement(q, id))) return
+      if (isLate && (await listLiftedSince(q, [announcement])).length > 0)
+        return auditActivated(q, row, { ...setter, isLifted: true })
       if (await latchKillSwitch(q, row)) await auditActivated(q, row, setter)
       await cancelStopped(q, { ...entry, by })
     })
@@ -77,9 +83,9 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     actors.delete(id)
   }
 
-  async function tryToStore(stop: AnnouncedStop): Promise<boolean> {
+  async function tryToStore(stop: AnnouncedStop, isLate: boolean): Promise<boolean> {
     try {
-      await storeNow(stop)
+      await storeNow(stop, isLate)
       return true
     } catch (error) {
       const { scope } = stop.announcement.entry
@@ -92,7 +98,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     const { id } = stop.announcement
     const retry = async () => {
       if (!hub.kill.isAnnounced(id)) return void actors.delete(id)
-      if (!(await tryToStore(stop))) retryLater(stop)
+      if (!(await tryToStore(stop, true))) retryLater(stop)
     }
     setTimeout(() => void retry(), RETRY_MS).unref()
   }
@@ -120,10 +126,11 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       await Promise.allSettled(earlier)
       // One of them may have been asked for after the stop was announced elsewhere.
       if (!hub.kill.isAnnounced(id)) return true
-      const isStored = await tryToStore(stop)
+      const isStored = await tryToStore(stop, isRetried)
       if (!isStored && !isRetried) retryLater(stop)
       return isStored
     },
+    settleLifted: (stop) => settleLifted(deps, stop),
     async lift(change) {
       const isLifted = ({ entry }: KillAnnouncement) =>
         normaliseScope(entry.scope) === change.scope &&
@@ -133,6 +140,20 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       return lifted.finally(() => lifts.delete(lifted))
     },
   }
+}
+
+async function settleLifted(
+  { db, orgId, log }: KillStoringDeps,
+  { announcement: { id, entry }, ...setter }: AnnouncedStop,
+): Promise<void> {
+  const { scope, source, reason } = entry
+  const row = { orgId, scope, source, reason, activatedBy: setter.by.label }
+  const settle = async (q: Query) => {
+    if (await settleAnnouncement(q, id)) await auditActivated(q, row, { ...setter, isLifted: true })
+  }
+  await db.tx(settle).catch((error: unknown) => {
+    log.error({ err: error, scope }, 'kill switch that was lifted before it was stored is not settled')
+  })
 }
 
 /** Settles announcements, so that no replica stores them later. Answers the sources of those that nobody has stored. */
@@ -166,11 +187,16 @@ function setterOf({ announcement: _, ...setter }: AnnouncedStop): Setter {
 export async function auditActivated(
   q: Query,
   { orgId, scope, reason, source }: KillInput,
-  { by, isChecked = true }: Setter,
+  { by, isChecked = true, isLifted = false }: Setter & { readonly isLifted?: boolean },
 ): Promise<void> {
   await appendAudit(q, {
     ...{ orgId, actor: by, eventType: 'kill_switch.activated' },
-    details: { scope, activated_by: by.label, reason, source, ...(isChecked ? {} : { checked: false }) },
+    details: {
+      ...{ scope, activated_by: by.label, reason, source },
+      ...(isChecked ? {} : { checked: false }),
+      // In force on the gateways of one replica, until it was lifted before it was stored.
+      ...(isLifted ? { lifted: true } : {}),
+    },
   })
 }
 

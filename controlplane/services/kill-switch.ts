@@ -68,6 +68,8 @@ export type KillReply = {
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
+  /** Those that are in force and not stored yet. */
+  announced(): readonly KillEntry[]
   /**
    * Answers a stop within 2 s: by then what gateways acknowledged and whether it is stored. A lift waits for the
    * database. Throws `validation` for a scope that is none.
@@ -85,6 +87,7 @@ const NO_REASON = 'no reason given'
 /** The person who set it is known to the replica that announced it, or to the audit event that was lost. */
 const ADOPTED_FROM = {
   gateway: 'another replica',
+  lifted: 'another replica',
   lost: 'control plane, after the database lost it',
 } as const
 const NOT_STORED =
@@ -95,10 +98,12 @@ export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   const storing = createKillStoring(deps)
   hub.kill.onAdopted((announcement, from) => {
     const by = systemActor(`${ADOPTED_FROM[from]} (${announcement.entry.source})`)
-    void storing.store({ announcement, by })
+    const isLifted = from === 'lifted'
+    void (isLifted ? storing.settleLifted({ announcement, by }) : storing.store({ announcement, by }))
   })
   return {
     effective: hub.kill.effective,
+    announced: () => hub.kill.announcements().map(({ entry }) => entry),
     async set(change) {
       const scope = checkedScope(change.scope)
       const deadline = createDeadline(waits.answerMs)

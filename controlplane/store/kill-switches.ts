@@ -1,5 +1,5 @@
 import { normaliseScope } from '../../core/decision/kill-switch.ts'
-import type { KillEntry, StateOrder } from '../../core/wire/kill.ts'
+import type { KillAnnouncement, KillEntry, StateOrder } from '../../core/wire/kill.ts'
 import type { Query } from './query.ts'
 
 /** Tells every replica at commit that stops (`kill`) or one approval (its id) changed. */
@@ -67,20 +67,40 @@ export async function listSettled(q: Query, ids: readonly string[]): Promise<rea
   return rows.map(({ id }) => id)
 }
 
-/** Those of these kill switches that were lifted after they were set, as the audit log has it. */
+/**
+ * Those of these kill switches that were lifted after they were set, as the audit log has it. `marginS`: and not within so
+ * many seconds, because `since` is of another clock than that of the database.
+ */
 export async function listLifted(
   q: Query,
   entries: readonly KillEntry[],
+  marginS: number = 0,
 ): Promise<readonly Pick<KillEntry, 'scope' | 'source'>[]> {
   const { rows } = await q.query<Pick<KillEntry, 'scope' | 'source'>>(
     `select k.scope, k.source from jsonb_to_recordset($1::jsonb) as k(scope text, source text, since timestamptz)
      where exists (
-       select from audit_events e where e.event_type = 'kill_switch.deactivated' and e.created_at >= k.since
+       select from audit_events e where e.event_type = 'kill_switch.deactivated'
+         and e.created_at >= k.since + make_interval(secs => $2)
          and e.details->>'scope' = k.scope and e.details->'sources' @> to_jsonb(k.source)
      )`,
-    [JSON.stringify(entries)],
+    [JSON.stringify(entries), marginS],
   )
   return rows
+}
+
+/** By how much the clocks of a replica and of the database may differ. */
+const CLOCK_MARGIN_S = 10
+
+/** Those of these announcements whose scope was lifted for their source after they were announced: they must not be stored. */
+export async function listLiftedSince(
+  q: Query,
+  announcements: readonly KillAnnouncement[],
+): Promise<readonly KillAnnouncement[]> {
+  const keyOf = ({ scope, source }: Pick<KillEntry, 'scope' | 'source'>) =>
+    JSON.stringify([normaliseScope(scope), source])
+  const entries = announcements.map(({ entry }) => ({ ...entry, scope: normaliseScope(entry.scope) }))
+  const lifted = new Set((await listLifted(q, entries, CLOCK_MARGIN_S)).map(keyOf))
+  return announcements.filter(({ entry }) => lifted.has(keyOf(entry)))
 }
 
 /** True when this source had not latched this scope with this reason before. */

@@ -18,8 +18,11 @@ import type { Peer } from './peer.ts'
 import type { Roster } from './roster.ts'
 import { createSerial } from './serial.ts'
 
-/** `gateway`: another replica announced it, and a gateway has given it back. `lost`: the database had stored it and lost it. */
-export type AdoptedFrom = 'gateway' | 'lost'
+/**
+ * `gateway`: another replica announced it, and a gateway has given it back. `lifted`: so was this one, which was lifted
+ * meanwhile and is not in force. `lost`: the database had stored it and lost it.
+ */
+export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
 export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void
 
 /** Stops on their way to the gateways. */
@@ -34,7 +37,7 @@ export type KillCast = {
     entry: KillEntry,
     id?: string,
   ): { readonly round: KillRound; readonly announcement: KillAnnouncement }
-  /** Called with each stop that is in force and has to be stored, though nobody set it on this replica. */
+  /** Called with each stop that has to be stored, or settled where it was lifted, though nobody set it on this replica. */
   onAdopted(store: StoreAdopted): void
   /** The announcement is stored now, or was settled elsewhere. */
   settle(id: string): void
@@ -99,6 +102,7 @@ export function createKillCast(deps: KillCastDeps): KillCast {
   const reports = createKillReports({
     ...{ ...deps, board, refresh, round: rounds.round, sendSettled: rounds.send },
     store: (announcement) => store(announcement, 'gateway'),
+    settleLifted: (announcement) => store(announcement, 'lifted'),
   })
 
   return {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { isEarlier } from '../../core/state/order.ts'
 import type { KillAnnouncement, StateOrder } from '../../core/wire/kill.ts'
 import type { AckBody } from '../../core/wire/sync.ts'
-import { listSettled } from '../store/kill-switches.ts'
+import { listLiftedSince, listSettled } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import type { Clock } from './clock.ts'
 import type { EpochRaiser } from './epoch-raiser.ts'
@@ -24,6 +24,7 @@ export type KillReportsDeps = {
   readonly refresh: () => Promise<void>
   readonly round: () => void
   readonly store: (announcement: KillAnnouncement) => void
+  readonly settleLifted: (announcement: KillAnnouncement) => void
   readonly sendSettled: (peer: Peer, ids: readonly string[]) => void
   readonly log: Pick<Logger, 'error'>
 }
@@ -42,15 +43,25 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !board.isAnnounced(each.id) && proof.isGenuine(each))
     if (unknown.length === 0) return
-    const settled = await settledOf(unknown)
+    const settled = [...(await settledOf(unknown)), ...(await liftedOf(unknown))]
     const open = unknown.filter(({ id }) => !settled.includes(id) && !board.isAnnounced(id))
-    for (const announcement of open) board.announce(announcement)
-    if (open.length > 0) deps.round()
-    for (const announcement of open) deps.store(announcement)
+    if (open.length > 0) take(open)
     if (settled.length === 0) return
     // The state that this replica has read may be earlier than the moment at which they were settled.
     await refresh()
     deps.sendSettled(peer, settled)
+  }
+
+  function take(open: readonly KillAnnouncement[]): void {
+    for (const announcement of open) board.announce(announcement)
+    deps.round()
+    for (const announcement of open) deps.store(announcement)
+  }
+
+  async function liftedOf(announcements: readonly KillAnnouncement[]): Promise<readonly string[]> {
+    const lifted = await listLiftedSince(deps.db, announcements)
+    for (const announcement of lifted) deps.settleLifted(announcement)
+    return lifted.map(({ id }) => id)
   }
 
   async function settledOf(announcements: readonly KillAnnouncement[]): Promise<readonly string[]> {

@@ -1,0 +1,142 @@
+import pino from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
+import { systemActor } from '../../../controlplane/store/audit.ts'
+import type { Db } from '../../../controlplane/store/query.ts'
+import type { KillEntry } from '../../../core/wire/kill.ts'
+import { eventually } from '../../support/eventually.ts'
+import { openStream, person, type Replica, startWorld, type World } from './harness.ts'
+
+/* Replica B announces a kill switch that it cannot store; meanwhile the same scope and source is lifted on A. */
+let world: World
+let a: Replica
+let b: Replica
+const admin = person({ role: 'admin', email: 'root@example.com' })
+
+beforeAll(async () => {
+  world = await startWorld()
+  a = await world.replica()
+  b = await world.replica()
+})
+afterAll(() => world?.stop())
+afterEach(async () => {
+  for (const { scope } of a.hub.kill.effective()) await set(false, scope)
+})
+
+const set = (active: boolean, scope: string) =>
+  a.user(admin, 'POST', '/api/dashboard/kill-switch', { active, scope, ...(active && { reason: 'on A' }) })
+const stored = async () => (await a.db.query('select scope, source, reason from kill_switches')).rows
+const eventsOf = async (reason: string) => {
+  const { rows } = await a.db.query<{ type: string; details: Record<string, unknown> }>(
+    "select event_type as type, details from audit_events where details->>'reason' = $1 order by id",
+    [reason],
+  )
+  return rows
+}
+let count = 0
+const announced = (ageMs: number, changes: Partial<KillEntry> = {}): KillEntry => ({
+  ...{ scope: 'all', source: 'dashboard', reason: `on B ${count++}` },
+  since: new Date(Date.now() - ageMs).toISOString(),
+  ...changes,
+})
+
+describe('a kill switch that a gateway brings from the replica that announced it', () => {
+  async function bring(entry: KillEntry) {
+    const { announcement } = b.hub.kill.announce(entry)
+    b.hub.kill.retract([announcement.id])
+    const gateway = await a.enrol('default/moved')
+    const stream = await openStream(a, gateway, { processId: 'proc_moved' })
+    await stream.next('manifest')
+    const give = () =>
+      a.hub.say({
+        ...{ process_id: 'proc_moved', gateway_id: gateway.id, kind: 'ack' },
+        body: { announced: [announcement], applied_at: new Date().toISOString() },
+      })
+    return { id: announcement.id, stream, give }
+  }
+
+  test.each([
+    ['all', 'all'],
+    ['agent:Bot', 'agent:bot'],
+  ])(
+    'is not set again when it was lifted meanwhile (%s), and is audited once as lifted',
+    async (lifted, scope) => {
+      await set(true, lifted)
+      await set(false, lifted)
+      const entry = announced(60_000, { scope })
+      const { id, stream, give } = await bring(entry)
+      await give()
+      await stream.next('kill', ({ state }) => state?.settled.includes(id) === true)
+      await give()
+      await stream.next('kill', ({ state }) => state?.settled.includes(id) === true)
+      expect(a.hub.kill.effective()).toEqual([])
+      expect(await stored()).toEqual([])
+      const stops = stream.messages.filter(
+        (message) => message.type === 'kill' && message.effective.length > 0,
+      )
+      expect(stops).toEqual([])
+      await eventually('audited', async () => ((await eventsOf(entry.reason)).length > 0 ? true : null))
+      expect(await eventsOf(entry.reason)).toMatchObject([
+        { type: 'kill_switch.activated', details: { scope, source: 'dashboard', lifted: true } },
+      ])
+      stream.close()
+    },
+  )
+
+  test.each<
+    [string, { readonly ageMs?: number; readonly changes?: Partial<KillEntry>; readonly lift?: string }]
+  >([
+    ['another source was lifted', { changes: { source: 'cli' } }],
+    ['another scope was lifted', { changes: { scope: 'agent:other' } }],
+    ['it was set after the lift', { ageMs: -1_000 }],
+    ['the clocks of replica and database do not say which was first', { ageMs: 3_000 }],
+    ['the lift released nothing', { changes: { scope: 'agent:never' }, lift: 'agent:never' }],
+  ])('is stored when %s', async (_, { ageMs = 60_000, changes = {}, lift = 'all' }) => {
+    if (lift === 'all') await set(true, lift)
+    await set(false, lift)
+    const entry = announced(ageMs, changes)
+    const { stream, give } = await bring(entry)
+    await give()
+    await eventually('stored', async () => ((await stored()).length === 1 ? true : null))
+    expect(await stored()).toMatchObject([{ scope: entry.scope, source: entry.source, reason: entry.reason }])
+    stream.close()
+  })
+})
+
+test('the replica that announced it does not set it again either, once its database is back', async () => {
+  let isAway = true
+  const db: Db = { ...b.db, tx: (work) => (isAway ? Promise.reject(new Error('away')) : b.db.tx(work)) }
+  const reason = 'on B, lifted on A'
+  const killSwitch = createKillSwitch({
+    ...{
+      db,
+      hub: b.hub,
+      orgId: b.orgId,
+      log: pino({ level: 'silent' }),
+      cancelStopped: async () => undefined,
+    },
+    clock: { nowMs: () => Date.now() - 60_000, monotonicMs: () => performance.now() },
+  })
+  const change = { active: true, scope: 'all', source: 'dashboard', reason, by: systemActor('test') }
+  expect(await killSwitch.set(change)).toMatchObject({ stored: false })
+  await set(true, 'all')
+  expect((await set(false, 'all')).body['released']).toEqual(['dashboard'])
+  isAway = false
+  await eventually('settled', () => (b.hub.kill.announcements().length === 0 ? true : null))
+  expect(await stored()).toEqual([])
+  await eventually('nothing is in force', () =>
+    [a, b].every(({ hub }) => hub.kill.effective().length === 0) ? true : null,
+  )
+  expect(await eventsOf(reason)).toMatchObject([{ type: 'kill_switch.activated', details: { lifted: true } }])
+})
+
+test('the kill status shows which kill switches are not stored yet', async () => {
+  await set(true, 'agent:stored')
+  const { announcement } = a.hub.kill.announce(announced(0, { scope: 'agent:announced' }))
+  const { body } = await a.user(admin, 'GET', '/api/dashboard/kill-switch')
+  expect(body['effective']).toEqual([
+    expect.objectContaining({ scope: 'agent:announced', stored: false }),
+    expect.not.objectContaining({ stored: expect.anything() }),
+  ])
+  a.hub.kill.retract([announcement.id])
+})
