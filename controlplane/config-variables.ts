@@ -77,6 +77,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       "`<namespace>/<name>` of the operator's ServiceAccount: its projected token (audience `chaperone-control-plane`) is then as good as that token",
   },
+  ADMIN_TOKEN_OBJECT: {
+    fallback: 'none',
+    meaning:
+      'In a cluster: `<namespace>/<name>` of the Secret that holds the admin token. Once a user with the role admin has signed in, the token works only until the time in its entry `break-glass-until`, but for activating the kill switch; needs the right to `get` it',
+  },
   OWNER_LINK_OBJECT: {
     fallback: 'none',
     meaning:

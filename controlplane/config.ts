@@ -44,6 +44,7 @@ export type ControlPlaneConfig = {
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
+  readonly adminTokenSecret: { readonly namespace: string; readonly name: string } | null
   /** Null = sign-in by password only. */
   readonly oidc: OidcSettings | null
   /** Whether users sign in by password. */
@@ -88,6 +89,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
       'OPERATOR_SERVICE_ACCOUNT',
       "<ServiceAccount> of the operator's pods",
     ),
+    adminTokenSecret: namespacedName(env, 'ADMIN_TOKEN_OBJECT', '<Secret> of the admin token'),
     ownerLinkSecret: namespacedName(env, 'OWNER_LINK_OBJECT', '<Secret> of the owner link'),
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
@@ -189,7 +191,7 @@ export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
 
 function namespacedName(
   env: Env,
-  variable: 'OPERATOR_SERVICE_ACCOUNT' | 'OWNER_LINK_OBJECT',
+  variable: 'OPERATOR_SERVICE_ACCOUNT' | 'OWNER_LINK_OBJECT' | 'ADMIN_TOKEN_OBJECT',
   what: string,
 ): ControlPlaneConfig['operatorAccount'] {
   const value = text(env, variable)

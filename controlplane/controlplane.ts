@@ -84,6 +84,7 @@ async function serve(
     ...secrets,
     identify: parts.identify,
     isTokenRestricted: parts.isTokenRestricted,
+    breakGlass: parts.breakGlass,
     publicUrl: config.publicUrl,
   }
   const { readClientCa } = parts

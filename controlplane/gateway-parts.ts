@@ -3,11 +3,13 @@ import type { ControlPlaneConfig } from './config.ts'
 import { createGatewayAuthority, type GatewayAuthority } from './crypto/gateway-authority.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
+import type { BreakGlass } from './http/owner-token.ts'
 import type { VouchFor } from './oidc/confirmation.ts'
+import { createBreakGlass } from './services/break-glass.ts'
 import { readClientAuthorities } from './services/client-authority.ts'
 import { createClusterCallers } from './services/cluster-callers.ts'
 import { createIdentities } from './services/identities.ts'
-import { createKubeClient } from './services/kube-client.ts'
+import { createKubeClient, type KubeClient } from './services/kube-client.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
 import { withRecentCallers } from './services/recent-callers.ts'
@@ -22,6 +24,8 @@ export type GatewayParts = AsyncDisposable & {
   readonly pods: PodIdentities | null
   /** The authorities of client certificates; null where there is no cluster to ask. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
+  /** Null where no Secret of a cluster holds the owner's token. */
+  readonly breakGlass: BreakGlass | null
 }
 
 /** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
@@ -46,10 +50,30 @@ export function createGatewayParts(given: {
     identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken, clusterCallers }),
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
-    readClientCa: kube === null ? null : () => readClientAuthorities(kube),
+    ...clusterParts({ ...given, kube }),
     async [Symbol.asyncDispose]() {
       await review?.close()
       await kube?.close()
     },
+  }
+}
+
+type ClusterPartsDeps = {
+  readonly db: Db
+  readonly orgId: string
+  readonly config: ControlPlaneConfig
+  readonly kube: KubeClient | null
+}
+
+function clusterParts({
+  kube,
+  config,
+  ...base
+}: ClusterPartsDeps): Pick<GatewayParts, 'readClientCa' | 'breakGlass'> {
+  if (kube === null) return { readClientCa: null, breakGlass: null }
+  const { adminTokenSecret: secret } = config
+  return {
+    readClientCa: () => readClientAuthorities(kube),
+    breakGlass: secret === null ? null : createBreakGlass({ ...base, kube, secret, nowMs: Date.now }),
   }
 }

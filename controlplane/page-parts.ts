@@ -7,6 +7,7 @@ import { createRateWindow } from './http/rate-window.ts'
 import type { ActionRulesSource } from './services/action-rules.ts'
 import type { Actions } from './services/actions.ts'
 import { createActivity } from './services/activity.ts'
+import { createOwnerTokenWarnings } from './services/break-glass.ts'
 import { createCatalogueReading } from './services/catalogue-reading.ts'
 import { createChanges } from './services/changes.ts'
 import { createDemo } from './services/demo.ts'
@@ -44,7 +45,7 @@ export function createPageParts(deps: PagePartsDeps) {
   const catalogueReading = createCatalogueReading(deps.catalogue)
   return {
     changes: createChanges(given),
-    overview: createOverview(given),
+    overview: createOverview({ ...given, ownerTokenWarnings: createOwnerTokenWarnings(given) }),
     activity: createActivity(given),
     dryRun: createDryRun(given),
     trafficRecord: createTrafficRecordReading(given),

@@ -6,7 +6,7 @@ import { createActionParts } from './action-parts.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords, type PasswordCost, type Passwords } from './crypto/password.ts'
-import { createGatewayParts } from './gateway-parts.ts'
+import { createGatewayParts, type GatewayParts } from './gateway-parts.ts'
 import { createBotIdentity } from './notify/bot-identity.ts'
 import { createChatClient, createNotify } from './notify/notify.ts'
 import { createSignIn } from './oidc/oidc.ts'
@@ -116,7 +116,7 @@ export async function createParts(deps: PartsDeps) {
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
     ...operatorParts({ ...base, killSwitch, hub, library, pods: gateways.pods }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
-    ...{ identify: gateways.identify, authority: gateways.authority, readClientCa: gateways.readClientCa },
+    ...callerParts(gateways),
     ...{ ...userParts({ ...base, config }), ...signIn },
     agents: createAgents(base),
     ...{ config: createConfig(base), floorRules: base.floorRules },
@@ -133,6 +133,11 @@ export async function createParts(deps: PartsDeps) {
       for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
   }
+}
+
+/** What the server needs to identify callers. */
+function callerParts({ identify, authority, readClientCa, breakGlass }: GatewayParts) {
+  return { identify, authority, readClientCa, breakGlass }
 }
 
 function basicParts({ config, db, passwordCost }: Pick<PartsDeps, 'config' | 'db' | 'passwordCost'>) {

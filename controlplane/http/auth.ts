@@ -3,10 +3,10 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { isRight, type Right } from '../../core/wire/rights.ts'
 import { matchesHash } from '../crypto/tokens.ts'
-import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { authenticateGateway, type IdentifyGateway, isForUs } from './auth-gateway.ts'
 import { type CertificateSubject, certificateSubject } from './client-certificate.ts'
 import { refuseForeignOrigin } from './origin.ts'
+import { type OwnerTokenDeps, ownerTokenRestriction } from './owner-token.ts'
 import { pageSecretOf } from './page-secret.ts'
 import { refuseRestricted, restrictionOf } from './restriction.ts'
 import { requireRight } from './rights.ts'
@@ -48,12 +48,10 @@ export type Identify = {
 export type AuthDeps = {
   readonly identify: Identify
   readonly adminTokenHash: Buffer | null
-  /** Whether the admin token may only read: approvals then require a session. `givesAccess`: see `Route`. */
-  readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
   readonly operatorTokenHash: Buffer | null
   readonly maintenanceSecretHash: Buffer | null
   readonly publicUrl: string | null
-}
+} & OwnerTokenDeps
 
 const ADMIN: UserPrincipal = {
   kind: 'user',
@@ -76,19 +74,15 @@ export async function authenticate(
   const isUrgent = admits.includes('unchecked')
   const caller = await callerOf(auth, request, { ...deps, isUrgent, isNamespaced })
   const isToken = caller.kind === 'user' && caller.via === 'admin_token'
-  const isRestricted = isToken && (await isTokenRestricted(deps, givesAccess, isUrgent))
-  const principal: Principal = isRestricted ? { ...caller, restriction: 'machine_token' } : caller
+  const ofToken = isToken ? await ownerTokenRestriction(request, { givesAccess, isUrgent }, deps) : null
+  const principal: Principal = isToken && ofToken !== null ? { ...caller, restriction: ofToken } : caller
   const restriction = restrictionOf(principal)
-  const isAdmitted =
-    (method === 'GET' && !showsSecret) || (restriction !== null && admits.includes(restriction))
+  const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
+  const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
+  // A kill switch waits for nothing.
+  if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
-}
-
-/** Where the database does not answer soon, the token counts as restricted. */
-async function isTokenRestricted(deps: AuthDeps, givesAccess: boolean, isUrgent: boolean): Promise<boolean> {
-  const asked = deps.isTokenRestricted(givesAccess)
-  return isUrgent ? ((await unlessLate(asked, URGENT_MS)) ?? true) : asked
 }
 
 type CallDeps = AuthDeps & { readonly isUrgent: boolean; readonly isNamespaced: boolean }

@@ -154,7 +154,7 @@ const ERROR_SCHEMA: Json = {
     required_role: { type: 'string' },
     your_role: { type: 'string' },
     restriction: {
-      enum: ['page_secret', 'machine_token', 'unchecked'],
+      enum: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
       description: 'Why the caller may only read',
     },
     retry_after: { type: 'integer' },

@@ -46,7 +46,7 @@ export function createKillSwitchRoutes({
       path: '/api/dashboard/kill-switch',
       auth: 'killswitches/activate',
       isNamespaced: true,
-      admits: ['page_secret', 'machine_token', 'unchecked'],
+      admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
       summary: 'Stops a scope, or lifts it whatever stopped it (admin); says how many gateways took notice',
       body: KillSwitchSet,
       response: Reply,

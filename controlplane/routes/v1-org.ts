@@ -123,7 +123,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     method: 'POST',
     path: '/api/v1/org/kill-switch',
     auth: 'agent_or_admin',
-    admits: ['page_secret', 'machine_token', 'unchecked'],
+    admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
     summary:
       'Stops everything or a scope, or lifts what this API stopped; answers whether that is stopped now',
     body: KillSwitchBody,

@@ -7,6 +7,7 @@ import { type GatewayRow, listGatewaysIn } from '../store/gateways.ts'
 import type { ScopedReads } from '../store/scoped-query.ts'
 import { stopsGateway } from '../sync/kill-board.ts'
 import type { GatewayLive } from '../sync/live.ts'
+import type { OwnerTokenWarnings } from './break-glass.ts'
 import { atItsFloor } from './gateway-floor.ts'
 import { killsIn } from './kills-in.ts'
 import { type Origins, readOrigins } from './object-origins.ts'
@@ -19,6 +20,7 @@ export type OverviewDeps = {
   readonly nowMs: () => number
   /** Left out: no Gateway has a floor. */
   readonly floorRules?: FloorRules
+  readonly ownerTokenWarnings: OwnerTokenWarnings
 }
 
 export type Overview = (namespaces: Namespaces) => Promise<OverviewReply>
@@ -28,7 +30,7 @@ const STALE_MS = 30_000
 
 /** What runs, what is stopped and what waits in the namespaces, for every role: nothing in it is secret. */
 export function createOverview(deps: OverviewDeps): Overview {
-  const { read, orgId, kills } = deps
+  const { read, orgId, kills, ownerTokenWarnings } = deps
   return async (namespaces) => {
     const query = read(namespaces)
     const [gateways, origins, counts, isUsed] = await Promise.all([
@@ -44,6 +46,8 @@ export function createOverview(deps: OverviewDeps): Overview {
       agents: { active: counts.active, suspended: counts.suspended },
       connectors: counts.connectors,
       has_traffic: isUsed,
+      // About the whole installation.
+      warnings: namespaces === 'all' ? [...(await ownerTokenWarnings())] : [],
     }
   }
 }

@@ -15,6 +15,7 @@ export type AuditEventType =
   | `config.${'exported' | 'imported'}`
   | 'settings.updated'
   | 'audit.purged'
+  | 'owner_token.used'
 
 /** Who caused an event: a user, an agent, or a machine. `label` is an e-mail address or a name. */
 export type Actor = {

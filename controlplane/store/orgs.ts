@@ -40,6 +40,23 @@ export async function isOwnerLinkRequired(q: Query): Promise<boolean> {
   return onlyRow(rows).required
 }
 
+/** Since then users administer the installation. True for the call that changed it. */
+export async function setAdministered(q: Query): Promise<boolean> {
+  const { rowCount } = await q.query(
+    'update orgs set administered_at = now() where administered_at is null',
+    [],
+  )
+  return rowCount === 1
+}
+
+export async function isAdministered(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ administered: boolean }>(
+    'select administered_at is not null as administered from orgs',
+    [],
+  )
+  return onlyRow(rows).administered
+}
+
 export async function getOrg(q: Query): Promise<OrgRow> {
   const { rows } = await q.query<OrgRow>(
     `select id, name, plan, audit_retention_days as "auditRetentionDays", created_at as "createdAt" from orgs`,

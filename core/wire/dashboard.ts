@@ -42,6 +42,8 @@ export const OverviewReply = z.object({
   connectors: z.int(),
   /** Of any request, ever; false on a fresh installation. */
   has_traffic: z.boolean(),
+  /** About the installation, such as uses of the owner's token; sentences. */
+  warnings: z.array(z.string()),
 })
 
 const Counts = {

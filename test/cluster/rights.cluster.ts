@@ -97,6 +97,7 @@ async function live(): Promise<void> {
   await renewAuthority()
   await presentOwnerLink()
   await callAsPerson()
+  await presentOwnerToken()
   await eventually('the Policy is looked at', async () => {
     const policy = await get<{ readonly status?: object }>('cpol', 'used', AGENTS)
     return policy?.status ?? null
@@ -112,6 +113,24 @@ async function callAsPerson(): Promise<void> {
   const token = (await kube(['create', 'token', 'caller', '-n', AGENTS])).trim()
   const answers = controlPlane.call('GET', '/api/dashboard/proxy-approvals', undefined, token)
   await expect(answers).rejects.toThrow(/403.*approvals\.chaperone\.dev/)
+}
+
+/** Refused, because the user of the kubeconfig administers: the control plane looks whether its Secret opens it. */
+async function presentOwnerToken(): Promise<void> {
+  await using controlPlane = await openControlPlane()
+  await controlPlane.call('GET', '/api/dashboard/overview')
+  const encoded = await kube([
+    'get',
+    'secret',
+    'chaperone-keys',
+    '-n',
+    SYSTEM,
+    '-o',
+    'jsonpath={.data.admin\\.token}',
+  ])
+  const token = Buffer.from(encoded, 'base64').toString('utf8').trim()
+  const answers = controlPlane.call('GET', '/api/dashboard/overview', undefined, token)
+  await expect(answers).rejects.toThrow(/403.*break-glass/)
 }
 
 /** A wrong one: it is compared with that of the Secret. */

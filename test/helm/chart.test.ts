@@ -225,7 +225,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     for (const [owner, rule] of rulesOf(wide)) expect(rule.resources, owner).not.toContain('secrets')
   })
 
-  test('lets the operator read pods, and the control plane only create reviews, get the owner link and the CAs of client certificates', async () => {
+  test('lets the operator read pods, and the control plane only create reviews, get the owner link, the token of the owner and the CAs of client certificates', async () => {
     const all = await resources(...EVERYTHING)
     const ofRole = (name: string) =>
       rulesOf(all.filter(({ kind, metadata }) => /Role$/.test(kind) && metadata.name === name)).map(
@@ -234,7 +234,12 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(ofRole('chaperone-control-plane')).toEqual([
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
       { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
-      { apiGroups: [''], resources: ['secrets'], resourceNames: ['chaperone-owner-link'], verbs: ['get'] },
+      {
+        apiGroups: [''],
+        resources: ['secrets'],
+        resourceNames: ['chaperone-owner-link', 'chaperone-keys'],
+        verbs: ['get'],
+      },
     ])
     const bindings = all.filter(({ kind }) => /RoleBinding$/.test(kind)) as unknown as ReadonlyArray<{
       readonly roleRef: { readonly name: string }

@@ -6,6 +6,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { EXIT } from '../command.ts'
 import type { Check } from '../doctor/check.ts'
 import { printable } from '../table.ts'
+import { breakGlass, breakGlassText } from './break-glass.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { createKubectl, type Kubectl } from './kubectl.ts'
 import { renewOwnerLink } from './owner-link-secret.ts'
@@ -22,6 +23,7 @@ const HELP = `kubectl chaperone COMMAND
   export                         as in: chaperone COMMAND --help
   doctor POD [-n NAMESPACE]      is it governed, by what, what is outdated, which client fails and why
   owner-link                     a new link with which the first owner registers, valid for an hour and once
+  break-glass --for 1h           opens the owner's token for a time, for emergencies; --for 0 closes it
   inject -f FILE                 a pod as the injector would make it, or what is in the way
 
   --context, --kubeconfig        as kubectl has them
@@ -46,6 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (OFFLINE.includes(command)) return await chaperone([command, ...namespace, ...given], {})
   if (command === 'doctor') return await doctor(kubectl, { name: args[0], namespace, system, json })
   if (command === 'owner-link') return await ownerLink(kubectl, system, json)
+  if (command === 'break-glass') return await openToken(kubectl, { system, args, json })
   if (!ONLINE.includes(command)) throw unknown(command)
   await using connection = await openConnection(kubectl, system)
   const code = await chaperone([command, ...given], connection.env)
@@ -57,6 +60,16 @@ async function ownerLink(kubectl: Kubectl, system: string, json: boolean): Promi
   const link = await renewOwnerLink(kubectl, system)
   const text = `${link}\nThe first person who opens it within an hour becomes the owner. Once there is an owner, it is void.`
   process.stdout.write(`${json ? JSON.stringify({ owner_link: link }) : text}\n`)
+  return EXIT.ok
+}
+
+async function openToken(
+  kubectl: Kubectl,
+  given: { readonly system: string; readonly args: readonly string[]; readonly json: boolean },
+): Promise<number> {
+  const until = await breakGlass(kubectl, given.system, given.args)
+  const text = given.json ? JSON.stringify({ open_until: until }) : breakGlassText(until, given.system)
+  process.stdout.write(`${text}\n`)
   return EXIT.ok
 }
 

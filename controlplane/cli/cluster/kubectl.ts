@@ -6,6 +6,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 export type Kubectl = {
   /** Standard output. Rejects with what kubectl complained about. */
   run(...args: readonly string[]): Promise<string>
+  /** The same, with this text on standard input. */
+  input(text: string, ...args: readonly string[]): Promise<string>
   /** Null when there is no such object. */
   object<T>(...args: readonly string[]): Promise<T | null>
   /** Forwards a free local port to a Service; rejects when kubectl ends before it has. */
@@ -17,10 +19,12 @@ export type Forward = { readonly port: number; close(): void }
 export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv): Kubectl {
   const program = env['KUBECTL'] || 'kubectl'
   const start = (args: readonly string[]) =>
-    spawn(program, [...globals, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env })
+    spawn(program, [...globals, ...args], { stdio: ['pipe', 'pipe', 'pipe'], env })
 
-  async function run(...args: readonly string[]): Promise<string> {
+  async function input(given: string, ...args: readonly string[]): Promise<string> {
     const child = start(args)
+    // A program that ends before it has read everything says why on its own.
+    child.stdin.on('error', () => undefined).end(given)
     const ended = new Promise<number>((resolve, reject) => {
       child.once('error', (cause) => reject(notThere(program, cause)))
       child.once('close', (code) => resolve(code ?? 1))
@@ -30,8 +34,11 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
     throw failureOf(args, stderr)
   }
 
+  const run: Kubectl['run'] = (...args) => input('', ...args)
+
   return {
     run,
+    input,
     async object<T>(...args: readonly string[]) {
       const found = await run('get', ...args, '--ignore-not-found', '-o', 'json')
       return found === '' ? null : (JSON.parse(found) as T)

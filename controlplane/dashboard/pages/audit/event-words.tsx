@@ -41,6 +41,7 @@ const WORDS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {
   'config.imported': ['Bundle imported', 'info'],
   'settings.updated': ['Settings changed', 'info'],
   'audit.purged': ['Audit log purged', 'wait'],
+  'owner_token.used': ["Owner's token used", 'bad'],
 }
 
 export const EVENT_TYPES: readonly string[] = Object.keys(WORDS)

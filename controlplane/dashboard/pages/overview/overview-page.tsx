@@ -1,7 +1,8 @@
-import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core'
+import { Alert, SegmentedControl, SimpleGrid, Stack } from '@mantine/core'
 import { useEffect } from 'react'
 import type { ActivityReply } from '../../../../core/wire/dashboard.ts'
 import { type Resource, useResource } from '../../live/use-resource.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -57,6 +58,7 @@ export function Page() {
         <Loaded of={overview}>
           {(data) => (
             <>
+              <Warnings warnings={data.warnings} />
               <KeyFigures overview={data} activity={activity.data} />
               {data.has_traffic ? null : <FirstSteps />}
               {may('member') && data.pending_approvals > 0 ? <PendingPreview /> : null}
@@ -74,6 +76,21 @@ export function Page() {
       </Stack>
     </>
   )
+}
+
+function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
+  return warnings.map((warning) => (
+    <Alert
+      key={warning}
+      color="yellow"
+      variant="outline"
+      icon={<Icon name="warning" />}
+      role="status"
+      className="note"
+    >
+      {warning}
+    </Alert>
+  ))
 }
 
 function Charts({ activity }: { readonly activity: Resource<ActivityReply> }) {

@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { BREAK_GLASS_KEY, MAX_BREAK_GLASS_MS } from '../../../core/wire/break-glass.ts'
+import type { Kubectl } from './kubectl.ts'
+
+const SECRET = 'chaperone-keys'
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 60 * 60_000 }
+
+type Secret = {
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly data?: Readonly<Record<string, string>>
+}
+
+/**
+ * Opens the owner's token for a time, or closes it (`--for 0`), with the rights `get` and `update` of the user of kubectl on
+ * its Secret. Returns the end as an ISO time; null when it is closed.
+ */
+export async function breakGlass(
+  kubectl: Kubectl,
+  namespace: string,
+  args: readonly string[],
+): Promise<string | null> {
+  const ms = duration(args)
+  const secret = await kubectl.object<Secret>('secret', SECRET, '-n', namespace)
+  if (secret === null) throw missing(namespace)
+  const until = ms === 0 ? null : new Date(Date.now() + ms).toISOString()
+  const { [BREAK_GLASS_KEY]: _, ...data } = secret.data ?? {}
+  const entry = until === null ? {} : { [BREAK_GLASS_KEY]: Buffer.from(until).toString('base64') }
+  // The resource version is sent, too: a Secret that changed meanwhile is refused.
+  await kubectl.input(JSON.stringify({ ...secret, data: { ...data, ...entry } }), 'replace', '-f', '-')
+  return until
+}
+
+export function breakGlassText(until: string | null, namespace: string): string {
+  if (until === null) return "The owner's token is closed."
+  const template = '{{ index .data "admin.token" | base64decode }}'
+  return [
+    `The owner's token works until ${until}. Every use is in the audit log and on the page Overview.`,
+    `Read it:  kubectl -n ${namespace} get secret ${SECRET} -o go-template='${template}'`,
+    'Close it: kubectl chaperone break-glass --for 0',
+  ].join('\n')
+}
+
+function duration(args: readonly string[]): number {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    strict: false,
+    allowPositionals: true,
+    options: { for: { type: 'string' } },
+  })
+  const isKnown = positionals.length === 0 && Object.keys(values).every((name) => name === 'for')
+  const given = typeof values.for === 'string' ? values.for : ''
+  if (given === '0' && isKnown) return 0
+  const [, count = '', unit = ''] = /^(\d{1,4})([mh])$/.exec(given) ?? []
+  const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN)
+  if (isKnown && ms > 0 && ms <= MAX_BREAK_GLASS_MS) return ms
+  throw new ChaperoneError('validation', {
+    detail: 'Give a time from 1m to 24h, or 0 to close the token: kubectl chaperone break-glass --for 1h',
+  })
+}
+
+function missing(namespace: string): ChaperoneError {
+  return new ChaperoneError('not_found', {
+    detail: `There is no Secret ${SECRET} in namespace ${namespace}: name the namespace of the installation with --system-namespace`,
+  })
+}
