@@ -10,7 +10,7 @@ export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
 /** Who a gateway's token belongs to; undefined = nobody. */
 export type IdentifyGateway = {
-  gatewayToken(token: string, isUrgent: boolean): Promise<KnownGateway | undefined>
+  gatewayToken(token: string, isUrgent: boolean, address?: string): Promise<KnownGateway | undefined>
   /** Throws `forbidden` for processes of another gateway or pod. */
   readonly ownProcesses: OwnProcesses
   /** The sidecar of a pod, by its projected ServiceAccount token. Null where there is no cluster to ask. */
@@ -58,7 +58,7 @@ async function find(
   { identify: { gatewayToken, podToken = null }, isUrgent }: GatewayCall,
 ): Promise<Omit<GatewayPrincipal, 'kind' | 'processId'> | undefined> {
   if (podToken === null || !isForUs(token)) {
-    const gateway = await gatewayToken(token, isUrgent)
+    const gateway = await gatewayToken(token, isUrgent, request.ip)
     if (gateway === undefined) return undefined
     const { id, ...known } = gateway
     return { ...known, gatewayId: id, sidecar: null }

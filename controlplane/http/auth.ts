@@ -35,6 +35,8 @@ export type Identify = {
     pageSecret: string | undefined,
     /** Answer soon, if need be with a principal that is `unchecked`. */
     isUrgent: boolean,
+    /** Of the caller. */
+    address?: string,
   ): Promise<UserPrincipal | undefined>
   approverKey(key: string): Promise<UserPrincipal | undefined>
   /** Counts one request of the agent; throws `rate_limited` when it had too many within a minute. */
@@ -153,7 +155,7 @@ async function signedIn(request: FastifyRequest, deps: CallDeps): Promise<UserPr
   if (subject !== undefined) return deps.identify.clusterCallers?.byCertificate(subject, deps.isUrgent)
   const ids = sessionCookies(request)
   if (ids.length === 0) return undefined
-  const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent)
+  const found = await deps.identify.session(ids, pageSecretOf(request), deps.isUrgent, request.ip)
   if (found !== undefined) refuseForeignOrigin(request, deps.publicUrl)
   return found
 }

@@ -14,6 +14,7 @@ import { isLoopback } from '../../core/loopback.ts'
 import { HEADERS } from '../../core/wire/limits.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
+import { networkOf } from '../services/sign-in-attempts.ts'
 import { type AuthDeps, authenticate } from './auth.ts'
 import {
   CONNECTION_LIMITS,
@@ -148,9 +149,9 @@ function addRoute(app: FastifyInstance, declared: Route, deps: RouteDeps): void 
 
 /** Ends a connection whose body is not complete in time. Authenticated callers have `requestTimeout`. */
 function anonymous({ pending }: RouteDeps): onRequestHookHandler {
-  return ({ raw }, reply, done) => {
+  return ({ raw, ip }, reply, done) => {
     const { socket } = raw
-    if (!pending.begin(socket)) return
+    if (!pending.begin(socket, networkOf(ip))) return
     reply.raw.once('close', () => pending.end(socket, false))
     if (!raw.complete && raw.method !== 'GET') {
       const timer = setTimeout(() => socket.destroy(), ANONYMOUS_BODY_MS)
@@ -164,7 +165,7 @@ function anonymous({ pending }: RouteDeps): onRequestHookHandler {
 function authenticator(declared: Route, { auth, connections, pending }: RouteDeps): onRequestHookHandler {
   return (request, _reply, done) => {
     const { socket } = request.raw
-    if (!pending.begin(socket)) return
+    if (!pending.begin(socket, networkOf(request.ip))) return
     authenticate(declared, request, auth).then(
       (principal) => {
         pending.end(socket, true)

@@ -37,9 +37,9 @@ export function createIdentities({
     return now && sessionPrincipal([id, now], shown)
   }
   return {
-    async session(ids, pageSecret, isUrgent) {
+    async session(ids, pageSecret, isUrgent, address) {
       const shown = { pageSecret, isUrgent, remainingMs: createDeadline(URGENT_MS).remainingMs }
-      const { found, isChecked } = await sessions(ids, isUrgent)
+      const { found, isChecked } = await sessions(ids, isUrgent, address)
       const chosen = chooseSession([...found], pageSecret)
       if (chosen === undefined) return undefined
       return isChecked ? vouchedSession(chosen, shown) : unchecked(sessionPrincipal(chosen, shown))
@@ -66,8 +66,8 @@ export function createIdentities({
     operatorToken,
     clusterCallers,
     ownProcesses: createProcessOwners(db),
-    async gatewayToken(token, isUrgent) {
-      const { found, isChecked } = await gatewayTokens([token], isUrgent)
+    async gatewayToken(token, isUrgent, address) {
+      const { found, isChecked } = await gatewayTokens([token], isUrgent, address)
       const gateway = found.get(token)
       return gateway === undefined || isChecked ? gateway : unchecked(gateway)
     },

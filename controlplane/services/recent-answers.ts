@@ -1,9 +1,13 @@
 import { sha256 } from '../crypto/tokens.ts'
 import { SESSION_LIFE } from '../store/sessions.ts'
 import { URGENT_MS, withinMs } from '../urgent.ts'
+import { networkOf } from './sign-in-attempts.ts'
 
-/** Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. */
-export type Lookup<T> = (secrets: readonly string[]) => Promise<ReadonlyMap<string, T>>
+/**
+ * Who is behind each of these secrets, as the database has it. Secrets of nobody who may act now are left out. `turn`: look-ups
+ * of one name wait for each other before they keep others waiting.
+ */
+export type Lookup<T> = (secrets: readonly string[], turn: string) => Promise<ReadonlyMap<string, T>>
 
 export type Answers<T> = {
   readonly found: ReadonlyMap<string, T>
@@ -15,7 +19,12 @@ export type Answers<T> = {
  * Asks the database. Rejects when it cannot be asked. `isUrgent`: when the database does not answer within `URGENT_MS`, answers
  * from memory, or rejects with `not_ready` where it has none.
  */
-export type RecentAnswers<T> = (secrets: readonly string[], isUrgent: boolean) => Promise<Answers<T>>
+export type RecentAnswers<T> = (
+  secrets: readonly string[],
+  isUrgent: boolean,
+  /** Of the caller. */
+  address?: string,
+) => Promise<Answers<T>>
 
 export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
@@ -33,10 +42,16 @@ export function createRecentAnswers<T>(
 ): RecentAnswers<T> {
   const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
 
-  async function read(secrets: readonly string[]): Promise<Answers<T>> {
+  /** Who was known lately has a turn of their own; all others have that of their network. */
+  function turnOf(secrets: readonly string[], address: string): string {
+    const known = secrets.map(keyOf).find((key) => recent.has(key))
+    return known === undefined ? `network ${networkOf(address)}` : `known ${known}`
+  }
+
+  async function read(secrets: readonly string[], address: string): Promise<Answers<T>> {
     // The answer is as old as the question.
     const atMs = nowMs()
-    const found = await lookup(secrets)
+    const found = await lookup(secrets, turnOf(secrets, address))
     for (const secret of secrets) recent.delete(keyOf(secret))
     for (const [secret, value] of found) recent.set(keyOf(secret), { value, atMs })
     for (const key of recent.keys()) {
@@ -55,8 +70,8 @@ export function createRecentAnswers<T>(
     return found
   }
 
-  return async (secrets, isUrgent) => {
-    const reading = read(secrets)
+  return async (secrets, isUrgent, address = '') => {
+    const reading = read(secrets, address)
     if (!isUrgent) return reading
     try {
       return await withinMs(reading, patienceMs)
