@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,8 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { ClientCertificate } from '../client.ts'
 import type { Kubectl } from './kubectl.ts'
+
+const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 type Variable =
   | 'CHAPERONE_URL'
@@ -61,19 +64,23 @@ async function callerOf(kubectl: Kubectl): Promise<Caller> {
   const { Authorization: authorization = '' } = headers
   const token = /^Bearer (.+)$/i.exec(authorization)?.[1]
   if (token !== undefined) return { token }
-  throw new ChaperoneError('unauthorized', {
-    detail:
-      'This context of kubectl has neither a bearer token nor a client certificate. Name another context with --context.',
-  })
+  throw unidentified()
+}
+
+function unidentified(): ChaperoneError {
+  const detail =
+    'kubectl has neither a bearer token nor a client certificate for this cluster. Name another context with --context.'
+  return new ChaperoneError('unauthorized', { detail })
 }
 
 async function configOf(kubectl: Kubectl): Promise<KubeConfig> {
   const config = new KubeConfig()
   const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
   config.loadFromString(await kubectl.run(...view))
-  // In a pod without a file kubectl uses the ServiceAccount, too.
-  if (config.contexts.length === 0) config.loadFromCluster()
-  else config.loadFromString(await kubectl.run(...view, '--minify'))
+  if (config.contexts.length > 0) config.loadFromString(await kubectl.run(...view, '--minify'))
+  // In a pod without a kubeconfig kubectl uses the ServiceAccount, too.
+  else if (existsSync(POD_TOKEN)) config.loadFromCluster()
+  else throw unidentified()
   return config
 }
 

@@ -55,12 +55,13 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function plugin(user: object, env: Readonly<Record<string, string>> = {}) {
+async function plugin(user: object | null, env: Readonly<Record<string, string>> = {}) {
   const config = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
     contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
     clusters: [{ name: 'k', cluster: { server: 'https://127.0.0.1:1' } }],
     users: [{ name: 'u', user }],
+    ...(user === null ? { contexts: null, clusters: null, users: null } : {}),
   }
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config))
   writeFileSync(join(folder, 'kubectl.log'), '')
@@ -99,7 +100,8 @@ test.each<[string, object, Call]>([
   expect(left).toEqual([])
 })
 
-test.each<[string, object, RegExp]>([
+test.each<[string, object | null, RegExp]>([
+  ['no context', null, /neither a bearer token nor a client certificate/],
   ['nothing of their own', {}, /neither a bearer token nor a client certificate/],
   ['a password', { username: 'ann', password: 'x' }, /neither a bearer token nor a client certificate/],
   ['the right to impersonate', { ...CERTIFICATE, as: 'bob' }, /impersonates/],
