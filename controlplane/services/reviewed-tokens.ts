@@ -116,7 +116,7 @@ export function createReviewedTokens<T>(
 
 /** Whether the last good review of a token counts while the cluster does not answer. */
 function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number): boolean {
-  const { survivesSilence = false, urgentMaxAgeMs = 0 } = use
+  const { survivesSilence = false, urgentMaxAgeMs = Number.NEGATIVE_INFINITY } = use
   const isUnexpired = expiresAtMs !== null && expiresAtMs > Date.now()
   return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
 }
