@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import {
   AuditReply,
@@ -10,6 +12,7 @@ import {
   RespondReply,
 } from '../../core/wire/v1.ts'
 import { actorOf, personIdOf } from '../events.ts'
+import type { AgentPrincipal } from '../http/auth.ts'
 import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
@@ -54,9 +57,19 @@ function register({ agents }: OrgRoutesDeps): Route {
     statuses: [403, 409],
     handler: async ({ principal, body }) => {
       requireCapability(agentOf(principal), 'agents:register')
+      refuseElsewhere(agentOf(principal), body.name)
       const { agent, key } = await agents.create(actorOf(principal), body)
       return { agent_id: agent.id, api_key: key.key, api_key_prefix: key.prefix }
     },
+  })
+}
+
+/** An agent of a namespace speaks for this namespace only, whatever capabilities it has. */
+function refuseElsewhere({ name }: AgentPrincipal, registered: string): void {
+  const namespace = namespaceOf(name)
+  if (namespace === '' || namespaceOf(registered) === namespace) return
+  throw new ChaperoneError('forbidden', {
+    detail: `Agent ${name} registers agents of its own namespace only: name it ${namespace}/NAME`,
   })
 }
 

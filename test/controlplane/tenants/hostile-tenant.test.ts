@@ -327,6 +327,21 @@ describe('a tenant who is an admin of a namespace of their own', () => {
     expect([there.status, there.text]).toEqual([200, nowhere.text])
   })
 
+  test('registers no agent in another namespace by an agent with the capability', async () => {
+    const made = await world.here.admin('POST', `${D}/agents`, {
+      ...{ name: 'alpha/registrar', runtime: '', environment: 'production', gateway: own.gateway },
+      capabilities: ['agents:register'],
+    })
+    const agent = caller(world.here.plane.url, { authorization: `Bearer ${at(made.body, 'api_key')}` })
+    const register = (name: string) =>
+      agent('POST', '/api/v1/agents/register', { name, runtime: 'x', environment: 'production' })
+    const before = await world.state('omega')
+    for (const name of ['omega/spy', 'omega/bot', 'Omega/spy', 'alpha-2/spy', 'spy', '/spy'])
+      expect([name, (await register(name)).status]).toEqual([name, 403])
+    expect(await world.state('omega')).toBe(before)
+    expect((await register('alpha/second')).status).toBe(200)
+  })
+
   test('reads what is their own by its id', async () => {
     const paths = [`traffic/${own.record}`, `evidence/${own.action}`, `policies/${own.policyId}/versions`]
     for (const path of paths) expect((await admin('GET', `${D}/${path}`)).status, path).toBe(200)
