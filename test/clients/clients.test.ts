@@ -108,7 +108,7 @@ beforeAll(async () => {
   if (PYTHON) interpreter = pythonEnvironment('requests==2.34.2', 'httpx==0.28.1').python
   makeRepository()
   vendors = await startVendors({ gitRoot: join(folder, 'git') })
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
 }, 180_000)
 
 afterAll(async () => {

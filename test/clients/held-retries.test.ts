@@ -13,7 +13,7 @@ let vendors: Vendors
 let laptop: Laptop
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
 }, 180_000)
 afterAll(async () => {
   await laptop?.stop()

@@ -29,7 +29,7 @@ let laptop: Laptop
 
 beforeAll(async () => {
   upstreams = await startUpstreams()
-  laptop = await startLaptop({ manifests: { 'upstreams.yaml': upstreams.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'upstreams.yaml': upstreams.manifests } })
 }, 60_000)
 afterAll(async () => {
   await laptop?.stop()

@@ -37,7 +37,7 @@ export async function startStage(options: { readonly approvalSeconds?: number } 
     `spec: { approvals: { timeoutSeconds: ${options.approvalSeconds ?? 300} } }`,
   )
   const [laptop, browser] = await Promise.all([
-    startLaptop({ manifests: { 'vendors.yaml': manifests } }),
+    startLaptop({ database: 'worker', manifests: { 'vendors.yaml': manifests } }),
     launch(browserPath ?? ''),
   ])
   const agent = testAgent(laptop)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { seedCluster } from './cluster-template.ts'
 import { eventually } from './eventually.ts'
 import { descendant } from './processes.ts'
+import { workerPostgres } from './worker-postgres.ts'
 
 /** The one line that `chaperone up --json` prints when it serves. */
 export type ReadyLine = {
@@ -48,6 +49,11 @@ export type LaptopOptions = {
   /** Resume this folder instead of a new one. */
   readonly data?: string
   readonly keepData?: boolean
+  /**
+   * `worker`: a database of the PostgreSQL of the test worker, by DATABASE_URL, where the one that the product starts is
+   * not what is tested: it costs 1 s of CPU time. `embedded` by default.
+   */
+  readonly database?: 'embedded' | 'worker'
   /** `api` acts as the owner with the token of the machine, so that `token` is the default here. */
   readonly approvals?: 'session' | 'token'
 }
@@ -60,7 +66,9 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
   const data = options.data ?? join(root, 'data')
   const manifests = join(root, 'manifests')
   mkdirSync(manifests, { recursive: true })
-  const usesOwnDatabase = options.env?.['DATABASE_URL'] === undefined
+  const server = options.database === 'worker' ? await workerPostgres() : null
+  const database = server === null ? {} : { DATABASE_URL: (await server.createMigratedDatabase()).url }
+  const usesOwnDatabase = server === null && options.env?.['DATABASE_URL'] === undefined
   if (options.data === undefined && usesOwnDatabase) seedCluster(data)
   for (const [file, text] of Object.entries(options.manifests ?? {}))
     writeFileSync(join(manifests, file), text)
@@ -79,7 +87,7 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     '--json',
   ]
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { ...process.env, XDG_STATE_HOME: join(root, 'state'), ...options.env },
+    env: { ...process.env, XDG_STATE_HOME: join(root, 'state'), ...database, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ready = await readyLine(child)
@@ -105,6 +113,7 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
     crash: (script) => crash(child.pid ?? 0, script),
     stop: async () => {
       await endOf(child)
+      await server?.stop()
       if (options.keepData !== true) rmSync(root, { recursive: true, force: true })
     },
   }

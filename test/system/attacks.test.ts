@@ -47,6 +47,7 @@ beforeAll(async () => {
   )
   everything = await startEverything({ rules: { '*': RULES }, extra: [policy, titles].join('\n---\n') })
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'everything.yaml': everything.manifests },
     env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
   })

@@ -25,7 +25,10 @@ let agent: TestAgent
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests, 'base.yaml': base } })
+  laptop = await startLaptop({
+    database: 'worker',
+    manifests: { 'vendors.yaml': vendors.manifests, 'base.yaml': base },
+  })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

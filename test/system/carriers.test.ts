@@ -25,7 +25,7 @@ const lines = new Map<string, AgentLine>()
 
 beforeAll(async () => {
   everything = await startEverything()
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'everything.yaml': everything.manifests } })
   const { target } = await keyedAgent(laptop, 'carrier')
   lines
     .set('connect-h1', connectLine(target))

@@ -17,6 +17,7 @@ let agent: TestAgent
 beforeAll(async () => {
   vendors = await startVendors()
   laptop = await startLaptop({
+    database: 'worker',
     manifests: {
       'vendors.yaml': vendors.manifests.replace(
         'metadata: { name: local }\nspec: {}',

@@ -91,6 +91,7 @@ afterAll(async () => {
 async function underRules(manifests: string): Promise<Laptop> {
   if (laptop === undefined) {
     laptop = await startLaptop({
+      database: 'worker',
       manifests: { 'corpus.yaml': manifests },
       env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
     })

@@ -60,7 +60,7 @@ beforeAll(async () => {
     'type: codehost\n',
     'type: codehost\n  environment: staging\n',
   )
-  laptop = await startLaptop({ manifests: { 'audit.yaml': manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'audit.yaml': manifests } })
   agent = await keyedAgent(laptop, 'auditee')
   const key = Buffer.from(agent.target.proxyAuthorization?.split(' ')[1] ?? '', 'base64')
     .toString()

@@ -12,6 +12,7 @@ const gateway = (...hosts: string[]) =>
 
 beforeAll(async () => {
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'gateway.yaml': gateway('listed.example', '*.wild.example:9443') },
   })
   agent = testAgent(laptop)

@@ -45,7 +45,7 @@ beforeAll(async () => {
     generic('mapped', '::ffff:7f00:1', ''),
     generic('redirected', 'redirected.example', `  upstream: { url: 'https://127.0.0.1:${inner.port}' }\n`),
   ].join('')
-  laptop = await startLaptop({ manifests: { 'egress.yaml': manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'egress.yaml': manifests } })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

@@ -11,7 +11,10 @@ let laptop: Laptop
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': `${vendors.manifests}---\n${POLICY}` } })
+  laptop = await startLaptop({
+    database: 'worker',
+    manifests: { 'vendors.yaml': `${vendors.manifests}---\n${POLICY}` },
+  })
 }, 60_000)
 afterAll(async () => {
   await laptop?.stop()

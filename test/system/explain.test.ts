@@ -23,7 +23,10 @@ spec:
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests + LACKING } })
+  laptop = await startLaptop({
+    database: 'worker',
+    manifests: { 'vendors.yaml': vendors.manifests + LACKING },
+  })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

@@ -14,7 +14,7 @@ let agent: TestAgent
 
 beforeAll(async () => {
   everything = await startEverything()
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'everything.yaml': everything.manifests } })
   agent = await portAgent(laptop, 'flooder')
 }, 60_000)
 afterAll(async () => {

@@ -85,6 +85,7 @@ beforeAll(async () => {
     `  scope: { agents: [guarded] }\n  rules:\n    - { name: main, conditions: ['parameters.ref == "refs/heads/main"'], decision: deny }\n`,
   )
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'git.yaml': [vendors.manifests, ...permissions, guard].join('\n---\n') },
   })
   for (const name of Object.keys(RULES)) agents.set(name, await keyedAgent(laptop, name))

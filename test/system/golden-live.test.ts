@@ -49,6 +49,7 @@ beforeAll(async () => {
   for (const way of WAYS) rules[way] = allowAll()
   everything = await startEverything({ rules, extra: reading })
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'everything.yaml': everything.manifests },
     env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
   })

@@ -17,6 +17,7 @@ beforeAll(async () => {
     rules: { '*': [...allowAll(), ['codehost', 'codehost.repo.delete', 'deny']] },
   })
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'everything.yaml': everything.manifests },
     env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
   })

@@ -177,7 +177,7 @@ beforeAll(async () => {
       `  gatewayRefs: [{ name: local }]\n  rules:\n    - { connectorType: generic, actionPattern: 'generic.*', decision: allow }`,
     ),
   ].join('\n---\n')
-  laptop = await startLaptop({ manifests: { 'hostile.yaml': manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'hostile.yaml': manifests } })
   agent = await portAgent(laptop, 'victim')
 }, 60_000)
 afterAll(async () => {

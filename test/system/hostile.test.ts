@@ -26,6 +26,7 @@ beforeAll(async () => {
     },
   })
   laptop = await startLaptop({
+    database: 'worker',
     manifests: { 'everything.yaml': everything.manifests },
     env: { WHOLE_REFUSALS_PER_MINUTE: '100000' },
   })

@@ -13,7 +13,10 @@ beforeAll(async () => {
   vendors = await startVendors()
   const permission =
     '---\napiVersion: chaperone.dev/v1alpha1\nkind: Permission\nmetadata: { name: all-tools }\nspec:\n  gatewayRefs: [{ name: local }]\n  rules:\n    - { connectorType: mcp, actionPattern: mcp.tools.*, decision: allow }\n'
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests + permission } })
+  laptop = await startLaptop({
+    database: 'worker',
+    manifests: { 'vendors.yaml': vendors.manifests + permission },
+  })
   agent = testAgent(laptop)
 }, 60_000)
 afterAll(async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
       open: [['generic', 'generic.*', 'allow']],
     },
   })
-  laptop = await startLaptop({ manifests: { 'everything.yaml': everything.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'everything.yaml': everything.manifests } })
   for (const name of ['mixed', 'open']) lines.set(name, connectLine((await portAgent(laptop, name)).target))
 }, 60_000)
 afterAll(async () => {

@@ -18,7 +18,7 @@ const root = mkdtempSync(join(tmpdir(), 'chaperone-second-'))
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests } })
+  laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
   agent = await keyedAgent(laptop, 'twin')
   second = await serve(new URL('../../sidecar/main.ts', import.meta.url).pathname, {
     PORT: '0',

@@ -23,7 +23,10 @@ spec:
 
 beforeAll(async () => {
   vendors = await startVendors()
-  laptop = await startLaptop({ manifests: { 'vendors.yaml': vendors.manifests, 'split.yaml': SPLIT } })
+  laptop = await startLaptop({
+    database: 'worker',
+    manifests: { 'vendors.yaml': vendors.manifests, 'split.yaml': SPLIT },
+  })
   agent = testAgent(laptop)
 }, 180_000)
 afterAll(async () => {

@@ -18,6 +18,8 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tryLine } from '../../controlplane/cli/try-line.ts'
 import { seedCluster } from '../support/cluster-template.ts'
+import type { TestPostgres } from '../support/postgres.ts'
+import { workerPostgres } from '../support/worker-postgres.ts'
 import { CLI, processesOf, type Started, stop, untilNoProcess, up, upEnds } from './installation-process.ts'
 
 const run = promisify(execFile)
@@ -250,11 +252,26 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     expect(stderr).toMatch(/database|DATABASE_URL/i)
     expect(processesOf(data)).toEqual([])
   })
+})
+
+/** The PostgreSQL that it starts itself is tested above, and costs 1 s of CPU time at each start. */
+describe('chaperone up on a database of its user', { timeout: 90_000 }, () => {
+  let postgres: TestPostgres
+  let env: NodeJS.ProcessEnv
+  beforeEach(async () => {
+    makeFolder()
+    postgres = await workerPostgres()
+    env = { DATABASE_URL: (await postgres.createMigratedDatabase()).url }
+  })
+  afterEach(async () => {
+    await removeFolder()
+    await postgres.stop()
+  }, 30_000)
 
   it('keeps an existing empty manifests folder empty and denies everything', async () => {
     const manifests = join(root, 'manifests')
     mkdirSync(manifests)
-    const { ready } = await start(['--manifests', manifests])
+    const { ready } = await start(['--manifests', manifests], env)
     const proxy = ready.agents[0]?.proxy_url ?? ''
     const { stdout } = await run('curl', [
       '-sS',
@@ -274,7 +291,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   })
 
   it('starts a gateway again that died, says so, and gives the agent the same port', async () => {
-    const each = await start()
+    const each = await start([], env)
     const [gateway] = processesOf(data).filter((pid) =>
       readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sidecar/main.'),
     )
@@ -294,7 +311,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   it.skipIf(ownAddress === undefined)(
     'serves on an address of the machine, and talks to itself over loopback',
     async () => {
-      const { ready } = await start(['--host', ownAddress ?? ''])
+      const { ready } = await start(['--host', ownAddress ?? ''], env)
       const { hostname, port } = new URL(ready.base_url)
       expect(hostname).toBe(ownAddress)
       expect(ready.owner_link).toMatch(`http://${ownAddress}:${port}/setup?token=`)
@@ -314,14 +331,14 @@ describe('chaperone up', { timeout: 90_000 }, () => {
   it.each(['127.0.0.2', 'localhost', '::1', '0.0.0.0'])(
     'serves on %s, and commands reach it',
     async (host) => {
-      await start(['--host', host])
+      await start(['--host', host], env)
       expect(await cli('status')).toMatchObject({ code: 0 })
       expect((await cli('agent', 'list')).stdout).toMatch(/^dev +active/m)
     },
   )
 
   it('runs without a gateway in Mode B', async () => {
-    const { ready } = await start(['--no-gateway'])
+    const { ready } = await start(['--no-gateway'], env)
     expect([ready.gateway_url, ready.agents]).toEqual([null, []])
     expect((await cli('status')).stdout).toContain('Mode B')
     expect((await fetch(`${ready.base_url}/livez`)).status).toBe(200)

@@ -30,7 +30,10 @@ beforeAll(async () => {
   if (PYTHON) interpreter = pythonEnvironment('grpcio==1.82.0').python
   const ca = createTestCa()
   notes = await startNotes(ca.issue(HOST))
-  laptop = await startLaptop({ manifests: { 'notes.yaml': manifests(notes.port, ca.cert) } })
+  laptop = await startLaptop({
+    database: 'worker',
+    manifests: { 'notes.yaml': manifests(notes.port, ca.cert) },
+  })
 }, 180_000)
 
 afterAll(async () => {
