@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { SECRETS } from '../support/vendors.ts'
-import { type Visitor, visit } from './browser.ts'
+import { open, type Visitor, visit } from './browser.ts'
 import { cards, OWNER, PASSWORD, type Stage, startStage, whySkipped } from './stage.ts'
 
 /** One story, in order: each test stands on what the one before has done. */
@@ -20,9 +20,9 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
 
   test('the printed link makes its reader the owner, with the keyboard alone', async () => {
     const { page, complaints } = owner
-    await page.goto(stage.laptop.ready.owner_link ?? '')
-    await page.getByRole('heading', { name: 'Become the owner' }).waitFor()
-    await page.waitForFunction('document.activeElement.name === "email"')
+    const link = stage.laptop.ready.owner_link ?? ''
+    await open(page, link, page.getByRole('heading', { name: 'Become the owner' }))
+    await page.locator('[name="email"]:focus').waitFor()
     await page.keyboard.type(OWNER)
     await page.keyboard.press('Tab')
     await page.keyboard.type('Ada')
@@ -38,8 +38,7 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
   test('the first view of somebody signed in is there within a second', async () => {
     const { page } = owner
     const started = performance.now()
-    await page.reload()
-    await page.getByRole('heading', { name: 'Gateways' }).waitFor()
+    await open(page, null, page.getByRole('heading', { name: 'Gateways' }))
     const ms = performance.now() - started
     console.log(`first view with data: ${Math.round(ms)} ms`)
     const loaded = await page.evaluate(() =>

@@ -3,7 +3,7 @@ import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
-import { findBrowser, launch, type View, type Visitor, visit } from './browser.ts'
+import { findBrowser, launch, open, type View, type Visitor, visit } from './browser.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const OWNER = 'ada@example.com'
@@ -64,11 +64,7 @@ export async function startStage(options: { readonly approvalSeconds?: number } 
         headers: { origin: base },
       })
       if (!answer.ok()) throw new Error(`${email} was not signed in: ${answer.status()}`)
-      await page.goto(`${base}/${place}`)
-      const title = page.locator('#page-title')
-      // The browser drops what it loads when a network interface comes or goes, as the tests of the capture make them.
-      await title.waitFor({ timeout: 10_000 }).catch(() => page.reload())
-      await title.waitFor()
+      await open(page, `${base}/${place}`, page.locator('#page-title'))
       return visitor
     },
     async invite(email, role) {
