@@ -25,7 +25,10 @@ export type QuotaConnection = { readonly socket: Socket; drain: () => void }
 
 /** What one connection counts for. */
 export type Slot = {
-  /** Counts the connection for the agent; the reason when the agent, or the gateway, has no room for it. */
+  /**
+   * Counts the connection for the agent; the reason when the agent, or the gateway, has no room for it. A full gateway ends
+   * the oldest connection of the agent with the most, when that agent keeps more than the claiming one gets.
+   */
   claim(agent: string): string | null
   /** Counts it as a tunnel of the agent that claimed it, until it closes or `endTunnel`; the reason when there is no room. */
   tunnel(): string | null
@@ -64,8 +67,14 @@ const MAX_TRUSTED = 32
 export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
   /** In the order of arrival. */
   const unauthenticated = new Set<State>()
-  const agents = createAgentCounts(limits, onQuota)
+  const agents = createAgentCounts(limits, onQuota, endSoon)
   let trusted = 0
+
+  function endSoon(state: State): void {
+    release(state)
+    state.connection.drain()
+    setTimeout(() => state.connection.socket.destroy(), GRACE_MS).unref()
+  }
 
   function evictOldest(): void {
     const [oldest] = unauthenticated
@@ -85,11 +94,12 @@ export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
 
   function claim(state: State, agent: string): string | null {
     if (state.kind === 'closed' || (state.kind === 'agent' && state.agent === agent)) return null
-    const refusal = agents.add(agent, state.kind === 'agent')
+    const refusal = agents.admit(agent, state.kind === 'agent')
     if (refusal !== null) return refusal
     release(state)
     state.kind = 'agent'
     state.agent = agent
+    agents.enter(state)
     return null
   }
 
@@ -136,11 +146,15 @@ function endOverdue(state: State, dueMs: number): void {
   }
 }
 
-type Counts = { connections: number; tunnels: number }
+/** `connections`: in the order of arrival. */
+type Counts = { readonly connections: Set<State>; tunnels: number }
 const ADVICE = 'Close connections that are not used, or try again in a second.'
 
-/** The connections and tunnels of each agent, and the limits of both. Additions return the reason of a refusal. */
-function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota) {
+/**
+ * The connections and tunnels of each agent, and the limits of both. Additions return the reason of a refusal. `end` ends a
+ * connection, so that an agent with fewer gets a place: few agents must not take the connections of all others.
+ */
+function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota, end: (state: State) => void) {
   const agents = new Map<string, Counts>()
   let total = 0
 
@@ -149,32 +163,46 @@ function createAgentCounts(limits: QuotaLimits, onQuota: OnQuota) {
     return `${what} (${name}). ${ADVICE}`
   }
 
+  function largestAgent(): readonly [agent: string, counts: Counts | undefined] {
+    let found: readonly [string, Counts | undefined] = ['', undefined]
+    for (const [agent, counts] of agents) {
+      if (counts.connections.size > (found[1]?.connections.size ?? 0)) found = [agent, counts]
+    }
+    return found
+  }
+
   return {
     get total() {
       return total
     },
-    /** `isCounted`: the connection is another agent's so far. */
-    add(agent: string, isCounted: boolean): string | null {
-      const counts = agents.get(agent) ?? { connections: 0, tunnels: 0 }
-      const { connections } = counts
-      if (connections >= limits.maxConnectionsPerAgent) {
-        const what = `Agent "${agent}" has ${connections} open connections, as many as one agent may have`
+    /** Makes room for a connection. `isCounted`: the connection is another agent's so far. */
+    admit(agent: string, isCounted: boolean): string | null {
+      const own = agents.get(agent)?.connections.size ?? 0
+      if (own >= limits.maxConnectionsPerAgent) {
+        const what = `Agent "${agent}" has ${own} open connections, as many as one agent may have`
         return refused(agent, 'MAX_CONNECTIONS_PER_AGENT', what)
       }
-      if (!isCounted && total >= limits.maxConnections)
+      if (isCounted || total < limits.maxConnections) return null
+      const [largest, counts] = largestAgent()
+      const [oldest] = counts?.connections ?? []
+      if (counts === undefined || oldest === undefined || counts.connections.size <= own + 1)
         return refused(agent, 'MAX_CONNECTIONS', `This gateway has no free connections: ${total} are open`)
-      counts.connections++
-      total++
-      agents.set(agent, counts)
+      onQuota(largest, 'MAX_CONNECTIONS')
+      end(oldest)
       return null
     },
-    remove({ agent, isTunnel }: State): void {
-      const counts = agents.get(agent)
+    enter(state: State): void {
+      const counts = agents.get(state.agent) ?? { connections: new Set(), tunnels: 0 }
+      counts.connections.add(state)
+      total++
+      agents.set(state.agent, counts)
+    },
+    remove(state: State): void {
+      const counts = agents.get(state.agent)
+      if (counts?.connections.delete(state) !== true) return
       total--
-      if (counts === undefined) return
-      counts.connections--
-      if (isTunnel) counts.tunnels--
-      if (counts.connections === 0) agents.delete(agent)
+      if (state.isTunnel) counts.tunnels--
+      if (counts.connections.size === 0) agents.delete(state.agent)
     },
     addTunnel(state: State): string | null {
       const { agent } = state

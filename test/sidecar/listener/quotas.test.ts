@@ -153,6 +153,74 @@ describe('an agent', () => {
   })
 })
 
+describe('agents that have all connections of a gateway', () => {
+  const openMany = async (agent: string, count: number) => {
+    const mine: RawClient[] = []
+    for (let at = 0; at < count; at++) {
+      const client = await open(request(agent))
+      expect(await status(client)).toBe(200)
+      mine.push(client)
+    }
+    return mine
+  }
+  const left = (mine: readonly RawClient[]) => mine.filter(({ isClosed }) => !isClosed).length
+
+  test('leave each other one its fair share, and lose the oldest of the largest first', async () => {
+    await start({ maxConnections: 24, maxConnectionsPerAgent: 10 })
+    const [a, b, c] = [await openMany('a', 10), await openMany('b', 10), await openMany('c', 4)]
+    const d = await openMany('d', 6)
+    await until(
+      () => front.front.connections === 24,
+      () => `connections to leave, ${front.front.connections} are open`,
+    )
+    expect([left(a), left(b), left(c), left(d)]).toEqual([7, 7, 4, 6])
+    expect(a.map(({ isClosed }) => isClosed).indexOf(false)).toBe(3)
+    expect(new Set(front.quotas)).toEqual(new Set(['a MAX_CONNECTIONS', 'b MAX_CONNECTIONS']))
+    // The one with the most gets no further one.
+    const over = await open(request('a'))
+    expect(await status(over)).toBe(503)
+    expect(over.received).toContain('MAX_CONNECTIONS')
+    expect([left(b), left(c), left(d)]).toEqual([7, 4, 6])
+  })
+
+  test('cannot take from each other in turns', async () => {
+    await start({ maxConnections: 10, maxConnectionsPerAgent: 10 })
+    await openMany('a', 5)
+    await openMany('b', 5)
+    for (let at = 0; at < 5; at++)
+      for (const agent of ['a', 'b']) expect(await status(await open(request(agent)))).toBe(503)
+    expect(front.front.connections).toBeLessThanOrEqual(20)
+  })
+
+  test('each get one as long as there are fewer agents than connections', async () => {
+    await start({ maxConnections: 10, maxConnectionsPerAgent: 10 })
+    await openMany('greedy', 10)
+    for (let at = 0; at < 9; at++) expect(await status(await open(request(`agent${at}`)))).toBe(200)
+    expect(await status(await open(request('one too many')))).toBe(503)
+  })
+
+  test('lose tunnels, too, which count no longer', async () => {
+    await start({ maxConnections: 4, maxConnectionsPerAgent: 4, maxTunnelsPerAgent: 4 })
+    const tunnels: RawClient[] = []
+    for (let at = 0; at < 4; at++) {
+      const client = await open(connect('greedy'))
+      expect(await status(client)).toBe(200)
+      tunnels.push(client)
+    }
+    await openMany('other', 2)
+    await until(
+      () => left(tunnels) === 2,
+      () => 'two tunnels to leave',
+    )
+    tunnels.at(-1)?.socket.destroy()
+    await until(
+      () => front.front.connections === 3,
+      () => 'the third to leave',
+    )
+    expect(await status(await open(connect('greedy')))).toBe(200)
+  })
+})
+
 describe('unauthenticated connections', () => {
   const HOSTILE: readonly [string, string][] = [
     ['say nothing', ''],
