@@ -115,6 +115,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       'In a cluster: namespaces, separated by commas, whose Gateways and Connectors may use the setting `codehost_pat`',
   },
+  DASHBOARD_EDITING: {
+    fallback: '`rows`',
+    meaning:
+      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API answer the manifest to commit (409). `rows`: pages and API store what is edited',
+  },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
     meaning:

@@ -40,6 +40,8 @@ export type ControlPlaneConfig = {
   readonly codehostPatNamespaces: readonly string[]
   /** `PLATFORM_NAMESPACES`: whose Policies are for all Gateways. */
   readonly platformNamespaces: readonly string[]
+  /** `DASHBOARD_EDITING`: what becomes of Gateways, Connectors, Permissions and Policies that people edit. */
+  readonly editing: Editing
   /** `GATEWAY_FLOORS`: the minimum strictness of Gateways outside of the platform namespaces. */
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link; null = the database has the links. */
@@ -56,6 +58,9 @@ export type ControlPlaneConfig = {
 export type TlsConfig =
   | { readonly hosts: readonly [string, ...string[]] }
   | { readonly certFile: string; readonly keyFile: string }
+
+/** `yaml`: nothing is stored, the manifest to commit is answered. */
+export type Editing = 'rows' | 'yaml'
 
 type Env = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -93,6 +98,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     ownerLinkSecret: namespacedName(env, 'OWNER_LINK_OBJECT', '<Secret> of the owner link'),
     codehostPatNamespaces: listOf(text(env, 'CODEHOST_PAT_NAMESPACES')),
     platformNamespaces: listOf(text(env, 'PLATFORM_NAMESPACES')),
+    editing: (choice(env, 'DASHBOARD_EDITING', ['rows', 'yaml']) as Editing | null) ?? 'rows',
     oidc,
     isPasswordOn: isPasswordOn(env, oidc !== null),
     gatewayFloors: readFloors(text(env, 'GATEWAY_FLOORS')),

@@ -23,6 +23,7 @@ import { createConfig } from './services/config.ts'
 import { createControlPlaneMetrics } from './services/control-plane-metrics.ts'
 import { createDailyCleanup } from './services/daily-cleanup.ts'
 import { createDesired, type DesiredDeps } from './services/desired.ts'
+import { createEditingGuard } from './services/editing-guard.ts'
 import { createExplain } from './services/explain.ts'
 import { createGatewayProbe } from './services/gateway-probe.ts'
 import { createHealth } from './services/health.ts'
@@ -68,7 +69,7 @@ export type Parts = Awaited<ReturnType<typeof createParts>>
 
 /** Every service of the control plane, wired and watching the database. Nothing is left running after `stop`. */
 export async function createParts(deps: PartsDeps) {
-  const { config, db, log, keyring } = deps
+  const { config, log, keyring, db } = { ...deps, db: editableDb(deps) }
   const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() }
   const catalogue = createCatalogue()
   const { knownAction } = catalogue
@@ -114,7 +115,7 @@ export async function createParts(deps: PartsDeps) {
     ...recordParts({ ...base, hub }),
     isTokenRestricted,
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
-    ...operatorParts({ ...base, killSwitch, hub, library, pods: gateways.pods }),
+    ...operatorParts({ ...base, db: deps.db, killSwitch, hub, library, pods: gateways.pods }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     ...callerParts(gateways),
     ...{ ...userParts({ ...base, config }), ...signIn },
@@ -133,6 +134,11 @@ export async function createParts(deps: PartsDeps) {
       for (const part of [notify, v1.relay, hub, gateways]) await part[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Manifests are applied on the database itself. */
+function editableDb({ config, db }: PartsDeps): Db {
+  return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
 }
 
 /** What the server needs to identify callers. */
@@ -188,6 +194,7 @@ function userParts({ config, ...base }: UserPartsDeps) {
   const devices = createSignInDevices(base.keyring)
   const ownerLinks = createOwnerLinks({ ...base, secret: ownerLinkSecret(config) })
   return {
+    editing: config.editing,
     devices,
     ownerLinks,
     registration: createRegistration({ ...base, ownerLinks, registration, isLoopback: isOnlyHere(config) }),

@@ -226,6 +226,11 @@ function refusalText(what: string, method: string, path: string, { status, body 
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
   // A refusal is about what was asked for, in the server's own words; anything else is about the server.
-  if (status < 500 && status !== 401 && said.length > 0) return said.join(': ')
+  if (status < 500 && status !== 401 && said.length > 0) return `${said.join(': ')}${manifestIn(body)}`
   return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${said.join(': ') || 'no reason given'}`
+}
+
+/** What to commit in place of the refused edit. */
+function manifestIn({ manifest }: Answer['body']): string {
+  return typeof manifest === 'string' && manifest !== '' ? `\n---\n${manifest.trimEnd()}` : ''
 }

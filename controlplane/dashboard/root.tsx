@@ -34,7 +34,7 @@ export function Root() {
       return <SignInPage why={state.why} finished={finished} onSignedIn={ask} />
     case 'user':
       return (
-        <SessionProvider user={state.user} onSignedOut={ask}>
+        <SessionProvider user={state.user} editing={state.editing} onSignedOut={ask}>
           <LiveProvider>
             <Frame />
           </LiveProvider>

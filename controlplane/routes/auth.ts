@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { ownerLinkOf } from '../../core/wire/owner-link.ts'
+import type { Editing } from '../config.ts'
 import { actorOf } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { deviceCookies, setDeviceCookie } from '../http/device-cookie.ts'
@@ -21,6 +22,7 @@ export type AuthRoutesDeps = {
   readonly passwordChange: PasswordChange
   readonly devices: SignInDevices
   readonly isPasswordOn: boolean
+  readonly editing: Editing
   /** Whether browsers reach us over TLS: the cookie is then `Secure`. */
   readonly isSecure: boolean
   readonly baseUrl: () => string
@@ -47,7 +49,7 @@ const PasswordBody = z.strictObject({
 })
 
 export function createAuthRoutes(deps: AuthRoutesDeps): readonly Route[] {
-  return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me()]
+  return [register(deps), ownerLink(deps), login(deps), logout(deps), password(deps), me(deps)]
 }
 
 /** The user behind a `session` or role route; those always have one. */
@@ -183,7 +185,7 @@ export function beginSession(
   return { status: 200, body: { ok: true, ...more, ...secret }, headers: { 'set-cookie': cookie } }
 }
 
-function me(): Route {
+function me({ editing }: AuthRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/api/auth/me',
@@ -195,10 +197,11 @@ function me(): Route {
         via: z.string(),
         restriction: z.string().nullable(),
       }),
+      editing: z.enum(['rows', 'yaml']),
     }),
     handler: async ({ principal }) => {
       const { userId, email, role, groups, via, restriction = null } = userOf(principal)
-      return { user: { id: userId, email, role, groups, via, restriction } }
+      return { user: { id: userId, email, role, groups, via, restriction }, editing }
     },
   })
 }

@@ -139,7 +139,7 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/setup',
-    auth: 'settings/update',
+    auth: 'credentials/set',
     summary: 'Quick setup: an agent, its connectors and what it may do',
     body: SetupBody,
     response: Ok.extend({

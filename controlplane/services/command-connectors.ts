@@ -68,7 +68,7 @@ async function remove(
         detail: `This gateway has no connector ${id}; GET /internal/connectors lists them`,
       })
     }
-    refuseManaged(row)
+    refuseManaged(q, row)
     await deleteConnector(q, id)
     await changed(q, orgId, { change: 'connector.removed', gateway, connector: row.name, type: row.type })
   })

@@ -48,7 +48,7 @@ async function setEnforcement(
     const previous = row.spec.enforcementLevel
     if (previous === level) return { ok: true, level, previous }
     if (LEVELS.indexOf(level) < LEVELS.indexOf(previous)) requireSession('A lower enforcement level requires')
-    refuseManaged(row)
+    refuseManaged(q, row)
     const spec = { ...row.spec, enforcementLevel: level }
     await upsertGateway(q, { ...row, spec, origin: 'command_line' })
     const details = { change: 'enforcement', gateway: name, level, previous, reason: reason ?? null }

@@ -44,7 +44,7 @@ async function setPermission(
   const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {
     const same = (await listPermissions(q, gatewayId)).filter((row) => isSame(row, input))
-    for (const row of same) refuseManaged(row)
+    for (const row of same) refuseManaged(q, row)
     const warnings = await warningsOf(q, input)
     if (same[0]?.decision === input.decision) return { ok: true, id: same[0].id, ...warnings }
     if (!isStricter(input.decision, same[0]?.decision)) requireSession('This permission requires')

@@ -95,7 +95,7 @@ export function createConfig(deps: ConfigDeps): Config {
       db.tx(async (q) => {
         const row = await getConnector(q, id)
         if (row === undefined) throw notFound('connector', id)
-        refuseManaged(row)
+        refuseManaged(q, row)
         await deleteConnector(q, id)
         await noteChange(
           q,
@@ -113,7 +113,7 @@ export function createConfig(deps: ConfigDeps): Config {
       db.tx(async (q) => {
         const row = await getPermission(q, id)
         if (row === undefined) throw notFound('permission', id)
-        refuseManaged(row)
+        refuseManaged(q, row)
         await deletePermission(q, id)
         await noteChange(q, { orgId, by }, { change: 'permission.removed', ...permissionFacts(row) })
       }),
@@ -154,7 +154,7 @@ async function changeGateway(
   if (changed.length === 0 && !isLevel) return row
   // A manifest says nothing about addresses: where a gateway listens is for whoever starts it to say.
   const isOfManifest = isLevel || changed.includes('name')
-  if (isOfManifest) refuseManaged(row)
+  if (isOfManifest) refuseManaged(q, row)
   const saved = await upsertGateway(q, isOfManifest ? { ...wanted, origin: originOf(by) } : wanted)
   const level = isLevel ? { level: spec.enforcementLevel, previous: row.spec.enforcementLevel } : {}
   await noteChange(
@@ -178,11 +178,11 @@ async function setPermission(
   const gateway = await requireGateway(q, input.gateway)
   const { agent, connectorType, actionPattern, decision } = input
   const rows = await listPermissions(q, gateway.id)
-  for (const row of rows) {
-    const isSame =
-      row.agent === agent && row.connectorType === connectorType && row.actionPattern === actionPattern
-    if (isSame) refuseManaged(row)
-  }
+  const same = rows.filter(
+    (row) =>
+      row.agent === agent && row.connectorType === connectorType && row.actionPattern === actionPattern,
+  )
+  for (const row of same) refuseManaged(q, row)
   const row = await upsertPermission(q, {
     orgId,
     gatewayId: gateway.id,
@@ -191,10 +191,7 @@ async function setPermission(
     actionPattern,
     decision,
     reason: null,
-    source: 'api',
-    managedBy: null,
-    origin: originOf(by),
-    owner: null,
+    ...ownership(same, by),
   })
   await noteChange(
     q,
@@ -202,6 +199,15 @@ async function setPermission(
     { change: 'permission.set', gateway: gateway.name, ...permissionFacts(row) },
   )
   return row
+}
+
+/** Of a manifest only where the transaction is to end with that manifest. */
+function ownership(same: readonly PermissionRow[], by: Actor) {
+  const managed = same.find(({ source }) => source !== 'api')
+  if (managed === undefined)
+    return { source: 'api' as const, managedBy: null, origin: originOf(by), owner: null }
+  const { source, managedBy, owner } = managed
+  return { source, managedBy, origin: null, owner }
 }
 
 async function gatewayFor(q: Query, nameOrId: string | undefined): Promise<GatewayRow> {

@@ -62,7 +62,7 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const spec = { ...wanted, upstream, ...(endpoint === undefined ? {} : { endpoint }) }
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
-  refuseOverlaps({ id, name, spec, gatewayIds: [gatewayId] }, others)
+  refuseOverlaps(q, { id, name, spec, gatewayIds: [gatewayId] }, others)
   const row = await upsertConnector(q, {
     id,
     orgId,
@@ -150,12 +150,13 @@ function isSame(
 }
 
 function refuseOverlaps(
+  q: Query,
   candidate: Pick<ConnectorRow, 'id' | 'name' | 'spec' | 'gatewayIds'>,
   others: readonly ConnectorRow[],
 ): void {
   const overlap = findOverlaps(candidate, others).find(({ connector }) => !waitsForCredential(connector))
   if (overlap === undefined) return
-  refuseManaged(overlap.connector)
+  refuseManaged(q, overlap.connector)
   throw new ChaperoneError('conflict', {
     detail: `${overlap.domain} belongs to the connector ${overlap.connector.name} already: remove that one first, or name other domains`,
   })

@@ -8,6 +8,8 @@ import {
   rowManifests,
 } from '../../core/crd/row-manifests.ts'
 import { PolicySpec } from '../../core/crd/schemas.ts'
+import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
+import { ChaperoneError } from '../../core/errors.ts'
 import { listConnectorsIn } from '../store/connectors.ts'
 import { listDesiredIn } from '../store/desired.ts'
 import { listGatewaysIn } from '../store/gateways.ts'
@@ -27,7 +29,7 @@ export async function manifestsOf(
   q: ScopedQuery,
   platformNamespaces: ReadonlySet<string>,
 ): Promise<ManifestExport> {
-  const rows = await readManifestRows(q)
+  const rows = await readManifestRows(q, 'active')
   // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
   const removed = q.namespaces === 'all' ? removedDefaults(rows.policies) : []
   const policies = [...rows.policies, ...removed]
@@ -42,8 +44,12 @@ export function placementOf(
   return { gateways, platformNamespace: [...platformNamespaces][0] ?? null }
 }
 
-/** Rows of the namespaces, with what the manifests of policies bind to. */
-export async function readManifestRows(q: ScopedQuery): Promise<ManifestRows> {
+/**
+ * Rows of the namespaces, with what the manifests of policies bind to.
+ *
+ * @param text Of policies: the one in force, or the newest, whose tests may fail.
+ */
+export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promise<ManifestRows> {
   const written = new Map(
     (await listDesiredIn(q)).map((row) => [`${row.kind}/${row.namespace}/${row.name}`, row.stored.spec]),
   )
@@ -51,13 +57,16 @@ export async function readManifestRows(q: ScopedQuery): Promise<ManifestRows> {
     gateways: await listGatewaysIn(q),
     connectors: await listConnectorsIn(q),
     permissions: await listPermissionsIn(q, null),
-    policies: (await listPoliciesIn(q)).map((row) => policyFacts(row, written.get(`Policy/${row.name}`))),
+    policies: (await listPoliciesIn(q)).map((row) =>
+      policyFacts(row, text, written.get(`Policy/${row.name}`)),
+    ),
   }
 }
 
-/** What is in force: a text whose tests fail would be refused as a manifest. */
-function policyFacts(row: PolicyRow, written: unknown): PolicyFacts {
-  const facts = { ...row, text: row.activeYaml }
+type PolicyText = 'active' | 'newest'
+
+function policyFacts(row: PolicyRow, text: PolicyText, written: unknown): PolicyFacts {
+  const facts = { ...row, text: readable(text === 'active' ? row.activeYaml : row.policyYaml) }
   if (row.source === 'api' || written === undefined) return facts
   const spec = PolicySpec.pick({ gatewayRefs: true, namespaceSelector: true }).safeParse(
     pickReferences(written),
@@ -65,6 +74,18 @@ function policyFacts(row: PolicyRow, written: unknown): PolicyFacts {
   if (!spec.success) return facts
   const references = Object.fromEntries(Object.entries(spec.data).filter(([, value]) => value !== undefined))
   return { ...facts, references }
+}
+
+/** Null for a text that no longer compiles, which would be refused as a manifest. */
+function readable(text: string | null): string | null {
+  if (text === null) return null
+  try {
+    parsePolicyYaml(text)
+    return text
+  } catch (error) {
+    if (error instanceof ChaperoneError) return null
+    throw error
+  }
 }
 
 function pickReferences(written: unknown): unknown {

@@ -68,7 +68,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     update: (by, id, fields, expectedVersion) =>
       db.tx(async (q) => {
         const row = await existing(q, id)
-        refuseManaged(row)
+        refuseManaged(q, row)
         if (expectedVersion !== undefined && expectedVersion !== row.version)
           throw outdated(row, expectedVersion)
         return update(q, deps, by, { row, fields })
@@ -76,7 +76,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     remove: (by, id) =>
       db.tx(async (q) => {
         const row = await existing(q, id)
-        refuseManaged(row)
+        refuseManaged(q, row)
         await deletePolicy(q, id)
         await recordEvent(q, {
           orgId,

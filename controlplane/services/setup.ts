@@ -22,7 +22,7 @@ import type { IdentifyBot } from './approvals-bot.ts'
 import { noteConnector } from './config.ts'
 import { type NewConnector, placeConnector } from './connector-placement.ts'
 import { defaultGateway, findGateway, requireGateway } from './gateway-names.ts'
-import { refuseManaged } from './managed.ts'
+import { refuseManaged, refuseManifestRow } from './managed.ts'
 
 export type SetupConnector = NewConnector & {
   readonly accessRule: AccessRule
@@ -136,7 +136,7 @@ async function wizardGateway(
       wanted.port === existing.port &&
       level === existing.spec.enforcementLevel
     if (isSame) return { gateway: existing, token: null }
-    refuseManaged(existing)
+    refuseManaged(q, existing)
     const details = {
       change: 'gateway',
       gateway: existing.name,
@@ -186,7 +186,7 @@ async function wizardAgent(
     ])
   }
   if (existing.gatewayId === gateway.id) return null
-  refuseManaged(existing)
+  refuseManifestRow(existing)
   await updateAgent(q, existing.id, { gatewayId: gateway.id })
   const details = { name: existing.name, change: 'gateway', gateway: gateway.name }
   await recordEvent(q, { orgId, actor: by, agentId: existing.id, type: 'agent.updated', details })

@@ -79,6 +79,15 @@ export async function nextSecond(q: Query): Promise<string> {
   return onlyRow(rows).time
 }
 
+/** False when somebody else holds that lock. */
+export async function tryLockDesired(q: Query): Promise<boolean> {
+  const { rows } = await q.query<{ isLocked: boolean }>(
+    `select pg_try_advisory_xact_lock(hashtextextended('desired', 0)) as "isLocked"`,
+    [],
+  )
+  return rows[0]?.isLocked === true
+}
+
 export async function listDesired(q: Query): Promise<readonly JudgedRow[]> {
   const { rows } = await q.query<JudgedRow>(
     `select ${COLUMNS}, ${JUDGED_AT} from desired order by kind, namespace, name`,

@@ -1,5 +1,7 @@
 /** The one seam to PostgreSQL: services and stores know no more of it. */
 export type Query = {
+  /** A transaction that is rolled back when it changes what a manifest says; the caller gets the manifest. */
+  readonly refusesEdits?: true
   query<R = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],

@@ -52,7 +52,7 @@ export type PolicyFacts = {
 /** Where objects of no manifest go. */
 export type Placement = {
   readonly gateways: readonly GatewayFacts[]
-  /** For policies of all Gateways: a namespace of the platform team, whose policies reach them. Null = there is none. */
+  /** For policies of all Gateways: a namespace of the platform team. Null = a manifests folder, where any reaches all. */
   readonly platformNamespace: string | null
 }
 
@@ -78,10 +78,15 @@ export function rowManifests(
   const context = { gateways, platformNamespace, names, placed }
   return [
     ...rows.gateways.map((row) => gatewayManifest(row, context)),
-    ...rows.connectors.flatMap((row) => connectorManifests(row, context)),
+    ...managedFirst(rows.connectors).flatMap((row) => connectorManifests(row, context)),
     ...permissionManifests(rows.permissions, context),
-    ...rows.policies.flatMap((row) => policyManifests(row, context)),
+    ...managedFirst(rows.policies).flatMap((row) => policyManifests(row, context)),
   ]
+}
+
+/** Manifests that are there keep their names; those of rows get others. */
+function managedFirst<T extends { readonly source: string }>(rows: readonly T[]): readonly T[] {
+  return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
 }
 
 /** YAML documents. */
@@ -130,7 +135,8 @@ function connectorManifests(row: ConnectorFacts, context: Context): Manifest[] {
 }
 
 function permissionManifests(rows: readonly PermissionFacts[], context: Context): Manifest[] {
-  const owned = Map.groupBy(rows, ({ owner }) => owner)
+  const managed = rows.toSorted((a, b) => Number(a.owner === null) - Number(b.owner === null))
+  const owned = Map.groupBy(managed, ({ owner }) => owner)
   return [...owned].flatMap(([owner, group]) =>
     owner === null ? rowPermissions(group, context) : ownedPermissions(owner, group, context),
   )
@@ -215,12 +221,11 @@ function placesOf(row: PolicyFacts, context: Context): Place[] {
   const name = bareName(row.name)
   if (row.source !== 'api')
     return [{ name: row.name, references: row.references ?? ownReferences(row, context) }]
-  if (row.gatewayIds.length === 0 && context.platformNamespace !== null)
-    return [{ name, namespace: context.platformNamespace, references: {} }]
+  if (row.gatewayIds.length === 0)
+    return [{ name, namespace: context.platformNamespace ?? 'default', references: {} }]
   return byNamespace(row.gatewayIds, context).map(([namespace, gateways]) => ({
     ...{ name, namespace },
-    references:
-      row.gatewayIds.length === 0 ? {} : { gatewayRefs: gateways.map((gateway) => ({ name: gateway })) },
+    references: { gatewayRefs: gateways.map((gateway) => ({ name: gateway })) },
   }))
 }
 

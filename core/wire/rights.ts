@@ -1,3 +1,5 @@
+import type { ResourceKind } from '../crd/schemas.ts'
+
 /** From the least to the most. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 
@@ -12,6 +14,8 @@ type RightEntry = {
   /** The lowest role whose users have it. */
   readonly role: Role
   readonly allows: string
+  /** Kinds that its routes write. With `DASHBOARD_EDITING=yaml` such a route answers 409 and the manifest. */
+  readonly writes?: readonly ResourceKind[]
 }
 
 /**
@@ -35,20 +39,36 @@ export const RIGHTS = {
   'agents/get': { role: 'admin', allows: 'list agents' },
   'agents/update': { role: 'admin', allows: 'create, suspend and revoke agents' },
   'gateways/get': { role: 'admin', allows: 'see the settings of gateways' },
-  'gateways/update': { role: 'admin', allows: 'create gateways and change their settings in the dashboard' },
+  'gateways/update': {
+    role: 'admin',
+    allows: 'create gateways and change their settings in the dashboard',
+    writes: ['Gateway', 'Connector', 'Permission'],
+  },
   'connectors/get': { role: 'admin', allows: 'list connectors' },
-  'connectors/update': { role: 'admin', allows: 'remove connectors of the dashboard' },
-  'credentials/set': { role: 'admin', allows: 'add connectors with their credential, and replace it' },
+  'connectors/update': { role: 'admin', allows: 'remove connectors of the dashboard', writes: ['Connector'] },
+  'credentials/set': {
+    role: 'admin',
+    allows: 'add connectors with their credential, and replace it',
+    writes: ['Connector', 'Permission'],
+  },
   'permissions/get': { role: 'admin', allows: 'list permissions' },
-  'permissions/update': { role: 'admin', allows: 'set and remove permissions of the dashboard' },
+  'permissions/update': {
+    role: 'admin',
+    allows: 'set and remove permissions of the dashboard',
+    writes: ['Permission'],
+  },
   'policies/get': { role: 'admin', allows: 'list, test and replay policies' },
-  'policies/update': { role: 'admin', allows: 'create, change and remove policies of the dashboard' },
+  'policies/update': {
+    role: 'admin',
+    allows: 'create, change and remove policies of the dashboard',
+    writes: ['Policy'],
+  },
   'auditevents/get': {
     role: 'admin',
     allows: 'read and export the audit log, with the evidence of an action',
   },
   'configuration/export': { role: 'admin', allows: 'export the configuration' },
-  'configuration/import': { role: 'owner', allows: 'import a configuration' },
+  'configuration/import': { role: 'owner', allows: 'import a configuration', writes: ['Policy'] },
   'settings/get': { role: 'admin', allows: 'read the settings of the installation' },
   'settings/update': {
     role: 'admin',
@@ -60,6 +80,12 @@ export const RIGHTS = {
 } as const satisfies Readonly<Record<string, RightEntry>>
 
 export type Right = keyof typeof RIGHTS
+
+/** What the routes of a right write of the four kinds. */
+export function writesOf(right: Right): readonly ResourceKind[] {
+  const entry: RightEntry = RIGHTS[right]
+  return entry.writes ?? []
+}
 
 export function isRight(name: string): name is Right {
   return Object.hasOwn(RIGHTS, name)

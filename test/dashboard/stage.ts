@@ -29,7 +29,9 @@ export const whySkipped = browserPath === null ? 'no chromium is installed' : nu
 if (whySkipped !== null && process.env['CI'] !== undefined)
   throw new Error('the dashboard tests need a browser: install chromium')
 
-export async function startStage(options: { readonly approvalSeconds?: number } = {}): Promise<Stage> {
+export async function startStage(
+  options: { readonly approvalSeconds?: number; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Stage> {
   await buildDashboard()
   const vendors = await startVendors()
   const manifests = vendors.manifests.replace(
@@ -37,7 +39,7 @@ export async function startStage(options: { readonly approvalSeconds?: number } 
     `spec: { approvals: { timeoutSeconds: ${options.approvalSeconds ?? 300} } }`,
   )
   const [laptop, browser] = await Promise.all([
-    startLaptop({ database: 'worker', manifests: { 'vendors.yaml': manifests } }),
+    startLaptop({ database: 'worker', manifests: { 'vendors.yaml': manifests }, env: options.env ?? {} }),
     launch(browserPath ?? ''),
   ])
   const agent = testAgent(laptop)

@@ -45,6 +45,7 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ['a word that is none of those', 'image.pullPolicy=Sometimes', /pullPolicy/],
     ['a floor that is none', 'floors.enforcementLevel=strict', /enforcementLevel/],
     ['a floor of an unknown field', 'floors.rateLimit=1', /rateLimit/],
+    ['another way of editing', 'dashboard.editing=files', /editing/],
     ['a digest that is none', 'image.digest=latest', /digest/],
   ])('refuses %s, naming it', async (_what, value, message) => {
     await expect(template(...LEAST, '--set', value)).rejects.toThrow(message)
@@ -254,6 +255,14 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     ])
     const onPods = ofRole('chaperone-operator').filter((rule) => rule.resources.includes('pods'))
     expect(new Set(onPods.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get', 'list', 'watch']))
+  })
+
+  test('lets rows be edited, and manifests alone in production', async () => {
+    const editing = async (...values: string[]) =>
+      (await template(...LEAST, ...values)).match(/name: DASHBOARD_EDITING, value: "(\w+)"/)?.[1]
+    const production = new URL('../../helm/values.production.yaml', import.meta.url).pathname
+    expect(await editing()).toBe('rows')
+    expect(await editing('-f', production)).toBe('yaml')
   })
 
   test('gives the floors and the platform namespaces to control plane and operator alike', async () => {

@@ -1,9 +1,23 @@
+export type ManifestEdit = {
+  /** YAML documents; empty when nothing is to be added or changed. */
+  readonly manifest: string
+  readonly removed: ReadonlyArray<{
+    readonly kind: string
+    readonly namespace: string
+    readonly name: string
+  }>
+}
+type ApiErrorOptions = ErrorOptions & { readonly edit?: ManifestEdit | null }
+
 /** An answer other than 2xx, or none (`status` 0); `message` is a sentence for people. */
 export class ApiError extends Error {
   readonly status: number
-  constructor(status: number, message: string, options?: ErrorOptions) {
+  /** What to commit in place of the edit, where objects are edited in YAML; null for any other error. */
+  readonly edit: ManifestEdit | null
+  constructor(status: number, message: string, { edit = null, ...options }: ApiErrorOptions = {}) {
     super(message, options)
     this.status = status
+    this.edit = edit
   }
 }
 

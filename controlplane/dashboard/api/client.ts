@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts'
+import { ApiError, type ManifestEdit } from './api-error.ts'
 import type { InputOf, OperationName, ReplyOf } from './operations.ts'
 import { keepPageSecret, PAGE_SECRET_HEADER, pageSecret } from './page-secret.ts'
 
@@ -45,7 +45,7 @@ export async function call<N extends OperationName>(
   if (why !== null && !/^\/api\/auth\/(log|oidc)/.test(template))
     for (const listener of [...onSignedOut]) listener(why)
   if (answer.ok && BEGINS_OR_ENDS_SESSION.has(name)) keepPageSecret(secretOf(value))
-  if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value))
+  if (!answer.ok) throw new ApiError(answer.status, sentenceOf(value), { edit: editOf(value) })
   return value as ReplyOf<N>
 }
 
@@ -60,6 +60,11 @@ function signInReason(status: number, value: unknown): SignInReason | null {
   if (status === 401) return 'signed_out'
   const { restriction } = value as { restriction?: string }
   return status === 403 && restriction === 'page_secret' ? 'page_secret' : null
+}
+
+function editOf(value: unknown): ManifestEdit | null {
+  const { editing, manifest = '', removed = [] } = value as Partial<ManifestEdit> & { editing?: string }
+  return editing === 'yaml' ? { manifest, removed } : null
 }
 
 function secretOf(value: unknown): string | null {

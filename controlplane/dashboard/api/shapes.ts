@@ -8,6 +8,8 @@ import type { Agent, User } from './admin-shapes.ts'
 
 type Infer<Schema extends { readonly _output: unknown }> = Schema['_output']
 
+/** `yaml`: edits of Gateways, Connectors, Permissions and Policies are answered with the manifest to commit. */
+export type Editing = 'rows' | 'yaml'
 export type Ok = { readonly ok: true }
 export type Me = {
   readonly user: {
@@ -18,6 +20,7 @@ export type Me = {
     /** `page_secret`: this page may only read, because it has lost the secret of its session. */
     readonly restriction: string | null
   }
+  readonly editing: Editing
 }
 /** How users sign in here. */
 export type SignInOptions = {

@@ -1,6 +1,7 @@
 import { Alert, Button } from '@mantine/core'
 import type { ApiError } from '../api/api-error.ts'
 import { Icon } from './icon.tsx'
+import { ManifestEditNote } from './manifest-edit.tsx'
 
 /** What went wrong in the server's own sentence, and the way on. */
 export function ErrorNote(props: {
@@ -10,6 +11,7 @@ export function ErrorNote(props: {
   readonly retryLabel?: string
 }) {
   const { error, title = titleOf(error.status), onRetry, retryLabel = 'Try again' } = props
+  if (error.edit !== null) return <ManifestEditNote edit={error.edit} />
   return (
     <Alert
       color="red"

@@ -2,11 +2,13 @@ import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, us
 import type { Role } from '../../../core/wire/rights.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
-import type { Me } from '../api/shapes.ts'
+import type { Editing, Me } from '../api/shapes.ts'
 import { hasRole } from './roles.ts'
 
 export type Session = {
   readonly user: Me['user']
+  /** True: edits of Gateways, Connectors, Permissions and Policies are answered with the manifest to commit. */
+  readonly isYaml: boolean
   readonly may: (least: Role) => boolean
   readonly signOut: () => Promise<void>
 }
@@ -14,7 +16,7 @@ export type SessionState =
   | { readonly kind: 'asking' }
   | { readonly kind: 'nobody'; readonly why: SignInReason }
   | { readonly kind: 'unreachable'; readonly error: ApiError }
-  | { readonly kind: 'user'; readonly user: Me['user'] }
+  | { readonly kind: 'user'; readonly user: Me['user']; readonly editing: Editing }
 
 const SessionContext = createContext<Session | null>(null)
 const RETRY_MS = 2_000
@@ -26,7 +28,8 @@ export function useSessionState(first: Promise<Me>): readonly [SessionState, () 
   const [state, setState] = useState<SessionState>({ kind: 'asking' })
   const hear = useCallback((answer: Promise<Me>) => {
     answer.then(
-      ({ user }) => setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'user', user }),
+      ({ user, editing }) =>
+        setState(user.restriction === 'page_secret' ? NO_SECRET : { kind: 'user', user, editing }),
       (failure: unknown) => {
         const error = asApiError(failure)
         setState(error.status === 401 ? SIGNED_OUT : { kind: 'unreachable', error })
@@ -52,20 +55,22 @@ export function whoIsThere(): Promise<Me> {
 
 export function SessionProvider(props: {
   readonly user: Me['user']
+  readonly editing: Editing
   readonly onSignedOut: () => void
   readonly children: ReactNode
 }) {
-  const { user, onSignedOut, children } = props
+  const { user, editing, onSignedOut, children } = props
   const session = useMemo<Session>(
     () => ({
       user,
+      isYaml: editing === 'yaml',
       may: (least) => hasRole(user.role, least),
       signOut: async () => {
         await call('POST /api/auth/logout', { body: {} })
         onSignedOut()
       },
     }),
-    [user, onSignedOut],
+    [user, editing, onSignedOut],
   )
   return <SessionContext value={session}>{children}</SessionContext>
 }

@@ -9,16 +9,20 @@ import { isPlaintext } from '../../parts/is-plaintext.ts'
 import { PlaintextCredential } from '../../parts/plaintext-credential.tsx'
 import { PrivateAddresses } from '../../parts/private-addresses.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
+import { useSession } from '../../session/session.tsx'
 
 type Props = { readonly row: Connector; readonly onDone: () => void }
 
 export function ConnectorDeeds({ row, onDone }: Props) {
+  const { isYaml } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   return (
     <Group gap="xs" justify="flex-end">
-      <Button size="xs" variant="default" onClick={open} aria-label={`New credential for ${row.name}`}>
-        New credential
-      </Button>
+      {isYaml ? null : (
+        <Button size="xs" variant="default" onClick={open} aria-label={`New credential for ${row.name}`}>
+          New credential
+        </Button>
+      )}
       <ConfirmButton
         label="Remove"
         ariaLabel={`Remove ${row.name}`}

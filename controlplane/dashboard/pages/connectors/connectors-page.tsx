@@ -4,6 +4,7 @@ import type { Connector } from '../../api/admin-shapes.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loading.tsx'
+import { YamlNote } from '../../parts/manifest-edit.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { RowTable } from '../../parts/row-table.tsx'
 import { isReadOnly, SourceBadge } from '../../parts/source-badge.tsx'
@@ -18,7 +19,7 @@ import { NewConnector } from './new-connector.tsx'
 
 /** What stands for a provider, and whether it could send anything. A credential is never shown. */
 export function Page() {
-  const { may } = useSession()
+  const { may, isYaml } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   const connectors = useResource('GET /api/dashboard/connectors', {}, { on: ['config'] })
   const mayAct = may('admin')
@@ -34,6 +35,7 @@ export function Page() {
           </Button>
         ) : null}
       </PageHead>
+      <YamlNote />
       <Stack gap="md">
         <Loaded of={connectors}>
           {({ connectors: rows }) =>
@@ -61,7 +63,7 @@ export function Page() {
                 actions={
                   mayAct
                     ? (row) =>
-                        isReadOnly(row) ? (
+                        isReadOnly(row) && !isYaml ? (
                           <Text size="sm" c="dimmed" component="span">
                             set by its manifest
                           </Text>

@@ -3,8 +3,10 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { WizardReply } from '../../api/shapes.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
+import { YamlNote } from '../../parts/manifest-edit.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
+import { useSession } from '../../session/session.tsx'
 import { AgentStep } from './agent-step.tsx'
 import { ConnectorsStep } from './connectors-step.tsx'
 import { connectorProblem, type Draft, EMPTY_DRAFT, requestOf } from './draft.ts'
@@ -17,6 +19,7 @@ const LAST_STEP = STEPS.length - 1
 
 /** From nothing to the first governed request: gateway, agent, connectors; everything is made at the end, in one go. */
 export function Page() {
+  const { isYaml } = useSession()
   const [step, setStep] = useState(0)
   const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
   const [reply, setReply] = useState<WizardReply | null>(null)
@@ -27,6 +30,7 @@ export function Page() {
   return (
     <>
       <PageHead title="Get started" about="Connect an agent. Nothing is made before the last step." />
+      <YamlNote />
       {reply === null ? (
         <Paper withBorder p={{ base: 'sm', sm: 'lg' }}>
           <Stepper
@@ -56,7 +60,7 @@ export function Page() {
                 Back
               </Button>
               <Button type="submit" disabled={!isStepDone(step, draft)} loading={make.isBusy}>
-                {step < LAST_STEP ? 'Continue' : 'Create'}
+                {step < LAST_STEP ? 'Continue' : isYaml ? 'Show manifest' : 'Create'}
               </Button>
             </Group>
           </form>

@@ -13,6 +13,7 @@ import { RowTable } from '../../parts/row-table.tsx'
 import { isReadOnly, SourceBadge } from '../../parts/source-badge.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
+import { useSession } from '../../session/session.tsx'
 import { NewPermission } from './new-permission.tsx'
 
 /** The question of the page is below them: what happens in effect. */
@@ -91,7 +92,8 @@ function For({ agent }: { readonly agent: string }) {
 }
 
 function Remove({ row, onRemoved }: { readonly row: Permission; readonly onRemoved: () => void }) {
-  if (isReadOnly(row)) {
+  const { isYaml } = useSession()
+  if (isReadOnly(row) && !isYaml) {
     return (
       <Text size="sm" c="dimmed" component="span">
         set by its manifest

@@ -3,6 +3,7 @@ import type { EffectiveReply } from '../../../../core/wire/governance.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loading.tsx'
+import { YamlNote } from '../../parts/manifest-edit.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
@@ -35,6 +36,7 @@ export function Page() {
         title="Permissions"
         about="What happens to every action an agent can name. Exact names beat wildcards, an agent's own beat everyone's, and what nothing allows is denied."
       />
+      <YamlNote />
       <Stack gap="xl">
         {may('admin') ? <PermissionRows /> : null}
         <Stack gap="md" component="section" aria-label="Effective permissions">

@@ -4,6 +4,7 @@ import type { Policy } from '../../api/admin-shapes.ts'
 import { useResource } from '../../live/use-resource.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loading.tsx'
+import { YamlNote } from '../../parts/manifest-edit.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { isReadOnly, ManagedNote } from '../../parts/source-badge.tsx'
 import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
@@ -47,12 +48,13 @@ function Gone() {
 type DeskProps = { readonly stored: Policy | null; readonly onSaved: () => void }
 
 function Desk({ stored, onSaved }: DeskProps) {
-  const { may } = useSession()
+  const { may, isYaml } = useSession()
   // What the editing began with: somebody else's change meanwhile must not look like one of ours.
   const [base, setBase] = useState(stored)
   const [draft, setDraft] = useState<PolicyDraft>(stored === null ? NEW_DRAFT : draftOf(stored))
   const check = useCheck(draft)
-  const readOnly = !may('admin') || (stored !== null && isReadOnly(stored))
+  const isManaged = stored !== null && isReadOnly(stored)
+  const readOnly = !may('admin') || (isManaged && !isYaml)
   const change = (fields: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...fields }))
   const begin = (policy: Policy) => {
     setBase(policy)
@@ -65,7 +67,8 @@ function Desk({ stored, onSaved }: DeskProps) {
       </Anchor>
       <PageHead title={stored?.name ?? 'New policy'} about={aboutOf(stored)} />
       <Stack gap="md">
-        {stored !== null && isReadOnly(stored) ? (
+        <YamlNote />
+        {isManaged && !isYaml ? (
           <Alert
             color="indigo"
             variant="outline"

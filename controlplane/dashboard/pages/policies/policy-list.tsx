@@ -5,6 +5,7 @@ import { useResource } from '../../live/use-resource.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loading.tsx'
+import { YamlNote } from '../../parts/manifest-edit.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { RowTable } from '../../parts/row-table.tsx'
 import { isReadOnly, SourceBadge } from '../../parts/source-badge.tsx'
@@ -44,6 +45,7 @@ export function PolicyList() {
           </Button>
         ) : null}
       </PageHead>
+      <YamlNote />
       <Stack gap="md">
         {toggle.error === null ? null : <ErrorNote error={toggle.error} />}
         <Loaded of={policies}>
@@ -108,7 +110,8 @@ function Name({ policy }: { readonly policy: Policy }) {
 
 function Toggle(props: { readonly policy: Policy; readonly isBusy: boolean; readonly onToggle: () => void }) {
   const { policy, isBusy, onToggle } = props
-  if (isReadOnly(policy)) {
+  const { isYaml } = useSession()
+  if (isReadOnly(policy) && !isYaml) {
     return (
       <Text size="sm" c="dimmed" component="span">
         set by its manifest

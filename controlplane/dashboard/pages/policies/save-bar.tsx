@@ -5,6 +5,7 @@ import { ConfirmButton } from '../../parts/confirm-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { useDeed } from '../../parts/use-deed.ts'
 import { go } from '../../routing/use-place.ts'
+import { useSession } from '../../session/session.tsx'
 import { changesOf, draftOf, type PolicyDraft } from './draft.ts'
 import type { Check } from './use-check.ts'
 
@@ -20,6 +21,7 @@ type Props = {
 
 /** What is between the text and its being in force. */
 export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props) {
+  const wording = wordingOf(useSession().isYaml, base === null)
   const changes = base === null ? draft : changesOf(draftOf(base), draft)
   const obstacle = obstacleOf(draft, check, Object.keys(changes).length > 0)
   const isBehind = base !== null && stored !== null && stored.version !== base.version
@@ -41,7 +43,7 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
         <Text size="sm" role="status" className="grow">
           {isBehind
             ? `Version ${stored.version} was saved by somebody else meanwhile.`
-            : (obstacle ?? 'Saving puts it in force at every gateway within a second.')}
+            : (obstacle ?? wording.about)}
         </Text>
         <Group gap="sm">
           {isBehind ? (
@@ -64,12 +66,20 @@ export function SaveBar({ base, stored, draft, check, onSaved, onBegin }: Props)
             </ConfirmButton>
           )}
           <Button onClick={() => save.run()} loading={save.isBusy} disabled={obstacle !== null || isBehind}>
-            {base === null ? 'Create' : 'Save'}
+            {wording.save}
           </Button>
         </Group>
       </Group>
     </Paper>
   )
+}
+
+function wordingOf(isYaml: boolean, isNew: boolean): { readonly about: string; readonly save: string } {
+  if (isYaml) return { about: 'Nothing is saved here. Show the manifest to commit.', save: 'Show manifest' }
+  return {
+    about: 'Saving puts it in force at every gateway within a second.',
+    save: isNew ? 'Create' : 'Save',
+  }
 }
 
 /** Why it cannot be saved yet, as a sentence; null when it can. */

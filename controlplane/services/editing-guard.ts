@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Manifest,
+  type ManifestRows,
+  manifestsText,
+  type Placement,
+  removedDefaults,
+  rowManifests,
+} from '../../core/crd/row-manifests.ts'
+import { ChaperoneError } from '../../core/errors.ts'
+import { tryLockDesired } from '../store/desired.ts'
+import { writesConfiguration } from '../store/manifest-tables.ts'
+import type { Db, Query } from '../store/query.ts'
+import { createScopedQuery } from '../store/scoped-query.ts'
+import { placementOf, readManifestRows } from './manifest-export.ts'
+
+/**
+ * A database in which nobody edits Gateways, Connectors, Permissions and Policies: a transaction that changes what one of them
+ * says is rolled back and rejects with `conflict` and the manifests to commit. Statements are watched, not callers, so a new
+ * route is covered without being named. What manifests do not say (addresses and tokens of gateways) can be written.
+ */
+export function createEditingGuard(db: Db, platformNamespaces: ReadonlySet<string>): Db {
+  const tx: Db['tx'] = (work) =>
+    db.tx(async (q) => {
+      const guarded = watch(q)
+      const value = await work(guarded.query)
+      const before = guarded.before()
+      if (before !== null) refuseEdits(before, await rowsOf(q), platformNamespaces)
+      return value
+    })
+  return {
+    ...db,
+    tx,
+    query: (text, values) =>
+      writesConfiguration(text) ? tx((q) => q.query(text, values)) : db.query(text, values),
+  }
+}
+
+const rowsOf = (q: Query) => readManifestRows(createScopedQuery(q, 'all'), 'newest')
+
+type Watched = { readonly query: Query; readonly before: () => ManifestRows | null }
+
+/** Reads the rows as they are before the first statement that writes one. */
+function watch(q: Query): Watched {
+  let before: ManifestRows | null = null
+  return {
+    before: () => before,
+    query: {
+      refusesEdits: true,
+      async query(text, values) {
+        if (before === null && writesConfiguration(text)) {
+          if (!(await tryLockDesired(q))) throw busy()
+          before = await rowsOf(q)
+        }
+        return q.query(text, values)
+      },
+    },
+  }
+}
+
+function busy(): ChaperoneError {
+  return new ChaperoneError('not_ready', {
+    detail: 'Manifests are being applied at this moment. Try again.',
+    retryAfterS: 1,
+  })
+}
+
+function refuseEdits(
+  before: ManifestRows,
+  after: ManifestRows,
+  platformNamespaces: ReadonlySet<string>,
+): void {
+  if (isDeepStrictEqual(contentsOf(before), contentsOf(after))) return
+  const was = complete(before, placementOf(before.gateways, platformNamespaces))
+  const is = complete(after, placementOf(after.gateways, platformNamespaces))
+  const manifests = [...is].flatMap(([key, one]) => (isDeepStrictEqual(was.get(key), one) ? [] : [one]))
+  const removed = [...was].flatMap(([key, one]) => (is.has(key) ? [] : [one]))
+  throw new ChaperoneError('conflict', {
+    error: 'Edited in YAML',
+    detail: detailOf(manifests, removed),
+    extra: {
+      editing: 'yaml',
+      manifest: manifestsText(manifests),
+      removed: removed.map(({ kind, metadata }) => ({ kind, ...metadata })),
+    },
+  })
+}
+
+function detailOf(manifests: readonly Manifest[], removed: readonly Manifest[]): string {
+  const steps = [
+    ...(manifests.length === 0 ? [] : [`Commit the manifest: ${namesOf(manifests)}`]),
+    ...(removed.length === 0 ? [] : [`Remove from the repository: ${namesOf(removed)}`]),
+  ]
+  const remedy = steps.length === 0 ? 'Change the Secret that the Connector names' : steps.join('. ')
+  return `Gateways, Connectors, Permissions and Policies are edited in YAML here (DASHBOARD_EDITING), so nothing was changed. ${remedy}.`
+}
+
+const MOST_NAMES = 8
+
+function namesOf(manifests: readonly Manifest[]): string {
+  const names = manifests.map(({ kind, metadata: { namespace, name } }) => `${kind} ${namespace}/${name}`)
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''
+  return `${names.slice(0, MOST_NAMES).join(', ')}${more}`
+}
+
+function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string, Manifest> {
+  const policies = [...rows.policies, ...removedDefaults(rows.policies)]
+  const manifests = rowManifests({ ...rows, policies }, placement)
+  return new Map(manifests.map((one) => [`${one.kind}/${one.metadata.namespace}/${one.metadata.name}`, one]))
+}
+
+/** What an edit changes, by row. Credentials are compared as they are stored. */
+function contentsOf({ gateways, connectors, permissions, policies }: ManifestRows): unknown {
+  return {
+    gateways: gateways.map(({ id, name, spec }) => [id, name, spec]),
+    connectors: connectors.map(({ name, gatewayIds, spec, credential }) => [
+      name,
+      gatewayIds,
+      spec,
+      credential,
+    ]),
+    permissions: permissions.map((row) => [
+      ...[row.gatewayId, row.agent, row.connectorType, row.actionPattern],
+      ...[row.decision, row.reason, row.owner],
+    ]),
+    policies: policies.map(({ name, gatewayIds, text, ...row }) => [
+      ...[name, row.source, gatewayIds, text],
+      ...[row.description, row.enabled, row.priority, row.tags, row.mode],
+    ]),
+  }
+}
