@@ -25,8 +25,15 @@ export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; read
  */
 export type IdentifyPod = (token: string, from: PresentedBy) => Promise<PodPrincipal | undefined>
 
-/** `address`: of the caller, which limits how many unknown tokens it may present. */
-export type PresentedBy = { readonly isFresh: boolean; readonly address: string }
+/**
+ * `address`: of the caller, which limits how many unknown tokens it may present. `isUrgent`: answer soon, if need be by the
+ * last review of the token.
+ */
+export type PresentedBy = {
+  readonly isFresh: boolean
+  readonly isUrgent?: boolean
+  readonly address: string
+}
 
 /** `isUrgent`: answer soon, if need be with a principal that is `unchecked`. */
 type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
@@ -65,7 +72,7 @@ async function find(
   }
   // The cluster reviews the token for each stream; the calls beside it use the cached review.
   const isFresh = request.url.split('?')[0] === SYNC_PATHS.stream
-  const pod = await podToken(token, { isFresh, address: request.ip })
+  const pod = await podToken(token, { isFresh, isUrgent, address: request.ip })
   return pod && { gatewayId: pod.gatewayId, name: pod.gatewayName, sidecar: pod }
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { KnownPod, PodIdentityReport, PodRef } from '../../core/wire/operator.ts'
 import { sha256, syncKeyOf } from '../crypto/tokens.ts'
-import type { IdentifyPod, PodPrincipal } from '../http/auth-gateway.ts'
+import type { IdentifyPod, PodPrincipal, PresentedBy } from '../http/auth-gateway.ts'
 import type { TokenState } from '../http/route.ts'
 import { getGateways } from '../store/gateways.ts'
 import { labelsOf } from '../store/namespaces.ts'
@@ -15,6 +15,7 @@ import {
   setServiceAccount,
 } from '../store/pod-identities.ts'
 import type { Db } from '../store/query.ts'
+import { URGENT_MS, withinMs } from '../urgent.ts'
 import { admitsAgents, bindPod, type PodBinding } from './pod-binding.ts'
 import type { PresentedToken, ReviewedTokens } from './reviewed-tokens.ts'
 import type { ReviewedPod } from './token-review.ts'
@@ -53,6 +54,8 @@ const MAX_CACHED = 20_000
 /** Each stream has a review of its own; the small calls beside it use a cached one. Deletion evicts at once. */
 const REVIEW_TTL_MS = 5 * 60_000
 const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
+/** Acknowledgements of kill switches, which are counted within 2 s. */
+const URGENT_CALL = { ...CALL, urgentMaxAgeMs: REVIEW_TTL_MS }
 /** The clocks of the cluster and of this machine may differ by so much. */
 const EXPIRY_MARGIN_MS = 60_000
 
@@ -77,11 +80,22 @@ export function createPodIdentities(
   async function bindingOf(
     pod: ReviewedPod,
     { hash, issuedAtS }: Presented,
-    isFresh: boolean,
+    { isFresh, isUrgent = false }: Pick<PresentedBy, 'isFresh' | 'isUrgent'>,
   ): Promise<PodBinding> {
     const known = bound.get(hash)
     if (!isFresh && known !== undefined && known.untilMs > nowMs()) return known.binding
+    if (isUrgent && known !== undefined) {
+      const asked = readBinding(pod, { hash, issuedAtS })
+      return withinMs(asked, URGENT_MS).catch((error: unknown) => lastBinding(error, known))
+    }
     bound.delete(hash)
+    return readBinding(pod, { hash, issuedAtS })
+  }
+
+  async function readBinding(
+    pod: ReviewedPod,
+    { hash, issuedAtS }: Pick<Presented, 'hash' | 'issuedAtS'>,
+  ): Promise<PodBinding> {
     const row = await findPodIdentity(db, pod.uid, issuedAtS)
     if (row === undefined) throw await unknown.refusalOf(pod)
     unknown.reported(pod.uid)
@@ -107,12 +121,13 @@ export function createPodIdentities(
 
   async function identify(
     token: string,
-    { isFresh, address }: Parameters<IdentifyPod>[1],
+    { isFresh, isUrgent = false, address }: PresentedBy,
   ): Promise<PodPrincipal | undefined> {
     const presented = { token, hash: sha256(token).toString('hex'), address, ...tokenTimes(token) }
-    const { subject: pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : CALL)
+    const use = isUrgent ? URGENT_CALL : CALL
+    const { subject: pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : use)
     if (pod === null) return undefined
-    const { agent, gatewayId, gatewayName } = await bindingOf(pod, presented, isFresh)
+    const { agent, gatewayId, gatewayName } = await bindingOf(pod, presented, { isFresh, isUrgent })
     return {
       ...{ podUid: pod.uid, namespace: pod.namespace, agent, gatewayId, gatewayName },
       ...{ syncKey: syncKeyOf(token), tokenId: presented.hash, reviewAgeMs: ageMs },
@@ -129,6 +144,12 @@ export function createPodIdentities(
     },
     refused: unknown.refused,
   }
+}
+
+/** While the database does not answer. What it says of the pod is an answer. */
+function lastBinding(error: unknown, { binding }: Bound): PodBinding {
+  if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
+  return binding
 }
 
 async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null> {

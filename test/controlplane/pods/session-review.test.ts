@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createPodIdentities } from '../../../controlplane/services/pod-identities.ts'
 import { createReviewedTokens } from '../../../controlplane/services/reviewed-tokens.ts'
 import type { ReviewedPod } from '../../../controlplane/services/token-review.ts'
@@ -84,4 +84,45 @@ test('the calls of a session go on while the API server is silent, until its tok
   await world.report({ pod: one.pod, deleted: true })
   await one.pods.ended([])
   await expect(one.pods.identify(one.token, call)).rejects.toThrow('is deleted')
+})
+
+describe.each([
+  ['the API server hangs', 'cluster'],
+  ['the database hangs', 'database'],
+] as const)('the sidecar of a pod that was identified, while %s', (_, away) => {
+  const hangs = () => new Promise<never>(() => undefined)
+
+  async function later() {
+    const pod = world.pod()
+    await world.report({ pod })
+    let isHanging = false
+    const hanging: Db = {
+      ...db,
+      query: (...given) => (isHanging && away === 'database' ? hangs() : db.query(...given)),
+      tx: (work) => (isHanging && away === 'database' ? hangs() : db.tx(work)),
+    }
+    const review = async () => (isHanging && away === 'cluster' ? hangs() : pod)
+    const tokens = createReviewedTokens({ review }, () => now)
+    const pods = createPodIdentities({ db: hanging, orgId, tokens, log }, () => now)
+    const token = world.kube.tokenOf(pod, undefined, { exp: Math.floor(Date.now() / 1_000) + 3_600 })
+    const identify = (isUrgent: boolean, shown = token) =>
+      pods.identify(shown, { isFresh: false, isUrgent, address: '192.0.2.1' })
+    const first = await identify(false)
+    isHanging = true
+    now += 20 * 60_000
+    return { pod, identify, first }
+  }
+
+  test('acknowledges a kill switch in time', async () => {
+    const { identify, first } = await later()
+    const startedAt = performance.now()
+    expect(await identify(true)).toMatchObject({ podUid: first?.podUid, agent: first?.agent })
+    expect(performance.now() - startedAt).toBeLessThan(1_900)
+  })
+
+  test('with another token of it is refused in time where that was never seen', async () => {
+    const { pod, identify } = await later()
+    const other = world.kube.tokenOf(pod, undefined, { exp: Math.floor(Date.now() / 1_000) + 1_800 })
+    if (away === 'cluster') await expect(identify(true, other)).rejects.toMatchObject({ code: 'not_ready' })
+  })
 })
