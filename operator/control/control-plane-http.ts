@@ -95,6 +95,12 @@ function dialling(url: URL, address: string | null): https.RequestOptions {
   return { hostname: address, ...(isIP(name) === 0 ? { servername: name } : {}) }
 }
 
+/** The call took longer than its limit; the control plane may still carry it out. */
+export function isTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.name === 'TimeoutError' || isTimeout(error.cause)
+}
+
 function isTemporary(status: number): boolean {
   return status >= 500 || status === 429 || status === 401
 }

@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { ChangeSetBody, DesiredBody, DesiredReply } from '../../core/wire/operator.ts'
+import { isTimeout } from '../control/control-plane-http.ts'
 import type { DesiredClient, ObjectName } from '../desired-client.ts'
 
 /** A batch is sent `quietMs` after its last object and at most `longestMs` after its first. */
@@ -67,10 +68,63 @@ async function sendBatch(
   try {
     await sendTogether(client, batch, signal)
   } catch (error) {
+    if (isTimeout(error)) return sendApart(client, batch, { signal, error })
     if (batch.puts.length + batch.removals.length === 1 || !isRefusal(error)) return reject(batch, error)
     for (const single of tighteningFirst(batch))
       await sendTogether(client, single, signal).catch((cause: unknown) => reject(single, cause))
   }
+}
+
+/**
+ * A set that took too long is sent namespace by namespace: each is one version. The first that takes too long as well ends
+ * it, because the control plane is slow then, and the rest is rejected: the caller tries again.
+ */
+async function sendApart(
+  client: Pick<DesiredClient, 'change'>,
+  batch: Waiting,
+  { signal, error }: { readonly signal: AbortSignal; readonly error: unknown },
+): Promise<void> {
+  const parts = byNamespace(batch)
+  if (parts.length === 1) return reject(batch, error)
+  let cause: unknown = null
+  for (const part of parts) {
+    if (isTimeout(cause)) reject(part, cause)
+    else cause = await failureOf(client, part, signal)
+  }
+}
+
+/** Null when it was sent; its objects are rejected otherwise. */
+async function failureOf(
+  client: Pick<DesiredClient, 'change'>,
+  part: Waiting,
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    await sendTogether(client, part, signal)
+    return null
+  } catch (cause) {
+    reject(part, cause)
+    return cause
+  }
+}
+
+/** What brings policies comes first, because policies tighten; then what has Gateways; what removes policies comes last. */
+function byNamespace({ puts, removals }: Waiting): Waiting[] {
+  const parts = new Map<string, Waiting>()
+  const partOf = (namespace: string) => {
+    const part = parts.get(namespace) ?? { puts: [], removals: [] }
+    parts.set(namespace, part)
+    return part
+  }
+  for (const put of puts) partOf(put.body.resource.metadata.namespace ?? 'default').puts.push(put)
+  for (const removal of removals) partOf(removal.object.namespace).removals.push(removal)
+  const rank = ({ puts: coming, removals: going }: Waiting) => {
+    if (going.some(({ object }) => object.kind === 'Policy')) return 3
+    const kinds = new Set(coming.map(({ body }) => body.resource.kind))
+    if (kinds.has('Policy')) return 0
+    return kinds.has('Gateway') ? 1 : 2
+  }
+  return [...parts.values()].sort((a, b) => rank(a) - rank(b))
 }
 
 async function sendTogether(

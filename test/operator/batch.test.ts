@@ -70,6 +70,51 @@ test('a set that the control plane does not take is handed over one by one, what
   ])
 })
 
+const timeout = () =>
+  new ChaperoneError('not_ready', {
+    detail: 'slow',
+    cause: new Error('aborted', { cause: new DOMException('The operation timed out', 'TimeoutError') }),
+  })
+const inNamespace = (namespace: string, given: DesiredBody): DesiredBody => ({
+  ...given,
+  resource: {
+    ...given.resource,
+    metadata: { ...given.resource.metadata, namespace },
+  } as DesiredBody['resource'],
+})
+
+test('a set that takes too long is sent namespace by namespace, each as one version, what tightens first', async () => {
+  const { sets, batch } = batches(({ objects, removed }) =>
+    objects.length + removed.length > 2 ? timeout() : null,
+  )
+  const outcomes = await Promise.allSettled([
+    batch.put(inNamespace('a', body('Permission', 'pa'))),
+    batch.put(inNamespace('a', body('Connector', 'ca'))),
+    batch.put(inNamespace('b', body('Gateway', 'gb'))),
+    batch.put(inNamespace('c', body('Policy', 'dc'))),
+    batch.put(inNamespace('c', body('Permission', 'pc'))),
+    batch.remove(object('Policy', 'old')),
+  ])
+  expect(outcomes.every(({ status }) => status === 'fulfilled')).toBe(true)
+  expect(sets.slice(1)).toEqual([
+    ['Policy/dc', 'Permission/pc'],
+    ['Gateway/gb'],
+    ['Permission/pa', 'Connector/ca'],
+    ['-Policy/old'],
+  ])
+})
+
+test('where one namespace takes too long as well, the rest is not tried', async () => {
+  const { sets, batch } = batches(timeout)
+  const outcomes = await Promise.allSettled([
+    batch.put(inNamespace('a', body('Permission', 'pa'))),
+    batch.put(inNamespace('b', body('Permission', 'pb'))),
+    batch.put(inNamespace('c', body('Permission', 'pc'))),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(sets).toHaveLength(2)
+})
+
 test('while the control plane is away the whole batch fails by one call', async () => {
   const { sets, batch } = batches(() => new ChaperoneError('not_ready', { detail: 'away' }))
   const outcomes = await Promise.allSettled([
