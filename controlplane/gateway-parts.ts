@@ -5,9 +5,11 @@ import type { Keyring } from './crypto/keyring.ts'
 import type { Identify } from './http/auth.ts'
 import type { BreakGlass } from './http/owner-token.ts'
 import type { VouchFor } from './oidc/confirmation.ts'
+import type { ClusterGroups } from './services/answerable-sets.ts'
 import { createBreakGlass } from './services/break-glass.ts'
 import { readClientAuthorities } from './services/client-authority.ts'
 import { createClusterCallers } from './services/cluster-callers.ts'
+import { createClusterGroups } from './services/cluster-groups.ts'
 import { createIdentities } from './services/identities.ts'
 import { createKubeClient, type KubeClient } from './services/kube-client.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
@@ -22,6 +24,8 @@ export type GatewayParts = AsyncDisposable & {
   readonly authority: GatewayAuthority
   /** Null where there is no cluster to ask. */
   readonly pods: PodIdentities | null
+  /** Approver groups of the cluster; undefined where there is no cluster to ask. */
+  readonly clusterGroups: ClusterGroups | undefined
   /** The authorities of client certificates; null where there is no cluster to ask. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
   /** Null where no Secret of a cluster holds the owner's token. */
@@ -51,6 +55,7 @@ export function createGatewayParts(given: {
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
     ...clusterParts({ ...given, kube }),
+    clusterGroups: kube === null ? undefined : createClusterGroups(kube),
     async [Symbol.asyncDispose]() {
       await review?.close()
       await kube?.close()

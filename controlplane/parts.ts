@@ -98,7 +98,7 @@ export async function createParts(deps: PartsDeps) {
   const sweeper = createExpirySweeper({ ...base, onEnded })
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
-  const approvals = createApprovals({ ...base, announcedStops: hub.kill.announced, onOpened, onEnded })
+  const approvals = createApprovals({ ...base, ...answerParts(hub, gateways), onOpened, onEnded })
   const pages = createPageParts({ ...base, ...v1, hub, catalogue })
   const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: v1.actions.tokenOf })
   return {
@@ -139,6 +139,10 @@ export async function createParts(deps: PartsDeps) {
 /** Manifests are applied on the database itself. */
 function editableDb({ config, db }: PartsDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
+}
+
+function answerParts({ kill }: Hub, { clusterGroups }: GatewayParts) {
+  return { announcedStops: kill.announced, clusterGroups }
 }
 
 /** What the server needs to identify callers. */

@@ -52,6 +52,8 @@ export type Principal =
       readonly roleNamespaces?: ReadonlySet<string>
       /** Where the cluster gives its caller a right; absent where the role decides. */
       readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>
+      /** How the cluster identified its caller; absent for everybody else. */
+      readonly clusterCredential?: 'token' | 'certificate'
       /** Set for a caller who may only read, apart from what routes admit. */
       readonly restriction?: Restriction
       /** The session that vouches for the user. */

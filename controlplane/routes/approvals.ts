@@ -52,13 +52,13 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       response: Answered,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
-        const { email, role, groups, namespaces, via } = user
+        const { email, role, groups, namespaces, via, clusterCredential } = user
         const { id, status, answeredGroups } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],
           approved: body.approved,
           note: body.note ?? null,
-          by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces },
+          by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces, clusterCredential },
           via: VIA[via],
         })
         return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }

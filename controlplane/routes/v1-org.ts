@@ -115,13 +115,13 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
       const user = userOf(principal)
-      const { email, role, groups, namespaces, via } = user
+      const { email, role, groups, namespaces, via, clusterCredential } = user
       const { id, status, approval, answeredGroups } = await approvals.respond({
         id: params.approvalId,
         kinds: ['action'],
         approved: body.decision === 'approve',
         note: body.reason ?? null,
-        by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces },
+        by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces, clusterCredential },
         via: VIA[via],
       })
       const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)

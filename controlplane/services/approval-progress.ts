@@ -1,7 +1,9 @@
 import { groupNames } from '../../core/decision/required-groups.ts'
+import { type AnsweringPerson, areTwoPeople } from '../../core/state/answering-person.ts'
 import { satisfiedBy } from '../../core/state/approver-answers.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
 import type { ApprovalRow } from '../store/approvals.ts'
+import { personOf } from './answering-person.ts'
 
 /** How far the answers of an approval satisfy its required groups. */
 export type ApprovalProgress = {
@@ -19,9 +21,11 @@ export function approvalProgress({
   answers,
 }: Pick<ApprovalRow, 'requiredGroups' | 'answers'>): ApprovalProgress {
   const approving = answers.filter(({ approved }) => approved)
+  const people = approving.map(personOf)
   const found = satisfiedBy(
     requiredGroups,
     approving.map(({ sets }) => sets),
+    (a, b) => areApart(people[a], people[b]),
   )
   const answerOf = found.map((index) => (index === null ? undefined : approving[index]))
   const answered = requiredGroups.map(({ groups }, set) => ({
@@ -34,4 +38,8 @@ export function approvalProgress({
     missing,
     isComplete: approving.length > 0 && missing.length === 0,
   }
+}
+
+function areApart(a: AnsweringPerson | undefined, b: AnsweringPerson | undefined): boolean {
+  return a !== undefined && b !== undefined && areTwoPeople(a, b)
 }

@@ -1,6 +1,7 @@
 import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import { requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { type AnsweringPerson, isSamePerson } from '../../core/state/answering-person.ts'
 import { moveApproval } from '../../core/state/approval.ts'
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
 import { covers, type Namespaces, type Role } from '../../core/wire/rights.ts'
@@ -17,6 +18,7 @@ import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import { outdateCard } from '../store/chat-messages.ts'
 import type { Query } from '../store/query.ts'
 import { answerableSets } from './answerable-sets.ts'
+import { answeringPerson, personOf } from './answering-person.ts'
 import { approvalProgress } from './approval-progress.ts'
 import type { ApprovalsDeps } from './approvals.ts'
 
@@ -33,6 +35,8 @@ export type Answerer =
       readonly email: string
       readonly role: Role
       readonly groups: readonly string[]
+      /** How the cluster identified the user; absent for accounts of this installation. */
+      readonly clusterCredential?: 'token' | 'certificate' | undefined
       /** Those whose agents' approvals the user may answer. */
       readonly namespaces: Namespaces
     }
@@ -69,15 +73,19 @@ export type Response = {
  * Records one person's answer, and ends the approval with it when nothing more is required. Answer, state, audit row and
  * the message to the gateways commit together; answers of several people to one approval take turns.
  */
-export async function respond({ db, orgId, onEnded }: ApprovalsDeps, answer: Respond): Promise<Response> {
+export async function respond(
+  { db, orgId, onEnded, clusterGroups }: ApprovalsDeps,
+  answer: Respond,
+): Promise<Response> {
   return db.tx(async (q) => {
     const locked = await lockApproval(q, answer.id)
     if (locked === undefined || !isVisible(locked, answer)) throw notFound(answer.id)
     refuseEnded(locked)
     const row = await dropVoidAnswers(q, locked)
-    refuseSecondAnswer(row, answer.by)
-    const own = await answerableSets(q, row, answer.by)
-    const answered = await addAnswer(q, row.id, { ...answerOf(answer), ...own })
+    const person = await answeringPerson(q, answer.by)
+    refuseSecondAnswer(row, answer.by, person)
+    const own = await answerableSets(q, { row, clusterGroups }, answer.by)
+    const answered = await addAnswer(q, row.id, { ...answerOf(answer), person, ...own })
     if (answered === undefined) throw await whyNot(q, answer.id)
     await answer.within?.(q)
     const after = (await endedBy(q, answered, answer)) ?? answered
@@ -108,9 +116,11 @@ function answerOf({ approved, by, via, note }: Respond) {
   return { user_id: by.kind === 'user' ? by.userId : null, by: nameOf(by), approved, via, note }
 }
 
-function refuseSecondAnswer(row: ApprovalRow, by: Answerer): void {
-  const isSame = ({ user_id, by: name }: StoredAnswer) =>
-    by.kind === 'user' && by.userId !== null ? user_id === by.userId : user_id === null && name === nameOf(by)
+function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: AnsweringPerson | null): void {
+  const isSame = (answer: StoredAnswer) =>
+    person === null
+      ? answer.user_id === null && answer.by === nameOf(by)
+      : answer.user_id !== null && isSamePerson(personOf(answer), person)
   if (!row.answers.some(isSame)) return
   const missing = requiredText(approvalProgress(row).missing)
   throw new ChaperoneError('conflict', {

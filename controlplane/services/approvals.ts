@@ -8,7 +8,11 @@ import { type ApprovalFilter, listApprovals } from '../store/approval-list.ts'
 import type { ApprovalKind, ApprovalRow } from '../store/approvals.ts'
 import { getApproval, spendHold } from '../store/approvals.ts'
 import type { Db, Query } from '../store/query.ts'
+
 import { createScopedQuery } from '../store/scoped-query.ts'
+
+import type { ClusterGroups } from './answerable-sets.ts'
+
 import { approvalCard } from './approval-card.ts'
 import { type Respond, type Response, respond } from './approval-response.ts'
 import { bindingOf, openHold } from './holds.ts'
@@ -16,6 +20,8 @@ import { bindingOf, openHold } from './holds.ts'
 export type ApprovalsDeps = {
   readonly db: Db
   readonly orgId: string
+  /** Which approver groups have members that only the cluster knows. Left out: there is no cluster. */
+  readonly clusterGroups?: ClusterGroups | undefined
   /** Stops that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
   /** Called in the transaction that ends an approval (answered or expired), for what hangs on it: an action request, say. */

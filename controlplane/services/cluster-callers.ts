@@ -42,7 +42,10 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
       return status.authenticated && status.user.username !== '' ? status.user : null
     },
   })
-  async function principal(user: ClusterUser): Promise<UserPrincipal | undefined> {
+  async function principal(
+    user: ClusterUser,
+    clusterCredential: 'token' | 'certificate',
+  ): Promise<UserPrincipal | undefined> {
     if (await isAgent(db, user)) return undefined
     return {
       kind: 'user',
@@ -51,6 +54,7 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
       role: (await rightsOf(user, 'settings/update', 'cluster')) === 'all' ? 'admin' : 'member',
       groups: user.groups,
       via: 'cluster',
+      clusterCredential,
       namespaces: NONE,
       clusterRights: (right, reach) => rightsOf(user, right, reach),
     }
@@ -60,10 +64,10 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
       const hash = sha256(token).toString('hex')
       const presented = { token, hash, expiresAtMs: tokenTimes(token).expiresAtMs, address }
       const { subject } = await tokens.of(presented, { maxAgeMs: REVIEW_MS })
-      return subject === null ? undefined : principal(subject)
+      return subject === null ? undefined : principal(subject, 'token')
     },
     byCertificate: ({ username, groups }) =>
-      principal({ username, groups: [...groups, 'system:authenticated'] }),
+      principal({ username, groups: [...groups, 'system:authenticated'] }, 'certificate'),
   }
 }
 

@@ -1,4 +1,5 @@
 import { groupNames } from '../../core/decision/required-groups.ts'
+import type { AnsweringPerson } from '../../core/state/answering-person.ts'
 import type { ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
@@ -32,6 +33,8 @@ export type CardFacts = {
 /** One person's answer. `sets`: places in `requiredGroups` that the person may answer for. */
 export type StoredAnswer = {
   readonly user_id: string | null
+  /** Null for a token that names no person; absent in answers of older versions. */
+  readonly person?: AnsweringPerson | null
   readonly by: string
   readonly approved: boolean
   readonly sets: readonly number[]

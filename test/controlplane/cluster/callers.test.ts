@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClusterGroups } from '../../../controlplane/services/cluster-groups.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -147,6 +148,23 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
   }
   const stateOf = async (id: string) =>
     (await database.query('select status, responded_by as by from approvals where id = $1', [id])).rows[0]
+
+  test('RBAC says which groups may answer approvals of a namespace', async () => {
+    await cluster.createRaw({ base: RBAC, plural: 'rolebindings' }, 'team', {
+      metadata: { name: 'approver-night-shift' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'approver' },
+      subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'night-shift' }],
+    })
+    const hasMembers = createClusterGroups({
+      create: (path, body) => cluster.client.call({ method: 'POST', path, body }),
+    })
+    await eventually('the RoleBinding', async () => (await hasMembers('night-shift', 'team')) || null)
+    expect(await hasMembers('night-shift', 'other')).toBe(false)
+    expect(await hasMembers('night-shift', '')).toBe(false)
+    expect(await hasMembers('day-shift', 'team')).toBe(false)
+    // It may read approvals, and not answer them.
+    expect(await hasMembers('system:serviceaccounts:people', 'team')).toBe(false)
+  })
 
   test('answer what waits in the namespaces where they may, under their own names', async () => {
     const [own, foreign, local] = [await hold('team/bot'), await hold('other/bot'), await hold('laptop')]

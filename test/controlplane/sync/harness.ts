@@ -10,6 +10,7 @@ import { createExplainRoutes } from '../../../controlplane/routes/explain.ts'
 import { createGatewayRoutes } from '../../../controlplane/routes/gateways.ts'
 import { createKillSwitchRoutes } from '../../../controlplane/routes/kill-switch.ts'
 import { createOperatorRoutes } from '../../../controlplane/routes/operator.ts'
+import type { ClusterGroups } from '../../../controlplane/services/answerable-sets.ts'
 import { createExpirySweeper } from '../../../controlplane/services/approval-expiry.ts'
 import { createApprovals } from '../../../controlplane/services/approvals.ts'
 import { createCommands } from '../../../controlplane/services/commands.ts'
@@ -83,6 +84,8 @@ export type ReplicaOptions = {
   readonly clock?: Clock
   /** Whose Policies are the platform's; none by default. */
   readonly platformNamespaces?: ReadonlySet<string>
+  /** Approver groups of the cluster; none by default. */
+  readonly clusterGroups?: ClusterGroups
 }
 
 /** With `start` on a server of its own: for a test that stops or freezes it. */
@@ -131,7 +134,10 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...(given.waits && { waits: given.waits }),
   })
   const sweeper = createExpirySweeper({ db, log })
-  const approvals = createApprovals({ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake })
+  const approvals = createApprovals({
+    ...{ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake },
+    clusterGroups: given.clusterGroups,
+  })
   const refusedPods: PodRef[] = []
   const ownProcesses = createProcessOwners(db)
   const routes = [

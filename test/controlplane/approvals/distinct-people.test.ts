@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../../controlplane/crypto/ids.ts'
+import type { UserPrincipal } from '../../../controlplane/http/auth.ts'
+import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import { type Enrolled, holdBody, person, type Replica, startWorld, type World } from '../sync/harness.ts'
+
+let world: World
+let replica: Replica
+let gateway: Enrolled
+const asked: string[] = []
+
+beforeAll(async () => {
+  world = await startWorld()
+  replica = await world.replica({
+    async clusterGroups(group, namespace) {
+      asked.push(`${group} in ${namespace}`)
+      if (group === 'unanswered') throw new Error('the API server does not answer')
+      return group === 'of-cluster' && namespace === 'agents'
+    },
+  })
+  gateway = await replica.enrol('default/local')
+})
+afterAll(() => world.stop())
+
+const GROUPS = ['security', 'finance']
+
+async function hold(sets: ReadonlyArray<readonly string[]>, distinct: boolean, namespace = 'agents') {
+  const required_groups = sets.map((groups, at) => ({
+    policy: `policy-${at}`,
+    groups: [...groups],
+    distinct,
+  }))
+  const binding = newId('hold').padEnd(64, '0').slice(-64)
+  const reply = await replica.gateway(
+    gateway,
+    'POST',
+    '/api/gateway/holds',
+    holdBody({
+      binding,
+      agent: `${namespace}/${newId('agent')}`,
+      required_groups,
+      required_approver_groups: [...new Set(sets.flat())],
+    }),
+  )
+  const { id } = reply.body['approval'] as ApprovalCard
+  return { id, binding }
+}
+const answer = async (id: string, who: UserPrincipal) => {
+  const { status, body } = await replica.user(who, 'POST', '/api/dashboard/proxy-approvals', {
+    id,
+    approved: true,
+  })
+  return status === 200 ? body['status'] : status
+}
+const isSpent = async ({ id, binding }: { id: string; binding: string }) =>
+  (await replica.gateway(gateway, 'POST', `/api/gateway/holds/${id}/spend`, { binding })).body['spent']
+
+/** `verified`: of an identity provider. */
+async function account(email: string, verified = false): Promise<UserPrincipal> {
+  const userId = newId('user')
+  await replica.db.query(
+    "insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $3, 'A', 'member', 'x', $4)",
+    [userId, replica.orgId, email, GROUPS],
+  )
+  if (verified)
+    await replica.db.query(
+      "insert into user_identities (user_id, issuer, subject, tokens) values ($1, 'https://idp.example', $1, '{}')",
+      [userId],
+    )
+  return person({ userId, email, groups: GROUPS })
+}
+const cluster = (
+  username: string,
+  clusterCredential: 'token' | 'certificate' = 'token',
+  groups: readonly string[] = GROUPS,
+): UserPrincipal =>
+  person({ userId: `cluster:${username}`, email: username, groups, via: 'cluster', clusterCredential })
+
+let count = 0
+const address = (name: string) => `${name}-${++count}@example.com`
+const DISTINCT = GROUPS.map((group) => [group])
+
+describe('where different people are required', () => {
+  const TWICE: ReadonlyArray<readonly [string, () => Promise<readonly [UserPrincipal, UserPrincipal]>]> = [
+    ['an account and a token', async () => [await account(address('ann')), cluster('ann')]],
+    [
+      'an account and a certificate',
+      async () => [await account(address('ann')), cluster('ann', 'certificate')],
+    ],
+    [
+      'an account of the provider and a name that is no address',
+      async () => [await account(address('ann'), true), cluster('u-1')],
+    ],
+    [
+      'an account with an address that nobody verified',
+      async () => [await account(address('ann')), cluster(address('bob'))],
+    ],
+    ['a token and a certificate', async () => [cluster('ann'), cluster('kubernetes-admin', 'certificate')]],
+    [
+      'a token with an address and a certificate',
+      async () => [cluster(address('ann')), cluster('ann', 'certificate')],
+    ],
+  ]
+  test.each(TWICE)('%s count as one person, in both orders', async (_, people) => {
+    for (const isReversed of [false, true]) {
+      const held = await hold(DISTINCT, true)
+      const both = await people()
+      for (const who of isReversed ? [both[1], both[0]] : both)
+        expect(await answer(held.id, who)).toBe('pending')
+      expect(await isSpent(held)).toBe(false)
+      const third = both[0].via === 'cluster' ? cluster('carol') : await account(address('carol'))
+      expect(await answer(held.id, third)).toBe('approved')
+    }
+  })
+
+  test('one address under two ways is one person, whose second answer is refused', async () => {
+    for (const isDistinct of [true, false]) {
+      const held = await hold([...DISTINCT, ['security']], isDistinct)
+      const email = address('ann')
+      const own = { ...(await account(email)), groups: ['security'] }
+      expect(await answer(held.id, own)).toBe('pending')
+      for (const name of [email, `oidc:${email}`, email.toUpperCase()])
+        for (const way of ['token', 'certificate'] as const)
+          expect(await answer(held.id, cluster(name, way))).toBe(409)
+      expect(await isSpent(held)).toBe(false)
+    }
+  })
+
+  const TWO: ReadonlyArray<readonly [string, () => Promise<readonly [UserPrincipal, UserPrincipal]>]> = [
+    ['two accounts', async () => [await account(address('ann')), await account(address('bob'))]],
+    ['two tokens', async () => [cluster('ann'), cluster('bob')]],
+    ['two certificates', async () => [cluster('ann', 'certificate'), cluster('bob', 'certificate')]],
+    [
+      'an account of the provider and a token with another address',
+      async () => [await account(address('ann'), true), cluster(address('oidc:bob'))],
+    ],
+    [
+      'a token and a certificate with two addresses',
+      async () => [cluster(address('ann')), cluster(address('bob'), 'certificate')],
+    ],
+  ]
+  test.each(TWO)('%s count as two people', async (_, people) => {
+    const held = await hold(DISTINCT, true)
+    const [first, second] = await people()
+    expect(await answer(held.id, first)).toBe('pending')
+    expect(await answer(held.id, second)).toBe('approved')
+    expect(await isSpent(held)).toBe(true)
+  })
+
+  test.each(['system:serviceaccount:agents:bot', 'system:node:n1', 'system:kube-scheduler'])(
+    '%s is no person',
+    async (name) => {
+      const held = await hold(DISTINCT, true)
+      expect(await answer(held.id, cluster(name))).toBe(403)
+      expect(await answer(held.id, cluster(name, 'certificate'))).toBe(403)
+      expect(await isSpent(held)).toBe(false)
+    },
+  )
+
+  test('and elsewhere one person answers for each of their groups', async () => {
+    const held = await hold(DISTINCT, false)
+    expect(await answer(held.id, cluster('ann'))).toBe('approved')
+  })
+})
+
+describe('an approver group whose members only the cluster knows', () => {
+  const admin = () => person({ role: 'admin', groups: [] })
+
+  test('is not left to admins and owners, whatever group stands beside it', async () => {
+    for (const role of ['admin', 'owner'] as const)
+      for (const groups of [['of-cluster'], ['nobody', 'of-cluster'], ['of-cluster', 'nobody']]) {
+        const held = await hold([groups], false)
+        expect(await answer(held.id, person({ role, groups: [] }))).toBe(403)
+        expect(await isSpent(held)).toBe(false)
+        expect(await answer(held.id, cluster('ann', 'token', ['of-cluster']))).toBe('approved')
+      }
+  })
+
+  test('stays with admins where nobody anywhere is in it, or in another namespace only', async () => {
+    expect(await answer((await hold([['nobody']], false)).id, admin())).toBe('approved')
+    expect(await answer((await hold([['of-cluster']], false, 'elsewhere')).id, admin())).toBe('approved')
+    expect(asked).toContain('of-cluster in elsewhere')
+  })
+
+  test('is not left to admins while the API server does not answer', async () => {
+    const held = await hold([['unanswered']], false)
+    expect(await answer(held.id, admin())).toBeGreaterThanOrEqual(500)
+    expect(await isSpent(held)).toBe(false)
+  })
+})
