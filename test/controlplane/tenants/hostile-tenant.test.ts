@@ -3,7 +3,7 @@ import { at, type Call, caller } from '../routes/start.ts'
 import { startTwoTenants, type Things, type TwoTenants } from './two-tenants.ts'
 
 let world: TwoTenants
-/** Of alpha, who wants what is omega's. */
+/** Of the attacker, who wants what is `theirs`. */
 let admin: Call
 let member: Call
 let withKey: Call
@@ -12,11 +12,6 @@ let own: Things
 
 beforeAll(async () => {
   world = await startTwoTenants()
-  ;({ alpha: own, omega: theirs } = world.things)
-  admin = await world.user('admin', ['alpha'])
-  member = await world.user('member', ['alpha'])
-  const key = await admin('POST', '/api/auth/keys', {})
-  withKey = caller(world.here.plane.url, { authorization: `Bearer ${at(key.body, 'api_key')}` })
 }, 120_000)
 afterAll(() => world?.[Symbol.asyncDispose](), 60_000)
 
@@ -46,7 +41,12 @@ const CHANGES: readonly Attempt[] = [
       () => ({ agent_id: theirs.agentId, action }),
     ],
   ),
-  ['rename an agent', 'PATCH', () => `${D}/agents`, () => ({ agent_id: theirs.agentId, name: 'alpha/mine' })],
+  [
+    'rename an agent',
+    'PATCH',
+    () => `${D}/agents`,
+    () => ({ agent_id: theirs.agentId, name: `${own.namespace}/mine` }),
+  ],
   ['take an agent', 'PATCH', () => `${D}/agents`, () => ({ agent_id: theirs.agentId, gateway: own.gateway })],
   [
     'give an agent capabilities',
@@ -64,7 +64,7 @@ const CHANGES: readonly Attempt[] = [
     'rename the own agent into the namespace',
     'PATCH',
     () => `${D}/agents`,
-    () => ({ agent_id: own.agentId, name: 'omega/spy' }),
+    () => ({ agent_id: own.agentId, name: `${theirs.namespace}/spy` }),
   ],
   [
     'move the own agent to the gateway',
@@ -76,13 +76,18 @@ const CHANGES: readonly Attempt[] = [
     'create an agent in the namespace',
     'POST',
     () => `${D}/agents`,
-    () => ({ name: 'omega/spy', runtime: '', environment: 'production' }),
+    () => ({ name: `${theirs.namespace}/spy`, runtime: '', environment: 'production' }),
   ],
   [
     'create an agent at the gateway',
     'POST',
     () => `${D}/agents`,
-    () => ({ name: 'alpha/spy', runtime: '', environment: 'production', gateway: theirs.gatewayId }),
+    () => ({
+      name: `${own.namespace}/spy`,
+      runtime: '',
+      environment: 'production',
+      gateway: theirs.gatewayId,
+    }),
   ],
   [
     'weaken the gateway',
@@ -100,7 +105,7 @@ const CHANGES: readonly Attempt[] = [
     'rename the gateway',
     'PATCH',
     () => `${D}/gateway`,
-    () => ({ gateway_id: theirs.gatewayId, name: 'alpha/taken' }),
+    () => ({ gateway_id: theirs.gatewayId, name: `${own.namespace}/taken` }),
   ],
   [
     'rename the own gateway to the name',
@@ -112,14 +117,14 @@ const CHANGES: readonly Attempt[] = [
     'build a gateway in the namespace',
     'POST',
     () => `${D}/gateway`,
-    () => ({ gateway: { name: 'omega/second' }, connectors: [] }),
+    () => ({ gateway: { name: `${theirs.namespace}/second` }, connectors: [] }),
   ],
   [
     'set up an agent at the gateway',
     'POST',
     () => `${D}/setup`,
     () => ({
-      agent: { name: 'alpha/spy', runtime: '', environment: 'production' },
+      agent: { name: `${own.namespace}/spy`, runtime: '', environment: 'production' },
       connectors: [],
       gateway: { name: theirs.gateway },
     }),
@@ -134,13 +139,23 @@ const CHANGES: readonly Attempt[] = [
     'replace the credential',
     'POST',
     () => `${D}/connectors`,
-    () => ({ type: 'chat', token: 'stolen', gateway: theirs.gateway, domains: ['chat.omega.test'] }),
+    () => ({
+      type: 'chat',
+      token: 'stolen',
+      gateway: theirs.gateway,
+      domains: [`chat.${theirs.namespace}.test`],
+    }),
   ],
   [
     'take the host',
     'POST',
     () => `${D}/connectors`,
-    () => ({ type: 'chat', token: 'stolen', gateway: own.gateway, domains: ['chat.omega.test'] }),
+    () => ({
+      type: 'chat',
+      token: 'stolen',
+      gateway: own.gateway,
+      domains: [`chat.${theirs.namespace}.test`],
+    }),
   ],
   ['remove a permission', 'DELETE', () => `${D}/permissions?permission_id=${theirs.dashboardPermissionId}`],
   [
@@ -148,13 +163,13 @@ const CHANGES: readonly Attempt[] = [
     'DELETE',
     () => `${D}/permissions?permission_id=${theirs.permissionId}`,
   ],
-  ...['omega/main', 'gateway id'].map(
+  ...['name', 'id'].map(
     (gateway): Attempt => [
-      `set a permission at ${gateway}`,
+      `set a permission at the gateway by its ${gateway}`,
       'POST',
       () => `${D}/permissions`,
       () => ({
-        ...{ gateway_name: gateway === 'gateway id' ? theirs.gatewayId : gateway },
+        ...{ gateway_name: gateway === 'id' ? theirs.gatewayId : theirs.gateway },
         ...{ connector_type: 'codehost', action_pattern: 'codehost.*', decision: 'allow' },
       }),
     ],
@@ -180,14 +195,14 @@ const CHANGES: readonly Attempt[] = [
     () => ({
       version: '1.0',
       policies: [{ name: 'mine', policyYaml: MISSING_TEXT, gateways: [theirs.gateway] }],
-      agents: [{ name: 'omega/spy' }],
+      agents: [{ name: `${theirs.namespace}/spy` }],
     }),
   ],
   [
     'import an agent with capabilities',
     'POST',
     () => `${D}/import`,
-    () => ({ version: '1.0', agents: [{ name: 'alpha/spy', capabilities: ['audit:read'] }] }),
+    () => ({ version: '1.0', agents: [{ name: `${own.namespace}/spy`, capabilities: ['audit:read'] }] }),
   ],
   [
     'invite an accomplice',
@@ -199,15 +214,25 @@ const CHANGES: readonly Attempt[] = [
   ['make an owner link', 'POST', () => '/api/auth/owner-link', () => ({ required: true })],
   ['become the owner', 'POST', () => '/api/auth/owner', () => ({ setup_token: 'guessed' })],
   ...KILL_SCOPES.flatMap((scope): Attempt[] => [
-    [`stop ${JSON.stringify(scope)}`, 'POST', () => `${D}/kill-switch`, () => ({ active: true, scope })],
-    [`lift ${JSON.stringify(scope)}`, 'POST', () => `${D}/kill-switch`, () => ({ active: false, scope })],
+    [
+      `stop ${JSON.stringify(scope)}`,
+      'POST',
+      () => `${D}/kill-switch`,
+      () => ({ active: true, scope: named(scope) }),
+    ],
+    [
+      `lift ${JSON.stringify(scope)}`,
+      'POST',
+      () => `${D}/kill-switch`,
+      () => ({ active: false, scope: named(scope) }),
+    ],
   ]),
   ['stop everything by v1', 'POST', () => '/api/v1/org/kill-switch', () => ({ active: true })],
   [
     'stop the namespace by v1',
     'POST',
     () => '/api/v1/org/kill-switch',
-    () => ({ active: true, scope: 'namespace:omega' }),
+    () => ({ active: true, scope: `namespace:${theirs.namespace}` }),
   ],
   ...(['approval', 'actionApproval'] as const).flatMap((which): Attempt[] => [
     [
@@ -232,7 +257,19 @@ const CHANGES: readonly Attempt[] = [
   ['cancel the action', 'POST', () => `/api/v1/actions/${theirs.action}/cancel`, () => ({})],
 ]
 
-describe('a tenant who is an admin of a namespace of their own', () => {
+describe.each([
+  ['alpha', 'omega'],
+  ['omega', 'alpha'],
+] as const)('%s, an admin of a namespace of their own, against %s', (attacker, victim) => {
+  beforeAll(async () => {
+    own = world.things[attacker]
+    theirs = world.things[victim]
+    admin = await world.user('admin', [attacker])
+    member = await world.user('member', [attacker])
+    const key = await admin('POST', '/api/auth/keys', {})
+    withKey = caller(world.here.plane.url, { authorization: `Bearer ${at(key.body, 'api_key')}` })
+  }, 60_000)
+
   const changes = CHANGES.map(([what, method, path, body = () => undefined]) => ({
     what,
     method,
@@ -242,22 +279,22 @@ describe('a tenant who is an admin of a namespace of their own', () => {
 
   test.each(changes)('cannot $what', async ({ method, path, body }) => {
     for (const call of [admin, member, withKey]) {
-      const before = await world.state('omega')
+      const before = await world.state(victim)
       const answer = await call(method, path(), body())
       expect([400, 401, 403, 404, 409], answer.text).toContain(answer.status)
       expect(leaks(answer.text, [path(), JSON.stringify(body() ?? '')])).toEqual([])
-      expect(await world.state('omega')).toBe(before)
+      expect(await world.state(victim)).toBe(before)
     }
   })
 
   const READINGS: ReadonlyArray<readonly [what: string, path: () => string, status?: number]> = [
     ['traffic of the agent', () => `${D}/traffic?agent=${theirs.agent}`],
-    ['traffic by text', () => `${D}/traffic?q=omega`],
+    ['traffic by text', () => `${D}/traffic?q=${theirs.namespace}`],
     ['traffic of the connector', () => `${D}/traffic?connector=${theirs.connector}`],
     ['all pages of traffic', () => `${D}/traffic?limit=500`],
     ['traffic behind a forged cursor', () => `${D}/traffic?cursor=${cursorAt(theirs.record)}`],
     ['a record', () => `${D}/traffic/${theirs.record}`, 404],
-    ['the audit log by text', () => `${D}/audit?q=omega`],
+    ['the audit log by text', () => `${D}/audit?q=${theirs.namespace}`],
     ['the audit log of the agent', () => `${D}/audit?agent_id=${theirs.agentId}`],
     ['the audit log of the action', () => `${D}/audit?action_request_id=${theirs.action}`],
     ['the audit log of a type', () => `${D}/audit?event_type=gateway.updated&limit=500`],
@@ -302,7 +339,7 @@ describe('a tenant who is an admin of a namespace of their own', () => {
     ['an explanation for every agent', () => explain({ agent: '*' }), 404],
     ['an explanation for an empty namespace', () => explain({ agent: '/bot' }), 404],
     ['a dry run of the agent', () => `${D}/dry-run?agent=${theirs.agent}&action_spec=${SPEC}`, 404],
-    ['a probe of the gateway', () => `${D}/test-gateway?url=http://omega.test:9443`, 400],
+    ['a probe of the gateway', () => `${D}/test-gateway?url=http://${theirs.namespace}.test:9443`, 400],
     ['the users', () => `${D}/users`, 403],
     ['the settings', () => `${D}/settings`, 403],
   ]
@@ -329,17 +366,24 @@ describe('a tenant who is an admin of a namespace of their own', () => {
 
   test('registers no agent in another namespace by an agent with the capability', async () => {
     const made = await world.here.admin('POST', `${D}/agents`, {
-      ...{ name: 'alpha/registrar', runtime: '', environment: 'production', gateway: own.gateway },
+      ...{ name: `${own.namespace}/registrar`, runtime: '', environment: 'production', gateway: own.gateway },
       capabilities: ['agents:register'],
     })
     const agent = caller(world.here.plane.url, { authorization: `Bearer ${at(made.body, 'api_key')}` })
     const register = (name: string) =>
       agent('POST', '/api/v1/agents/register', { name, runtime: 'x', environment: 'production' })
-    const before = await world.state('omega')
-    for (const name of ['omega/spy', 'omega/bot', 'Omega/spy', 'alpha-2/spy', 'spy', '/spy'])
+    const before = await world.state(victim)
+    for (const name of [
+      `${theirs.namespace}/spy`,
+      `${theirs.namespace}/bot`,
+      `${theirs.namespace.toUpperCase()}/spy`,
+      `${own.namespace}-2/spy`,
+      'spy',
+      '/spy',
+    ])
       expect([name, (await register(name)).status]).toEqual([name, 403])
-    expect(await world.state('omega')).toBe(before)
-    expect((await register('alpha/second')).status).toBe(200)
+    expect(await world.state(victim)).toBe(before)
+    expect((await register(`${own.namespace}/second`)).status).toBe(200)
   })
 
   test('reads what is their own by its id', async () => {
@@ -363,15 +407,30 @@ function cursorAt(id: string): string {
   return Buffer.from(JSON.stringify([time, id])).toString('base64url')
 }
 
+/** A scope of the list, in the names of these two tenants and the same case. */
+function named(scope: string): string {
+  return scope.replaceAll(/alpha|omega/gi, (word) => {
+    const name = word.toLowerCase() === 'alpha' ? own.namespace : theirs.namespace
+    if (word === word.toUpperCase()) return name.toUpperCase()
+    return word.startsWith('O') ? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}` : name
+  })
+}
+
 /** Names, texts and ids of the other tenant in an answer, but for those that the caller has sent. */
 function leaks(text: string, sent: readonly string[]): string[] {
   const given = sent.map((each) => decodeURIComponent(each)).join(' ')
   const known = Object.values(theirs).filter((each) => given.includes(each))
   const rest = known
     .toSorted((a, b) => b.length - a.length)
-    .reduce((left, each) => left.replaceAll(each, ''), text)
+    .reduce((left, each) => left.replaceAll(each, ''), text.replaceAll('v1alpha1', ''))
   const found = Object.values(theirs).filter((each) => !known.includes(each) && rest.includes(each))
-  const names = given.toLowerCase().includes('omega') ? [] : (rest.match(/.{0,40}omega.{0,40}/i) ?? [])
+  const names = given.toLowerCase().includes(theirs.namespace)
+    ? []
+    : (rest.match(new RegExp(`.{0,40}${theirs.namespace}.{0,40}`, 'i')) ?? [])
   const texts = ['description', ' reason', '-rule', ' runtime', '/path', ' parameter']
-  return [...found, ...names, ...texts.map((each) => `omega${each}`).filter((each) => rest.includes(each))]
+  return [
+    ...found,
+    ...names,
+    ...texts.map((each) => `${theirs.namespace}${each}`).filter((each) => rest.includes(each)),
+  ]
 }
