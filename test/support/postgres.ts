@@ -24,13 +24,14 @@ const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgre
 
 /**
  * The server lives as long as our end of its standard input: a test worker that is killed leaves none behind.
- * SIGQUIT ends it at once, the files are thrown away anyway.
+ * SIGQUIT ends it at once, the files are thrown away anyway; the shell reports the signal on a pipe without a reader then.
  */
 const GUARD = `exec 3<&0
 "$@" 3<&- &
 server=$!
 ( cat <&3 >/dev/null; kill -QUIT $server ) &
 guard=$!
+trap '' PIPE
 wait $server
 status=$?
 kill $guard
