@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { FloorRules } from '../../core/crd/floors.ts'
 import { PolicySpec } from '../../core/crd/schemas.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
@@ -6,11 +7,13 @@ import { type Route, route } from '../http/route.ts'
 import type { Origins } from '../services/object-origins.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
 import type { PolicyRow } from '../store/policies.ts'
+import { notReplaced } from '../sync/built-in-policies.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
 import { createTextProblems, PolicyDetails, policyDetails } from './policy-view.ts'
 
 export type PolicyRoutesDeps = {
   readonly policies: Policies
+  readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
 
@@ -49,7 +52,9 @@ export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
   return [list(deps), create(deps), patch(deps), remove(deps)]
 }
 
-function list({ policies, origins: readOrigins }: PolicyRoutesDeps): Route {
+const REPLACED = 'The manifest of the same name replaces this built-in policy, which decides nothing.'
+
+function list({ policies, floorRules, origins: readOrigins }: PolicyRoutesDeps): Route {
   const problemsOf = createTextProblems()
   return route({
     method: 'GET',
@@ -60,7 +65,9 @@ function list({ policies, origins: readOrigins }: PolicyRoutesDeps): Route {
     response: z.object({ policies: z.array(PolicyDetails) }),
     handler: async ({ namespaces }) => {
       const [rows, origins] = await Promise.all([policies.list(namespaces), readOrigins(namespaces)])
-      const details = (row: PolicyRow) => policyDetails(row, origins.of('Policy', row), problemsOf(row))
+      const standing = new Set(notReplaced(rows, floorRules.platformNamespaces))
+      const problems = (row: PolicyRow) => (standing.has(row) ? problemsOf(row) : [REPLACED])
+      const details = (row: PolicyRow) => policyDetails(row, origins.of('Policy', row), problems(row))
       return { policies: rows.map(details) }
     },
   })

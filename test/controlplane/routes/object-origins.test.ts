@@ -132,6 +132,27 @@ describe('every object says where it comes from', () => {
     expect(await originOf('permissions', 'team/bot')).toEqual({ ...expected, commit: 'f'.repeat(40) })
   })
 
+  test('a built-in policy says that a manifest replaces it', async () => {
+    const name = 'default-deny-destructive'
+    const problemsOf = async () => {
+      const { body } = await installation.admin('GET', '/api/dashboard/policies')
+      return at<{ name: string; problems?: string[] }[]>(body, 'policies').find((row) => row.name === name)
+        ?.problems
+    }
+    expect(await problemsOf()).toBeUndefined()
+    const spec = { enabled: false, rules: [{ name: 'a', decision: 'deny' }] }
+    await operator('PUT', `/api/operator/desired/Policy/default/${name}`, {
+      ...{ uid: name, generation: 1, source: 'file', managed_by: 'rules.yaml' },
+      resource: {
+        apiVersion: 'chaperone.dev/v1alpha1',
+        kind: 'Policy',
+        metadata: { name, namespace: 'default' },
+        spec,
+      },
+    })
+    expect(await problemsOf()).toEqual([expect.stringContaining('replaces this built-in policy')])
+  })
+
   test('a manifest that takes over the local gateway is its source, and gives it back when it goes', async () => {
     await put('Gateway', 'default/local', {})
     expect(await originOf('gateways', 'default/local')).toEqual({ ...made('manifest') })
