@@ -6,7 +6,7 @@ import { type DurableInstallation, startDurableInstallation } from '../../suppor
 import { size } from '../../support/proof.ts'
 
 /** Starts of the control plane on a machine that is busy: each serves, or says why it cannot. */
-const STARTS = size(4, 200)
+const STARTS = size(20, 200)
 vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
 
 let here: DurableInstallation
