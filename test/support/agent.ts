@@ -158,8 +158,11 @@ export function sendHttp2(session: ClientHttp2Session, request: AgentRequest): P
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('end', () => resolve({ status, headers: fields, body: Buffer.concat(chunks) }))
     stream.on('error', reject)
-    stream.on('close', () => reject(new Error(`the stream was reset with code ${stream.rstCode}`)))
     session.once('error', reject)
+    stream.on('close', () => {
+      session.off('error', reject)
+      reject(new Error(`the stream was reset with code ${stream.rstCode}`))
+    })
     if (request.body !== undefined) stream.end(request.body)
   })
 }
