@@ -84,12 +84,13 @@ export function createPodIdentities(
   ): Promise<PodBinding> {
     const known = bound.get(hash)
     if (!isFresh && known !== undefined && known.untilMs > nowMs()) return known.binding
-    if (isUrgent && known !== undefined) {
-      const asked = readBinding(pod, { hash, issuedAtS })
-      return withinMs(asked, URGENT_MS).catch((error: unknown) => lastBinding(error, known))
-    }
-    bound.delete(hash)
-    return readBinding(pod, { hash, issuedAtS })
+    const asked = readBinding(pod, { hash, issuedAtS }).catch((error: unknown) => {
+      // A database that does not answer leaves what acknowledgements of kill switches need.
+      if (isAnswer(error)) bound.delete(hash)
+      throw error
+    })
+    if (!isUrgent || known === undefined) return asked
+    return withinMs(asked, URGENT_MS).catch((error: unknown) => lastBinding(error, known))
   }
 
   async function readBinding(
@@ -146,10 +147,15 @@ export function createPodIdentities(
   }
 }
 
-/** While the database does not answer. What it says of the pod is an answer. */
+/** While the database does not answer. */
 function lastBinding(error: unknown, { binding }: Bound): PodBinding {
-  if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
+  if (isAnswer(error)) throw error
   return binding
+}
+
+/** What the database says of the pod. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ChaperoneError && error.code !== 'not_ready'
 }
 
 async function readEnded(db: Db, pods: readonly BoundPod[]): Promise<(pod: BoundPod) => string | null> {

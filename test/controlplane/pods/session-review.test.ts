@@ -110,7 +110,8 @@ describe.each([
     const first = await identify(false)
     isHanging = true
     now += 20 * 60_000
-    return { pod, identify, first }
+    const openStream = () => pods.identify(token, { isFresh: true, address: '192.0.2.1' })
+    return { pod, identify, openStream, first }
   }
 
   test('acknowledges a kill switch in time', async () => {
@@ -119,6 +120,13 @@ describe.each([
     expect(await identify(true)).toMatchObject({ podUid: first?.podUid, agent: first?.agent })
     expect(performance.now() - startedAt).toBeLessThan(1_900)
   })
+
+  test('acknowledges a kill switch in time after attempts to open another stream, and other calls', async () => {
+    const { identify, openStream, first } = await later()
+    void openStream()
+    void identify(false)
+    expect(await identify(true)).toMatchObject({ podUid: first?.podUid, agent: first?.agent })
+  }, 3_000)
 
   test('with another token of it is refused in time where that was never seen', async () => {
     const { pod, identify } = await later()
