@@ -1,4 +1,9 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { coveredPaths } from '../../controlplane/cli/capture/isolation.ts'
 import {
   aliasesOf,
   hasCover,
@@ -70,4 +75,22 @@ test('sockets with a path, each once, without those of the abstract namespace', 
     '0000000000000000: 00000003 00000000 00000000 0001 03 20005',
   ].join('\n')
   expect(unixSockets(text)).toEqual(['/run/user/1000/bus', '/tmp/with blank/a.sock'])
+})
+
+/** Binds it relative to its folder, as a daemon may; the table of sockets has no path for it then. */
+const DAEMON = `
+import os, socket, sys
+os.chdir(sys.argv[1])
+socket.socket(socket.AF_UNIX).bind("daemon.sock")`
+
+test('a socket that the table of sockets has no path of', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'chaperone-sockets-'))
+  const deep = join(dir, 'user', '1000')
+  mkdirSync(deep, { recursive: true })
+  symlinkSync(dir, join(dir, 'loop'))
+  execFileSync('/usr/bin/python3', ['-c', DAEMON, deep])
+  const socket = join(deep, 'daemon.sock')
+  expect(unixSockets(readFileSync('/proc/net/unix', 'utf8'))).not.toContain(socket)
+  expect(coveredPaths([], [dir, join(dir, 'absent')])).toContain(socket)
+  rmSync(dir, { recursive: true })
 })

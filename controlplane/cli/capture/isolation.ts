@@ -1,4 +1,5 @@
-import { closeSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { aliasesOf, COVER, otherProcessTables, otherTerminals, parseMounts, unixSockets } from './mounts.ts'
 import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
@@ -81,12 +82,60 @@ cd / && cd "$cwd" 2>/dev/null || fail "the working directory $cwd is in a folder
 exec "$@"
 `
 
+/**
+ * Where daemons have their sockets. The table of sockets leaves out those of other network namespaces, such as a container
+ * daemon without root has, and paths that were given relative to a folder, or changed since.
+ */
+const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
+const MAX_ENTRIES = 100_000
+
 /** Every path at which the folders can be reached, other process tables, other terminals, and the Unix sockets of this machine. */
-export function coveredPaths(folders: readonly string[]): readonly string[] {
+export function coveredPaths(
+  folders: readonly string[],
+  socketFolders: readonly string[] = SOCKET_FOLDERS,
+): readonly string[] {
   const mounts = parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
   const aliases = folders.flatMap((folder) => aliasesOf(folder, mounts))
-  const sockets = unixSockets(readFileSync('/proc/net/unix', 'utf8'))
+  const sockets = [
+    ...unixSockets(readFileSync('/proc/net/unix', 'utf8')),
+    ...mounts.map(({ point }) => point).filter(isSocket),
+    ...socketsBelow(socketFolders),
+  ]
   return [...new Set([...aliases, ...otherProcessTables(mounts), ...otherTerminals(mounts), ...sockets])]
+}
+
+/** The sockets in these folders and in all folders below them, without following links. */
+function socketsBelow(folders: readonly string[]): readonly string[] {
+  const found: string[] = []
+  const waiting = [...folders]
+  let seen = 0
+  for (let folder = waiting.shift(); folder !== undefined && seen < MAX_ENTRIES; folder = waiting.shift()) {
+    for (const entry of entriesOf(folder)) {
+      seen++
+      if (entry.isSocket()) found.push(join(folder, entry.name))
+      if (entry.isDirectory()) waiting.push(join(folder, entry.name))
+    }
+  }
+  return found
+}
+
+/** None for a folder that this user cannot read, or that is gone. */
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return []
+    throw error
+  }
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return false
+    throw error
+  }
 }
 
 /** Throws `conflict` when the working directory would be covered. */

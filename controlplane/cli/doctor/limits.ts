@@ -46,7 +46,8 @@ export const LIMITS: readonly Limit[] = [
   {
     attacker: 'Program that uses a daemon of the machine (containers, desktop bus, terminal multiplexer)',
     run: 'not held',
-    captured: 'held for Unix sockets that exist when the command starts; not for sockets made later',
+    captured:
+      'held for Unix sockets that exist when the command starts, those of other network namespaces below /run; not for sockets made later',
   },
   {
     attacker: 'Program that changes files which the user runs later (shell profile, hooks, this program)',
