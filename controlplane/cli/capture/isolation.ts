@@ -88,6 +88,8 @@ exec "$@"
  */
 const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
 const MAX_ENTRIES = 100_000
+/** File systems whose server may hang, and every reader of theirs with it. */
+const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
 /** Every path at which the folders can be reached, other process tables, other terminals, and the Unix sockets of this machine. */
 export function coveredPaths(
@@ -96,25 +98,29 @@ export function coveredPaths(
 ): readonly string[] {
   const mounts = parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))
   const aliases = folders.flatMap((folder) => aliasesOf(folder, mounts))
+  const { remote = [], local = [] } = Object.groupBy(mounts, ({ type }) =>
+    REMOTE.test(type) ? 'remote' : 'local',
+  )
   const sockets = [
     ...unixSockets(readFileSync('/proc/net/unix', 'utf8')),
-    ...mounts.map(({ point }) => point).filter(isSocket),
-    ...socketsBelow(socketFolders),
+    ...local.map(({ point }) => point).filter(isSocket),
+    ...socketsBelow(socketFolders, new Set(remote.map(({ point }) => point))),
   ]
   return [...new Set([...aliases, ...otherProcessTables(mounts), ...otherTerminals(mounts), ...sockets])]
 }
 
-/** The sockets in these folders and in all folders below them, without following links. */
-function socketsBelow(folders: readonly string[]): readonly string[] {
+/** The sockets in these folders and in all folders below them but those left out, without following links. */
+function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   const waiting = [...folders]
   let seen = 0
   for (let folder = waiting.shift(); folder !== undefined && seen < MAX_ENTRIES; folder = waiting.shift()) {
-    for (const entry of entriesOf(folder)) {
-      seen++
-      if (entry.isSocket()) found.push(join(folder, entry.name))
-      if (entry.isDirectory()) waiting.push(join(folder, entry.name))
-    }
+    const entries = entriesOf(folder)
+    const pathOf = ({ name }: Dirent) => join(folder, name)
+    found.push(...entries.filter((entry) => entry.isSocket()).map(pathOf))
+    const inner = entries.filter((entry) => entry.isDirectory()).map(pathOf)
+    waiting.push(...inner.filter((path) => !left.has(path)))
+    seen += entries.length
   }
   return found
 }
