@@ -100,7 +100,10 @@ export async function createParts(deps: PartsDeps) {
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, ...answerParts(hub, gateways), onOpened, onEnded })
   const pages = createPageParts({ ...base, ...v1, hub, catalogue })
-  const notify = await createNotify({ ...base, ...deps, settings, approvals, tokenFor: v1.actions.tokenOf })
+  const notify = await createNotify({
+    ...{ ...base, ...deps, settings, approvals },
+    ...{ tokenFor: v1.actions.tokenOf, vouchFor: signIn.vouchFor },
+  })
   return {
     ...v1,
     ...pages,

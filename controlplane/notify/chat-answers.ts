@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { unstorableIn } from '../../core/storable.ts'
+import type { VouchFor } from '../oidc/confirmation.ts'
 import type { Approvals } from '../services/approvals.ts'
 import { newEventId } from '../services/notifications.ts'
 import type { Settings } from '../services/settings.ts'
@@ -9,7 +10,9 @@ import { appendAudit, systemActor } from '../store/audit.ts'
 import { admitCallback, type CardRow, CHAT_LANE, findCard, spendNonce } from '../store/chat-messages.ts'
 import { insertMessage } from '../store/notifications.ts'
 import type { Db, Query } from '../store/query.ts'
-import { findUserByEmail, type UserRow } from '../store/users.ts'
+import { identityState } from '../store/user-identities.ts'
+import { findUserByEmail, getUser, type UserRow } from '../store/users.ts'
+import { unlessLate } from '../urgent.ts'
 import { type CheckedCard, checkCard } from './card-check.ts'
 import type { ChatApi } from './chat-api.ts'
 import { type Click, isSigned, type RawCallback, readClick } from './chat-callback.ts'
@@ -21,6 +24,7 @@ export type ChatAnswersDeps = {
   readonly settings: Pick<Settings, 'read'>
   readonly approvals: Pick<Approvals, 'respond'>
   readonly api: ChatApi
+  readonly vouchFor: VouchFor
 }
 
 /** `ok` with the approval's status, or what the person who clicked was told. */
@@ -31,7 +35,8 @@ export type ChatAnswer =
 export type ChatAnswers = {
   /**
    * Answers an approval for whoever clicked. Throws `unauthorized` for what the provider did not sign, signed too long
-   * ago or sent before, and `not_ready` when the provider cannot say who clicked: nothing was answered then.
+   * ago or sent before, and `not_ready` when the provider cannot say who clicked, or the identity provider does not answer:
+   * nothing was answered then.
    */
   answer(callback: RawCallback): Promise<ChatAnswer>
 }
@@ -39,6 +44,8 @@ export type ChatAnswers = {
 const WINDOW_S = 300
 /** The provider waits three seconds for our answer. */
 const WHO_MS = 2_000
+/** The identity provider is asked on after that: the next click finds the answer. */
+const VOUCH_MS = 900
 
 export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
   return {
@@ -118,9 +125,25 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
         'Your chat account has no verified e-mail address of an active Chaperone user: ask an admin for an invitation to that address',
     })
   }
-  if (user.role !== 'viewer') return user
+  const now = await vouchedUser(deps, user)
+  if (now.role !== 'viewer') return now
   throw new ChaperoneError('forbidden', {
     detail: 'Answering needs the role member, yours is viewer: ask an owner or admin to change it',
+  })
+}
+
+/** The user as a session would be: with the groups that the identity provider confirmed within the last five minutes. */
+async function vouchedUser({ db, vouchFor }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
+  const asked = vouchFor({ id: user.id, identity: await identityState(db, user.id) })
+  const vouched = await unlessLate(asked, VOUCH_MS)
+  if (vouched === null) {
+    const detail = 'The identity provider does not answer: nothing was answered, click again in a moment'
+    throw new ChaperoneError('not_ready', { detail, retryAfterS: 2 })
+  }
+  const now = vouched === 'changed' ? await getUser(db, user.id) : user
+  if (vouched !== 'ended' && now?.status === 'active') return now
+  throw new ChaperoneError('forbidden', {
+    detail: 'Nobody vouches for your account any more: sign in to the dashboard, then click again',
   })
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { parseCidr } from '../../core/request/address.ts'
 import type { ControlPlaneConfig } from '../config.ts'
 import type { Keyring } from '../crypto/keyring.ts'
+import type { VouchFor } from '../oidc/confirmation.ts'
 import type { Approvals } from '../services/approvals.ts'
 import { createBotCheck } from '../services/bot-check.ts'
 import { createNotifications, type Notifications } from '../services/notifications.ts'
@@ -28,6 +29,8 @@ export type NotifyDeps = {
   readonly chatApiUrl?: string | undefined
   /** The decision token of an action as it is now; null once it is used, expired or cancelled. */
   readonly tokenFor: (actionRequestId: string) => Promise<string | null>
+  /** Whether the user of a click still may act. */
+  readonly vouchFor: VouchFor
 }
 
 /** Everything that tells the outside, running until disposed. */

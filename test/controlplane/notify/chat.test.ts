@@ -285,6 +285,20 @@ describe('a click that is refused', () => {
     expect(await plane.status(card.id)).toBe('pending')
   })
 
+  test('of a user for whom the identity provider does not vouch any more', async () => {
+    const id = await plane.join('ida@example.com', 'member', ['release-managers'])
+    chat.people.set('U_IDA', person('ida@example.com'))
+    await plane.db.query(
+      "insert into user_identities (user_id, issuer, subject, tokens) values ($1, 'https://idp.example', $1, null)",
+      [id],
+    )
+    const card = await plane.hold({ required_approver_groups: ['release-managers'] })
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_IDA' }))
+    expect(answer.body).toMatchObject({ ok: false, message: expect.stringContaining('vouches') })
+    await told(chat, 'chat.postEphemeral', 'U_IDA')
+    expect(await plane.status(card.id)).toBe('pending')
+  })
+
   test('while the chat cannot say who clicked, and taken once it can', async () => {
     const card = await plane.hold()
     chat.override('users.info', { status: 500, body: {} })
