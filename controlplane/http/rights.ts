@@ -39,6 +39,22 @@ export async function requireRight(user: User, right: Right, isNamespaced: boole
   throw new ChaperoneError('forbidden', { ...refusal(user, right, { namespaces, isNamespaced }) })
 }
 
+/**
+ * For what a route does that another right is for: where the caller has that one, too. Throws 403 for a caller without it.
+ *
+ * @param given Where the caller has the right of the route.
+ */
+export async function requireAlso(
+  principal: Principal,
+  right: Right,
+  { given, isNamespaced }: { readonly given: Namespaces; readonly isNamespaced: boolean },
+): Promise<Namespaces> {
+  if (principal.kind !== 'user') throw new ChaperoneError('forbidden', { detail: 'This needs a user' })
+  const { namespaces } = await requireRight(principal, right, isNamespaced)
+  if (given === 'all' || namespaces === 'all') return given === 'all' ? namespaces : given
+  return new Set([...given].filter((name) => namespaces.has(name)))
+}
+
 type Found = { readonly namespaces: Exclude<Namespaces, 'all'>; readonly isNamespaced: boolean }
 
 function refusal(user: User, right: Right, { namespaces, isNamespaced }: Found) {

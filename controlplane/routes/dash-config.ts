@@ -5,6 +5,7 @@ import { ObjectOrigin } from '../../core/wire/origin.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
 import { refuseRestricted } from '../http/restriction.ts'
+import { requireAlso } from '../http/rights.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Config } from '../services/config.ts'
 import { atItsFloor } from '../services/gateway-floor.ts'
@@ -102,7 +103,10 @@ function wizard({ setup: service }: ConfigRoutesDeps): Route {
       gateway_name: z.string(),
       gateway_token: z.string().nullable(),
     }),
-    handler: async ({ body, principal }) => {
+    handler: async ({ body, principal, namespaces: given }) => {
+      const everywhere = { given, isNamespaced: false }
+      if (body.connectors.length > 0) await requireAlso(principal, 'credentials/set', everywhere)
+      if (body.agent !== undefined) await requireAlso(principal, 'agents/update', everywhere)
       const { gateway, gatewayToken, apiKey } = await service.wizard(actorOf(principal), body)
       return {
         ok: true,
@@ -149,7 +153,8 @@ function setup({ setup: service }: ConfigRoutesDeps): Route {
       connectors: z.array(z.object({ id: z.string(), type: z.string(), domains: z.array(z.string()) })),
       permissions_created: z.number(),
     }),
-    handler: async ({ body, principal }) => {
+    handler: async ({ body, principal, namespaces: given }) => {
+      await requireAlso(principal, 'agents/update', { given, isNamespaced: false })
       const input = { ...body, gateway: body.gateway?.name }
       const { agentId, apiKey, gatewayId, connectors, permissionsCreated } = await service.quick(
         actorOf(principal),

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { PolicySpec } from '../../core/crd/schemas.ts'
 import { PolicyCheckReply, PolicyVersionsReply, ReplayReply } from '../../core/wire/governance.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
+import { requireAlso } from '../http/rights.ts'
 import { type Route, route } from '../http/route.ts'
 import type { PolicyCheck } from '../services/policy-check.ts'
 import type { PolicyHistory } from '../services/policy-history.ts'
@@ -55,11 +56,15 @@ export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Rou
       path: '/api/dashboard/policies/replay',
       auth: 'policies/get',
       isNamespaced: true,
-      summary: 'Which recent requests would be decided otherwise with this policy; nothing is stored',
+      summary:
+        'Which recent requests would be decided otherwise with this policy (requires `records/get` as well); nothing is stored',
       body: ReplayBody,
       response: ReplayReply,
-      handler: async ({ namespaces, body: { policy_id: policyId, ...draft } }) =>
-        deps.policyReplay(namespaces, { ...draft, policyId }),
+      handler: async ({ principal, namespaces: given, body: { policy_id: policyId, ...draft } }) => {
+        // Its answer is made of requests of agents.
+        const namespaces = await requireAlso(principal, 'records/get', { given, isNamespaced: true })
+        return deps.policyReplay(namespaces, { ...draft, policyId })
+      },
     }),
     route({
       method: 'GET',

@@ -57,7 +57,7 @@ export const RIGHTS = {
     allows: 'set and remove permissions of the dashboard',
     writes: ['Permission'],
   },
-  'policies/get': { role: 'admin', allows: 'list, test and replay policies' },
+  'policies/get': { role: 'admin', allows: 'list and test policies, and with `records/get` replay them' },
   'policies/update': {
     role: 'admin',
     allows: 'create, change and remove policies of the dashboard',

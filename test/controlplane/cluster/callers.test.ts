@@ -61,7 +61,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     for (const name of ['chaperone-system', 'people', 'team', 'other']) await cluster.namespace(name)
     const accounts = { base: '/api/v1', plural: 'serviceaccounts' }
     await cluster.createRaw(accounts, 'chaperone-system', { metadata: { name: 'chaperone-control-plane' } })
-    for (const name of ['ann', 'bob', 'eve', 'vic', 'zoe'])
+    for (const name of ['ann', 'bob', 'eve', 'pat', 'vic', 'zoe'])
       await cluster.createRaw(accounts, 'people', { metadata: { name } })
     await role('reviews', [
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
@@ -75,6 +75,8 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       readable.map((resource) => rule(resource, 'get')),
     )
     await role('explainer', [rule('explanations', 'get')])
+    // As the role view of every cluster has it.
+    await role('objects', [rule('policies', 'get'), rule('gateways', 'get', 'update')])
     await role('reader', [rule('approvals', 'get'), rule('records', 'get')])
     const everywhere = (name: string, subject: object) =>
       cluster.createRaw({ base: RBAC, plural: 'clusterrolebindings' }, undefined, {
@@ -84,6 +86,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       })
     const system = { kind: 'ServiceAccount', name: 'chaperone-control-plane', namespace: 'chaperone-system' }
     await everywhere('reviews', system)
+    await everywhere('objects', { kind: 'ServiceAccount', name: 'pat', namespace: 'people' })
     await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
     await bind('team', 'approver', 'ann')
     await bind('team', 'reader', 'bob')
@@ -198,6 +201,21 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect((await stateOf(id))?.status).toBe('pending')
     const [eve, demo] = [await as('eve'), '/api/dashboard/demo-action']
     expect([(await eve('GET', PATH)).status, (await eve('POST', demo, {})).status]).toEqual([403, 403])
+  })
+
+  test('who may see objects replay no requests, and make no agent or credential by a wizard', async () => {
+    const pat = await as('pat')
+    expect((await pat('GET', '/api/dashboard/policies')).status).toBe(200)
+    const policyYaml = 'rules: [{ name: r, decision: deny }]'
+    expect((await pat('POST', '/api/dashboard/policies/check', { policyYaml })).status).toBe(200)
+    const replay = await pat('POST', '/api/dashboard/policies/replay', { policyYaml })
+    expect([replay.status, replay.body['required_right']]).toEqual([403, 'records/get'])
+    const wizard = (rest: object) =>
+      pat('POST', '/api/dashboard/gateway', { gateway: { name: 'team/new' }, ...rest })
+    const made = await wizard({ agent: { name: 'team/spy', create: true } })
+    expect([made.status, made.body['required_right']]).toEqual([403, 'agents/update'])
+    const stored = await wizard({ connectors: [{ type: 'codehost', token: 't', accessRule: 'allow_all' }] })
+    expect([stored.status, stored.body['required_right']]).toEqual([403, 'credentials/set'])
   })
 
   test('of no right at all probe no gateway, and others only those of their namespaces', async () => {
