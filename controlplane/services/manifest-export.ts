@@ -12,7 +12,7 @@ import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { listConnectorsIn } from '../store/connectors.ts'
 import { listDesiredIn } from '../store/desired.ts'
-import { listGatewaysIn } from '../store/gateways.ts'
+import { gatewayNamesIn, listGatewaysIn } from '../store/gateways.ts'
 import { listPermissionsIn } from '../store/permissions.ts'
 import { listPoliciesIn, type PolicyRow } from '../store/policies.ts'
 import type { ScopedQuery } from '../store/scoped-query.ts'
@@ -33,12 +33,17 @@ export async function manifestsOf(
   // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
   const removed = q.namespaces === 'all' ? removedDefaults(rows.policies) : []
   const policies = [...rows.policies, ...removed]
-  const manifests = rowManifests({ ...rows, policies }, placementOf(rows.gateways, platformNamespaces))
+  // A guest's Permissions name Gateways of other namespaces, which are not exported themselves.
+  const gateways = [...(await gatewayNamesIn(q))].map(([id, name]) => ({ id, name }))
+  const placement = placementOf(gateways.toSorted(byName), platformNamespaces)
+  const manifests = rowManifests({ ...rows, policies }, placement)
   return { text: HEAD + manifestsText(manifests), counts: countsOf(manifests) }
 }
 
+const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
+
 export function placementOf(
-  gateways: ManifestRows['gateways'],
+  gateways: Placement['gateways'],
   platformNamespaces: ReadonlySet<string>,
 ): Placement {
   return { gateways, platformNamespace: [...platformNamespaces][0] ?? null }

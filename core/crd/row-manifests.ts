@@ -51,7 +51,7 @@ export type PolicyFacts = {
 
 /** Where objects of no manifest go. */
 export type Placement = {
-  readonly gateways: readonly GatewayFacts[]
+  readonly gateways: ReadonlyArray<Pick<GatewayFacts, 'id' | 'name'>>
   /** For policies of all Gateways: a namespace of the platform team. Null = a manifests folder, where any reaches all. */
   readonly platformNamespace: string | null
 }

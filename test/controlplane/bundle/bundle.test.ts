@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml'
 import { ManifestResource } from '../../../core/crd/schemas.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
-import { at, type Call, caller } from '../routes/start.ts'
+import { at, type Call, caller, register } from '../routes/start.ts'
 
 const POLICY = `scope: { actions: ["codehost.*"] }
 rules:
@@ -257,6 +257,42 @@ describe('the export as manifests', () => {
       metadata: { namespace: 'default', name: 'local-builder-one' },
       spec: { gatewayRefs: [{ name: 'local' }], agents: ['Builder One'] },
     })
+  })
+
+  test('has the Permissions of a guest, for an admin of its namespace alone', async () => {
+    await using fresh = await startTestInstallation()
+    const operator = caller(fresh.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
+    const apply = async (kind: string, namespace: string, name: string, spec: object) => {
+      const { body } = await operator('PUT', `/api/operator/desired/${kind}/${namespace}/${name}`, {
+        ...{ uid: `${kind}-${name}`, generation: 1, source: 'kubernetes', managed_by: name },
+        resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
+      })
+      expect(body).toMatchObject({ accepted: true })
+    }
+    await apply('Gateway', 'platform', 'shared', { allowedNamespaces: { permissions: { from: 'All' } } })
+    await apply('Gateway', 'platform', 'secret', {})
+    const rules = [{ connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'deny' }]
+    const gatewayRefs = [{ name: 'shared', namespace: 'platform' }]
+    await apply('Permission', 'guest', 'rules', { gatewayRefs, agents: ['bot'], rules })
+    await register(fresh.plane.call, 'owner@example.com')
+    const email = 'guest@example.com'
+    const invited = await fresh.admin('POST', '/api/dashboard/users', {
+      action: 'invite',
+      email,
+      role: 'admin',
+    })
+    await register(fresh.plane.call, email, { invite_token: at(invited.body, 'invite_token') })
+    await fresh.sql("update users set namespaces = '{guest}' where email = $1", [email])
+    const guest = await fresh.plane.signIn(email)
+    const { text } = await guest('GET', '/api/dashboard/export?format=manifests')
+    const documents = parseAllDocuments(text).map((document) => document.toJS() as unknown)
+    expect(documents).toEqual([
+      {
+        ...{ apiVersion: 'chaperone.dev/v1alpha1', kind: 'Permission' },
+        metadata: { name: 'rules', namespace: 'guest' },
+        spec: { gatewayRefs, agents: ['guest/bot'], rules },
+      },
+    ])
   })
 
   test('applied to an empty installation gives the same verdicts', async () => {
