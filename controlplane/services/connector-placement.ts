@@ -6,9 +6,19 @@ import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { validationError } from '../http/input.ts'
 import { type ConnectorRow, listConnectors, upsertConnector } from '../store/connectors.ts'
+import { type GatewayRow, getGateway } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
 import { type IdentifyBot, refuseApprovalsBot } from './approvals-bot.ts'
-import { authOf, findOverlaps, missingDomains, ownedDomains, wrongAuth } from './connector-domains.ts'
+import {
+  authOf,
+  findOverlaps,
+  missingDomains,
+  ownedDomains,
+  sharedPorts,
+  wrongAuth,
+} from './connector-domains.ts'
+import { namespaceOf } from './gateway-binding.ts'
+import { covers } from './host-claims.ts'
 import { refuseManaged } from './managed.ts'
 
 /** A connector as people enter it; `token` in clear. */
@@ -63,6 +73,7 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
   refuseOverlaps(q, { id, name, spec, gatewayIds: [gatewayId] }, others)
+  refuseGuestsWithin({ name, spec }, await getGateway(q, gatewayId), others)
   const row = await upsertConnector(q, {
     id,
     orgId,
@@ -160,6 +171,35 @@ function refuseOverlaps(
   throw new ChaperoneError('conflict', {
     detail: `${overlap.domain} belongs to the connector ${overlap.connector.name} already: remove that one first, or name other domains`,
   })
+}
+
+/** A guest would keep its host, which the wildcard of the Gateway's owner covers. */
+function refuseGuestsWithin(
+  candidate: Pick<ConnectorRow, 'name' | 'spec'>,
+  gateway: GatewayRow | undefined,
+  others: readonly ConnectorRow[],
+): void {
+  if (gateway === undefined) return
+  const domains = ownedDomains(candidate)
+  const guests = others.filter(
+    (row) =>
+      isGuest(row, gateway) &&
+      row.gatewayIds.includes(gateway.id) &&
+      sharedPorts(candidate.spec, row.spec).length > 0,
+  )
+  for (const guest of guests) {
+    const lost = guest.lostDomains[gateway.id] ?? []
+    const has = ownedDomains(guest).filter((own) => !lost.includes(own))
+    const host = has.find((own) => domains.some((domain) => covers(domain, own)))
+    if (host === undefined) continue
+    throw new ChaperoneError('conflict', {
+      detail: `${host} belongs to the connector ${guest.name} of another namespace already: remove that one first, or name other domains`,
+    })
+  }
+}
+
+function isGuest(row: Pick<ConnectorRow, 'name' | 'source'>, gateway: Pick<GatewayRow, 'name'>): boolean {
+  return row.source === 'kubernetes' && namespaceOf(row) !== namespaceOf(gateway)
 }
 
 /** A manifest that declares a connector but brings no credential leaves room for one that does. */
