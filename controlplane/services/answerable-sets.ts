@@ -2,6 +2,7 @@ import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import { groupNames, requiredText } from '../../core/decision/required-groups.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { RequiredGroupsView } from '../../core/wire/internal.ts'
+import { hasRole } from '../../core/wire/rights.ts'
 import { type ApprovalRow, isAnybodyInGroups, type StoredAnswer } from '../store/approvals.ts'
 import type { Query } from '../store/query.ts'
 import { isMachine } from './answering-person.ts'
@@ -48,7 +49,7 @@ type Asked = {
   readonly clusterGroups: ClusterGroups | undefined
 }
 
-/** The groups of the set that the person stands for; null when none. A group without members is left to owner and admin. */
+/** The groups of the set that the person stands for; null when none. A group without members is left to owners, and admins everywhere. */
 async function ownGroups(
   q: Query,
   { row, set, by, clusterGroups }: Asked,
@@ -56,7 +57,8 @@ async function ownGroups(
   if (set.groups.length === 0) return []
   const own = set.groups.filter((group) => by.groups.includes(group))
   if (own.length > 0) return own
-  const isAdmin = by.role === 'owner' || by.role === 'admin'
+  // A tenant's admin is none: the groups of the platform team may have no members yet.
+  const isAdmin = hasRole(by.role, 'admin') && by.namespaces === 'all'
   if (!isAdmin || (await isAnybodyInGroups(q, row.orgId, set.groups))) return null
   const namespace = namespaceOf(row.agent)
   for (const group of set.groups) if (await clusterGroups?.(group, namespace)) return null

@@ -9,9 +9,14 @@ export type AnsweringPerson = {
   readonly isEmailVerified: boolean
 }
 
-/** Whether two answers are of one person: the same identity, or one address under several ways of signing in. */
+/**
+ * Whether two answers are of one person: the same identity, or one address under several ways of signing in or several
+ * authenticators of the cluster.
+ */
 export function isSamePerson(a: AnsweringPerson, b: AnsweringPerson): boolean {
-  return a.id === b.id || (a.way !== b.way && a.email !== null && a.email === b.email)
+  if (a.id === b.id) return true
+  const areAccounts = a.way === 'account' && b.way === 'account'
+  return !areAccounts && a.email !== null && a.email === b.email
 }
 
 /**

@@ -126,6 +126,16 @@ describe('where different people are required', () => {
     }
   })
 
+  test('one address of two authenticators of the cluster is one person, whose second answer is refused', async () => {
+    for (const way of ['token', 'certificate'] as const) {
+      const held = await hold(DISTINCT, true)
+      const email = address('ann')
+      expect(await answer(held.id, cluster(`oidc:${email}`, way))).toBe('pending')
+      expect(await answer(held.id, cluster(`google:${email}`, way))).toBe(409)
+      expect(await isSpent(held)).toBe(false)
+    }
+  })
+
   const TWO: ReadonlyArray<readonly [string, () => Promise<readonly [UserPrincipal, UserPrincipal]>]> = [
     ['two accounts', async () => [await account(address('ann')), await account(address('bob'))]],
     ['two tokens', async () => [cluster('ann'), cluster('bob')]],
@@ -180,6 +190,16 @@ describe('an approver group whose members only the cluster knows', () => {
     expect(await answer((await hold([['nobody']], false)).id, admin())).toBe('approved')
     expect(await answer((await hold([['of-cluster']], false, 'elsewhere')).id, admin())).toBe('approved')
     expect(asked).toContain('of-cluster in elsewhere')
+  })
+
+  test('is left to no admin of some namespaces', async () => {
+    for (const groups of [['nobody'], ['of-cluster']]) {
+      const held = await hold([groups], false, 'elsewhere')
+      const tenant = person({ role: 'admin', groups: [], roleNamespaces: new Set(['elsewhere']) })
+      expect(await answer(held.id, tenant)).toBe(403)
+      expect(await isSpent(held)).toBe(false)
+      expect(await answer(held.id, admin())).toBe('approved')
+    }
   })
 
   test('is not left to admins while the API server does not answer', async () => {

@@ -44,6 +44,8 @@ describe('how many people gave these answers', () => {
     // The same address.
     [1, ['account a x@y.z', 'token b x@y.z']],
     [1, ['token a x@y.z', 'certificate b x@y.z']],
+    [1, ['token a x@y.z', 'token b x@y.z']],
+    [1, ['certificate a x@y.z', 'certificate b x@y.z']],
     // Two verified addresses.
     [2, ['account a x@y.z', 'token b q@y.z']],
     [2, ['account a x@y.z', 'certificate b q@y.z']],
@@ -76,6 +78,7 @@ test.each([
   [true, 'account a', 'account a'],
   [true, 'account a (x@y.z)', 'token b x@y.z'],
   [true, 'token a', 'certificate a'],
+  [true, 'token a x@y.z', 'token b x@y.z'],
   [false, 'account a (x@y.z)', 'account b (x@y.z)'],
   [false, 'account a', 'token b'],
   [false, 'account a x@y.z', 'token b q@y.z'],
