@@ -21,6 +21,7 @@ import type { Approvals } from '../services/approvals.ts'
 import type { AuditReading } from '../services/audit-reading.ts'
 import type { KillSwitch } from '../services/kill-switch.ts'
 import type { Policies } from '../services/policies.ts'
+import type { PolicyRow } from '../store/policies.ts'
 import { AgentName, Environment, Runtime } from './fields.ts'
 import { policySummary } from './policy-view.ts'
 import { agentOf, requireCapability } from './v1-principals.ts'
@@ -78,10 +79,24 @@ function policies({ policies: service }: OrgRoutesDeps): Route {
     method: 'GET',
     path: '/api/v1/policies',
     auth: 'agent',
-    summary: 'The policies, highest priority first',
+    summary:
+      'The policies, highest priority first; for an agent of a namespace without those of other namespaces',
     response: PoliciesReply,
-    handler: async () => ({ policies: (await service.list('all')).map(policySummary) }),
+    handler: async ({ principal }) => {
+      const rows = await policiesOf(service, namespaceOf(agentOf(principal).name))
+      return { policies: rows.map(policySummary) }
+    },
   })
+}
+
+/** For an agent of a namespace what is of its namespace, and what the dashboard made for everybody. */
+async function policiesOf(service: Policies, namespace: string): Promise<readonly PolicyRow[]> {
+  const all = await service.list('all')
+  if (namespace === '') return all
+  const own = new Set((await service.list(new Set([namespace]))).map(({ id }) => id))
+  return all.filter(
+    ({ id, source, gatewayIds }) => own.has(id) || (source === 'api' && gatewayIds.length === 0),
+  )
 }
 
 function audit({ auditReading }: OrgRoutesDeps): Route {

@@ -386,6 +386,17 @@ describe.each([
     expect((await register(`${own.namespace}/second`)).status).toBe(200)
   })
 
+  test('reads no policy of another namespace with the key of an agent', async () => {
+    const made = await world.here.admin('POST', `${D}/agents`, {
+      ...{ name: `${own.namespace}/lister`, runtime: '', environment: 'production', gateway: own.gateway },
+    })
+    const agent = caller(world.here.plane.url, { authorization: `Bearer ${at(made.body, 'api_key')}` })
+    const { status, text } = await agent('GET', '/api/v1/policies')
+    expect([status, leaks(text, [])]).toEqual([200, []])
+    expect(text).toContain(own.policyId)
+    expect(text).toContain('default-allow-safe')
+  })
+
   test('reads what is their own by its id', async () => {
     const paths = [`traffic/${own.record}`, `evidence/${own.action}`, `policies/${own.policyId}/versions`]
     for (const path of paths) expect((await admin('GET', `${D}/${path}`)).status, path).toBe(200)
