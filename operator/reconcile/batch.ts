@@ -108,7 +108,10 @@ async function failureOf(
   }
 }
 
-/** What brings policies comes first, because policies tighten; then what has Gateways; what removes policies comes last. */
+/**
+ * What brings nothing but policies comes first, because policies tighten, those of the platform team every namespace; then what
+ * brings policies beside others, then what has Gateways; what removes policies comes last.
+ */
 function byNamespace({ puts, removals }: Waiting): Waiting[] {
   const parts = new Map<string, Waiting>()
   const partOf = (namespace: string) => {
@@ -119,10 +122,10 @@ function byNamespace({ puts, removals }: Waiting): Waiting[] {
   for (const put of puts) partOf(put.body.resource.metadata.namespace ?? 'default').puts.push(put)
   for (const removal of removals) partOf(removal.object.namespace).removals.push(removal)
   const rank = ({ puts: coming, removals: going }: Waiting) => {
-    if (going.some(({ object }) => object.kind === 'Policy')) return 3
+    if (going.some(({ object }) => object.kind === 'Policy')) return 4
     const kinds = new Set(coming.map(({ body }) => body.resource.kind))
-    if (kinds.has('Policy')) return 0
-    return kinds.has('Gateway') ? 1 : 2
+    if (kinds.has('Policy')) return kinds.size === 1 ? 0 : 1
+    return kinds.has('Gateway') ? 2 : 3
   }
   return [...parts.values()].sort((a, b) => rank(a) - rank(b))
 }

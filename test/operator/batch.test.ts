@@ -104,6 +104,16 @@ test('a set that takes too long is sent namespace by namespace, each as one vers
   ])
 })
 
+test('a set that is sent namespace by namespace begins with those that bring policies only', async () => {
+  const { sets, batch } = batches(({ objects }) => (objects.length > 2 ? timeout() : null))
+  await Promise.all([
+    batch.put(inNamespace('tenant', body('Policy', 'own'))),
+    batch.put(inNamespace('tenant', body('Permission', 'allow'))),
+    batch.put(inNamespace('platform', body('Policy', 'ceiling'))),
+  ])
+  expect(sets.slice(1)).toEqual([['Policy/ceiling'], ['Policy/own', 'Permission/allow']])
+})
+
 test('where one namespace takes too long as well, the rest is not tried', async () => {
   const { sets, batch } = batches(timeout)
   const outcomes = await Promise.allSettled([
