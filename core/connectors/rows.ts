@@ -29,13 +29,21 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 }
 
 /**
- * Every row of the path that is no read, whatever its method: what a request by a method without a row may do there. A
- * refusal where a parameter's value could be read in two ways.
+ * Every row of the path that is no read, whatever its method: what a request by a method without a row may do there. By
+ * `every` reading where ids are not known to differ from words: a server may take `/users/me` for `/users/{id}`. A refusal
+ * where a parameter's value could be read in two ways.
  */
-export function lookUpWrites(trie: RowTrie, path: PathSegments): readonly RowMatch[] | Refusal {
+export function lookUpWrites(
+  trie: RowTrie,
+  path: PathSegments,
+  readings: 'first' | 'every' = 'first',
+): readonly RowMatch[] | Refusal {
   const leaf = descend(trie.root, path.segments, 0, 'literals')
+  const leaves =
+    readings === 'every' ? [...leavesOf(trie.root, path.segments, 0)] : leaf === null ? [] : [leaf]
+  const rows = leaves.flatMap(writesOf)
   const matches: RowMatch[] = []
-  for (const row of leaf === null ? [] : writesOf(leaf)) {
+  for (const row of new Set(rows)) {
     const parameters = bind(partsOf(trie, row, path.segments), path)
     if (parameters === null) continue
     if (isRefusal(parameters)) return parameters
@@ -70,6 +78,19 @@ export function descend(
   const byParameter =
     node.parameter === null || segment === '' ? null : descend(node.parameter, segments, at + 1, by)
   return byParameter ?? node.tail
+}
+
+/** The rows of a path in every reading of it, the one that counts first. */
+function* leavesOf(node: Node, segments: readonly string[], at: number): Generator<Leaf> {
+  if (at === segments.length) {
+    if (node.leaf !== null) yield node.leaf
+    return
+  }
+  const segment = segments[at] ?? ''
+  const literal = node.literals?.get(segment)
+  if (literal !== undefined) yield* leavesOf(literal, segments, at + 1)
+  if (node.parameter !== null && segment !== '') yield* leavesOf(node.parameter, segments, at + 1)
+  if (node.tail !== null) yield node.tail
 }
 
 type Bound = { readonly values: Readonly<Record<string, string | number>> }

@@ -53,7 +53,10 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
   return match !== null && !isRefusal(match) && match.rows[0]?.row.bodies === 'opaque'
 }
 
-/** A request that no row describes, with what else declared rows of its path may have it do. */
+/**
+ * A request that no row describes, with what else declared rows of its path may have it do; a bare method of generic or
+ * webhook describes nothing.
+ */
 export function withDeclaredWrites(
   trie: RowTrie,
   connector: string,
@@ -61,14 +64,13 @@ export function withDeclaredWrites(
   named: Named,
   config: ConnectorConfig,
 ): Classification {
-  const known = actionsOf(named)
-  if (effectOfMethod(request.method) === 'read' || known[0]?.unmapped !== true) return named
-  const writes = lookUpWrites(trie, request)
+  if (effectOfMethod(request.method) === 'read') return named
+  const writes = lookUpWrites(trie, request, 'every')
   if (isRefusal(writes)) return writes
   const declared = writes.flatMap(({ rows, parameters }) =>
     rows.map(({ row }) => declaredAction(row, { connector, request, parameters, config })),
   )
-  return settledByServer([...known, ...declared])
+  return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
 }
 
 /** The action that a declared row gives a request, or null when none describes it. */

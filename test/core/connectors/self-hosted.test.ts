@@ -86,6 +86,29 @@ describe('declared rows', () => {
     },
   )
 
+  test.each(['generic', 'webhook'] as const)('of %s are what another method may do on their path', (type) => {
+    const more = { domains: ['erp.test'], actions: [{ ...pay, action: `${type}.invoice.pay` }] }
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'PROPPATCH']) {
+      const bare = method === 'PROPPATCH' ? `${type}.unmapped.proppatch` : `${type}.${method.toLowerCase()}`
+      expect(typeOf(type, more, method, 'erp.test', '/invoices/7/pay')).toBe(`${bare}|${type}.invoice.pay`)
+    }
+    for (const method of ['GET', 'HEAD'])
+      expect(typeOf(type, more, method, 'erp.test', '/invoices/7/pay')).toBe(`${type}.get`)
+    expect(typeOf(type, more, 'PUT', 'erp.test', '/invoices/7')).toBe(`${type}.put`)
+  })
+
+  test('are what a server may do that takes a word of another row for a parameter', () => {
+    const actions: UserRow[] = [
+      { method: 'GET', path: '/users/me', action: 'generic.user.get_own', effect: 'read', risk: 'low' },
+      { method: 'DELETE', path: '/users/{id}', action: 'generic.user.delete', effect: 'write', risk: 'high' },
+    ]
+    const typed = (method: string, target: string) =>
+      typeOf('generic', { domains: ['erp.test'], actions }, method, 'erp.test', target)
+    expect(typed('DELETE', '/users/me')).toBe('generic.delete|generic.user.delete')
+    expect(typed('DELETE', '/users/7')).toBe('generic.user.delete')
+    expect(typed('GET', '/users/me')).toBe('generic.user.get_own')
+  })
+
   test('never override a built-in row, and add to what none describes', () => {
     const actions: UserRow[] = [
       {
