@@ -5,9 +5,10 @@ import { conditionWarnings } from './condition-warnings.ts'
 
 /** What is legal in a policy and probably not meant. Full sentences. */
 export function policyWarnings(document: PolicyDocument): readonly string[] {
-  const { rules, scope } = document
+  const { rules, scope, tests } = document
   return [
-    ...unknownActions(scope.actions),
+    // A test of a name that does not exist passes whatever the rules say.
+    ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
     ...repeatedNames(rules),
     ...deadRules(rules),

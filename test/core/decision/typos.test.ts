@@ -22,6 +22,17 @@ function errorOf(condition: string): string {
   return 'compiled'
 }
 
+test('a test of an action that nobody knows is a warning with the nearest name', () => {
+  const withTest = (type: string) =>
+    `${policyOf('action.effect == "write"')}tests:\n  - name: t\n    action: { type: ${type}, resource: { provider: codehost } }\n    expect: { outcome: no_opinion }\n`
+  const warningsOf = (type: string) => parsePolicyYaml(withTest(type)).warnings
+  expect(warningsOf('codehost.pr.mrege')).toEqual([
+    'No known action matches "codehost.pr.mrege". Did you mean codehost.pr.merge?',
+  ])
+  for (const type of ['codehost.pr.merge', 'acme.deploy', 'mcp.tools.x', 'generic.order.ship'])
+    expect(warningsOf(type)).toEqual([])
+})
+
 describe('a name in a condition that nobody knows', () => {
   test.each([
     ['actoin.type == "a"', 'Unknown variable: actoin (did you mean action?)'],
