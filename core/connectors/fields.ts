@@ -1,6 +1,6 @@
 import type { Parameters } from '../action/action.ts'
 import { type Refusal, refusal } from '../request/canonical.ts'
-import { looseName, type Pairs, repeatedName } from '../request/repeated-names.ts'
+import { looseName, type Pairs, plainName, repeatedName } from '../request/repeated-names.ts'
 import type { BodyView, Row } from './connector.ts'
 
 /** Fields that are whole numbers even where a form or query can only spell them. */
@@ -44,6 +44,38 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
     'ambiguous_request',
     `"${repeated}" is there more than once, and servers take the first or the last: send it once, in query or body, with ";" as %3B`,
   )
+}
+
+/**
+ * Refuses a field of a query or form under a name that only some servers take for one of these: with blanks in front or
+ * behind, in other letters, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. Under its own name it is read.
+ */
+export function judgeSpelling(
+  names: readonly string[],
+  query: Pairs,
+  body: BodyView | undefined,
+): Refusal | null {
+  const pairs = body?.kind === 'form' ? [...query, ...body.fields] : query
+  if (pairs.length === 0 || names.length === 0) return null
+  const wanted = new Map(names.map((name) => [looseName(name), name]))
+  for (const [name] of pairs) {
+    if (names.includes(plainName(name)) && name.includes('[') === name.includes(']')) continue
+    const found = carelessNames(name).find((reading) => wanted.has(reading))
+    if (found === undefined) continue
+    return refusal(
+      'ambiguous_request',
+      `some servers take "${name.slice(0, 64)}" for "${wanted.get(found)}": send that name, or another`,
+    )
+  }
+  return null
+}
+
+/** What servers make of a name: brackets around it are dropped; blanks and dots in it, and a lone bracket, are `_`. */
+function carelessNames(name: string): readonly string[] {
+  const loose = looseName(name)
+  const bare = looseName(loose.replace(/^[[\]]+/, '').replace(/[[\]].*$/s, ''))
+  const lone = loose.includes(']') ? [] : [loose.replaceAll(/[ .[]/g, '_')]
+  return [looseName(plainName(loose)), bare, looseName(plainName(loose)).replaceAll(/[ .]/g, '_'), ...lone]
 }
 
 function isOneOf(names: readonly string[], name: string): boolean {

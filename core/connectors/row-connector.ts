@@ -1,7 +1,7 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { BodyView, Classification, ConnectorConfig, Row } from './connector.ts'
-import { judgeRepeated, pickFields } from './fields.ts'
+import { judgeRepeated, judgeSpelling, pickFields } from './fields.ts'
 import { namedAction, oneAction, settledByServer, unmappedAction } from './named-action.ts'
 import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
@@ -46,6 +46,10 @@ export function parseByRows(
   if (unread !== null) return unread
   const repeated = rows.map(({ row }) => judgeRepeated(row, request.query, body)).find((one) => one !== null)
   if (repeated !== undefined) return repeated
+  const misspelt = rows
+    .map(({ row }) => judgeSpelling(fieldNames(naming, row), request.query, body))
+    .find((one) => one !== null)
+  if (misspelt !== undefined) return misspelt
   const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
 }
@@ -153,9 +157,12 @@ type Found = {
   readonly config: ConnectorConfig
 }
 
+function fieldNames({ always = [] }: RowNaming, { parameters = [] }: Row): readonly string[] {
+  return [...new Set([...parameters, ...always])]
+}
+
 function actionOf(naming: RowNaming, row: Row, found: Found): Action {
-  const names = [...new Set([...(row.parameters ?? []), ...(naming.always ?? [])])]
-  const fields = pickFields(names, found.request.query, found.body)
+  const fields = pickFields(fieldNames(naming, row), found.request.query, found.body)
   const parameters = { ...fields, ...found.match.parameters }
   const { type, effect, risk, hints } = row
   const parts = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { judgeRepeated, pickFields } from '../../../core/connectors/fields.ts'
+import { judgeRepeated, judgeSpelling, pickFields } from '../../../core/connectors/fields.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { queryFacts } from '../../../core/request/repeated-names.ts'
 import { readPairs } from '../../../core/request/target.ts'
@@ -92,14 +92,13 @@ describe('a ";" in every place of up to three pieces', () => {
   test('a declared field of a form or a query is refused, or what all readers see', () => {
     const row = { parameters: ['a'] } as unknown as Parameters<typeof judgeRepeated>[0]
     const wrong: string[] = []
-    // A blank in front of a name is another matter than a ";".
-    for (const text of TEXTS.filter((one) => !/(^|&)\+/.test(one))) {
+    for (const text of TEXTS) {
       const values = seen(text, 'a')
       for (const form of [true, false]) {
         const fields = pairs(text) ?? []
         const body = { kind: 'form', fields, bytes: new Uint8Array() } as const
         const [query, view] = form ? [[], body] : [fields, undefined]
-        if (judgeRepeated(row, query, view) !== null) continue
+        if (judgeRepeated(row, query, view) !== null || judgeSpelling(['a'], query, view) !== null) continue
         const value = pickFields(['a'], query, view)['a'] ?? ''
         if (values.size !== 1 || !values.has(String(value)))
           wrong.push(`${text}: ${JSON.stringify(value)}, read as ${[...values].join(' or ')}`)
@@ -108,6 +107,24 @@ describe('a ";" in every place of up to three pieces', () => {
     expect(wrong).toEqual([])
   })
 })
+
+test.each([
+  ...['+a=1', 'x=1& a=1', '%20a=1', '%09a=1', 'a+=1', 'A=1', '[a]=1', ']a=1', '[a=1', '[a][b]=1', '+a[]=1'],
+  ...['a.b=1', 'a+b=1', 'a%20b[]=1', 'a[b=1', 'A_b=1'],
+])('a name that only some servers take for a declared one is refused: %s', (text) => {
+  const view = { kind: 'form', fields: pairs(text) ?? [], bytes: new Uint8Array() } as const
+  expect(judgeSpelling(['a', 'a_b'], [], view)).toMatchObject({ code: 'ambiguous_request' })
+  expect(judgeSpelling(['a', 'a_b'], pairs(text) ?? [], undefined)).toMatchObject({
+    code: 'ambiguous_request',
+  })
+})
+
+test.each(['a=1', 'a[]=1', 'a[0][c]=1', 'a_b=1', 'c[a]=1', 'c.a=1', 'a-b=1', 'aa=1', 'c=1', ''])(
+  'other names pass: %s',
+  (text) => {
+    expect(judgeSpelling(['a', 'a_b'], pairs(text) ?? [], undefined)).toBeNull()
+  },
+)
 
 test.each(['a;=1&a=2', 'a=2&a;=1', ';a&a=2', 'a=2&;a', 'a;&a=2', 'x;a&a=2', 'a;x=1&a=2'])(
   'a piece without "=" beside a ";" makes its name a list: %s',
