@@ -100,15 +100,12 @@ export async function createParts(deps: PartsDeps) {
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, ...answerParts(hub, gateways), onOpened, onEnded })
   const pages = createPageParts({ ...base, ...v1, hub, catalogue })
-  const notify = await createNotify({
-    ...{ ...base, ...deps, settings, approvals },
-    ...{ tokenFor: v1.actions.tokenOf, vouchFor: signIn.vouchFor },
-  })
+  const asked = { settings, approvals, tokenFor: v1.actions.tokenOf, vouchFor: signIn.vouchFor }
+  const notify = await createNotify({ ...base, ...deps, ...asked })
   return {
     ...v1,
     ...pages,
-    ...{ db, read: base.read, origins: base.origins },
-    keys,
+    ...{ db, keys, read: base.read, origins: base.origins },
     settings,
     library,
     hub,
