@@ -49,7 +49,17 @@ const rules = (...decided: ReadonlyArray<readonly [string, string]>) =>
 
 async function startAgent(namespace: string, name: string, gateway: string): Promise<void> {
   const { metadata, spec } = podTemplate(gateway)
-  await apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, ...metadata }, spec })
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, ...metadata }, spec }
+  // The webhook knows a Gateway a moment after the API server.
+  const isAdmitted = () =>
+    apply(pod).then(
+      () => true,
+      (error: unknown) => {
+        if (String(error).includes('names no Gateway')) return null
+        throw error
+      },
+    )
+  await eventually('the pod is admitted', isAdmitted, 30_000)
   await kube(['wait', '-n', namespace, '--for=condition=Ready', '--timeout=90s', `pod/${name}`])
 }
 
