@@ -57,10 +57,11 @@ export const up: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
   const stop = stopSignals()
-  const installation = await startUnlessStopped(upOptions(invocation), stop.starting)
+  const options = upOptions(invocation)
+  const installation = await startUnlessStopped(options, stop.starting)
   if (installation === null) return EXIT.refused
   if (flag(invocation, 'json')) terminal.print(JSON.stringify(installation.facts))
-  else for (const line of welcome(installation, invocation)) terminal.print(line)
+  else for (const line of welcome(installation, options, invocation)) terminal.print(line)
   await stop.requested
   terminal.warn('chaperone: stopping ...')
   await installation.stop()
@@ -127,18 +128,20 @@ function stopSignals(): { readonly requested: Promise<void>; readonly starting: 
   return { requested: promise, starting: controller.signal }
 }
 
-function welcome(installation: Installation, invocation: Invocation): string[] {
-  const { facts, starterWritten } = installation
+function welcome(
+  { facts, starterWritten }: Installation,
+  { folder, manifests }: InstallationOptions,
+  invocation: Invocation,
+): string[] {
   const agent = facts.agents[0]
-  const named = isNamed(invocation) ? invocation.folder.root : null
-  const manifests = text(invocation, 'manifests') ?? invocation.folder.manifests
+  const named = isNamed(invocation) ? folder.root : null
   return [
     '',
     `  Dashboard        ${facts.base_url}`,
     ...becomeOwner(facts, invocation.cwd, named),
     ...facts.agents.map(({ name, proxy_url }) => `  Agent ${name.padEnd(10)} ${withoutKey(proxy_url)}`),
     `  Manifests        ${manifests}${starterWritten ? ' (starter set written)' : ''}`,
-    `  Data and logs    ${invocation.folder.root}`,
+    `  Data and logs    ${folder.root}`,
     ...(agent === undefined
       ? modeB(facts)
       : firstSteps(facts, agent, nextSteps(commandName(invocation.cwd), named))),

@@ -17,7 +17,7 @@ type Variable =
   | 'CHAPERONE_CLIENT_KEY'
   | 'NODE_EXTRA_CA_CERTS'
 
-/** The control plane of a cluster, reached as whoever runs kubectl. */
+/** The control plane of a cluster, reached as the user of kubectl. */
 export type Connection = AsyncDisposable & {
   /** What the command line needs to speak with it. */
   readonly env: Readonly<Record<Variable, string>>
