@@ -10,7 +10,7 @@ import { appendAudit, systemActor } from '../store/audit.ts'
 import { admitCallback, type CardRow, CHAT_LANE, findCard, spendNonce } from '../store/chat-messages.ts'
 import { insertMessage } from '../store/notifications.ts'
 import type { Db, Query } from '../store/query.ts'
-import { identityState } from '../store/user-identities.ts'
+import { findIdentityOf, identityState } from '../store/user-identities.ts'
 import { findUserByEmail, getUser, type UserRow } from '../store/users.ts'
 import { unlessLate } from '../urgent.ts'
 import { type CheckedCard, checkCard } from './card-check.ts'
@@ -126,6 +126,7 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
     })
   }
   const now = await vouchedUser(deps, user)
+  await refuseUnverified(deps, now)
   if (now.role !== 'viewer') return now
   throw new ChaperoneError('forbidden', {
     detail: 'Answering needs the role member, yours is viewer: ask an owner or admin to change it',
@@ -144,6 +145,14 @@ async function vouchedUser({ db, vouchFor }: ChatAnswersDeps, user: UserRow): Pr
   if (vouched !== 'ended' && now?.status === 'active') return now
   throw new ChaperoneError('forbidden', {
     detail: 'Nobody vouches for your account any more: sign in to the dashboard, then click again',
+  })
+}
+
+/** The address leads to the user, and the provider may let its users choose theirs. */
+async function refuseUnverified({ db }: ChatAnswersDeps, { id, email }: UserRow): Promise<void> {
+  if ((await findIdentityOf(db, id))?.isEmailVerified !== false) return
+  throw new ChaperoneError('forbidden', {
+    detail: `The identity provider does not state that ${email} is verified (email_verified): answer in the dashboard.`,
   })
 }
 

@@ -61,7 +61,8 @@ export function createProviderUsers(deps: ProviderUsersDeps): ProviderUsers {
     const access = accessOf(claims.groups, settings.groups)
     const changed = await applyAccess(q, deps, user, access)
     const sealed = tokens === null ? null : keyring.seal(JSON.stringify(tokens), place(userId))
-    await saveIdentity(q, { userId, issuer, subject: claims.subject, tokens: sealed })
+    const isEmailVerified = claims.isEmailVerified && isSameAddress(claims.email, user.email)
+    await saveIdentity(q, { userId, issuer, subject: claims.subject, tokens: sealed, isEmailVerified })
     return changed
   }
 
@@ -169,6 +170,11 @@ async function applyAccess(
   const details = { user_id: userId, email, from: before, to: next, change: 'identity_provider' }
   await recordEvent(q, { orgId, actor: PROVIDER, type: 'user.role_changed', details })
   return changed
+}
+
+/** As the database compares them. */
+function isSameAddress(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
 }
 
 type Held = Pick<UserRow, 'role' | 'groups' | 'namespaces'>

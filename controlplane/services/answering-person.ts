@@ -1,7 +1,7 @@
 import type { AnsweringPerson } from '../../core/state/answering-person.ts'
 import type { StoredAnswer } from '../store/approvals.ts'
 import type { Query } from '../store/query.ts'
-import { identityState } from '../store/user-identities.ts'
+import { findIdentityOf } from '../store/user-identities.ts'
 import type { Answerer } from './approval-response.ts'
 
 /** The person behind an answer; null for a token that names none. */
@@ -12,8 +12,8 @@ export async function answeringPerson(q: Query, by: Answerer): Promise<Answering
     const address = addressOf(email)
     return { id, way: clusterCredential, email: address, isEmailVerified: address !== null }
   }
-  const state = await identityState(q, id)
-  const isEmailVerified = state === 'confirmed' || state === 'stale'
+  const identity = await findIdentityOf(q, id)
+  const isEmailVerified = identity?.tokens != null && identity.isEmailVerified
   return { id, way: 'account', email: email.toLowerCase(), isEmailVerified }
 }
 

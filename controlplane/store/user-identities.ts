@@ -12,9 +12,11 @@ export type UserIdentity = {
   readonly subject: string
   /** Null when the provider no longer vouches for the user. */
   readonly tokens: Sealed | null
+  /** Whether the provider states that the address of the user, as stored here, is verified. */
+  readonly isEmailVerified: boolean
 }
 
-const COLUMNS = `user_id as "userId", issuer, subject, tokens`
+const COLUMNS = `user_id as "userId", issuer, subject, tokens, email_verified as "isEmailVerified"`
 
 export async function findIdentity(
   q: Query,
@@ -41,10 +43,14 @@ export async function deleteIdentity(q: Query, userId: string): Promise<void> {
 /** The provider has just vouched for the user (`tokens`), or no longer does (null). */
 export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
   await q.query(
-    `insert into user_identities (user_id, issuer, subject, tokens) values ($1, $2, $3, $4)
-     on conflict (user_id) do update set tokens = $4, checked_at = now(), claimed_until = null
+    `insert into user_identities (user_id, issuer, subject, tokens, email_verified) values ($1, $2, $3, $4, $5)
+     on conflict (user_id) do update
+       set tokens = $4, email_verified = $5, checked_at = now(), claimed_until = null
        where user_identities.issuer = $2 and user_identities.subject = $3`,
-    [row.userId, row.issuer, row.subject, row.tokens === null ? null : JSON.stringify(row.tokens)],
+    [
+      ...[row.userId, row.issuer, row.subject],
+      ...[row.tokens === null ? null : JSON.stringify(row.tokens), row.isEmailVerified],
+    ],
   )
 }
 

@@ -55,17 +55,17 @@ const answer = async (id: string, who: UserPrincipal) => {
 const isSpent = async ({ id, binding }: { id: string; binding: string }) =>
   (await replica.gateway(gateway, 'POST', `/api/gateway/holds/${id}/spend`, { binding })).body['spent']
 
-/** `verified`: of an identity provider. */
-async function account(email: string, verified = false): Promise<UserPrincipal> {
+/** `verified`: what an identity provider says of the address; null = an account with a password. */
+async function account(email: string, verified: boolean | null = null): Promise<UserPrincipal> {
   const userId = newId('user')
   await replica.db.query(
     "insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $3, 'A', 'member', 'x', $4)",
     [userId, replica.orgId, email, GROUPS],
   )
-  if (verified)
+  if (verified !== null)
     await replica.db.query(
-      "insert into user_identities (user_id, issuer, subject, tokens) values ($1, 'https://idp.example', $1, '{}')",
-      [userId],
+      "insert into user_identities (user_id, issuer, subject, tokens, email_verified) values ($1, 'https://idp.example', $1, '{}', $2)",
+      [userId, verified],
     )
   return person({ userId, email, groups: GROUPS })
 }
@@ -94,6 +94,10 @@ describe('where different people are required', () => {
     [
       'an account with an address that nobody verified',
       async () => [await account(address('ann')), cluster(address('bob'))],
+    ],
+    [
+      'an account of a provider that does not say whether the address is verified',
+      async () => [await account(address('ann'), false), cluster(address('bob'))],
     ],
     ['a token and a certificate', async () => [cluster('ann'), cluster('kubernetes-admin', 'certificate')]],
     [

@@ -153,6 +153,8 @@ export async function startChatPlane(database: TestDatabase, chat: FakeChat): Pr
     PORT: '0',
     LOCAL_GATEWAY_TOKEN_FILE: tokenFile,
     NOTIFY_ALLOW_CIDRS: '127.0.0.0/8',
+    // Never asked: a confirmation counts for five minutes.
+    ...{ OIDC_ISSUER: 'https://idp.example', OIDC_CLIENT_ID: 'chat', OIDC_GROUPS: '{"*":{"role":"member"}}' },
   })
   const plane = await createControlPlane(config, log, { chatApiUrl: chat.recorder.url })
   const db = new pg.Client({ connectionString: database.adminUrl })

@@ -299,6 +299,22 @@ describe('a click that is refused', () => {
     expect(await plane.status(card.id)).toBe('pending')
   })
 
+  test('of a user of the identity provider, unless it states that the address is verified', async () => {
+    const id = await plane.join('una@example.com', 'member', ['release-managers'])
+    chat.people.set('U_UNA', person('una@example.com'))
+    await plane.db.query(
+      "insert into user_identities (user_id, issuer, subject, tokens) values ($1, 'https://idp.example', $1, '{}')",
+      [id],
+    )
+    const card = await plane.hold({ required_approver_groups: ['release-managers'] })
+    const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_UNA' }))
+    expect(answer.body).toMatchObject({ ok: false, message: expect.stringMatching(/does not state/) })
+    expect(await plane.status(card.id)).toBe('pending')
+    await plane.db.query('update user_identities set email_verified = true where user_id = $1', [id])
+    const again = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_UNA' }))
+    expect(again.body).toMatchObject({ ok: true, approval_status: 'approved' })
+  })
+
   test('while the chat cannot say who clicked, and taken once it can', async () => {
     const card = await plane.hold()
     chat.override('users.info', { status: 500, body: {} })

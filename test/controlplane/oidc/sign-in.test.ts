@@ -82,6 +82,40 @@ describe('the first sign-in through the provider', () => {
     stage.idp.accounts.set('ada', { ...stage.idp.accounts.get('ada'), sub: 'ada', email: 'ada@example.com' })
   })
 
+  test('stores with each confirmation whether the provider states that the stored address is verified', async () => {
+    const subject = 'ivo'
+    const email = 'ivo@example.com'
+    const stored = async () =>
+      at(
+        await stage.here.sql(
+          `select email_verified from user_identities i join users u on u.id = i.user_id where u.email = '${email}'`,
+        ),
+        0,
+        'email_verified',
+      )
+    const claims = { sub: subject, email, groups: ['auditors'] }
+    const cases: ReadonlyArray<readonly [boolean, object]> = [
+      [false, claims],
+      [true, { ...claims, email_verified: true }],
+      [false, { ...claims, email_verified: 1 }],
+      [true, { ...claims, email: 'Ivo@Example.com', email_verified: true }],
+      // Another address is verified, and not the stored one.
+      [false, { ...claims, email: 'other@example.com', email_verified: true }],
+      [true, { ...claims, email_verified: 'true' }],
+      [false, { ...claims, email_verified: null }],
+    ]
+    for (const [expected, account] of cases) {
+      stage.idp.accounts.set(subject, account as { sub: string })
+      await stage.signIn(subject)
+      expect(await stored(), JSON.stringify(account)).toBe(expected)
+    }
+    const page = await stage.signIn(subject)
+    stage.idp.accounts.set(subject, { ...claims, email_verified: true })
+    await stage.fiveMinutesLater()
+    expect((await page.call('GET', '/api/auth/me')).status).toBe(200)
+    expect(await stored()).toBe(true)
+  })
+
   test('stores no token of the provider in clear text', async () => {
     const rows = JSON.stringify(await stage.here.sql('select * from user_identities'))
     expect(rows).toContain('ciphertext')
