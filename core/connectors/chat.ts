@@ -19,11 +19,14 @@ const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com
 /** How methods of the chat name the channels that they act on. */
 export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids'] as const
 
+/** How a few methods name channels beside the one that they act on. */
+export const FURTHER_CHANNEL_FIELDS = ['additional_channels', 'context_channel_id'] as const
+
 const NAMING: RowNaming = {
   connector: 'chat',
   formats: new Set(['json', 'form']),
   surface: prefixedSurface(trie, 'api'),
-  always: CHANNEL_FIELDS,
+  always: [...CHANNEL_FIELDS, ...FURTHER_CHANNEL_FIELDS],
   resource: channelOf,
 }
 

@@ -49,17 +49,33 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
 /**
  * Refuses a field of a query or form under a name that only some servers take for one of these: with blanks in front or
  * behind, in other letters, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. Under its own name it is read.
+ * Members of JSON are judged by the names `inJson` only.
  */
 export function judgeSpelling(
   names: readonly string[],
   query: Pairs,
   body: BodyView | undefined,
+  inJson: readonly string[] = [],
 ): Refusal | null {
   const pairs = body?.kind === 'form' ? [...query, ...body.fields] : query
-  if (pairs.length === 0 || names.length === 0) return null
+  const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
+  const sent = pairs.map(([name]) => name)
+  const isRead = (name: string) =>
+    names.includes(plainName(name)) && name.includes('[') === name.includes(']')
+  return (
+    judgeNames(names, sent, isRead) ?? judgeNames(inJson, members, (name: string) => inJson.includes(name))
+  )
+}
+
+function judgeNames(
+  names: readonly string[],
+  sent: readonly string[],
+  isRead: (name: string) => boolean,
+): Refusal | null {
+  if (sent.length === 0 || names.length === 0) return null
   const wanted = new Map(names.map((name) => [looseName(name), name]))
-  for (const [name] of pairs) {
-    if (names.includes(plainName(name)) && name.includes('[') === name.includes(']')) continue
+  for (const name of sent) {
+    if (isRead(name)) continue
     const found = carelessNames(name).find((reading) => wanted.has(reading))
     if (found === undefined) continue
     return refusal(

@@ -1,7 +1,7 @@
 import type { Action, Parameters } from '../action/action.ts'
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { BodyView, Classification, ConnectorConfig, Row } from './connector.ts'
-import { judgeRepeated, judgeSpelling, pickFields } from './fields.ts'
+import { isRecord, judgeRepeated, judgeSpelling, pickFields } from './fields.ts'
 import { namedAction, oneAction, settledByServer, unmappedAction } from './named-action.ts'
 import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
@@ -47,7 +47,7 @@ export function parseByRows(
   const repeated = rows.map(({ row }) => judgeRepeated(row, request.query, body)).find((one) => one !== null)
   if (repeated !== undefined) return repeated
   const misspelt = rows
-    .map(({ row }) => judgeSpelling(fieldNames(naming, row), request.query, body))
+    .map(({ row }) => judgeSpelling(fieldNames(naming, row), request.query, body, naming.always))
     .find((one) => one !== null)
   if (misspelt !== undefined) return misspelt
   const actions = rows.map(({ row }) => actionOf(naming, row, { match, request, body, config }))
@@ -85,7 +85,7 @@ function judgeFields(
   rows: readonly CompiledRow[],
   body: BodyView | undefined,
 ): Refusal | null {
-  const hasFields = rows.some(({ row }) => row.parameters !== undefined && row.bodyIsContent !== true)
+  const hasFields = rows.some(({ row }) => row.bodyIsContent !== true && fieldNames(naming, row).length > 0)
   return hasFields ? judgeUnread(naming, body) : null
 }
 
@@ -140,8 +140,10 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
  * Whoever asks with a body wants to know what is in it. Where the row's fields stand in a body that cannot be read as
  * the API may read it, nobody can be told: many servers parse JSON and forms whatever the label says.
  */
-function judgeUnread({ formats }: RowNaming, body: BodyView | undefined): Refusal | null {
+function judgeUnread({ formats, always }: RowNaming, body: BodyView | undefined): Refusal | null {
   if (body?.kind === 'invalid') return refusal('malformed_request', body.detail)
+  if (always !== undefined && body?.kind === 'json' && !isRecord(body.value))
+    return refusal('malformed_request', 'the JSON of the body is no object, so its fields cannot be told')
   const isHidden = body?.kind === 'opaque' || (body?.kind === 'form' && !formats.has('form'))
   if (!isHidden) return null
   const wanted = formats.has('form')

@@ -1,4 +1,4 @@
-import { CHANNEL_FIELDS } from '../connectors/chat.ts'
+import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../connectors/chat.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 
 /** Above every priority that a policy can have, so that nothing allows what it denies. */
@@ -14,21 +14,26 @@ export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
  */
 export function approvalsChannelPolicy(channel: string): PolicyEntry {
   const id = CHANNEL_ID.test(channel) ? channel : null
+  const isTaken = id === null ? (value: string) => `${value} != null` : holds(id)
+  const takenReason =
+    id === null
+      ? 'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
+      : 'Agents have no access to the channel in which approvals are answered'
+  const further = anyOf(FURTHER_CHANNEL_FIELDS, isTaken)
+  const namedReason =
+    'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
   const rules = [
+    { name: 'approvals-channel', conditions: [anyOf(CHANNEL_FIELDS, isTaken)], reason: takenReason },
     {
-      name: 'approvals-channel',
-      conditions: [
-        id === null ? anyOf((value) => `${value} != null`) : `${anyOf(holds(id))} || ${targets(id)}`,
-      ],
-      reason:
-        id === null
-          ? 'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
-          : 'Agents have no access to the channel in which approvals are answered',
+      name: 'approvals-channel-elsewhere',
+      conditions: [id === null ? further : `${further} || ${targets(id)} || ${searches(id)}`],
+      reason: takenReason,
     },
+    { name: 'channel-by-id', conditions: [anyOf(CHANNEL_FIELDS, isNoId)], reason: namedReason },
     {
-      name: 'channel-by-id',
-      conditions: [anyOf((value) => `!${value}.matches(${JSON.stringify(IDS)})`)],
-      reason: 'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals',
+      name: 'further-channel-by-id',
+      conditions: [anyOf(FURTHER_CHANNEL_FIELDS, isNoId)],
+      reason: namedReason,
     },
     {
       name: 'unknown-method',
@@ -55,14 +60,19 @@ const ID = '[A-Z][A-Z0-9]+'
 const IDS = `^ *${ID}( *, *${ID})* *$`
 
 /** True when one of the fields is there and one of its values meets the test, or is no text at all. */
-function anyOf(test: (value: string) => string): string {
-  return CHANNEL_FIELDS.map((field) => {
+function anyOf(fields: readonly string[], test: (value: string) => string): string {
+  const isMet = (field: string) => {
     const value = `parameters.${field}`
     const inText = `type(${value}) == string && ${test(value)}`
     const inList = `type(${value}) == list && ${value}.exists(c, type(c) != string || ${test('c')})`
     const isOther = `type(${value}) != string && type(${value}) != list`
     return `(has(${value}) && (${inText} || ${inList} || ${isOther}))`
-  }).join(' || ')
+  }
+  return fields.map(isMet).join(' || ')
+}
+
+function isNoId(value: string): string {
+  return `!${value}.matches(${JSON.stringify(IDS)})`
 }
 
 function holds(id: string): (value: string) => string {
@@ -72,4 +82,10 @@ function holds(id: string): (value: string) => string {
 /** Of an action that is submitted by its name, and may name the channel there only. */
 function targets(id: string): string {
   return `(has(resource.target) && ${holds(id)('resource.target')})`
+}
+
+/** A search in a channel (`in:<#C…>`) answers with what is there. */
+function searches(id: string): string {
+  const query = 'parameters.query'
+  return `(has(${query}) && (type(${query}) != string || ${holds(id)(query)}))`
 }

@@ -40,7 +40,7 @@ export const CHAT_BASICS = `
   *  /api/files.upload                         file.upload                write medium channels,filename @opaque
   *  /api/files.getUploadURLExternal           file.upload                write medium filename,length @same
   *  /api/files.completeUploadExternal         file.upload                write medium channel_id,files @same
-  *  /upload/v1/{ticket+}                      file.upload                write medium @same @opaque
+  *  /upload/v1/{ticket+}                      file.upload                write medium @same @content
   *  /api/files.delete                         file.delete                write medium file +irreversible
   *  /api/files.list                           file.list                  read  low    channel
   *  /api/files.info                           file.get                   read  low    file

@@ -79,6 +79,21 @@ const DENIED: Record<string, TestExchangeInput> = {
   'a post with the field in capitals': form('chat.postMessage', `Channel=${CHANNEL}&text=x`),
   'a bookmark with a dot in the field': form('bookmarks.add', `channel.id=${CHANNEL}&title=x`),
   'a bookmark with a bracket in the field': form('bookmarks.add', `channel[id=${CHANNEL}&title=x`),
+  'a post with the field in capitals in JSON': json('chat.postMessage', {
+    channel: 'C0OTHER',
+    Channel: CHANNEL,
+  }),
+  'a post with a blank before the field in JSON': json('chat.postMessage', { ' channel': CHANNEL }),
+  'a post with brackets in JSON': json('chat.postMessage', { 'channel[]': CHANNEL }),
+  'a group of users that joins the channel': form(
+    'usergroups.create',
+    `name=x&additional_channels=${CHANNEL}`,
+  ),
+  'a search in the channel': query('search.messages', `query=in%3A%3C%23${CHANNEL}%3E`),
+  'a search beside the channel': json('assistant.search.context', {
+    query: 'x',
+    context_channel_id: CHANNEL,
+  }),
   'a post by the name of another field': json('chat.postMessage', { channel_id: CHANNEL }),
   'an ephemeral post': form('chat.postEphemeral', `channel=${CHANNEL}&user=U1&text=x`),
   'a post of one’s own': form('chat.meMessage', `channel=${CHANNEL}&text=x`),
@@ -122,6 +137,7 @@ const PASSED: Record<string, TestExchangeInput> = {
   'an invitation to several channels': json('admin.users.invite', {
     ...{ email: 'x@example.com', team_id: 'T1', channel_ids: ['C0OTHER', 'C0THIRD'] },
   }),
+  'a search everywhere': query('search.messages', 'query=refund'),
   'a list of all channels': query('conversations.list', 'limit=10'),
   'a test of the token': chat({ target: '/api/auth.test' }),
 }
