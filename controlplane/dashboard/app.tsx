@@ -1,6 +1,7 @@
 import { MantineProvider } from '@mantine/core'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { keepDialogFocus } from './frame/keep-dialog-focus.ts'
 import { Root } from './root.tsx'
 import { styleNonce } from './style-nonce.ts'
 import { cssVariables, theme } from './theme.ts'
@@ -8,6 +9,8 @@ import { cssVariables, theme } from './theme.ts'
 const nonce = styleNonce()
 // The part of the library that keeps the page behind a dialog from scrolling asks here.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
+
+keepDialogFocus(document)
 
 createRoot(document.getElementById('app') ?? document.body).render(
   <StrictMode>

@@ -57,6 +57,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     const page = await owner.context.newPage()
     await page.goto(preview.url)
     await page.close()
+    await owner.page.bringToFront()
     const cookie = preview.cookies.findLast((each) => each.includes('svc_session=')) ?? ''
     expect(cookie).toMatch(/svc_session=[\w-]{43}/)
     return caller(base, { cookie })
@@ -178,6 +179,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     const tab = await owner.context.newPage()
     await tab.goto(`${base}/#/approvals`)
     await tab.locator('#page-title').waitFor()
+    await page.bringToFront()
     const menu = async (item: string) => {
       await page.getByRole('button', { name: new RegExp(OWNER) }).click()
       await page.getByRole('menuitem', { name: item }).click()
@@ -195,6 +197,7 @@ describe.skipIf(whySkipped !== null)('the session of a browser', { timeout: 90_0
     await keys.getByRole('button', { name: 'Make a key' }).click()
     await keys.getByRole('region', { name: 'approver key' }).waitFor()
     const held = stage.merge('{"commit_title":"other tab"}')
+    await tab.bringToFront()
     await cardOf(tab, 'other tab').getByRole('button', { name: 'Deny' }).click()
     expect((await held).status).toBe(403)
     await tab.close()

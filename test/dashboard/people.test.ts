@@ -91,6 +91,35 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
+  test('a dialog leaves the focus in the field that the user has reached', async () => {
+    const email = 'trent@example.com'
+    await stage.invite(email, 'member')
+    const { page, context } = await stage.signedIn(email, '#/approvals')
+    // As in a window in the background, where the browser delays timers: they run when the test says so.
+    await context.addInitScript(`{
+      const { setTimeout } = window
+      let held = []
+      window.setTimeout = (run, ms, ...args) =>
+        ms ? setTimeout(run, ms, ...args) : held.push(() => run(...args))
+      window.runHeld = () => { const due = held; held = []; for (const run of due) run(); return due.length }
+    }`)
+    await page.reload()
+    await page.getByRole('button', { name: `Signed in as ${email}` }).click()
+    await page.getByRole('menuitem', { name: 'Change password' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Change password' })
+    const [current, next] = [dialog.getByLabel(/^Current password/), dialog.getByLabel(/^New password/)]
+    await current.fill(PASSWORD)
+    await next.focus()
+    expect(await page.evaluate<number>('runHeld()')).toBeGreaterThan(0)
+    await page.keyboard.insertText('a staple for every horse')
+    expect([await current.inputValue(), await next.inputValue()]).toEqual([
+      PASSWORD,
+      'a staple for every horse',
+    ])
+    expect(await dialog.getByRole('button', { name: 'Change it' }).isEnabled()).toBe(true)
+    await context.close()
+  })
+
   test('a new password leaves this window signed in and no other, and the old one is worth nothing', async () => {
     const email = 'peggy@example.com'
     await stage.invite(email, 'member')

@@ -1,0 +1,14 @@
+/**
+ * Keeps the focus of a dialog on the element that the user reached. The focus trap of the library focuses
+ * `[data-autofocus]` twice, the second time in a later task, which browsers delay by up to a second in background
+ * windows. Text typed by then would land in the first field.
+ */
+export function keepDialogFocus(document: Document): void {
+  document.addEventListener('focusin', ({ target }) => {
+    if (!(target instanceof HTMLElement)) return
+    const dialog = target.parentElement?.closest('[role=dialog]')
+    if (!dialog) return
+    for (const each of dialog.querySelectorAll('[data-autofocus]')) each.removeAttribute('data-autofocus')
+    target.setAttribute('data-autofocus', 'true')
+  })
+}
