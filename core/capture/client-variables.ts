@@ -40,6 +40,9 @@ export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   ANTHROPIC_API_KEY: 'sk-ant-chaperone-placeholder',
   STRIPE_API_KEY: 'sk_test_chaperone_placeholder',
   SLACK_BOT_TOKEN: 'xoxb-chaperone-placeholder',
+  GEMINI_API_KEY: 'chaperone-placeholder',
+  GOOGLE_API_KEY: 'chaperone-placeholder',
+  GITHUB_PERSONAL_ACCESS_TOKEN: 'chaperone-placeholder',
 }
 
 /** Its value is added to what the command already has, unlike that of every other variable. */

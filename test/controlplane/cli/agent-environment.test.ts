@@ -54,11 +54,21 @@ it('points variables that replace the roots at the bundle, and the one that adds
 })
 
 it('gives SDKs placeholder keys only where the caller has none', () => {
-  const env = agentEnvironment({ ...input, env: { OPENAI_API_KEY: 'mine', STRIPE_API_KEY: '' } })
-  expect(env['OPENAI_API_KEY']).toBe('mine')
-  expect(env['STRIPE_API_KEY']).toMatch(/placeholder/)
-  for (const name of ['GITHUB_TOKEN', 'GH_TOKEN', 'ANTHROPIC_API_KEY', 'SLACK_BOT_TOKEN'])
-    expect(env[name]).toMatch(/placeholder/)
+  const own = { OPENAI_API_KEY: 'mine', GEMINI_API_KEY: 'mine', STRIPE_API_KEY: '', GOOGLE_API_KEY: '' }
+  const env = agentEnvironment({ ...input, env: own })
+  expect([env['OPENAI_API_KEY'], env['GEMINI_API_KEY']]).toEqual(['mine', 'mine'])
+  expect([env['STRIPE_API_KEY'], env['GOOGLE_API_KEY']]).toEqual(
+    Array(2).fill(expect.stringMatching(/placeholder/)),
+  )
+  const others = [
+    'GITHUB_TOKEN',
+    'GH_TOKEN',
+    'GITHUB_PERSONAL_ACCESS_TOKEN',
+    'ANTHROPIC_API_KEY',
+    'SLACK_BOT_TOKEN',
+  ]
+  for (const name of others) expect(env[name], name).toMatch(/placeholder/)
+  expect(agentEnvironment({ ...input, env: {} })['GEMINI_API_KEY']).toMatch(/placeholder/)
 })
 
 it('keeps what the caller gave Java and adds the proxy', () => {
