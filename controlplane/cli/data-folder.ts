@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
   constants,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -177,12 +180,30 @@ export function ensureSecret(
   return { value, isNew: true }
 }
 
-/** Whole or not at all: a crash never leaves half a key. */
-export function writePrivate(file: string, text: string, mode = 0o600): void {
-  const unfinished = `${file}.new`
-  writeFileSync(unfinished, text, { mode, flush: true })
-  chmodSync(unfinished, mode)
-  renameSync(unfinished, file)
+/**
+ * Replaces the file whole or not at all, and only where content or mode differ. Several processes may do so at the same
+ * time: each writes a file of its own, and the last rename wins.
+ */
+export function writePrivate(file: string, content: string | Uint8Array, mode = 0o600): void {
+  const bytes = Buffer.from(content)
+  if (isWritten(file, bytes, mode)) return
+  const unfinished = `${file}.${randomUUID()}.new`
+  try {
+    writeFileSync(unfinished, bytes, { mode, flag: 'wx', flush: true })
+    chmodSync(unfinished, mode)
+    renameSync(unfinished, file)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+}
+
+/** A link is replaced by a file, whatever it leads to. */
+function isWritten(file: string, bytes: Buffer, mode: number): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile() || found.size !== bytes.length) return false
+  if ((found.mode & 0o777) !== mode) return false
+  return bytes.equals(readFileSync(file))
 }
 
 /** The running installation's addresses; undefined when none runs on the folder. */

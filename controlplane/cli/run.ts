@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
@@ -91,7 +91,7 @@ function copyTrust(dir: string, facts: RunFile): TrustPaths {
 /** The same certificates for wget and Java. */
 function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFile'> {
   const [wgetrcFile, javaStoreFile] = [join(dir, 'wgetrc'), join(dir, TRUST_FILES.java)]
-  writeFileSync(javaStoreFile, javaTrustStoreOf(certificatesIn(caBundleFile)))
+  writePrivate(javaStoreFile, javaTrustStoreOf(certificatesIn(caBundleFile)), 0o644)
   writePrivate(wgetrcFile, `ca_certificate = ${caBundleFile}\n`, 0o644)
   return { caBundleFile, wgetrcFile, javaStoreFile }
 }

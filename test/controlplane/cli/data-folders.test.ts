@@ -2,8 +2,11 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -20,6 +23,7 @@ import {
   dataFolder,
   findDataFolder,
   prepareDataFolder,
+  writePrivate,
 } from '../../../controlplane/cli/data-folder.ts'
 import { lockFolder } from '../../../controlplane/cli/folder-lock.ts'
 import { ensureInstallationKey, installationKey } from '../../../controlplane/cli/installation-key.ts'
@@ -376,5 +380,34 @@ describe('a start from a working tree', () => {
       expect((await cli(args, tree, more)).code).not.toBe(0)
       expect(existsSync(join(tree, '.chaperone'))).toBe(false)
     }
+  })
+})
+
+describe('files of a data folder', () => {
+  const file = () => join(root, 'file')
+  const marks = () => `${lstatSync(file()).ino} ${lstatSync(file()).mtimeMs}`
+
+  test('are replaced only where content or mode differ', () => {
+    writePrivate(file(), 'one')
+    const before = marks()
+    writePrivate(file(), Buffer.from('one'))
+    expect(marks()).toBe(before)
+    writePrivate(file(), 'two')
+    expect(marks()).not.toBe(before)
+    expect(readFileSync(file(), 'utf8')).toBe('two')
+    writePrivate(file(), 'two', 0o644)
+    expect(lstatSync(file()).mode & 0o777).toBe(0o644)
+  })
+
+  test('are never written through a link, and leave nothing unfinished', () => {
+    const target = join(root, 'target')
+    writeFileSync(target, 'same', { mode: 0o600 })
+    symlinkSync(target, file())
+    writePrivate(file(), 'same')
+    expect(lstatSync(file()).isSymbolicLink()).toBe(false)
+    expect(() => writePrivate(join(root, 'none', 'file'), 'x')).toThrow('ENOENT')
+    mkdirSync(join(root, 'folder'))
+    expect(() => writePrivate(join(root, 'folder'), 'x')).toThrow(/EISDIR|EEXIST|ENOTEMPTY/)
+    expect(readdirSync(root).filter((name) => name.includes('new'))).toEqual([])
   })
 })
