@@ -65,14 +65,16 @@ export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
     throw new Error('the database has an earlier configuration than this replica has read before')
   }
 
+  // Submitted actions reload the library, too: what it has read says nothing about what gateways were sent.
+  let broadcast: StateOrder | null = null
+
   const refresh = createSerial(async () => {
-    const isChanged = await freshness.read('configuration', async () => {
-      const { epoch, revision } = await readOrder()
-      if (library.order?.epoch === epoch && library.order.revision === revision) return false
-      await library.reload()
-      return true
+    await freshness.read('configuration', async () => {
+      const stored = await readOrder()
+      if (!isSame(stored, library.order)) await library.reload()
     })
-    if (!isChanged) return
+    if (isSame(library.order, broadcast)) return
+    broadcast = library.order
     deps.onReloaded?.()
     for (const peer of roster.peers.values()) {
       // Whoever came meanwhile may be newer than what was read: its greeting reads once more and says what there is.
@@ -108,4 +110,8 @@ export function createManifestCast(deps: ManifestCastDeps): ManifestCast {
       send(peer)
     },
   }
+}
+
+function isSame(a: StateOrder | null, b: StateOrder | null): boolean {
+  return a?.epoch === b?.epoch && a?.revision === b?.revision
 }

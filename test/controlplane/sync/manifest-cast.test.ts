@@ -62,7 +62,7 @@ function world() {
     roster.add(peer)
     return { peer, types: () => said.map(({ type }) => type), greeted: cast.greet(peer) }
   }
-  return { cast, stored, readings, arrive }
+  return { cast, library, stored, readings, arrive }
 }
 
 test('a gateway that comes while an older state is still being read is not sent away', async () => {
@@ -103,4 +103,22 @@ test('a gateway whose row is gone is sent away, whether it comes or is there', a
   const unknown = arrive('gw_gone')
   await unknown.greeted
   expect(unknown.types()).toEqual(['goaway', 'end'])
+})
+
+test('a gateway is sent a change that a submitted action has read before the notification came', async () => {
+  const { cast, library, stored, readings, arrive } = world()
+  stored.gateways.push('gw_first')
+  stored.version = 2
+  const first = arrive('gw_first')
+  await settled()
+  readings[0]?.()
+  await first.greeted
+  stored.version = 3
+  const read = library.reload()
+  readings[1]?.()
+  await read
+  await cast.refresh()
+  expect(first.types()).toEqual(['manifest', 'manifest'])
+  await cast.refresh()
+  expect(first.types()).toEqual(['manifest', 'manifest'])
 })

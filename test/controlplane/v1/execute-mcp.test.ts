@@ -14,6 +14,7 @@ const called: unknown[] = []
 beforeAll(async () => {
   here = await startExecutionWorld()
   agent = await here.world.agent()
+  await here.applied()
 }, 90_000)
 afterAll(() => here?.[Symbol.asyncDispose](), 60_000)
 beforeEach(() => {
