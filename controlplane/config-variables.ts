@@ -39,8 +39,9 @@ export const CONFIG_VARIABLES = {
     meaning: 'Address that people open; `https:` makes cookies `Secure`',
   },
   REGISTRATION: {
-    fallback: '`open` on loopback, else `invite`',
-    meaning: '`open`: whoever reaches it may register as viewer; `invite`: by invitation only',
+    fallback: '`open` for requests of this machine to loopback, else `invite`',
+    meaning:
+      '`open`: whoever reaches it may register as viewer; `invite`: by invitation only. A proxy on the same machine: set `PUBLIC_URL`',
   },
   APPROVALS: {
     fallback: '`token`; `chaperone up` sets `session`',

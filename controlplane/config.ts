@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { type Floors, readFloors } from '../core/crd/floors.ts'
-import { isLoopback } from '../core/loopback.ts'
 import type { ConfigVariable } from './config-variables.ts'
+import { isOnlyHere } from './http/only-here.ts'
 import { type OidcSettings, readOidcSettings } from './oidc/settings.ts'
 import type { ApprovalsMode } from './services/approvals-mode.ts'
 
@@ -21,7 +21,7 @@ export type ControlPlaneConfig = {
   readonly operatorTokenFile: string | null
   /** Without a slash at the end; null = made from host and port. */
   readonly publicUrl: string | null
-  readonly registration: 'open' | 'invite'
+  readonly registration: RegistrationMode
   /** `session`: once there is an owner, the token of ADMIN_TOKEN_FILE answers no approvals and changes no rules. */
   readonly approvals: ApprovalsMode
   /** Null = the organisation's plan decides. */
@@ -58,6 +58,9 @@ export type ControlPlaneConfig = {
 export type TlsConfig =
   | { readonly hosts: readonly [string, ...string[]] }
   | { readonly certFile: string; readonly keyFile: string }
+
+/** `local`: open for requests of this machine, by invitation for those that a proxy has forwarded. */
+export type RegistrationMode = 'open' | 'local' | 'invite'
 
 /** `yaml`: nothing is stored, the manifest to commit is answered. */
 export type Editing = 'rows' | 'yaml'
@@ -214,9 +217,11 @@ function ownCluster(host: string | null, port: string | null): string | null {
 }
 
 /** Open only where nobody but this machine can reach it, unless asked for. */
-function registration(env: Env, host: string): 'open' | 'invite' {
+function registration(env: Env, host: string): RegistrationMode {
   const chosen = choice(env, 'REGISTRATION', ['open', 'invite'])
-  return (chosen as 'open' | 'invite' | null) ?? (isLoopback(host) ? 'open' : 'invite')
+  if (chosen !== null) return chosen as RegistrationMode
+  const reached = { host, publicUrl: publicUrl(env), trustedProxies: trustedProxies(env) }
+  return isOnlyHere(reached) ? 'local' : 'invite'
 }
 
 function isPasswordOn(env: Env, hasProvider: boolean): boolean {

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { createCatalogue } from '../core/connectors/catalogue.ts'
-import { isLoopback } from '../core/loopback.ts'
 import type { Namespaces } from '../core/wire/rights.ts'
 import { createActionParts } from './action-parts.ts'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Keyring } from './crypto/keyring.ts'
 import { createPasswords, type PasswordCost, type Passwords } from './crypto/password.ts'
 import { createGatewayParts, type GatewayParts } from './gateway-parts.ts'
+import { isOnlyHere } from './http/only-here.ts'
 import { createBotIdentity } from './notify/bot-identity.ts'
 import { createChatClient, createNotify } from './notify/notify.ts'
 import { createSignIn } from './oidc/oidc.ts'
@@ -212,11 +212,6 @@ function userParts({ config, ...base }: UserPartsDeps) {
 function ownerLinkSecret({ kubeApi, ownerLinkSecret: place }: ControlPlaneConfig) {
   if (kubeApi === null || place === null) return null
   return createOwnerLinkSecret(createKubeClient(kubeApi), place, Date.now)
-}
-
-/** A proxy at PUBLIC_URL makes a control plane on loopback reachable for others. */
-function isOnlyHere({ host, publicUrl }: ControlPlaneConfig): boolean {
-  return isLoopback(host) && (publicUrl === null || isLoopback(new URL(publicUrl).hostname))
 }
 
 type OperatorPartsDeps = Omit<DesiredDeps, 'processes' | 'killSwitch'> & {

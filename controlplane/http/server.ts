@@ -250,7 +250,7 @@ function pathOf(request: FastifyRequest): string {
 
 const MALFORMED = {
   headers_too_large:
-    'The header fields of the request are too long. In a browser, remove the cookies of this host: they are sent to every port of it, and a server on another port may have set them. The kill switch can also be activated with chaperone kill on',
+    'The header fields of the request are too long. In a browser, remove the cookies of this host: they are sent to every port of it, and a server on another port may have set them. The kill switch can also be activated with chaperone kill on (in a cluster kubectl chaperone kill on)',
   malformed_request: 'The request is not valid HTTP/1.1',
 } as const
 

@@ -5,6 +5,7 @@ import type { Editing } from '../config.ts'
 import { actorOf } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { deviceCookies, setDeviceCookie } from '../http/device-cookie.ts'
+import { isForwarded } from '../http/only-here.ts'
 import { isPage } from '../http/page-secret.ts'
 import { type Principal, type Route, type RouteResult, route } from '../http/route.ts'
 import { setSessionCookie } from '../http/session-cookie.ts'
@@ -76,9 +77,10 @@ function register(deps: AuthRoutesDeps): Route {
     body: RegisterBody,
     statuses: [429],
     response: Ok.extend({ user: UserView }),
-    handler: async ({ body }) => {
+    handler: async ({ body, raw }) => {
       refusePasswords(deps)
-      const { id, email, role } = await deps.registration.register(body)
+      const input = { ...body, isForwarded: isForwarded(raw.request) }
+      const { id, email, role } = await deps.registration.register(input)
       return withDevice({ status: 200, body: { ok: true, user: { id, email, role } } }, email, deps)
     },
   })

@@ -175,7 +175,7 @@ function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
       handler: async ({ principal, body }) => {
         const { gatewayId, name, sidecar } = gatewayOf(principal)
         assertOwn(sidecar, [body.agent])
-        return approvals.hold({ gatewayId, gatewayName: name }, body)
+        return approvals.hold({ gatewayId, gatewayName: name, isSidecar: sidecar !== null }, body)
       },
     }),
     route({

@@ -15,6 +15,7 @@ import type { ClusterGroups } from './answerable-sets.ts'
 
 import { approvalCard } from './approval-card.ts'
 import { type Respond, type Response, respond } from './approval-response.ts'
+import type { HoldOwner } from './hold-input.ts'
 import { bindingOf, openHold } from './holds.ts'
 
 export type ApprovalsDeps = {
@@ -32,11 +33,10 @@ export type ApprovalsDeps = {
 
 /** A gateway process; `agent`: the only one that it serves, when it is a sidecar. */
 export type HoldHolder = { readonly gatewayId: string; readonly agent: string | null }
-export type HoldOwner = { readonly gatewayId: string; readonly gatewayName: string }
 
 /** The one state machine behind `apr_` and `apv_`; all times are the database's. */
 export type Approvals = {
-  /** Joins the open hold of the same request, passes on an unspent yes, or opens a hold. Throws `too_many_holds`. */
+  /** Joins the open hold of the same request, passes on an unspent yes, or opens a hold. Throws `too_many_holds`, `forbidden` for an agent of another gateway. */
   hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
   /** True exactly once per approved hold. `not_found` for a hold of another gateway, or of another agent in a pod. */
   spend(holder: HoldHolder, id: string, binding: string): Promise<SpendReply>

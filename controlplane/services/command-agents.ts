@@ -6,6 +6,7 @@ import { gatewayActor } from '../events.ts'
 import { type AgentRow, findAgentByName, insertAgent, updateAgent } from '../store/agents.ts'
 import { appendAudit } from '../store/audit.ts'
 import { bumpVersion } from '../store/config-version.ts'
+import { mayName } from '../store/gateway-agents.ts'
 import type { Query } from '../store/query.ts'
 import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './command-context.ts'
 
@@ -35,6 +36,7 @@ async function register(
   request: AgentRegister,
 ): Promise<AgentRow> {
   const known = await findAgentByName(q, request.name)
+  if (known?.gatewayId !== gateway.gatewayId) refuseNamespace(request.name, gateway)
   if (known === undefined) return create(q, orgId, gateway, request)
   if (!isOurs(known, gateway)) {
     throw new ChaperoneError('conflict', {
@@ -46,6 +48,14 @@ async function register(
   const bound = await updateAgent(q, known.id, { gatewayId: gateway.gatewayId })
   await bumpVersion(q)
   return bound ?? known
+}
+
+/** A gateway takes and makes no agents of other namespaces. */
+function refuseNamespace(agent: string, { name }: CommandGateway): void {
+  if (mayName(name, agent)) return
+  throw new ChaperoneError('forbidden', {
+    detail: `The gateway ${name} registers agents of its own namespace only, not ${agent}`,
+  })
 }
 
 async function create(

@@ -7,9 +7,16 @@ import type { ApprovalRow, CardFacts } from '../store/approvals.ts'
 import { getGateway } from '../store/gateways.ts'
 import type { Query } from '../store/query.ts'
 
+/** `isSidecar`: the token of its pod names its one agent, which the caller of the service has compared. */
+export type HoldOwner = {
+  readonly gatewayId: string
+  readonly gatewayName: string
+  readonly isSidecar?: boolean
+}
+
 /** A hold as a gateway asks for it. */
 export type HoldInput = {
-  readonly owner: { readonly gatewayId: string; readonly gatewayName: string }
+  readonly owner: HoldOwner
   readonly body: HoldBody
   readonly orgId: string
   /** Stops that are in force and not stored yet. */

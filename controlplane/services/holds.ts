@@ -15,6 +15,7 @@ import {
   lockAgentApprovals,
 } from '../store/approvals.ts'
 import { agentActor, appendAuditAll } from '../store/audit.ts'
+import { foreignAgents } from '../store/gateway-agents.ts'
 import { listKillSwitches } from '../store/kill-switches.ts'
 import type { Query } from '../store/query.ts'
 import { findActionOwners, findAgentIds } from '../store/records.ts'
@@ -22,6 +23,7 @@ import { shareWithStops } from '../store/stopped-approvals.ts'
 import { approvalCard } from './approval-card.ts'
 import { appendExpired } from './approval-expiry.ts'
 import { holdOfExecution } from './execution-holds.ts'
+import { refuseForeign } from './foreign-agents.ts'
 import { cardFacts, type HoldInput, holdLimits, pendingDetails, requiredOf } from './hold-input.ts'
 import { holdStop } from './stopped-approvals.ts'
 
@@ -32,19 +34,27 @@ import { holdStop } from './stopped-approvals.ts'
 export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   const { owner, body, orgId } = input
   await shareWithStops(q)
+  await refuseForeignAgent(q, input)
   await refuseStopped(q, input)
   await lockAgentApprovals(q, orgId, body.agent)
   const binding = bindingOf(owner.gatewayId, body.binding)
   const executed = await holdOfExecution(q, input, binding)
   if (executed !== undefined) return executed
-  const pending = await findPendingHold(q, owner.gatewayId, binding)
+  const key = { gatewayId: owner.gatewayId, binding, agent: body.agent }
+  const pending = await findPendingHold(q, key)
   if (pending !== undefined) return { outcome: 'joined', approval: approvalCard(pending) }
-  const key = { gatewayId: owner.gatewayId, binding, windowS: LIMITS.approvedRetryWindowS }
-  const unspent = await findUnspentHold(q, key)
+  const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
   // What is overdue may still stand as pending under this very binding, of which only one may be open.
   await appendExpired(q, await expireOverdue(q), input.onEnded)
   return { outcome: 'created', approval: approvalCard(await create(q, input, binding)) }
+}
+
+/** The card would stand in the lists of another Gateway or namespace. The token of a pod names its agent. */
+async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
+  if (owner.isSidecar === true) return
+  const { gatewayId, gatewayName: name } = owner
+  refuseForeign(await foreignAgents(q, { gatewayId, name }, { agents: [body.agent], withFormer: false }))
 }
 
 /** A request that passed its gateway a moment before the stop arrived there. */

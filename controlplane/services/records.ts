@@ -4,6 +4,7 @@ import type { TrafficRecord } from '../../core/record.ts'
 import type { RecordsBody } from '../../core/wire/records.ts'
 import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
+import { foreignAgents } from '../store/gateway-agents.ts'
 import type { Db, Query } from '../store/query.ts'
 import {
   findActionOwners,
@@ -13,6 +14,7 @@ import {
   lockProcessRecords,
 } from '../store/records.ts'
 import { insertTraffic } from '../store/traffic.ts'
+import { refuseForeign } from './foreign-agents.ts'
 import { ownerKey } from './process-owners.ts'
 import { createReportedRefusals } from './reported-refusals.ts'
 
@@ -25,7 +27,10 @@ export type Uploader = {
 }
 
 export type Records = {
-  /** Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. */
+  /**
+   * Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. Throws
+   * `forbidden` when it names agents of another gateway.
+   */
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
 
@@ -41,8 +46,8 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
       const own = records.map((record) => ({ ...record, gateway: gateway.name }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
-        const told = refusals.bounded(owner, uniqueById(own))
-        const believed = gateway.sidecar === null ? told : await withoutForeign(q, told)
+        if (gateway.sidecar === null) await refuseForeignAgents(q, gateway, own)
+        const believed = await withoutForeign(q, refusals.bounded(owner, uniqueById(own)))
         const added = await insertTraffic(q, orgId, believed)
         const fresh = believed.filter((record) => added.has(record.id))
         await appendEvents(q, orgId, fresh)
@@ -58,6 +63,12 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
       return records.map((record) => record.id)
     },
   }
+}
+
+/** Their rows would stand in the lists of another Gateway or namespace. */
+async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
+  const agents = [...new Set(defined(records.map(({ agent }) => agent)))]
+  refuseForeign(await foreignAgents(q, gateway, { agents, withFormer: true }))
 }
 
 /** A record that names the action or the approval of another agent tells of neither. */

@@ -1,5 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Role } from '../../core/wire/rights.ts'
+import type { RegistrationMode } from '../config.ts'
 import { newId } from '../crypto/ids.ts'
 import type { Passwords } from '../crypto/password.ts'
 import { sha256 } from '../crypto/tokens.ts'
@@ -16,7 +17,7 @@ export type RegistrationDeps = {
   readonly orgId: string
   readonly ownerLinks: Pick<OwnerLinks, 'check' | 'use'>
   readonly passwords: Passwords
-  readonly registration: 'open' | 'invite'
+  readonly registration: RegistrationMode
   /** On loopback the first user needs no link, until an agent is started on this machine. */
   readonly isLoopback: boolean
 }
@@ -27,6 +28,8 @@ export type RegistrationInput = {
   readonly name: string
   readonly setup_token?: string | undefined
   readonly invite_token?: string | undefined
+  /** The request did not come from this machine. */
+  readonly isForwarded?: boolean
 }
 
 export type Registration = {
@@ -74,7 +77,8 @@ async function roleFor(q: Query, input: CheckedInput, deps: RegistrationDeps): P
     if (invitation !== undefined) return invitation.role
     throw refused('The invitation is over, used, or for another e-mail address: ask for a new one')
   }
-  if (deps.registration === 'open') return 'viewer'
+  if (deps.registration === 'open' || (deps.registration === 'local' && input.isForwarded !== true))
+    return 'viewer'
   throw refused('Ask an owner or admin of this installation for an invitation')
 }
 
@@ -83,14 +87,11 @@ async function isFirst(q: Query, { setup_token: token }: RegistrationInput): Pro
 }
 
 async function firstRole(q: Query, input: RegistrationInput, deps: RegistrationDeps): Promise<Role> {
-  if (input.setup_token === undefined && (await needsNoLink(q, deps))) return 'owner'
+  const isHere = deps.isLoopback && input.isForwarded !== true
+  if (isHere && input.setup_token === undefined && !(await isOwnerLinkRequired(q))) return 'owner'
   throw refused(
     'The first owner registers through the owner link, which is valid for an hour and once: chaperone owner-link makes a new one (in a cluster kubectl chaperone owner-link)',
   )
-}
-
-async function needsNoLink(q: Query, { isLoopback }: RegistrationDeps): Promise<boolean> {
-  return isLoopback && !(await isOwnerLinkRequired(q))
 }
 
 function refused(detail: string): ChaperoneError {

@@ -141,16 +141,18 @@ export async function insertApprovedHold(
   return onlyRow(rows)
 }
 
+/** The agent is part of the key: a gateway computes the binding, and a sidecar speaks for one agent of its Gateway. */
+export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
+
 /** The open hold for exactly this request; overdue ones are not open. */
 export async function findPendingHold(
   q: Query,
-  gatewayId: string,
-  binding: string,
+  { gatewayId, binding, agent }: HoldKey,
 ): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'pending' and gateway_id = $1 and binding = $2
-       and expires_at > clock_timestamp()`,
-    [gatewayId, binding],
+       and agent = $3 and expires_at > clock_timestamp()`,
+    [gatewayId, binding, agent],
   )
   return rows[0]
 }
@@ -158,13 +160,13 @@ export async function findPendingHold(
 /** A yes for exactly this request that nobody used yet, answered at most `windowS` seconds ago. */
 export async function findUnspentHold(
   q: Query,
-  key: { readonly gatewayId: string; readonly binding: string; readonly windowS: number },
+  key: HoldKey & { readonly windowS: number },
 ): Promise<ApprovalRow | undefined> {
   const { rows } = await q.query<ApprovalRow>(
     `select ${APPROVAL_COLUMNS} from approvals where kind = 'hold' and status = 'approved' and gateway_id = $1 and binding = $2
-       and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $3)
+       and agent = $3 and spent_at is null and responded_at > clock_timestamp() - make_interval(secs => $4)
      order by created_at desc limit 1`,
-    [key.gatewayId, key.binding, key.windowS],
+    [key.gatewayId, key.binding, key.agent, key.windowS],
   )
   return rows[0]
 }

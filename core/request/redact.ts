@@ -6,10 +6,10 @@ const SECRET_NAME = /token|key|secret|passw|pwd|auth|sig|credential|session|jwt|
 const HIDDEN = 'REDACTED'
 
 /** Path and query as a record may hold them: values of parameters that could be credentials are blanked. */
-export function recordPath(request: CanonicalRequest): string {
-  const { rawPath, rawQuery } = request
-  if (rawQuery === '') return rawPath.slice(0, MAX_PATH)
-  return `${rawPath}?${rawQuery.replace(PAIR, hidden)}`.slice(0, MAX_PATH)
+export function recordPath({ rawPath, rawQuery }: Pick<CanonicalRequest, 'rawPath' | 'rawQuery'>): string {
+  const path = shownPath(rawPath)
+  if (rawQuery === '') return path.slice(0, MAX_PATH)
+  return `${path}?${rawQuery.replace(PAIR, hidden)}`.slice(0, MAX_PATH)
 }
 
 /** Older servers take `;` for `&`. */
@@ -19,15 +19,40 @@ const PAIR = /[^&;]+/g
 function hidden(text: string): string {
   const equals = text.indexOf('=')
   if (equals < 0) return text
-  const pair = readPair(text.slice(0, equals))
-  return isRefusal(pair) || SECRET_NAME.test(pair[0]) ? `${text.slice(0, equals)}=${HIDDEN}` : text
+  return isSecretName(text.slice(0, equals)) ? `${text.slice(0, equals)}=${HIDDEN}` : text
+}
+
+function isSecretName(text: string): boolean {
+  const pair = readPair(text)
+  return isRefusal(pair) || SECRET_NAME.test(pair[0])
+}
+
+/** Parameters of path segments (RFC 3986, 3.3) begin with `;`; servers also divide them by other characters. */
+function shownPath(path: string): string {
+  return EQUALS.test(path) ? path.replace(PATH_PARAMETER, hiddenInPath) : path
+}
+
+const EQUALS = /=|%3d/i
+const PATH_PARAMETER = /[^/;]+/g
+
+/** Bounds the work for one segment. */
+const MAX_EQUALS = 16
+
+/** From the first `=` on whose text before it, whatever divides it, has the name of a secret. */
+function hiddenInPath(text: string): string {
+  let count = 0
+  for (const { index, 0: equals } of text.matchAll(/=|%3d/gi)) {
+    const name = text.slice(0, index)
+    count += 1
+    if (count > MAX_EQUALS || isSecretName(name.replaceAll('=', ' '))) return `${name}${equals}${HIDDEN}`
+  }
+  return text
 }
 
 /** For a request that could not be read: the bytes before the query, printable ones only. */
 export function rawRecordPath(raw: RawRequest): string {
   const path = raw.target.split('?')[0] ?? ''
-  return path
-    .replace(/^https?:\/\/[^/]*/i, '')
+  return shownPath(path.replace(/^https?:\/\/[^/]*/i, ''))
     .replace(/[^\x21-\x7e]/g, '?')
     .slice(0, MAX_PATH)
 }

@@ -8,14 +8,17 @@ describe('the configuration', () => {
     expect(readConfig(ENOUGH)).toMatchObject({
       host: '127.0.0.1',
       port: 3000,
-      registration: 'open',
+      registration: 'local',
       auditRetentionDays: null,
       maintenanceSecret: null,
       logLevel: 'info',
       masterKey: { file: '/keys/master.key' },
     })
     expect(readConfig({ ...ENOUGH, HOST: '0.0.0.0' }).registration).toBe('invite')
-    expect(readConfig({ ...ENOUGH, HOST: '::1' }).registration).toBe('open')
+    expect(readConfig({ ...ENOUGH, HOST: '::1' }).registration).toBe('local')
+    expect(readConfig({ ...ENOUGH, REGISTRATION: 'open' }).registration).toBe('open')
+    expect(readConfig({ ...ENOUGH, TRUSTED_PROXIES: '127.0.0.1' }).registration).toBe('invite')
+    expect(readConfig({ ...ENOUGH, PUBLIC_URL: 'https://c.example' }).registration).toBe('invite')
     expect(readConfig({ ...ENOUGH, HOST: '127.evil.example' }).registration).toBe('invite')
     expect(readConfig({ ...ENOUGH, PUBLIC_URL: 'https://c.example/x/' }).publicUrl).toBe(
       'https://c.example/x',

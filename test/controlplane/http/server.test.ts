@@ -98,7 +98,7 @@ const auth: AuthDeps = {
   maintenanceSecretHash: null,
   publicUrl: null,
 }
-const app = createHttpServer({
+const SERVER = {
   tls: null,
   routes,
   auth,
@@ -106,7 +106,8 @@ const app = createHttpServer({
   version: '1.2.3',
   listenHost: '127.0.0.1',
   trustedProxies: [],
-})
+} as const
+const app = createHttpServer(SERVER)
 let port = 0
 
 beforeAll(async () => {
@@ -252,6 +253,25 @@ describe('callers', () => {
     )
   })
 
+  test('with the cookies that a page may plant are served on loopback; elsewhere the answer names the remedy', async () => {
+    const cookies = (count: number) =>
+      Array.from({ length: count }, (_, n) => `planted${n}=${'x'.repeat(4_080)}`).join('; ')
+    const request = (count: number) =>
+      `GET /api/items/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: ${cookies(count)}\r\n\r\n`
+    expect(await raw(request(180))).toMatch(/^HTTP\/1\.1 200 /)
+    const elsewhere = createHttpServer({ ...SERVER, listenHost: '0.0.0.0' })
+    const url = await elsewhere.listen({ host: '127.0.0.1', port: 0 })
+    try {
+      const at = Number(new URL(url).port)
+      expect(await raw(request(15), at)).toMatch(/^HTTP\/1\.1 200 /)
+      expect(await raw(request(17), at)).toMatch(
+        /^HTTP\/1\.1 431 .*remove the cookies of this host.*kubectl chaperone kill on/s,
+      )
+    } finally {
+      await elsewhere.close()
+    }
+  })
+
   test('that do not speak HTTP are answered before the connection ends, with id and version as all are', async () => {
     const nonsense = await raw('NONSENSE\r\n\r\n')
     expect(nonsense).toMatch(/^HTTP\/1\.1 400 .*malformed request/s)
@@ -283,9 +303,9 @@ describe('the rate window', () => {
   })
 })
 
-function raw(bytes: string): Promise<string> {
+function raw(bytes: string, to = port): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    const socket = connect(to, '127.0.0.1', () => socket.write(bytes))
     let answer = ''
     socket.on('data', (chunk) => {
       answer += chunk.toString()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestInstallation, type TestInstallation } from './installation.ts'
-import { at, type Call, PASSWORD, register, startControlPlane } from './start.ts'
+import { at, type Call, PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
 
 const OWNER = 'owner@example.com'
 const PATH = '/api/auth/owner-link'
@@ -118,3 +118,60 @@ test('before the first agent, loopback needs no link', async () => {
     await plane.close()
   }
 })
+
+describe('a request that a proxy on the same machine forwarded', () => {
+  let plane: TestControlPlane
+  beforeAll(async () => {
+    plane = await startControlPlane(await here.createDatabase())
+  })
+  afterAll(() => plane?.close())
+  const body = (email: string) => ({ email, password: PASSWORD, name: 'N' })
+  const FORWARDED = [
+    { 'x-forwarded-for': '203.0.113.9' },
+    { 'x-forwarded-for': '127.0.0.1' },
+    { 'x-forwarded-for': '' },
+    { forwarded: 'for=203.0.113.9;proto=https' },
+    { 'x-real-ip': '203.0.113.9' },
+    { 'x-forwarded-host': 'chaperone.example.com' },
+    { 'x-forwarded-proto': 'https' },
+    { 'x-forwarded-port': '443' },
+    { 'x-forwarded-server': 'edge' },
+    { via: '1.1 edge' },
+    { 'x-client-ip': '203.0.113.9' },
+    { 'x-cluster-client-ip': '203.0.113.9' },
+    { 'true-client-ip': '203.0.113.9' },
+    { 'cf-connecting-ip': '203.0.113.9' },
+    { 'fastly-client-ip': '203.0.113.9' },
+    { 'x-original-host': 'chaperone.example.com' },
+    { origin: 'https://chaperone.example.com' },
+    { referer: 'https://chaperone.example.com/' },
+    { 'sec-fetch-site': 'cross-site' },
+  ] as const
+
+  test.each(FORWARDED)('registers no first owner: %j', async (headers) => {
+    const answer = await plane.call('POST', '/api/auth/register', body(OWNER), headers)
+    expect(answer.status).toBe(403)
+    expect(answer.text).toMatch(/owner link/)
+  })
+
+  test('registers nobody as a viewer unless registration is open', async () => {
+    expect((await register(plane.call, OWNER)).body).toMatchObject({ user: { role: 'owner' } })
+    const [first, ...others] = FORWARDED.map((headers, n) =>
+      plane.call('POST', '/api/auth/register', body(`p${n}@example.com`), headers),
+    )
+    for (const answer of await Promise.all([first, ...others])) expect(answer?.status).toBe(403)
+    expect((await register(plane.call, 'here@example.com')).body).toMatchObject({ user: { role: 'viewer' } })
+  })
+})
+
+test.each([{ TRUSTED_PROXIES: '127.0.0.1' }, { PUBLIC_URL: 'https://chaperone.example.com' }])(
+  'a control plane on loopback with %j is reached by others: the first owner by link, others by invitation',
+  async (env) => {
+    const plane = await startControlPlane(await here.createDatabase(), env)
+    try {
+      expect((await register(plane.call, OWNER)).status).toBe(403)
+    } finally {
+      await plane.close()
+    }
+  },
+)
