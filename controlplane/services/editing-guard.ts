@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Manifest, Placement } from '../../core/crd/manifest-placement.ts'
 import {
-  type Manifest,
   type ManifestRows,
   manifestsText,
-  type Placement,
-  removedDefaults,
+  nameOfManifest,
   rowManifests,
 } from '../../core/crd/row-manifests.ts'
 import { ChaperoneError } from '../../core/errors.ts'
@@ -98,15 +97,14 @@ function detailOf(manifests: readonly Manifest[], removed: readonly Manifest[]):
 const MOST_NAMES = 8
 
 function namesOf(manifests: readonly Manifest[]): string {
-  const names = manifests.map(({ kind, metadata: { namespace, name } }) => `${kind} ${namespace}/${name}`)
+  const names = manifests.map(nameOfManifest)
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''
   return `${names.slice(0, MOST_NAMES).join(', ')}${more}`
 }
 
 function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string, Manifest> {
-  const policies = [...rows.policies, ...removedDefaults(rows.policies)]
-  const manifests = rowManifests({ ...rows, policies }, placement)
-  return new Map(manifests.map((one) => [`${one.kind}/${one.metadata.namespace}/${one.metadata.name}`, one]))
+  const manifests = rowManifests(rows, { ...placement, isWhole: true })
+  return new Map(manifests.map((one) => [nameOfManifest(one), one]))
 }
 
 /** What an edit changes, by row. Credentials are compared as they are stored. */

@@ -1,15 +1,7 @@
-import {
-  type Manifest,
-  type ManifestRows,
-  manifestsText,
-  type Placement,
-  type PolicyFacts,
-  removedDefaults,
-  rowManifests,
-} from '../../core/crd/row-manifests.ts'
+import type { Manifest, Placement } from '../../core/crd/manifest-placement.ts'
+import type { PolicyFacts } from '../../core/crd/policy-manifests.ts'
+import { type ManifestRows, manifestsText, rowManifests } from '../../core/crd/row-manifests.ts'
 import { PolicySpec } from '../../core/crd/schemas.ts'
-import { parsePolicyYaml } from '../../core/decision/policy-document.ts'
-import { ChaperoneError } from '../../core/errors.ts'
 import { listConnectorsIn } from '../store/connectors.ts'
 import { listDesiredIn } from '../store/desired.ts'
 import { gatewayNamesIn, listGatewaysIn } from '../store/gateways.ts'
@@ -30,13 +22,11 @@ export async function manifestsOf(
   platformNamespaces: ReadonlySet<string>,
 ): Promise<ManifestExport> {
   const rows = await readManifestRows(q, 'active')
-  // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
-  const removed = q.namespaces === 'all' ? removedDefaults(rows.policies) : []
-  const policies = [...rows.policies, ...removed]
   // A guest's Permissions name Gateways of other namespaces, which are not exported themselves.
   const gateways = [...(await gatewayNamesIn(q))].map(([id, name]) => ({ id, name }))
   const placement = placementOf(gateways.toSorted(byName), platformNamespaces)
-  const manifests = rowManifests({ ...rows, policies }, placement)
+  // Default policies are in no namespace: whether one was removed is seen by users with the right everywhere.
+  const manifests = rowManifests(rows, { ...placement, isWhole: q.namespaces === 'all' })
   return { text: HEAD + manifestsText(manifests), counts: countsOf(manifests) }
 }
 
@@ -46,7 +36,7 @@ export function placementOf(
   gateways: Placement['gateways'],
   platformNamespaces: ReadonlySet<string>,
 ): Placement {
-  return { gateways, platformNamespace: [...platformNamespaces][0] ?? null }
+  return { gateways, platformNamespaces: [...platformNamespaces] }
 }
 
 /**
@@ -71,7 +61,9 @@ export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promis
 type PolicyText = 'active' | 'newest'
 
 function policyFacts(row: PolicyRow, text: PolicyText, written: unknown): PolicyFacts {
-  const facts = { ...row, text: readable(text === 'active' ? row.activeYaml : row.policyYaml) }
+  const isNewest = text === 'newest'
+  const isInForce = isNewest || row.activeYaml !== null || row.invalid !== null
+  const facts = { ...row, isInForce, text: (isNewest ? null : row.activeYaml) ?? row.policyYaml }
   if (row.source === 'api' || written === undefined) return facts
   const spec = PolicySpec.pick({ gatewayRefs: true, namespaceSelector: true }).safeParse(
     pickReferences(written),
@@ -81,24 +73,13 @@ function policyFacts(row: PolicyRow, text: PolicyText, written: unknown): Policy
   return { ...facts, references }
 }
 
-/** Null for a text that no longer compiles, which would be refused as a manifest. */
-function readable(text: string | null): string | null {
-  if (text === null) return null
-  try {
-    parsePolicyYaml(text)
-    return text
-  } catch (error) {
-    if (error instanceof ChaperoneError) return null
-    throw error
-  }
-}
-
 function pickReferences(written: unknown): unknown {
   const { gatewayRefs, namespaceSelector } = (written ?? {}) as Readonly<Record<string, unknown>>
   return { gatewayRefs, namespaceSelector }
 }
 
 function countsOf(manifests: readonly Manifest[]): Readonly<Record<string, number>> {
-  const groups = Map.groupBy(manifests, ({ kind }) => `${kind.toLowerCase()}s`)
+  const exported = manifests.filter(({ note }) => note?.effect !== 'left_out')
+  const groups = Map.groupBy(exported, ({ kind }) => `${kind.toLowerCase()}s`)
   return Object.fromEntries([...groups].map(([kind, list]) => [kind, list.length]))
 }

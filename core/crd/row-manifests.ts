@@ -1,9 +1,18 @@
 import { stringify } from 'yaml'
-import { DEFAULT_POLICIES } from '../decision/default-policies.ts'
-import { parsePolicyYaml } from '../decision/policy-document.ts'
 import type { RuleDecision } from '../decision/vocabulary.ts'
-import { createNames, type ManifestName, type Names } from './manifest-names.ts'
-import { API_VERSION, ConnectorSpec, GatewaySpec, type PolicySpec, type ResourceKind } from './schemas.ts'
+import { type ExportNote, noteLine } from './export-note.ts'
+import { createNames, type ManifestName } from './manifest-names.ts'
+import {
+  bareName,
+  byNamespace,
+  isCluster,
+  type Manifest,
+  type Placement,
+  type PlacementContext,
+  referenceTo,
+} from './manifest-placement.ts'
+import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
+import { API_VERSION, ConnectorSpec, GatewaySpec } from './schemas.ts'
 import { withoutDefaults } from './without-defaults.ts'
 
 /** Rows of the configuration, whatever made them. `namespace/name` of manifests is in `name`. */
@@ -32,56 +41,30 @@ export type PermissionFacts = {
   /** `Permission/namespace/name` of the manifest that it is of; null = of none. */
   readonly owner: string | null
 }
-export type PolicyFacts = {
-  readonly name: string
-  readonly source: string
-  readonly origin: string | null
-  readonly description: string
-  readonly enabled: boolean
-  readonly priority: number
-  readonly tags: readonly string[]
-  readonly mode: 'enforce' | 'monitor'
-  /** Empty = all. */
-  readonly gatewayIds: readonly string[]
-  /** The text that is to be in force. Null = none. */
-  readonly text: string | null
-  /** What its manifest binds to, as written; absent for a row of no manifest. */
-  readonly references?: Pick<PolicySpec, 'gatewayRefs' | 'namespaceSelector'>
-}
-
-/** Where objects of no manifest go. */
-export type Placement = {
-  readonly gateways: ReadonlyArray<Pick<GatewayFacts, 'id' | 'name'>>
-  /** For policies of all Gateways: a namespace of the platform team. Null = a manifests folder, where any reaches all. */
-  readonly platformNamespace: string | null
-}
-
-export type Manifest = {
-  readonly kind: ResourceKind
-  readonly metadata: ManifestName
-  readonly spec: unknown
-}
-
-type Context = Placement & { readonly names: Names; readonly placed: ReadonlyMap<string, ManifestName> }
-
 /** As many as a Permission may hold. */
 const MAX_RULES = 256
 const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
-/** The manifests that say the same as the rows. Never a credential: Connectors name a Secret in its place. */
+/**
+ * The manifests that say the same as the rows. Never a credential: Connectors name a Secret in its place.
+ *
+ * @param isWhole The rows are all of an installation, so that a default policy that is not among them was removed.
+ */
 export function rowManifests(
   rows: ManifestRows,
-  { gateways, platformNamespace }: Placement,
+  { isWhole, ...placement }: Placement & { readonly isWhole: boolean },
 ): readonly Manifest[] {
   const names = createNames()
-  const placed = new Map(gateways.map(({ id, name }) => [id, names.of('Gateway', name)]))
-  const context = { gateways, platformNamespace, names, placed }
-  return [
+  const placed = new Map(placement.gateways.map(({ id, name }) => [id, names.of('Gateway', name)]))
+  const context = { ...placement, names, placed }
+  const before = [
     ...rows.gateways.map((row) => gatewayManifest(row, context)),
     ...managedFirst(rows.connectors).flatMap((row) => connectorManifests(row, context)),
     ...permissionManifests(rows.permissions, context),
-    ...managedFirst(rows.policies).flatMap((row) => policyManifests(row, context)),
   ]
+  const policies = policyManifests(managedFirst(rows.policies), context)
+  const removed = isWhole ? removedDefaults(rows.policies, policies, context) : []
+  return [...before, ...policies, ...removed]
 }
 
 /** Manifests that are there keep their names; those of rows get others. */
@@ -89,34 +72,32 @@ function managedFirst<T extends { readonly source: string }>(rows: readonly T[])
   return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
 }
 
-/** YAML documents. */
+/** YAML documents, with notes as comments. What is left out comes behind them. */
 export function manifestsText(manifests: readonly Manifest[]): string {
-  return manifests.map((manifest) => stringify({ apiVersion: API_VERSION, ...manifest }, YAML)).join('---\n')
+  const isLeftOut = ({ note }: Manifest) => note?.effect === 'left_out'
+  const documents = manifests.filter((manifest) => !isLeftOut(manifest)).map(documentText)
+  return documents.join('---\n') + manifests.filter(isLeftOut).map(documentText).join('')
 }
 
-/** What stands for a default policy that was removed: an empty installation would have it. */
-export function removedDefaults(policies: readonly PolicyFacts[]): readonly PolicyFacts[] {
-  const known = new Set(policies.map(({ name }) => bareName(name)))
-  return DEFAULT_POLICIES.filter(({ name }) => !known.has(name)).map(
-    ({ name, description, priority, tags, policyYaml }) => ({
-      ...{ name, description, priority, tags, source: 'api', origin: null, gatewayIds: [], mode: 'enforce' },
-      ...{ enabled: false, text: policyYaml },
-    }),
-  )
+function documentText({ note, ...manifest }: Manifest): string {
+  const yaml = stringify({ apiVersion: API_VERSION, ...manifest }, YAML)
+  if (note === undefined) return yaml
+  const line = noteLine({ ...note, text: `${nameOfManifest(manifest)}: ${note.text}` })
+  return line + (note.effect === 'left_out' ? yaml.replace(/^(?=.)/gm, '#   ') : yaml)
 }
 
-/** `name` of `namespace/name`. */
-export function bareName(name: string): string {
-  return name.slice(name.indexOf('/') + 1)
+/** `Kind namespace/name`. */
+export function nameOfManifest({ kind, metadata: { namespace, name } }: Manifest): string {
+  return `${kind} ${namespace}/${name}`
 }
 
-function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: Context): Manifest {
+function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: PlacementContext): Manifest {
   const metadata = placed.get(id) ?? names.of('Gateway', name)
   return { kind: 'Gateway', metadata, spec: withoutDefaults(spec, GatewaySpec.parse({})) }
 }
 
 /** One for each namespace that it serves: references without a namespace are to Gateways of the object's own. */
-function connectorManifests(row: ConnectorFacts, context: Context): Manifest[] {
+function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
   const { type } = row.spec
   const plain = (spec: object) => ({
     type,
@@ -134,7 +115,7 @@ function connectorManifests(row: ConnectorFacts, context: Context): Manifest[] {
   })
 }
 
-function permissionManifests(rows: readonly PermissionFacts[], context: Context): Manifest[] {
+function permissionManifests(rows: readonly PermissionFacts[], context: PlacementContext): Manifest[] {
   const managed = rows.toSorted((a, b) => Number(a.owner === null) - Number(b.owner === null))
   const owned = Map.groupBy(managed, ({ owner }) => owner)
   return [...owned].flatMap(([owner, group]) =>
@@ -142,26 +123,36 @@ function permissionManifests(rows: readonly PermissionFacts[], context: Context)
   )
 }
 
-function rowPermissions(rows: readonly PermissionFacts[], { names, placed }: Context): Manifest[] {
+function rowPermissions(rows: readonly PermissionFacts[], context: PlacementContext): Manifest[] {
+  const { names, placed } = context
   const groups = Map.groupBy(rows, (row) => JSON.stringify([row.gatewayId, row.agent]))
   return [...groups.values()].flatMap((group) => {
     const [first] = group
     const gateway = first && placed.get(first.gatewayId)
     if (first === undefined || gateway === undefined) return []
     const name = first.agent === '*' ? gateway.name : `${gateway.name}-${bareName(first.agent)}`
+    const note = agentNote(first.agent, gateway, context)
     return chunks(group, MAX_RULES).map((part) => ({
       kind: 'Permission' as const,
       metadata: names.of('Permission', name, gateway.namespace),
       spec: { gatewayRefs: [{ name: gateway.name }], agents: [first.agent], rules: part.map(ruleOf) },
+      ...(note === null ? {} : { note }),
     }))
   })
+}
+
+/** A manifest of a cluster completes a bare name by its namespace. */
+function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
+  if (!isCluster(context) || agent === '*' || agent.includes('/')) return null
+  const text = `It is for agent ${agent}, which has no namespace: in a cluster the manifest would mean ${namespace}/${agent}. Make an agent of that name and add this, or keep the permission in the dashboard.`
+  return { effect: 'left_out', text }
 }
 
 /** Agents and Gateways with the same rules share a manifest, as they did in the one that the rows are of. */
 function ownedPermissions(
   owner: string,
   rows: readonly PermissionFacts[],
-  { names, placed }: Context,
+  { names, placed }: PlacementContext,
 ): Manifest[] {
   const own = owner.slice(owner.indexOf('/') + 1)
   const namespace = own.slice(0, own.indexOf('/'))
@@ -188,63 +179,8 @@ function ownedPermissions(
   })
 }
 
-function referenceTo(gateway: ManifestName | undefined, namespace: string) {
-  if (gateway === undefined) return []
-  return [gateway.namespace === namespace ? { name: gateway.name } : { ...gateway }]
-}
-
 function ruleOf({ connectorType, actionPattern, decision, reason }: PermissionFacts) {
   return { connectorType, actionPattern, decision, ...(reason === null ? {} : { reason }) }
-}
-
-/** An untouched default policy has none: every installation begins with it. */
-function policyManifests(row: PolicyFacts, context: Context): Manifest[] {
-  const { text, origin, enabled, priority, tags, mode } = row
-  if (text === null || origin === 'built_in') return []
-  const { document } = parsePolicyYaml(text)
-  const described = document.description === undefined && row.description !== ''
-  const spec = {
-    ...document,
-    ...(described ? { description: row.description } : {}),
-    ...{ enabled, priority, tags, mode },
-  }
-  return placesOf(row, context).map(({ name, namespace, references }) => ({
-    kind: 'Policy' as const,
-    metadata: context.names.of('Policy', name, namespace),
-    spec: { ...spec, ...references },
-  }))
-}
-
-type Place = { readonly name: string; readonly namespace?: string; readonly references: object }
-
-function placesOf(row: PolicyFacts, context: Context): Place[] {
-  const name = bareName(row.name)
-  if (row.source !== 'api')
-    return [{ name: row.name, references: row.references ?? ownReferences(row, context) }]
-  if (row.gatewayIds.length === 0)
-    return [{ name, namespace: context.platformNamespace ?? 'default', references: {} }]
-  return byNamespace(row.gatewayIds, context).map(([namespace, gateways]) => ({
-    ...{ name, namespace },
-    references: { gatewayRefs: gateways.map((gateway) => ({ name: gateway })) },
-  }))
-}
-
-function ownReferences({ name, gatewayIds }: PolicyFacts, { placed }: Context): object {
-  const namespace = name.slice(0, Math.max(name.indexOf('/'), 0))
-  const gatewayRefs = gatewayIds.flatMap((id) => referenceTo(placed.get(id), namespace))
-  return gatewayRefs.length === 0 ? {} : { gatewayRefs }
-}
-
-/** Namespaces with the names of the gateways in them; no ids = every gateway there is. */
-function byNamespace(gatewayIds: readonly string[], { placed }: Context): Array<[string, string[]]> {
-  const wanted =
-    gatewayIds.length === 0 ? [...placed.values()] : gatewayIds.flatMap((id) => placed.get(id) ?? [])
-  const found = Map.groupBy(wanted, ({ namespace }) => namespace)
-  const spaces = [...found].map(([namespace, list]): [string, string[]] => [
-    namespace,
-    list.map(({ name }) => name),
-  ])
-  return spaces.length === 0 ? [['default', []]] : spaces
 }
 
 function chunks<T>(list: readonly T[], size: number): T[][] {

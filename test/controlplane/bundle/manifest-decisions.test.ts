@@ -1,15 +1,20 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
-import { ManifestResource } from '../../../core/crd/schemas.ts'
 import { readCorpus } from '../../core/connectors/golden.ts'
 import { eventually } from '../../support/eventually.ts'
 import { inLanes } from '../../support/proof.ts'
-import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
-import { at, caller } from '../routes/start.ts'
+import { startTestInstallation, type TestInstallation } from '../routes/installation.ts'
+import { at } from '../routes/start.ts'
+import { applyCluster, applyFolder, type Reply } from './folder.ts'
 
 const RUNS = 4
 const AGENTS = ['bot', 'Builder One', 'else']
+/** Agents of a cluster, two of them of the Gateway's namespace. */
+const IN_CLUSTER: Readonly<Record<string, string>> = {
+  bot: 'default/bot',
+  'Builder One': 'default/builder',
+  else: 'other/else',
+}
 const HOSTS = { codehost: 'api.github.com', payments: 'api.stripe.com', generic: 'api.example.com' } as const
 const TYPES = Object.keys(HOSTS) as ReadonlyArray<keyof typeof HOSTS>
 
@@ -83,8 +88,8 @@ const started: TestInstallation[] = []
 beforeAll(() => expect(REQUESTS.length).toBeGreaterThan(50))
 afterAll(() => Promise.all(started.map((each) => each[Symbol.asyncDispose]())))
 
-async function start(): Promise<TestInstallation> {
-  const installation = await startTestInstallation()
+async function start(env: Record<string, string> = {}): Promise<TestInstallation> {
+  const installation = await startTestInstallation(env)
   started.push(installation)
   return installation
 }
@@ -124,21 +129,11 @@ async function configure(where: TestInstallation, { level, ...wanted }: Configur
   }
 }
 
-async function apply(where: TestInstallation, text: string): Promise<void> {
-  const operator = caller(where.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-  const objects = parseAllDocuments(text).map((document) => {
-    const resource = ManifestResource.parse(document.toJS())
-    const uid = `${resource.kind}/${resource.metadata.name}`
-    const credential = resource.kind === 'Connector' ? { credential: 'anything' } : {}
-    return { uid, generation: 1, source: 'file', managed_by: 'export.yaml', resource, ...credential }
-  })
-  const answer = await operator('POST', '/api/operator/changes', { source: 'file', objects })
-  const refused = at<{ accepted: boolean }[]>(answer.body, 'replies').filter(({ accepted }) => !accepted)
-  expect(refused, answer.text).toEqual([])
-}
+const areAccepted = (replies: readonly Reply[]) =>
+  expect(replies.filter(({ accepted }) => !accepted)).toEqual([])
 
 /** What each agent would be answered, and by which rules, in names instead of ids. */
-async function decisions(where: TestInstallation): Promise<readonly string[]> {
+async function decisions(where: TestInstallation, agents = AGENTS): Promise<readonly string[]> {
   const version = Number((await where.sql('select version from config_version'))[0]?.['version'])
   const explain = (agent: string, { method, url }: (typeof REQUESTS)[number]) =>
     where.admin('GET', `/api/dashboard/explain?${new URLSearchParams({ method, url, agent })}`)
@@ -146,13 +141,13 @@ async function decisions(where: TestInstallation): Promise<readonly string[]> {
     const { body } = await explain('bot', { method: 'GET', url: 'https://api.github.com/user' })
     return at<number>(body, 'snapshot_version') === version ? true : null
   })
-  const submitted = AGENTS.flatMap((agent) => ACTIONS.map((action) => ({ agent, action })))
+  const submitted = agents.flatMap((agent) => ACTIONS.map((action) => ({ agent, action })))
   const dryRuns = await inLanes(submitted, 8, async ({ agent, action }) => {
     const query = new URLSearchParams({ agent, action_spec: JSON.stringify(action) })
     const { status, body } = await where.admin('GET', `/api/dashboard/dry-run?${query}`)
     return `${agent} submits ${action.type}: ${status} ${at(body, 'decision', 'outcome')}`
   })
-  const asked = AGENTS.flatMap((agent) => REQUESTS.map((request) => ({ agent, request })))
+  const asked = agents.flatMap((agent) => REQUESTS.map((request) => ({ agent, request })))
   const explained = await inLanes(asked, 8, async ({ agent, request }) => {
     const { status, body } = await explain(agent, request)
     const verdict = at(body, 'decision', 'verdict')
@@ -161,7 +156,7 @@ async function decisions(where: TestInstallation): Promise<readonly string[]> {
   return [...dryRuns, ...explained]
 }
 
-test('exported manifests decide on an empty installation as the rows did', async () => {
+test('exported manifests in a folder decide on an empty installation as the rows did', async () => {
   const seen = new Set<string>()
   await fc.assert(
     fc.asyncProperty(CONFIGURATION, async (configuration) => {
@@ -172,7 +167,7 @@ test('exported manifests decide on an empty installation as the rows did', async
       await configure(one, configuration)
       const { text } = await one.admin('GET', '/api/dashboard/export?format=manifests')
       expect(text).not.toContain('canary')
-      await apply(other, text)
+      areAccepted(await applyFolder(other, text))
       const before = await decisions(one)
       for (const line of before) seen.add(line.slice(line.lastIndexOf(': ')))
       expect(await decisions(other)).toEqual(before)
@@ -182,4 +177,48 @@ test('exported manifests decide on an empty installation as the rows did', async
   )
   for (const word of ['200 allow', '200 deny', '200 requires_approval'])
     expect([...seen].join()).toContain(word)
+}, 240_000)
+
+/** The configuration with agents as a cluster names them. */
+function inCluster(configuration: Configuration): Configuration {
+  const nameOf = (agent: string) => IN_CLUSTER[agent] ?? agent
+  return {
+    ...configuration,
+    permissions: configuration.permissions.map((each) => ({ ...each, agent: nameOf(each.agent) })),
+    policies: configuration.policies.map((each) => ({ ...each, agents: nameOf(each.agents) })),
+  }
+}
+
+/** A submitted action requires approval, a request is held. */
+const STRICTNESS: Readonly<Record<string, number>> = { allow: 0, requires_approval: 1, hold: 1, deny: 2 }
+/** `who asked what: status outcome …` */
+function strictness(line: string): number {
+  const [, outcome = ''] = /: \d+ (\w+)/.exec(line) ?? []
+  const found = STRICTNESS[outcome]
+  if (found === undefined) throw new Error(line)
+  return found
+}
+
+test('exported manifests in a cluster, where policies come into other tiers, never decide more mildly', async () => {
+  const agents = Object.values(IN_CLUSTER)
+  const env = { PLATFORM_NAMESPACES: 'chaperone-system' }
+  await fc.assert(
+    fc.asyncProperty(CONFIGURATION.map(inCluster), async (configuration) => {
+      const [one, other] = await Promise.all([start(env), start(env)])
+      for (const name of agents)
+        for (const where of [one, other])
+          await must(where, 'POST', 'agents', { name, runtime: 'x', environment: 'production' })
+      await configure(one, configuration)
+      const { text } = await one.admin('GET', '/api/dashboard/export?format=manifests')
+      areAccepted(await applyCluster(other, text))
+      const before = await decisions(one, agents)
+      const after = await decisions(other, agents)
+      for (const [index, line] of before.entries()) {
+        const now = after[index] ?? ''
+        expect(strictness(now), `${line} became ${now}`).toBeGreaterThanOrEqual(strictness(line))
+      }
+      for (const each of started.splice(0)) await each[Symbol.asyncDispose]()
+    }),
+    { numRuns: RUNS, endOnFailure: true, examples: [[UNTOUCHED_DEFAULTS]] },
+  )
 }, 240_000)
