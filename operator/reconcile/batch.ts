@@ -127,7 +127,27 @@ function byNamespace({ puts, removals }: Waiting): Waiting[] {
     if (kinds.has('Policy')) return kinds.size === 1 ? 0 : 1
     return kinds.has('Gateway') ? 2 : 3
   }
-  return [...parts.values()].sort((a, b) => rank(a) - rank(b))
+  return [...parts.values()].flatMap(policiesApart).sort((a, b) => rank(a) - rank(b))
+}
+
+/**
+ * Divides the part of a namespace that brings policies and removes others, because the first tightens and the second loosens.
+ * Beside objects of other kinds only new policies are sent early: a changed policy may loosen what a Permission of the same
+ * version tightens.
+ */
+function policiesApart(part: Waiting): Waiting[] {
+  const { puts, removals } = part
+  if (!removals.some(({ object }) => object.kind === 'Policy')) return [part]
+  const kinds = [...puts.map(({ body }) => body.resource.kind), ...removals.map(({ object }) => object.kind)]
+  const isPoliciesOnly = kinds.every((kind) => kind === 'Policy')
+  const isEarly = ({ body }: Waiting['puts'][number]) =>
+    body.resource.kind === 'Policy' && (isPoliciesOnly || body.generation === 1)
+  const early = puts.filter(isEarly)
+  if (early.length === 0) return [part]
+  return [
+    { puts: early, removals: [] },
+    { puts: puts.filter((put) => !isEarly(put)), removals },
+  ]
 }
 
 async function sendTogether(

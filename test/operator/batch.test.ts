@@ -114,6 +114,33 @@ test('a set that is sent namespace by namespace begins with those that bring pol
   expect(sets.slice(1)).toEqual([['Policy/ceiling'], ['Policy/own', 'Permission/allow']])
 })
 
+const from = (namespace: string, kind: string, name: string) => ({ kind, namespace, name })
+const changed = (given: DesiredBody): DesiredBody => ({ ...given, generation: 2 })
+
+test('a set that is sent namespace by namespace brings policies first and removes policies last, in one namespace too', async () => {
+  const { sets, batch } = batches(({ objects, removed }) =>
+    objects.length + removed.length > 3 ? timeout() : null,
+  )
+  const outcomes = await Promise.allSettled([
+    batch.put(inNamespace('tenant', body('Permission', 'allow'))),
+    batch.put(inNamespace('platform', body('Policy', 'renamed'))),
+    batch.put(inNamespace('platform', changed(body('Policy', 'merged')))),
+    batch.remove(from('platform', 'Policy', 'old')),
+    batch.put(inNamespace('mixed', body('Policy', 'new'))),
+    batch.put(inNamespace('mixed', changed(body('Policy', 'loosened')))),
+    batch.put(inNamespace('mixed', body('Permission', 'deny'))),
+    batch.remove(from('mixed', 'Policy', 'old')),
+  ])
+  expect(outcomes.every(({ status }) => status === 'fulfilled')).toBe(true)
+  expect(sets.slice(1)).toEqual([
+    ['Policy/renamed', 'Policy/merged'],
+    ['Policy/new'],
+    ['Permission/allow'],
+    ['-Policy/old'],
+    ['-Policy/old', 'Policy/loosened', 'Permission/deny'],
+  ])
+})
+
 test('where one namespace takes too long as well, the rest is not tried', async () => {
   const { sets, batch } = batches(timeout)
   const outcomes = await Promise.allSettled([
