@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { fold } from '../../core/action/pattern.ts'
 import { namespaceOf } from '../../core/decision/kill-reach.ts'
+import { namespaceOfScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import {
@@ -19,7 +21,7 @@ import type { Actions } from '../services/actions.ts'
 import type { Agents } from '../services/agents.ts'
 import type { Approvals } from '../services/approvals.ts'
 import type { AuditReading } from '../services/audit-reading.ts'
-import type { KillSwitch } from '../services/kill-switch.ts'
+import { checkedScope, type KillChange, type KillSwitch } from '../services/kill-switch.ts'
 import type { Policies } from '../services/policies.ts'
 import type { PolicyRow } from '../store/policies.ts'
 import { AgentName, Environment, Runtime } from './fields.ts'
@@ -104,12 +106,15 @@ function audit({ auditReading }: OrgRoutesDeps): Route {
     method: 'GET',
     path: '/api/v1/audit/events',
     auth: 'agent',
-    summary: "The agent's own events, or all of them with the capability audit:read; newest first",
+    summary:
+      "The agent's own events, or with the capability audit:read all of them (of its namespace for an agent of a namespace); newest first",
     query: AuditQuery,
     response: AuditReply,
     handler: async ({ principal, query }) => {
-      const { agentId, capabilities } = agentOf(principal)
-      return auditReading.page(capabilities.includes('audit:read') ? null : agentId, query)
+      const { agentId, name, capabilities } = agentOf(principal)
+      if (!capabilities.includes('audit:read')) return auditReading.page({ of: 'agent', key: agentId }, query)
+      const key = namespaceOf(name)
+      return auditReading.page(key === '' ? { of: 'all' } : { of: 'namespace', key }, query)
     },
   })
 }
@@ -153,27 +158,52 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     auth: 'agent_or_admin',
     admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
     summary:
-      'Stops everything or a scope, or lifts what this API stopped; answers whether that is stopped now',
+      'Stops everything or a scope, or lifts what this API stopped; answers whether that is stopped now. An agent of a namespace stops that namespace, or a scope within it',
     body: KillSwitchBody,
     response: KillSwitchReply,
     statuses: [403],
     handler: async ({ principal, body }) => {
       if (principal.kind === 'agent') requireCapability(principal, 'org:kill_switch')
       if (!body.active) refuseRestricted(principal)
+      const { narrowed, ...reach } = reachOf(principal, body.scope)
       const done = await service.set({
         active: body.active,
         reason: body.reason,
-        scope: body.scope,
-        source: 'api',
+        ...reach,
         by: actorOf(principal),
         isChecked: restrictionOf(principal) !== 'unchecked',
       })
+      const warnings = [narrowed, done.warning].filter((text) => text !== undefined)
       return {
         kill_switch: done.effective.some(({ scope }) => scope === 'all' || scope === done.scope),
-        ...(done.warning === undefined ? {} : { warning: done.warning }),
+        ...(warnings.length === 0 ? {} : { warning: warnings.join(' ') }),
         ...(done.nearest === undefined ? {} : { nearest: [...done.nearest] }),
       }
     },
+  })
+}
+
+type Reach = Pick<KillChange, 'scope' | 'source' | 'namespaces'> & { readonly narrowed?: string }
+
+/**
+ * What the caller may stop and lift. For an agent of a namespace everything is its namespace, because a stop is not refused;
+ * throws `forbidden` for a scope beyond it.
+ */
+function reachOf(principal: Principal, asked: string | undefined): Reach {
+  const namespace = principal.kind === 'agent' ? fold(namespaceOf(principal.name)) : ''
+  if (principal.kind !== 'agent' || namespace === '') return { scope: asked, source: 'api' }
+  const scope = checkedScope(asked)
+  const own = { source: `api:${namespace}`, namespaces: new Set([namespace]) }
+  if (namespaceOfScope(scope) === namespace) return { ...own, scope }
+  const whole = `namespace:${namespace}`
+  if (scope === 'all')
+    return {
+      ...own,
+      scope: whole,
+      narrowed: `The scope is ${whole}, the namespace of agent ${principal.name}.`,
+    }
+  throw new ChaperoneError('forbidden', {
+    detail: `Agent ${principal.name} stops and lifts what is in its namespace only: use ${whole}, agent:${namespace}/NAME or gateway:${namespace}/NAME`,
   })
 }
 

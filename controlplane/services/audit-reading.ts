@@ -11,25 +11,29 @@ export type AuditPage = {
   readonly offset: number
 }
 
+/** Whose events: everybody's, an agent's own (`key` is its id), or those of a namespace. */
+export type Whose = { readonly of: 'all' } | { readonly of: 'agent' | 'namespace'; readonly key: string }
+
 export type AuditReading = {
-  /** Newest first. `agentId` null = everybody's events. */
-  page(agentId: string | null, page: { readonly limit: number; readonly offset: number }): Promise<AuditPage>
+  /** Newest first. */
+  page(whose: Whose, page: { readonly limit: number; readonly offset: number }): Promise<AuditPage>
 }
 
 /** Agents whose count is remembered. */
 const MAX_REMEMBERED = 1_000
 
 export function createAuditReading({ db, orgId }: { readonly db: Db; readonly orgId: string }): AuditReading {
-  const counts = new Map<string | null, AuditCount>()
+  const counts = new Map<string, AuditCount>()
   async function total(scope: AuditScope): Promise<number> {
-    const counted = await countAuditEvents(db, scope, counts.get(scope.agentId) ?? null)
+    const key = JSON.stringify(scope)
+    const counted = await countAuditEvents(db, scope, counts.get(key) ?? null)
     if (counts.size >= MAX_REMEMBERED) counts.clear()
-    counts.set(scope.agentId, counted.settled)
+    counts.set(key, counted.settled)
     return counted.total
   }
   return {
-    async page(agentId, page) {
-      const scope = { orgId, agentId }
+    async page(whose, page) {
+      const scope = { orgId, ...whose }
       const [rows, all] = await Promise.all([listAuditEvents(db, scope, page), total(scope)])
       return { events: rows.map(view), total: all, ...page }
     },

@@ -9,6 +9,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { EffectiveAction, EffectiveReply } from '../../core/wire/governance.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { type AgentRow, listAgentsIn } from '../store/agents.ts'
+import { listConnectorsIn } from '../store/connectors.ts'
 import { gatewayNamesIn } from '../store/gateways.ts'
 import type { ScopedReads } from '../store/scoped-query.ts'
 import type { ActionRules, ActionRulesSource, GatewayRules } from './action-rules.ts'
@@ -35,11 +36,13 @@ type Deps = EffectivePermissionsDeps & { readonly reading: CatalogueReading }
 export function createEffectivePermissions(deps: Deps): EffectivePermissions {
   return async (namespaces, { agent: name, type }) => {
     const query = deps.read(namespaces)
-    const [rules, all, gateways] = await Promise.all([
+    const [rules, all, gateways, connectors] = await Promise.all([
       deps.actionRules.fresh(),
       listAgentsIn(query),
       gatewayNamesIn(query),
+      listConnectorsIn(query),
     ])
+    const shown = new Set(connectors.map(({ name }) => name))
     const agents = all.filter(({ status }) => status !== 'revoked')
     const agent = chosen(agents, name)
     const nameOf = (id: string | null) => (id === null ? undefined : gateways.get(id)) ?? null
@@ -49,7 +52,7 @@ export function createEffectivePermissions(deps: Deps): EffectivePermissions {
       agent: agent?.name ?? null,
       gateway: nameOf(agent?.gatewayId ?? null),
       type,
-      connectors: bound.map(({ entry }) => entry.name),
+      connectors: bound.map(({ entry }) => entry.name).filter((each) => shown.has(each)),
       agents: agents.map((each) => ({
         name: each.name,
         status: each.status,

@@ -1,6 +1,7 @@
 import type { Resolve } from '../../core/request/outbound-address.ts'
 import { covers, type Namespaces } from '../../core/wire/rights.ts'
 import { validationError } from '../http/input.ts'
+import { listConnectorsIn } from '../store/connectors.ts'
 import { listGatewaysIn } from '../store/gateways.ts'
 import type { ScopedReads } from '../store/scoped-query.ts'
 import { type Call, CallError, callGateway, checkAddress, resolveByDns } from './gateway-dial.ts'
@@ -34,7 +35,8 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
     const allowed = await allowedAddresses(deps, namespaces)
     const wanted = given ?? allowed[0]
     const target = wanted === undefined ? undefined : allowed.find((address) => isSameOrigin(address, wanted))
-    if (target !== undefined) return ask(target, deps.resolve ?? resolveByDns)
+    if (target !== undefined)
+      return shownTo(deps, namespaces, await ask(target, deps.resolve ?? resolveByDns))
     const what =
       wanted === undefined
         ? 'is required, because no gateway is registered'
@@ -43,6 +45,17 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
       `url: ${what}; give the gateway_url of the settings or http://HOST:PORT of a registered one`,
     ])
   }
+}
+
+/** A gateway names the types of all its connectors, those of guests included. */
+async function shownTo(
+  { read }: GatewayProbeDeps,
+  namespaces: Namespaces,
+  report: ProbeReport,
+): Promise<ProbeReport> {
+  if (namespaces === 'all') return report
+  const own = new Set((await listConnectorsIn(read(namespaces))).map(({ type }) => type))
+  return { ...report, connectors: report.connectors.filter((type) => own.has(type)) }
 }
 
 /** The gateway of the setting is in no namespace, and names the connectors of all tenants. */

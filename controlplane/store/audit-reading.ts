@@ -1,4 +1,4 @@
-import { ownClause } from './audit-totals.ts'
+import { keyOf, ownClause } from './audit-totals.ts'
 import type { Query } from './query.ts'
 
 export type AuditRow = {
@@ -12,8 +12,11 @@ export type AuditRow = {
   readonly createdAt: Date
 }
 
-/** Whose events: an agent's own, or (null) everybody's. */
-export type AuditScope = { readonly orgId: string; readonly agentId: string | null }
+/** Whose events: everybody's, an agent's own, or those of a namespace. */
+export type AuditScope = { readonly orgId: string } & (
+  | { readonly of: 'all' }
+  | { readonly of: 'agent' | 'namespace'; readonly key: string }
+)
 
 /** Newest first. The offset is walked in the index alone; rows are read only for the page. */
 export async function listAuditEvents(
@@ -28,7 +31,7 @@ export async function listAuditEvents(
      from audit_events where org_id = $1 ${own}
        and id <= (select id from audit_events where org_id = $1 ${own} order by id desc offset $3 limit 1)
      order by id desc limit $4`,
-    [scope.orgId, scope.agentId, page.offset, page.limit],
+    [scope.orgId, keyOf(scope), page.offset, page.limit],
   )
   return rows
 }

@@ -33,7 +33,7 @@ export async function countAuditEvents(
   }
   const count = base.count + counted.settled
   const settled = { ...base, upTo: counted.settledTo ?? base.upTo, count, purges: counted.purges }
-  const isNews = count - base.stored >= STORE_EVERY
+  const isNews = totalKey(scope) !== null && count - base.stored >= STORE_EVERY
   if (isNews) await storeCount(q, scope, settled)
   return { total: base.count + counted.all, settled: isNews ? { ...settled, stored: count } : settled }
 }
@@ -55,25 +55,26 @@ async function countFrom(q: Query, scope: AuditScope, { upTo }: AuditCount): Pro
      select count(*) as all, count(*) filter (where e.id < fresh.id) as settled,
        max(e.id) filter (where e.id < fresh.id) as "settledTo", ${PURGES} as purges
      from audit_events e, fresh where org_id = $1 ${own} and e.id > $3`,
-    [scope.orgId, scope.agentId, upTo],
+    [scope.orgId, keyOf(scope), upTo],
   )
   return onlyRow(rows)
 }
 
 const PURGES = 'coalesce((select purges from audit_purges where org_id = $1), 0)'
 
-async function storedCount(q: Query, { orgId, agentId }: AuditScope): Promise<AuditCount> {
+async function storedCount(q: Query, scope: AuditScope): Promise<AuditCount> {
   const { rows } = await q.query<AuditCount>(
     `select coalesce(t.up_to, 0) as "upTo", coalesce(t.events, 0) as count, coalesce(t.events, 0) as stored,
        ${PURGES} as purges
      from (values (1)) as one left join audit_totals t on t.org_id = $1 and t.agent_id = $2`,
-    [orgId, agentId ?? ''],
+    [scope.orgId, totalKey(scope)],
   )
   return onlyRow(rows)
 }
 
 /** Not when retention has been here since it was counted, and never over a later count. */
-async function storeCount(q: Query, { orgId, agentId }: AuditScope, known: AuditCount): Promise<void> {
+async function storeCount(q: Query, scope: AuditScope, known: AuditCount): Promise<void> {
+  const { orgId } = scope
   await q.query('insert into audit_purges (org_id, purges) values ($1, 0) on conflict do nothing', [orgId])
   await q.query(
     `with held as (select purges from audit_purges where org_id = $1 for share)
@@ -81,11 +82,23 @@ async function storeCount(q: Query, { orgId, agentId }: AuditScope, known: Audit
      select $1, $2, $3, $4 from held where purges = $5
      on conflict (org_id, agent_id) do update set up_to = excluded.up_to, events = excluded.events
        where t.up_to < excluded.up_to`,
-    [orgId, agentId ?? '', known.upTo, known.count, known.purges],
+    [orgId, totalKey(scope), known.upTo, known.count, known.purges],
   )
 }
 
 /** Written out, so that each has its own index. `$2` has to be named in both. */
-export function ownClause({ agentId }: AuditScope): string {
-  return agentId === null ? 'and $2::text is null' : 'and agent_id = $2'
+export function ownClause({ of }: AuditScope): string {
+  return of === 'all' ? 'and $2::text is null' : `and ${COLUMNS[of]} = $2`
+}
+
+const COLUMNS = { agent: 'agent_id', namespace: 'namespace' } as const
+
+/** `$2` of the clause. */
+export function keyOf(scope: AuditScope): string | null {
+  return scope.of === 'all' ? null : scope.key
+}
+
+/** In `audit_totals`. Null for a namespace, whose total is not stored, because retention takes nothing from it. */
+function totalKey(scope: AuditScope): string | null {
+  return scope.of === 'namespace' ? null : (keyOf(scope) ?? '')
 }

@@ -62,7 +62,7 @@ async function openLog(url: string, size: number): Promise<EventLog> {
   await fill(db, orgId, size)
   const reading = createAuditReading({ db, orgId })
   // Somebody has looked at it before: whoever starts later counts on from there.
-  await reading.page(null, { limit: 50, offset: 0 })
+  await reading.page({ of: 'all' }, { limit: 50, offset: 0 })
   const processId = `proc_${randomUUID()}`
   return { db, orgId, reading, records: createRecords({ db, orgId, log }), processId, seq: 0 }
 }
@@ -72,7 +72,7 @@ type Figure = { readonly rounds: number; readonly work: (log: EventLog) => Promi
 const page =
   (agentId: string | null, limit: number, offset: number) =>
   ({ reading }: EventLog) =>
-    reading.page(agentId, { limit, offset })
+    reading.page(agentId === null ? { of: 'all' } : { of: 'agent', key: agentId }, { limit, offset })
 
 const FIGURES: Readonly<Record<string, Figure>> = {
   'newest 50': { rounds: ROUNDS, work: page(null, 50, 0) },

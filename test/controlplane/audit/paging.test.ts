@@ -98,7 +98,11 @@ describe('a page of the audit log', () => {
   ])(
     'of %s (%j) from offset %i reads the rows of that page, by the index, and sorts nothing',
     async (_who, agentId, offset) => {
-      const found = await listAuditEvents(watched, { orgId, agentId }, { limit: 100, offset })
+      const found = await listAuditEvents(
+        watched,
+        agentId === null ? { orgId, of: 'all' } : { orgId, of: 'agent', key: agentId },
+        { limit: 100, offset },
+      )
       expect(found).toHaveLength(100)
       const plan = await steps()
       const kinds = plan.map((step) => step['Node Type'])

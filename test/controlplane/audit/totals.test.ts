@@ -38,7 +38,12 @@ async function events(count: number, age: string): Promise<void> {
 
 /** As a process that has just started sees it. */
 async function total(agentId: string | null = null): Promise<number> {
-  return (await createAuditReading({ db, orgId }).page(agentId, { limit: 1, offset: 0 })).total
+  return (
+    await createAuditReading({ db, orgId }).page(
+      agentId === null ? { of: 'all' } : { of: 'agent', key: agentId },
+      { limit: 1, offset: 0 },
+    )
+  ).total
 }
 
 async function real(agentId: string | null = null): Promise<number> {
@@ -67,18 +72,36 @@ test('what is younger than any transaction is never stored, and a short log is n
   expect((await db.query('select from audit_totals')).rowCount).toBe(0)
 })
 
+test('the total of a namespace is counted anew by each process, because retention takes nothing from a stored one', async () => {
+  await db.query(
+    `insert into audit_events (event_type, org_id, agent_id, namespace, created_at)
+     select 'action.requested', $1, 'team', 'team', now() - case when n <= 400 then '400 days' else '1 day' end::interval
+     from generate_series(1, 12000) as n`,
+    [orgId],
+  )
+  const reading = createAuditReading({ db, orgId })
+  const of = async (from: typeof reading) =>
+    (await from.page({ of: 'namespace', key: 'team' }, { limit: 1, offset: 0 })).total
+  expect(await total('team')).toBe(12_000)
+  expect(await of(reading)).toBe(12_000)
+  expect((await db.query('select from audit_totals')).rowCount).toBe(1)
+  await db.query("select purge_audit_events($1, now() - interval '365 days')", [orgId])
+  expect(await of(reading)).toBe(11_600)
+  expect(await of(createAuditReading({ db, orgId }))).toBe(11_600)
+})
+
 test('retention takes from the totals what it removes, of everybody and of each agent', async () => {
   await events(15_000, '400 days')
   await events(11_000, '1 day')
   const old = createAuditReading({ db, orgId })
   const page = { limit: 1, offset: 0 }
   for (const agent of [null, 'agent_0', 'agent_1']) expect(await total(agent)).toBe(await real(agent))
-  expect((await old.page(null, page)).total).toBe(26_000)
+  expect((await old.page({ of: 'all' }, page)).total).toBe(26_000)
   expect((await db.query('select from audit_totals')).rowCount).toBe(3)
   await db.query("select purge_audit_events($1, now() - interval '365 days')", [orgId])
   for (const agent of [null, 'agent_0', 'agent_1']) expect(await total(agent)).toBe(await real(agent))
   // A process that had counted before the purge notices it.
-  expect((await old.page(null, page)).total).toBe(11_000)
+  expect((await old.page({ of: 'all' }, page)).total).toBe(11_000)
   const { rows } = await db.query<{ events: number }>('select events from audit_totals order by agent_id')
   expect(rows.map((row) => row.events)).toEqual([11_000, 5_500, 5_500])
 })

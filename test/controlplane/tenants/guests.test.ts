@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertTraffic } from '../../../controlplane/store/traffic.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
@@ -92,8 +94,7 @@ const PATHS = [
   ...['proxy-approvals?limit=500', 'kill-switch', 'users', 'settings'],
 ]
 
-// Whose rules decide about a guest is named in `effective-permissions`, as in refusals.
-test.each([...PATHS, 'effective-permissions'])(
+test.each([...PATHS, 'effective-permissions', 'effective-permissions?type=generic'])(
   'the owner of a Gateway reads nothing of its guest in %s',
   async (path) => {
     const { text } = await users.landlord('GET', `${D}/${path}`)
@@ -109,6 +110,35 @@ test.each(PATHS)(
     expect(rest).not.toMatch(/landlord/)
   },
 )
+
+test('a guest reads in its effective permissions no Connector of the owner, and which rules decide, as in refusals', async () => {
+  const read = async (name: Name) => {
+    const path = `${D}/effective-permissions?type=generic&agent=${name}/bot`
+    return (await users[name]('GET', path)).body
+  }
+  const guest = await read('lodger')
+  expect([guest['gateway'], guest['connectors']]).toEqual(['landlord/shared', ['lodger/lodger-connector']])
+  expect((await read('landlord'))['connectors']).toEqual(['landlord/landlord-connector'])
+})
+
+test('a probe of a gateway names the types of connectors that the caller may see', async () => {
+  const health = { status: 'ok', uptime_seconds: 5, agents: 2, connectors: ['chat', 'generic', 'mcp'] }
+  await using gateway = await answering(JSON.stringify(health))
+  await here.sql("update gateways set host = '127.0.0.1', port = $1 where name = 'landlord/shared'", [
+    gateway.port,
+  ])
+  const url = encodeURIComponent(`http://127.0.0.1:${gateway.port}`)
+  const probe = async (call: Call) => (await call('GET', `${D}/test-gateway?url=${url}`)).body['connectors']
+  expect(await probe(here.admin)).toEqual(['chat', 'generic', 'mcp'])
+  expect(await probe(users.landlord)).toEqual(['generic'])
+})
+
+async function answering(body: string): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer((_, response) => response.end(body))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { port, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) }
+}
 
 test.each(NAMES)(
   '%s sees the requests, approvals and objects of its own, through the Gateway that they share',
