@@ -32,15 +32,14 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 }
 
 /**
- * Of some namespaces. Records have no index by namespace: the last request of each agent stands for them. Configuration of
- * the namespaces never changes without an event or another judgement of a manifest.
+ * Of some namespaces. The last request of each agent stands for its records. Configuration of the namespaces never changes without an event or another judgement of a manifest.
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(
     [orgId],
     (within) => `with events as (
        select coalesce(max((
-         select id from audit_events where namespace = own.name order by id desc limit 1))::text, '') as newest
+         select id from audit_events where org_id = $1 and namespace = own.name order by id desc limit 1))::text, '') as newest
        from unnest(${within.array()}) as own(name)
      ), seen as (
        select max(last_seen_at) as newest, count(*) as agents from agents where org_id = $1 and ${within.name('name')}

@@ -21,6 +21,11 @@ export type Within = {
   name(column: string): string
   /** Either column; the second one counts where the first one is null. */
   nameOr(column: string, other: string): string
+  /**
+   * The rows of a `select` for each namespace by itself: an index then has those of a namespace in order, so that each `select`
+   * may sort and limit. Columns as of `nameOr`.
+   */
+  each(column: string, other: string, select: (condition: string) => string): string
   /** The column holds a set of namespaces, null = all of them. */
   overlap(column: string): string
   /** The namespaces as an array, for conditions that are searched one by one. Null for a user with the right in all of them. */
@@ -50,7 +55,9 @@ function unlimited(uses: Uses): Within {
     return 'true'
   }
   const array = () => 'null::text[]'
-  return { namespace: always, name: always, nameOr: always, overlap: always, array, configuration: always }
+  const columns = { namespace: always, name: always, nameOr: always, overlap: always }
+  const each: Within['each'] = (_column, _other, select) => select(always())
+  return { ...columns, each, array, configuration: always }
 }
 
 function limited(uses: Uses, position: number): Within {
@@ -59,11 +66,17 @@ function limited(uses: Uses, position: number): Within {
     uses.count++
     return `(${condition})`
   }
-  const named = (column: string) => `${column} like '_%/%' and split_part(${column}, '/', 1) = any(${own})`
+  const namedAs = (column: string, namespace: string) =>
+    `${column} like '_%/%' and split_part(${column}, '/', 1) = ${namespace}`
+  const named = (column: string) => namedAs(column, `any(${own})`)
   return {
     namespace: (column) => used(`${column} = any(${own})`),
     name: (column) => used(named(column)),
-    nameOr: (column, other) => used(`${named(column)} or ${column} is null and ${named(other)}`),
+    // As in the index `traffic_namespace`.
+    nameOr: (column, other) => used(named(`coalesce(${column}, ${other})`)),
+    each: (column, other, select) =>
+      `select found.* from unnest(${own}) as own_namespace(name)
+       cross join lateral (${select(used(namedAs(`coalesce(${column}, ${other})`, 'own_namespace.name')))}) as found`,
     overlap: (column) => used(`${column} is null or ${column} && ${own}`),
     array: () => used(own),
     configuration: (table) =>

@@ -55,12 +55,12 @@ export async function listTraffic(
   },
 ): Promise<readonly TrafficRecord[]> {
   const { where, values } = conditions(orgId, page.filter, page.cursor)
-  const rows = await q.rows<TrafficRecord & { time: Date }>(
-    [...values, page.limit],
-    (within) => `select ${NAMES.join(', ')} from traffic
-     where ${where.join(' and ')} and ${within.nameOr('agent', 'gateway')}
-     order by time desc, id desc limit $${values.length + 1}`,
-  )
+  const newest = `order by time desc, id desc limit $${values.length + 1}`
+  const rows = await q.rows<TrafficRecord & { time: Date }>([...values, page.limit], (within) => {
+    const list = (condition: string) =>
+      `select ${NAMES.join(', ')} from traffic where ${[...where, condition].join(' and ')} ${newest}`
+    return `select * from (${within.each('agent', 'gateway', list)}) as listed ${newest}`
+  })
   return rows.map((row) => ({ ...row, time: row.time.toISOString() }))
 }
 

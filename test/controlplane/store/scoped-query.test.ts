@@ -37,6 +37,7 @@ const CONDITIONS = {
   namespace: (within) => within.namespace('namespace'),
   name: (within) => within.name('name'),
   nameOr: (within) => within.nameOr('agent', 'gateway'),
+  each: (within) => within.each('agent', 'gateway', (condition) => `select 1 where ${condition}`),
   overlap: (within) => within.overlap('namespaces'),
   array: (within) => within.array(),
   configuration: (within) => within.configuration('connectors'),
