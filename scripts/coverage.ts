@@ -11,6 +11,7 @@ const PROVIDERS = [
   'codehost',
   'llm_a',
   'llm_b',
+  'llm_c',
   'payments',
   'chat',
 ] as const satisfies readonly ConnectorEntry['type'][]

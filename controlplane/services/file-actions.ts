@@ -20,6 +20,9 @@ export const FILE_ACTIONS: ReadonlyMap<string, readonly string[]> = new Map<stri
   ['llm_b.file.upload', []],
   ['llm_b.skill.create', []],
   ['llm_b.skill_version.create', []],
+  ['llm_c.environment_file.upload', []],
+  ['llm_c.file.upload', []],
+  ['llm_c.file_store.upload_file', []],
   ['payments.file.upload', []],
 ])
 

@@ -1,16 +1,20 @@
 import type { Parameters } from '../action/action.ts'
 import { isRefusal, type RawHeaders } from '../request/canonical.ts'
-import type { AuthScheme, Connector, CredentialCarriers } from './connector.ts'
+import type { AuthScheme, Connector, CredentialCarriers, Row } from './connector.ts'
 import { injectAuth } from './credentials.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { LLM_A_AGENTS } from './llm/a-agents.ts'
 import { LLM_A_FEDERATION } from './llm/a-federation.ts'
 import { LLM_A_OBJECTS } from './llm/a-objects.ts'
 import { LLM_A_ORGANIZATION } from './llm/a-organization.ts'
+import { type ApiStyle, plainStyle, resourceStyle } from './llm/api-style.ts'
 import { LLM_B_AGENTS } from './llm/b-agents.ts'
 import { LLM_B_ORGANIZATION } from './llm/b-organization.ts'
+import { LLM_C_AGENTS } from './llm/c-agents.ts'
+import { LLM_C_RETRIEVAL } from './llm/c-retrieval.ts'
 import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
+import { LLM_C_MODELS } from './llm/rows-c.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './row-connector.ts'
@@ -22,23 +26,32 @@ type Provider = {
   readonly name: string
   readonly domain: string
   readonly tables: readonly string[]
+  readonly style: (rows: () => readonly Row[]) => ApiStyle
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
   /** What the API demands of every request and an action spec does not say. */
   readonly demanded: RawHeaders
 }
 
-/** Both language-model providers: JSON over `/v1`, streamed or not by a key of the body. */
+/** Language-model providers: JSON, streamed or not by a key of the body or by the path. */
 function createModelConnector(provider: Provider): Connector {
   const { name, domain, tables, carriers } = provider
   const rows = once(() => readRows(name, tables))
-  const trie = once(() => compileRows(rows()))
-  const surface = prefixedSurface(trie, 'v1')
+  const style = provider.style(rows)
+  const trie = once(() => compileRows(style.rows(), style.aliases))
+  const whole = prefixedSurface(trie, style.root)
+  const surface: RowNaming['surface'] = (request, config) => {
+    const { tries, path } = whole(request, config)
+    return { tries, path: style.path(path) }
+  }
   const naming: RowNaming = { connector: name, formats: new Set(['json']), surface, resource: modelOf }
   return {
     name,
     domains: (config) => ownedDomains(config, [domain]),
-    parseAction: (request, body, config) => parseByRows(naming, request, body, config),
+    parseAction: (request, body, config) => {
+      const read = style.read(request, body)
+      return isRefusal(read) ? read : parseByRows(naming, read.request, read.body, config)
+    },
     decidingKeys: (request, config) => rowKeys(naming, request, config),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
@@ -49,16 +62,17 @@ function createModelConnector(provider: Provider): Connector {
     },
     prepare: () => void trie(),
     toRequest: (spec, config) => {
-      const request = executeByRows(rows(), spec, { ...executeAddress(config, domain, 'v1'), format: 'json' })
-      return isRefusal(request)
-        ? request
-        : { ...request, headers: [...request.headers, ...provider.demanded] }
+      const address = executeAddress(config, domain, style.root)
+      const request = executeByRows(style.rows(), spec, { ...address, format: 'json' })
+      if (isRefusal(request)) return request
+      const headers = [...request.headers, ...provider.demanded]
+      return { ...request, target: style.target(request.target), headers }
     },
   }
 }
 
-function modelOf({ id, model }: Parameters): { target?: string } {
-  const target = id ?? model
+function modelOf({ id, model, tuned_model, dynamic_model }: Parameters): { target?: string } {
+  const target = id ?? model ?? tuned_model ?? dynamic_model
   return typeof target === 'string' ? { target } : {}
 }
 
@@ -66,6 +80,7 @@ export const llmA = createModelConnector({
   name: 'llm_a',
   domain: 'api.openai.com',
   tables: [LLM_A_MODELS, LLM_A_OBJECTS, LLM_A_ORGANIZATION, LLM_A_AGENTS, LLM_A_FEDERATION],
+  style: plainStyle,
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   demanded: [],
@@ -75,6 +90,7 @@ export const llmB = createModelConnector({
   name: 'llm_b',
   domain: 'api.anthropic.com',
   tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION],
+  style: plainStyle,
   auth: { type: 'header', header: 'x-api-key' },
   carriers: {
     headers: ['anthropic-api-key', 'anthropic-auth-token'],
@@ -82,4 +98,18 @@ export const llmB = createModelConnector({
     bodyFields: [],
   },
   demanded: ['anthropic-version', '2023-06-01'],
+})
+
+export const llmC = createModelConnector({
+  name: 'llm_c',
+  domain: 'generativelanguage.googleapis.com',
+  tables: [LLM_C_MODELS, LLM_C_RETRIEVAL, LLM_C_AGENTS],
+  style: resourceStyle,
+  auth: { type: 'header', header: 'x-goog-api-key' },
+  carriers: {
+    headers: ['x-goog-api-key', 'gemini-api-key', 'google-api-key'],
+    query: ['key', '$key', 'token', '$access_token', '$oauth_token', 'bearer_token', '$bearer_token'],
+    bodyFields: [],
+  },
+  demanded: [],
 })

@@ -6,7 +6,7 @@ import { codehost } from './codehost.ts'
 import type { Connector, ConnectorConfig } from './connector.ts'
 import { baseOf } from './domains.ts'
 import { generic, webhook } from './generic.ts'
-import { llmA, llmB } from './llm.ts'
+import { llmA, llmB, llmC } from './llm.ts'
 import { mcp } from './mcp.ts'
 import type { NameRules } from './names.ts'
 import { payments } from './payments.ts'
@@ -14,7 +14,17 @@ import type { RowTrie } from './row-trie.ts'
 import { compileUserRows } from './user-rows.ts'
 
 /** Every connector that is compiled in. A custom one is added here and to `ConnectorType` in the schemas. */
-export const BUILT_IN: readonly Connector[] = [codehost, llmA, llmB, payments, chat, generic, webhook, mcp]
+export const BUILT_IN: readonly Connector[] = [
+  codehost,
+  llmA,
+  llmB,
+  llmC,
+  payments,
+  chat,
+  generic,
+  webhook,
+  mcp,
+]
 
 const BY_NAME: ReadonlyMap<string, Connector> = new Map(
   BUILT_IN.map((connector) => [connector.name, connector]),

@@ -22,6 +22,7 @@ export const ConnectorType = z.enum([
   'codehost',
   'llm_a',
   'llm_b',
+  'llm_c',
   'payments',
   'chat',
   'generic',

@@ -22,7 +22,7 @@ export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
     priority: PRIORITY + 2,
     tags: ['default'],
     policyYaml: `scope:
-  actions: ["codehost.*", "llm_a.*", "llm_b.*", "payments.*", "chat.*", "mcp.*"]
+  actions: ["codehost.*", "llm_a.*", "llm_b.*", "llm_c.*", "payments.*", "chat.*", "mcp.*"]
 rules:
   - name: destructive
     conditions:
@@ -46,7 +46,7 @@ tests:
     priority: PRIORITY + 1,
     tags: ['default'],
     policyYaml: `scope:
-  actions: ["codehost.*", "llm_a.*", "llm_b.*", "payments.*", "chat.*", "mcp.*"]
+  actions: ["codehost.*", "llm_a.*", "llm_b.*", "llm_c.*", "payments.*", "chat.*", "mcp.*"]
 rules:
   - name: risky
     conditions:
@@ -66,7 +66,7 @@ tests:
     priority: PRIORITY,
     tags: ['default'],
     policyYaml: `scope:
-  actions: ["codehost.*", "llm_a.*", "llm_b.*", "payments.*", "chat.*", "mcp.*"]
+  actions: ["codehost.*", "llm_a.*", "llm_b.*", "llm_c.*", "payments.*", "chat.*", "mcp.*"]
 rules:
   - name: safe
     conditions:

@@ -72,6 +72,8 @@ const NOTES: Readonly<Record<string, string>> = {
     'With `Connector.spec.endpoint` JSON-RPC is read on those paths only; every other path is `mcp.unmapped.<method>`. Without it JSON by POST is read on every path. `mcp.rpc.stream_open` (GET with `Accept: text/event-stream`) and `mcp.rpc.session_end` (DELETE with one `Mcp-Session-Id`) exist on the endpoint only: the declared paths, or else the path of the base URL and `/`, `/mcp`, `/sse`, `/mcp/sse`, `/mcp/v1`, `/v1/mcp`, `/v1/sse` and `/api/mcp`.',
     'A body of another type is `mcp.rpc.unknown` on the endpoint and `mcp.unmapped.post` elsewhere; a message in it is decided as well.',
   ].join(' '),
+  'llm_c.content':
+    'Templates name `v1beta`; the other versions (`v1`, `v1alpha`, `v1beta2`, `v1beta3`) have the same actions. `parameters.model` is the model of the path, a tuned one is `parameters.tuned_model`; a body that names another model than the path is refused once it is read, which a policy with a condition on parameters or the target makes it be. Calls over gRPC are `llm_c.unmapped.post`.',
   'generic.post': OVERRIDING,
   'webhook.post': OVERRIDING,
 }

@@ -88,6 +88,11 @@ const PROVIDER_SHAPES: Readonly<Record<string, Shape>> = {
       request_id: body['request_id'],
     },
   }),
+  llm_c: ({ text, status, body }) => ({
+    value: {
+      error: { code: status, message: text, status: googleStatus(status), details: googleDetails(body) },
+    },
+  }),
   payments: ({ text }) => ({
     value: { error: { type: 'invalid_request_error', message: text, code: 'chaperone_refused' } },
   }),
@@ -108,4 +113,33 @@ function anthropicType(status: number): string {
   if (status === 403) return 'permission_error'
   if (status === 429) return 'rate_limit_error'
   return status >= 500 ? 'api_error' : 'invalid_request_error'
+}
+
+/** Names of `google.rpc.Code` by HTTP status. */
+const GOOGLE_STATUS: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  504: 'DEADLINE_EXCEEDED',
+}
+
+function googleStatus(status: number): string {
+  return GOOGLE_STATUS[status] ?? (status >= 500 ? 'UNAVAILABLE' : 'FAILED_PRECONDITION')
+}
+
+/** Clients look for the delay of a retry in the body. */
+function googleDetails({
+  retry_after: seconds,
+  request_id: id,
+}: Record<string, unknown>): readonly unknown[] {
+  const type = 'type.googleapis.com/google.rpc'
+  return [
+    { '@type': `${type}.ErrorInfo`, reason: 'CHAPERONE_REFUSED', domain: 'chaperone' },
+    ...(typeof id === 'string' ? [{ '@type': `${type}.RequestInfo`, requestId: id }] : []),
+    ...(typeof seconds === 'number' ? [{ '@type': `${type}.RetryInfo`, retryDelay: `${seconds}s` }] : []),
+  ]
 }

@@ -123,7 +123,17 @@ describe('what the pages read', () => {
   test('the catalogue names every kind of connector and the risk of each action', async () => {
     const { connectors } = ConnectorKindsReply.parse((await viewer('GET', '/api/dashboard/catalogue')).body)
     expect(connectors.map(({ type }) => type)).toEqual(
-      expect.arrayContaining(['codehost', 'llm_a', 'llm_b', 'payments', 'chat', 'generic', 'webhook', 'mcp']),
+      expect.arrayContaining([
+        'codehost',
+        'llm_a',
+        'llm_b',
+        'llm_c',
+        'payments',
+        'chat',
+        'generic',
+        'webhook',
+        'mcp',
+      ]),
     )
     expect(connectors.find(({ type }) => type === 'codehost')?.domains).toContain('api.github.com')
     expect(connectors.find(({ type }) => type === 'generic')?.domains).toEqual([])

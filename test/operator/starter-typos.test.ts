@@ -74,7 +74,7 @@ async function verdicts(): Promise<ReadonlyMap<string, string>> {
   const rules = { permissions, policies, level: own.level, defaultVerdict: own.defaultVerdict }
   const agent = { id: 'a', name: 'bot', environment: 'test', runtime: 'x', status: 'active' as const }
   return new Map(
-    ['codehost', 'payments', 'chat', 'llm_a', 'llm_b'].flatMap((connector) =>
+    ['codehost', 'payments', 'chat', 'llm_a', 'llm_b', 'llm_c'].flatMap((connector) =>
       rows(connector).map(({ type, effect, risk, hints = {} }) => {
         const resource = { provider: connector }
         const action = { type, connector, effect, risk, resource, parameters: {}, riskHints: hints }
@@ -141,7 +141,7 @@ test.each([
     'a NUL in its scope',
     { text: policyText().replace('codehost.*', 'code\\0host.*').replace('"code', '"code') },
   ],
-  ['a scope that ends in broken YAML', { text: policyText().replace('"llm_b.*"]', '"llm_b.*"') }],
+  ['a scope that ends in broken YAML', { text: policyText().replace('"llm_c.*"]', '"llm_c.*"') }],
   [
     'a policy that is sound beside a broken object',
     {

@@ -9,6 +9,7 @@ export const HOSTS: Readonly<Record<ConnectorType, readonly [string, ...string[]
   codehost: ['api.github.com', 'github.com', 'uploads.github.com'],
   llm_a: ['api.openai.com'],
   llm_b: ['api.anthropic.com'],
+  llm_c: ['generativelanguage.googleapis.com'],
   payments: ['api.stripe.com'],
   chat: ['slack.com', 'api.slack.com', 'files.slack.com'],
   generic: ['api.generic.test'],
@@ -24,9 +25,10 @@ export function storedSecret(type: ConnectorType): string {
   return `stored-secret-of-${type.replace('_', '-')}`
 }
 
-/** `Authorization: token …` for the code host, `x-api-key` for one model provider, else bearer. */
+/** `Authorization: token …` for the code host, a header of their own for two model providers, else bearer. */
 export function storedHeader(type: ConnectorType): readonly [name: string, value: string] {
   if (type === 'llm_b') return ['x-api-key', storedSecret(type)]
+  if (type === 'llm_c') return ['x-goog-api-key', storedSecret(type)]
   return ['authorization', `${type === 'codehost' ? 'token' : 'Bearer'} ${storedSecret(type)}`]
 }
 

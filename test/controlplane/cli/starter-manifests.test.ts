@@ -25,7 +25,7 @@ describe('the starter manifests', () => {
       resources.filter((each) => each.kind === kind).map((each) => each.metadata.name)
     expect(names('Gateway')).toEqual(['local'])
     const types = resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec.type] : []))
-    expect(types.sort()).toEqual(['chat', 'codehost', 'llm_a', 'llm_b', 'payments'])
+    expect(types.sort()).toEqual(['chat', 'codehost', 'llm_a', 'llm_b', 'llm_c', 'payments'])
     expect(names('Policy')).toEqual(['changes-need-a-person'])
     for (const policy of resources)
       if (policy.kind === 'Policy') expect(policy.spec.tests.length).toBeGreaterThan(3)

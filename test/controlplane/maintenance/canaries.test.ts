@@ -47,7 +47,7 @@ beforeAll(async () => {
   const setup = await admin('POST', '/api/dashboard/setup', {
     agent: { name: 'one', runtime: 'x', environment: 'production' },
     connectors: [
-      ...['codehost', 'llm_a', 'llm_b', 'payments', 'chat'].map((type) => ({
+      ...['codehost', 'llm_a', 'llm_b', 'llm_c', 'payments', 'chat'].map((type) => ({
         ...{ type, token: canary(`token-${type}`), accessRule: 'allow_all' },
       })),
       ...['generic', 'webhook', 'mcp'].map((type) => ({

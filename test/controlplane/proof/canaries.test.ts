@@ -95,7 +95,7 @@ async function configuration(): Promise<void> {
     'webhook secret',
     (await admin('POST', '/api/dashboard/settings/webhook-secret', {}))['webhook_secret'],
   )
-  const types = ['codehost', 'llm_a', 'llm_b', 'payments', 'chat', 'generic', 'webhook', 'mcp']
+  const types = ['codehost', 'llm_a', 'llm_b', 'llm_c', 'payments', 'chat', 'generic', 'webhook', 'mcp']
   const connectors = types.map((type, index) => ({
     ...{ type, token: canary(`token-${type}`), accessRule: 'allow_all' },
     ...(index > 4 && { domains: [`${type}.example.com`] }),

@@ -53,7 +53,7 @@ type Row = {
   parameters?: string[]
   when?: { key: string; present?: string }
 }
-const ROW_CONNECTORS = ['codehost', 'llm_a', 'llm_b', 'payments', 'chat'] as const
+const ROW_CONNECTORS = ['codehost', 'llm_a', 'llm_b', 'llm_c', 'payments', 'chat'] as const
 
 describe.each(ROW_CONNECTORS)('every action of %s', (name) => {
   const rows = (connectorOfType(name).catalogue ?? []).filter((row) => 'template' in row) as unknown as Row[]

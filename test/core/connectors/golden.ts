@@ -50,6 +50,7 @@ export const USUAL_HOST: Readonly<Record<ConnectorEntry['type'], string>> = {
   codehost: 'api.github.com',
   llm_a: 'api.openai.com',
   llm_b: 'api.anthropic.com',
+  llm_c: 'generativelanguage.googleapis.com',
   payments: 'api.stripe.com',
   chat: 'slack.com',
   generic: 'api.generic.test',

@@ -11,6 +11,7 @@ const PROVIDERS = [
   ['codehost', 1223],
   ['llm_a', 277],
   ['llm_b', 281],
+  ['llm_c', 197],
   ['payments', 650],
   ['chat', 280],
 ] as const

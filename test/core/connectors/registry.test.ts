@@ -56,7 +56,7 @@ describe('who owns a host', () => {
 
 describe('the built-in connectors', () => {
   test('are the eight of the specification', () => {
-    const names = ['codehost', 'llm_a', 'llm_b', 'payments', 'chat', 'generic', 'webhook', 'mcp']
+    const names = ['codehost', 'llm_a', 'llm_b', 'llm_c', 'payments', 'chat', 'generic', 'webhook', 'mcp']
     expect(BUILT_IN.map((connector) => connector.name)).toEqual(names)
     expect(() => connectorOfType('other')).toThrow(/other/)
   })
@@ -67,6 +67,7 @@ describe('the built-in connectors', () => {
       codehost: { type: 'token' },
       llm_a: { type: 'bearer' },
       llm_b: { type: 'header', header: 'x-api-key' },
+      llm_c: { type: 'header', header: 'x-goog-api-key' },
       payments: { type: 'bearer' },
       chat: { type: 'bearer' },
       generic: { type: 'bearer' },

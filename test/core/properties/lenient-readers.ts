@@ -85,6 +85,9 @@ function withoutDots(segments: readonly string[]): string[] {
 type Part = { readonly text: string; readonly kind: 'literal' | 'number' | 'value' | 'tail' }
 type Indexed = { readonly row: Row; readonly parts: readonly Part[] }
 
+const VERB = /:([A-Za-z]+)$/
+const VERBS = new Set(ROWS.llm_c.flatMap(({ template }) => VERB.exec(template)?.[1] ?? []))
+
 /** Rows by provider and number of segments; those with a tail under -1. Nothing of the program's own look-up is used. */
 const INDEX: ReadonlyMap<string, readonly Indexed[]> = indexRows()
 
@@ -101,11 +104,23 @@ function indexRows(): ReadonlyMap<string, readonly Indexed[]> {
   return index
 }
 
+/** A verb that the provider knows, behind the last colon, as a segment of its own. */
+function withVerb(segments: readonly string[], ignoresCase: boolean): readonly string[] {
+  const last = segments.at(-1) ?? ''
+  const colon = last.lastIndexOf(':')
+  const fold = (text: string) => (ignoresCase ? text.toLowerCase() : text)
+  const isVerb = [...VERBS].some((verb) => fold(verb) === fold(last.slice(colon + 1)))
+  return colon === -1 || !isVerb
+    ? segments
+    : [...segments.slice(0, -1), last.slice(0, colon), last.slice(colon)]
+}
+
 function partsOf(template: string): readonly Part[] {
   if (template === '/') return []
   return template
     .slice(1)
     .replaceAll('/}', '%}')
+    .replace(VERB, '/:$1')
     .split('/')
     .map((text) => {
       if (!text.startsWith('{')) return { text, kind: 'literal' }
@@ -119,7 +134,8 @@ export function rowsFor(
   provider: Provider,
   request: { readonly method: string; readonly segments: readonly string[]; readonly ignoresCase: boolean },
 ): readonly Row[] {
-  const { segments, ignoresCase } = request
+  const { ignoresCase } = request
+  const segments = provider === 'llm_c' ? withVerb(request.segments, ignoresCase) : request.segments
   const candidates = [
     ...(INDEX.get(`${provider} ${segments.length}`) ?? []),
     ...(INDEX.get(`${provider} -1`) ?? []).filter(({ parts }) => parts.length <= segments.length),

@@ -3,11 +3,19 @@ import { BUILT_IN } from '../../../core/connectors/registry.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import fc from '../../support/fast-check.ts'
 
-export type Provider = Extract<ConnectorEntry['type'], 'codehost' | 'llm_a' | 'llm_b' | 'payments' | 'chat'>
-const PROVIDERS: readonly Provider[] = ['codehost', 'llm_a', 'llm_b', 'payments', 'chat']
+export type Provider = Extract<
+  ConnectorEntry['type'],
+  'codehost' | 'llm_a' | 'llm_b' | 'llm_c' | 'payments' | 'chat'
+>
+const PROVIDERS: readonly Provider[] = ['codehost', 'llm_a', 'llm_b', 'llm_c', 'payments', 'chat']
 
 /** One segment of a path as it is meant; `holds` says what else than plain characters its place may hold. */
-export type Piece = { readonly text: string; readonly holds: 'nothing' | 'slash' | 'tail' }
+export type Piece = {
+  readonly text: string
+  readonly holds: 'nothing' | 'slash' | 'tail'
+  /** Behind the last segment: `:generateContent`, whose colon no client encodes. */
+  readonly verb?: string
+}
 export type Pair = readonly [name: string, value: string | number | boolean]
 
 /** A request as it is meant, before anybody has spelt it. */
@@ -27,6 +35,7 @@ export const ROWS: Readonly<Record<Provider, readonly Row[]>> = {
   codehost: rowsOf('codehost'),
   llm_a: rowsOf('llm_a'),
   llm_b: rowsOf('llm_b'),
+  llm_c: rowsOf('llm_c'),
   payments: rowsOf('payments'),
   chat: rowsOf('chat'),
 }
@@ -88,6 +97,12 @@ function segmentsOf(template: string): readonly string[] {
 }
 
 function pieceOf(part: string): fc.Arbitrary<Piece[]> {
+  const [, resource, verb] = /^(.+)(:[A-Za-z]+)$/.exec(part) ?? []
+  if (resource === undefined || verb === undefined) return pieceWithoutVerb(part)
+  return pieceWithoutVerb(resource).map((pieces) => pieces.map((piece) => ({ ...piece, verb })))
+}
+
+function pieceWithoutVerb(part: string): fc.Arbitrary<Piece[]> {
   const match = /^\{([a-z0-9_]+)([+%]?)\}$/.exec(part)
   if (match === null) return fc.constant([{ text: part, holds: 'nothing' }])
   const [, name = '', mark] = match

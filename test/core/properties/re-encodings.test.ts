@@ -10,6 +10,7 @@ const BOUND = {
   codehost: boundOf('codehost'),
   llm_a: boundOf('llm_a'),
   llm_b: boundOf('llm_b'),
+  llm_c: boundOf('llm_c'),
   payments: boundOf('payments'),
   chat: boundOf('chat'),
 } satisfies Record<Provider, unknown>

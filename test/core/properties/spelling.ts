@@ -37,11 +37,15 @@ function spell(request: PlainRequest, chance: Chance): Spelt {
 }
 
 /** With the slash that ends it; a tail's slashes may be escaped as well. */
-function spellPiece({ text, holds }: Piece, chance: Chance): string {
+function spellPiece({ text, holds, verb = '' }: Piece, chance: Chance): string {
   const spelt = [...text]
     .map((char) => (char === '/' ? slash(holds, chance) : spellChar(char, chance)))
     .join('')
-  return spelt + (holds === 'tail' && chance() > 0.8 ? '%2F' : '/')
+  return spelt + spellVerb(verb, chance) + (holds === 'tail' && chance() > 0.8 ? '%2F' : '/')
+}
+
+function spellVerb(verb: string, chance: Chance): string {
+  return [...verb].map((char) => (char === ':' ? char : spellChar(char, chance))).join('')
 }
 
 function slash(holds: Piece['holds'], chance: Chance): string {

@@ -316,6 +316,14 @@ describe('the form of a refusal', () => {
       (body: { error: { message: string } }) => body.error.message,
     ],
     [
+      'llm_c',
+      'generativelanguage.googleapis.com',
+      '/v1beta/models',
+      403,
+      (body: { error: { code: number; message: string; status: string } }) =>
+        `${body.error.code} ${body.error.status} ${body.error.message}`,
+    ],
+    [
       'payments',
       'api.stripe.com',
       '/v1/balance',

@@ -7,6 +7,7 @@ export const CONNECTOR_WORDS: Readonly<
   codehost: { title: 'Code host', credential: 'Personal access token' },
   llm_a: { title: 'Models, provider A', credential: 'API key' },
   llm_b: { title: 'Models, provider B', credential: 'API key' },
+  llm_c: { title: 'Models, provider C', credential: 'API key' },
   payments: { title: 'Payments', credential: 'Secret key' },
   chat: { title: 'Team chat', credential: 'Bot token' },
   generic: { title: 'Any HTTP API', credential: 'Token' },

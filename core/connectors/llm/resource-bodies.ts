@@ -1,0 +1,68 @@
+import { type Refusal, refusal } from '../../request/canonical.ts'
+import type { BodyView, Row } from '../connector.ts'
+import { isRecord } from '../fields.ts'
+import type { PathSegments } from '../rows.ts'
+
+/** Names of fields in both spellings of protobuf JSON: `email_address` by `emailAddress`. */
+export type FieldNames = ReadonlyMap<string, string>
+
+export function fieldNamesOf(rows: readonly Row[]): FieldNames {
+  const names = rows.flatMap(({ parameters = [] }) => parameters)
+  return new Map(names.filter((name) => snakeCase(name) !== name).map((name) => [snakeCase(name), name]))
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The body with the fields of the rows under the names that rows and policies have; protobuf JSON accepts two for each. */
+export function readFieldNames(
+  body: BodyView | undefined,
+  names: FieldNames,
+): BodyView | Refusal | undefined {
+  if (body?.kind !== 'json' || !isRecord(body.value)) return body
+  const members = Object.entries(body.value)
+  if (!members.some(([name]) => names.has(name))) return body
+  const renamed = members.map(([name, value]) => [names.get(name) ?? name, value] as const)
+  const value = Object.fromEntries(renamed)
+  return Object.keys(value).length === renamed.length
+    ? { kind: 'json', value }
+    : refusal(
+        'ambiguous_request',
+        'the body has a field in both of its spellings (`displayName`, `display_name`): send one',
+      )
+}
+
+/** The same for the query. */
+export function readQueryNames(
+  query: ReadonlyArray<readonly [string, string]>,
+  names: FieldNames,
+): ReadonlyArray<readonly [string, string]> {
+  return query.some(([name]) => names.has(name))
+    ? query.map(([name, value]) => [names.get(name) ?? name, value] as const)
+    : query
+}
+
+const COLLECTIONS: ReadonlySet<string> = new Set(['models', 'tunedModels', 'dynamic'])
+
+/**
+ * Refuses a body that names another model than the path: rules are decided by the path, and servers may take the body's.
+ */
+export function judgeModel({ segments }: PathSegments, body: BodyView | undefined): Refusal | null {
+  const [collection = '', id = '', verb = ''] = segments.slice(-3)
+  if (body?.kind !== 'json' || !COLLECTIONS.has(collection) || !verb.startsWith(':')) return null
+  const same: readonly unknown[] = [undefined, null, '', id, `${collection}/${id}`]
+  if (modelsIn(body.value).every((model) => same.includes(model))) return null
+  return refusal(
+    'ambiguous_request',
+    `the body names another model than the path, ${collection}/${id}: name the same`,
+  )
+}
+
+/** The models that the messages of the API name beside the path. */
+function modelsIn(body: unknown): readonly unknown[] {
+  if (!isRecord(body)) return []
+  const requests = Array.isArray(body['requests']) ? body['requests'] : []
+  const inner = [body['generateContentRequest'], body['generate_content_request'], body['batch'], ...requests]
+  return [body, ...inner].map((message: unknown) => (isRecord(message) ? message['model'] : undefined))
+}

@@ -1,0 +1,95 @@
+import type { CanonicalRequest, Refusal } from '../../request/canonical.ts'
+import { refusal } from '../../request/canonical.ts'
+import { decodedFully } from '../../request/percent.ts'
+import { looseName } from '../../request/repeated-names.ts'
+import type { Row } from '../connector.ts'
+import type { RowAlias } from '../row-trie.ts'
+import type { PathSegments } from '../rows.ts'
+
+/**
+ * Paths that end in a custom verb (AIP-136): `/v1beta/models/{model}:generateContent`. Rows and paths have the verb as a
+ * segment of its own, so that `models/{model}` and its verbs are different leaves of the tree.
+ */
+export type CustomVerbs = ReadonlyMap<string, string>
+
+/** Every version of the API has the rows of `v1beta`; newer operations exist there only. */
+export const VERSION_ALIASES: readonly RowAlias[] = ['v1', 'v1alpha', 'v1beta2', 'v1beta3'].flatMap(
+  (version) => [
+    { from: '/v1beta', to: `/${version}` },
+    { from: '/upload/v1beta', to: `/upload/${version}` },
+  ],
+)
+
+const VERB = /:([A-Za-z]+)$/
+
+/** The verbs of the templates, by their lower-case text. */
+export function verbsOf(rows: readonly Row[]): CustomVerbs {
+  return new Map(
+    rows.flatMap(({ template }) => {
+      const [, verb] = VERB.exec(template) ?? []
+      return verb === undefined ? [] : [[verb.toLowerCase(), verb] as const]
+    }),
+  )
+}
+
+export function withVerbSegments(rows: readonly Row[]): readonly Row[] {
+  return rows.map((row) => ({ ...row, template: row.template.replace(VERB, '/:$1') }))
+}
+
+/** The opposite for a target that was made from such a row: in parameters a colon is encoded. */
+export function joinVerb(target: string): string {
+  return target.replace('/:', ':')
+}
+
+export function splitVerb(path: PathSegments, verbs: CustomVerbs): PathSegments {
+  const segment = path.segments.at(-1) ?? ''
+  const raw = path.rawSegments.at(-1) ?? ''
+  const [colon, rawColon] = [segment.lastIndexOf(':'), raw.lastIndexOf(':')]
+  if (colon === -1 || rawColon === -1 || knownVerb(segment.slice(colon + 1), verbs) === undefined) return path
+  return {
+    segments: [...path.segments.slice(0, -1), segment.slice(0, colon), segment.slice(colon)],
+    rawSegments: [...path.rawSegments.slice(0, -1), raw.slice(0, rawColon), raw.slice(rawColon)],
+  }
+}
+
+/**
+ * Refuses a path in which servers may or may not find a verb: in another segment than the last, behind a second or an
+ * encoded colon, without a resource, or in another spelling. Also a query parameter that replaces the method or headers.
+ */
+export function judgeVerbs(request: CanonicalRequest, verbs: CustomVerbs): Refusal | null {
+  const { segments, rawSegments, query } = request
+  const last = segments.length - 1
+  const isPlain = segments.every(
+    (segment, at) =>
+      !/[:%]/.test(segment) ||
+      isPlainSegment(segment, { raw: rawSegments[at] ?? '', isLast: at === last, verbs }),
+  )
+  if (!isPlain)
+    return refusal(
+      'ambiguous_request',
+      'servers differ in whether the path ends in a verb; send it as /RESOURCE:VERB, with one plain colon',
+    )
+  const replaced = query.find(([name]) => looseName(name).startsWith('$http'))
+  if (replaced === undefined) return null
+  return refusal(
+    'ambiguous_request',
+    `the query parameter ${replaced[0].slice(0, 64)} would replace the method or headers of the request; remove it`,
+  )
+}
+
+type Place = { readonly raw: string; readonly isLast: boolean; readonly verbs: CustomVerbs }
+
+function isPlainSegment(segment: string, { raw, isLast, verbs }: Place): boolean {
+  const [resource, ...pieces] = decodedFully(segment).split(':')
+  const found = pieces.filter((piece) => knownVerb(piece, verbs) !== undefined)
+  if (found.length === 0) return true
+  const isAlone = resource !== '' && pieces.length === 1 && raw.split(':').length === 2
+  const verb = segment.slice(segment.indexOf(':') + 1)
+  return isLast && isAlone && knownVerb(verb, verbs) === verb
+}
+
+/** The verb with which a text begins, in any case and behind white space. */
+function knownVerb(text: string, verbs: CustomVerbs): string | undefined {
+  const [, word = ''] = /^\s*([A-Za-z]+)/.exec(text) ?? []
+  return verbs.get(word.toLowerCase())
+}
