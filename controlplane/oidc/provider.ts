@@ -1,4 +1,6 @@
 import type * as Client from 'openid-client'
+import { resolveByDns } from '../services/gateway-dial.ts'
+import { createCheckedFetch } from './checked-fetch.ts'
 import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claims.ts'
 import type { OidcSettings } from './settings.ts'
 import { SignInError } from './sign-in-error.ts'
@@ -91,7 +93,8 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
   const client = await import('openid-client')
   const isPlain = settings.issuer.startsWith('http:')
   const execute = isPlain ? [client.allowInsecureRequests] : []
-  const options = { execute, timeout: TIMEOUT_S }
+  const checkedFetch = createCheckedFetch(resolveByDns)
+  const options = { execute, timeout: TIMEOUT_S, [client.customFetch]: checkedFetch }
   const found = await client.discovery(
     new URL(settings.issuer),
     settings.clientId,
@@ -113,6 +116,7 @@ async function connect(settings: OidcSettings, clientSecret: string | null): Pro
     authenticationOf(client, metadata, clientSecret),
   )
   config.timeout = TIMEOUT_S
+  config[client.customFetch] = checkedFetch
   if (isPlain) client.allowInsecureRequests(config)
   // TLS alone vouches for the answer of the token endpoint otherwise.
   client.enableNonRepudiationChecks(config)

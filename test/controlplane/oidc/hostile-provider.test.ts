@@ -159,4 +159,40 @@ describe('the discovery document', () => {
     expect(['invalid_answer', 'refused']).toContain(await errorOf(await fresh()))
     expect(await rights()).toEqual(before)
   })
+
+  /** Linux takes it for this machine; it is refused for every outbound address. */
+  const UNSPECIFIED = '0.0.0.0'
+  const at = (host: string) => stage.idp.issuer.replace('127.0.0.1', host)
+
+  test.each([
+    ['token_endpoint', '/token'],
+    ['jwks_uri', '/jwks'],
+    ['userinfo_endpoint', '/me'],
+  ])('names no refused address as %s: nothing is sent there', async (member, path) => {
+    stage.idp.tamper = (asked, answer) => {
+      if (asked === DOCUMENT) replaced(answer, { [member]: `${at(UNSPECIFIED)}${path}` })
+    }
+    const plane = await fresh()
+    const before = stage.idp.calls.filter((called) => called === path).length
+    expect(await errorOf(plane)).toBe('unreachable')
+    expect(stage.idp.calls.filter((called) => called === path)).toHaveLength(before)
+    expect(plane.log()).toMatch(/nothing was sent/)
+    expect(plane.log()).not.toContain(CLIENT_SECRET)
+  })
+
+  test('is not read from such an address', async () => {
+    const issuer = at(UNSPECIFIED)
+    const before = stage.idp.calls.length
+    const plane = await fresh({ OIDC_ISSUER: issuer.replace('http:', 'https:') })
+    expect(await errorOf(plane)).toBe('unreachable')
+    expect(stage.idp.calls).toHaveLength(before)
+  })
+
+  test('of more than 1 MiB is not read', async () => {
+    stage.idp.tamper = (path, answer) => {
+      if (path === DOCUMENT) replaced(answer, { padding: 'x'.repeat(1_100_000) })
+    }
+    const plane = await fresh()
+    expect(await errorOf(plane)).toBe('unreachable')
+  })
 })
