@@ -16,6 +16,7 @@ import { createOperatorIdentity } from './services/operator-identity.ts'
 import { createPodIdentities, type PodIdentities } from './services/pod-identities.ts'
 import { withRecentCallers } from './services/recent-callers.ts'
 import { createReviewedTokens } from './services/reviewed-tokens.ts'
+import { startSessionPreload } from './services/session-preload.ts'
 import { createTokenReview } from './services/token-review.ts'
 import type { Db } from './store/query.ts'
 
@@ -33,7 +34,7 @@ export type GatewayParts = AsyncDisposable & {
 }
 
 /** Who may call, sidecars of a cluster among them, and the authority that signs their keys. */
-export function createGatewayParts(given: {
+export async function createGatewayParts(given: {
   readonly db: Db
   readonly orgId: string
   readonly keyring: Keyring
@@ -41,7 +42,7 @@ export function createGatewayParts(given: {
   readonly nowMs: number
   readonly log: Logger
   readonly vouchFor: VouchFor
-}): GatewayParts {
+}): Promise<GatewayParts> {
   const { kubeApi, operatorAccount: account } = given.config
   const review = kubeApi === null ? null : createTokenReview(kubeApi)
   const tokens = review === null ? null : createReviewedTokens(review)
@@ -50,13 +51,17 @@ export function createGatewayParts(given: {
     tokens === null || account === null ? null : createOperatorIdentity({ tokens, account })
   const kube = kubeApi === null ? null : createKubeClient(kubeApi)
   const clusterCallers = kube === null ? null : withRecentCallers(createClusterCallers({ ...given, kube }))
+  const podToken = pods?.identify ?? null
+  const identify = createIdentities({ ...given, podToken, operatorToken, clusterCallers })
+  const preload = await startSessionPreload(identify.preloadSessions, given.log)
   return {
-    identify: createIdentities({ ...given, podToken: pods?.identify ?? null, operatorToken, clusterCallers }),
+    identify,
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
     ...clusterParts({ ...given, kube }),
     clusterGroups: kube === null ? undefined : createClusterGroups(kube),
     async [Symbol.asyncDispose]() {
+      preload[Symbol.dispose]()
       await review?.close()
       await kube?.close()
     },

@@ -87,7 +87,7 @@ export async function createParts(deps: PartsDeps) {
     ...{ approvalsChat: settings.approvalsChat, gatewayUrl: settings.gatewayUrl },
   })
   const signIn = await createSignIn({ ...base, config })
-  const gateways = createGatewayParts({ ...base, ...signIn, config, nowMs: clock.nowMs() })
+  const gateways = await createGatewayParts({ ...base, ...signIn, config, nowMs: clock.nowMs() })
   const hub = await createHub({ ...base, library, pods: gateways.pods })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())
   const { onApprovalEnded: onEnded, ...v1 } = await createActionParts({

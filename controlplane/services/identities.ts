@@ -4,7 +4,7 @@ import type { AgentPrincipal, Identify, UserPrincipal } from '../http/auth.ts'
 import type { VouchFor } from '../oidc/confirmation.ts'
 import { findGatewayByTokenHash } from '../store/gateways.ts'
 import type { Db } from '../store/query.ts'
-import { type SessionUser, useSessions } from '../store/sessions.ts'
+import { listSessionsInForce, type SessionUser, useSessions } from '../store/sessions.ts'
 import { findUserKeys, touchUserKey } from '../store/user-keys.ts'
 import { URGENT_MS, unlessLate } from '../urgent.ts'
 import { createAgentKeyUse, createUncheckedUse, type KeyUse } from './agent-key-use.ts'
@@ -12,6 +12,13 @@ import { createDeadline } from './deadline.ts'
 import { inLanes } from './lookup-lanes.ts'
 import { createProcessOwners } from './process-owners.ts'
 import { createRecentAnswers, type Lookup } from './recent-answers.ts'
+
+export type Identities = Identify & {
+  /** Reads the sessions in force, for urgent calls of users whom this replica has not seen. Rejects as the database does. */
+  preloadSessions(): Promise<void>
+}
+
+const MAX_PRELOADED = 5_000
 
 /** Who is behind a session id, a key or a token. Suspended users and agents, and revoked agents, are nobody. */
 export function createIdentities({
@@ -22,7 +29,7 @@ export function createIdentities({
   vouchFor,
 }: { readonly db: Db; readonly vouchFor: VouchFor } & Required<
   Pick<Identify, 'podToken' | 'operatorToken' | 'clusterCallers'>
->): Identify {
+>): Identities {
   const useUnchecked = createUncheckedUse(() => performance.now())
   const sessions = createRecentAnswers(inLanes(sessionLookup(db)))
   const agentKeys = createRecentAnswers(single(createAgentKeyUse(db)))
@@ -37,6 +44,12 @@ export function createIdentities({
     return now && sessionPrincipal([id, now], shown)
   }
   return {
+    async preloadSessions() {
+      const rows = await listSessionsInForce(db, MAX_PRELOADED)
+      sessions.remember(
+        rows.map(({ idleS, ...value }) => ({ sha256: value.idHash, value, ageMs: idleS * 1_000 })),
+      )
+    },
     async session(ids, pageSecret, isUrgent, address) {
       const shown = { pageSecret, isUrgent, remainingMs: createDeadline(URGENT_MS).remainingMs }
       const { found, isChecked } = await sessions(ids, isUrgent, address)

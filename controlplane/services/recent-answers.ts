@@ -19,12 +19,19 @@ export type Answers<T> = {
  * Asks the database. Rejects when it cannot be asked. `isUrgent`: when the database does not answer within `URGENT_MS`, answers
  * from memory, or rejects with `not_ready` where it has none.
  */
-export type RecentAnswers<T> = (
-  secrets: readonly string[],
-  isUrgent: boolean,
-  /** Of the caller. */
-  address?: string,
-) => Promise<Answers<T>>
+export type RecentAnswers<T> = {
+  (
+    secrets: readonly string[],
+    isUrgent: boolean,
+    /** Of the caller. */
+    address?: string,
+  ): Promise<Answers<T>>
+  /** Remembers values that the database has for secrets of which it knows the SHA-256. Newer answers stay. */
+  remember(read: readonly Preloaded<T>[]): void
+}
+
+/** `ageMs`: how old the answer is. */
+export type Preloaded<T> = { readonly sha256: Uint8Array; readonly value: T; readonly ageMs: number }
 
 export type RecentAnswersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
@@ -54,11 +61,15 @@ export function createRecentAnswers<T>(
     const found = await lookup(secrets, turnOf(secrets, address))
     for (const secret of secrets) recent.delete(keyOf(secret))
     for (const [secret, value] of found) recent.set(keyOf(secret), { value, atMs })
+    limit()
+    return { found, isChecked: true }
+  }
+
+  function limit(): void {
     for (const key of recent.keys()) {
       if (recent.size <= MAX_REMEMBERED) break
       recent.delete(key)
     }
-    return { found, isChecked: true }
   }
 
   function remembered(secrets: readonly string[]): ReadonlyMap<string, T> {
@@ -70,7 +81,16 @@ export function createRecentAnswers<T>(
     return found
   }
 
-  return async (secrets, isUrgent, address = '') => {
+  function remember(preloaded: readonly Preloaded<T>[]): void {
+    for (const { sha256: hash, value, ageMs } of preloaded) {
+      const key = Buffer.from(hash).toString('hex')
+      const atMs = nowMs() - ageMs
+      if ((recent.get(key)?.atMs ?? Number.NEGATIVE_INFINITY) < atMs) recent.set(key, { value, atMs })
+    }
+    limit()
+  }
+
+  const ask = async (secrets: readonly string[], isUrgent: boolean, address = ''): Promise<Answers<T>> => {
     const reading = read(secrets, address)
     if (!isUrgent) return reading
     try {
@@ -81,6 +101,7 @@ export function createRecentAnswers<T>(
       throw error
     }
   }
+  return Object.assign(ask, { remember })
 }
 
 function keyOf(secret: string): string {

@@ -47,6 +47,23 @@ export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promis
   return rows
 }
 
+/** Sessions in force of active users, the most recently used first, each with the seconds since its last use. */
+export async function listSessionsInForce(
+  q: Query,
+  limit: number,
+): Promise<ReadonlyArray<SessionUser & { readonly idleS: number }>> {
+  const { rows } = await q.query<SessionUser & { idleS: number }>(
+    `select u.id, u.email, u.role, u.groups, u.namespaces, s.id_hash as "idHash",
+       s.page_secret_sha256 as "pageSecretHash", ${identityStateSql('i')} as identity,
+       extract(epoch from now() - s.seen_at)::float8 as "idleS"
+     from sessions s join users u on u.id = s.user_id left join user_identities i on i.user_id = u.id
+     where u.status = 'active' and s.expires_at > now() and s.seen_at > now() - make_interval(hours => $2)
+     order by s.seen_at desc limit $1`,
+    [limit, SESSION_LIFE.idleHours],
+  )
+  return rows
+}
+
 export async function deleteSession(q: Query, idHash: Buffer): Promise<void> {
   await q.query('delete from sessions where id_hash = $1', [idHash])
 }

@@ -5,7 +5,9 @@ import { type AuthDeps, authenticate } from '../../../controlplane/http/auth.ts'
 import { refuseRestricted } from '../../../controlplane/http/restriction.ts'
 import { createIdentities } from '../../../controlplane/services/identities.ts'
 import { createRecentAnswers } from '../../../controlplane/services/recent-answers.ts'
+import { startSessionPreload } from '../../../controlplane/services/session-preload.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
+import { eventually } from '../../support/eventually.ts'
 
 type Answer = () => Promise<{ readonly rows: readonly unknown[] }>
 
@@ -34,6 +36,68 @@ const identitiesOf = (db: Db) =>
     clusterCallers: null,
     vouchFor: async () => 'unchanged',
   })
+
+describe('a session that this replica never saw', () => {
+  const known = (id: string, more: object = {}) => ({ ...row(id), idleS: 60, ...more })
+  test.each([
+    ['hangs', hangs],
+    ['fails', fails],
+  ])(
+    'activates a kill switch while the database %s, once the sessions in force were read',
+    async (_what, away) => {
+      const { db, state } = database(rows(known('anna'), known('bea', { pageSecretHash: sha256('page') })))
+      const identities = identitiesOf(db)
+      await identities.preloadSessions()
+      state.answer = away
+      for (const id of ['anna', 'bea']) {
+        const found = await identities.session([id], undefined, true)
+        expect(found).toMatchObject({ email: `${id}@acme.test`, restriction: 'unchecked' })
+        expect(() => found && refuseRestricted(found)).toThrow(/can only activate the kill switch/)
+      }
+      await expect(identities.session(['carl'], undefined, true)).rejects.toThrow()
+      if (away === fails) await expect(identities.session(['anna'], undefined, false)).rejects.toThrow()
+    },
+  )
+
+  test('counts for 12 hours without a request, the time before the read included', async () => {
+    let nowMs = 0
+    const answers = createRecentAnswers<string>(hangs as never, { nowMs: () => nowMs, patienceMs: 5 })
+    const hour = 3_600_000
+    answers.remember([{ sha256: sha256('s'), value: 'anna', ageMs: 11 * hour }])
+    expect((await answers(['s'], true)).found.get('s')).toBe('anna')
+    nowMs = hour + 1
+    await expect(answers(['s'], true)).rejects.toThrow()
+  })
+
+  test('replaces no newer answer, and 10,000 are remembered at most', async () => {
+    const answers = createRecentAnswers<string>(
+      async (secrets) => new Map(secrets.map((secret) => [secret, 'new'])),
+      { patienceMs: 5 },
+    )
+    await answers(['s'], false)
+    answers.remember([{ sha256: sha256('s'), value: 'old', ageMs: 1_000 }])
+    const many = Array.from({ length: 9_999 }, (_, n) => ({ sha256: sha256(`m${n}`), value: 'x', ageMs: 0 }))
+    answers.remember(many)
+    expect((await answers(['s'], true)).found.get('s')).toBe('new')
+    expect((await answers(['m5'], true)).isChecked).toBe(true)
+  })
+
+  test('is not read twice at once, and a read that fails is tried again', async () => {
+    let reads = 0
+    const warnings: unknown[] = []
+    const pending = Promise.withResolvers<void>()
+    const read = () => (reads++ === 0 ? Promise.reject(new Error('away')) : pending.promise)
+    const preload = await startSessionPreload(
+      read,
+      { warn: (...args: unknown[]) => warnings.push(args) } as never,
+      2,
+    )
+    await eventually('a second read', () => reads === 2)
+    expect(warnings).toHaveLength(1)
+    preload[Symbol.dispose]()
+    pending.resolve()
+  })
+})
 
 describe('a session that was checked lately', () => {
   test.each([

@@ -1,0 +1,32 @@
+import type { Logger } from 'pino'
+
+const INTERVAL_MS = 60_000
+
+/**
+ * Reads the sessions in force now and each minute, so that a user whom this replica has never seen activates a kill switch
+ * while the database does not answer. Resolves after the first read, which may fail.
+ */
+export async function startSessionPreload(
+  read: () => Promise<void>,
+  log: Pick<Logger, 'warn'>,
+  intervalMs = INTERVAL_MS,
+): Promise<Disposable> {
+  let isReading = false
+  const attempt = async () => {
+    if (isReading) return
+    isReading = true
+    try {
+      await read()
+    } catch (err) {
+      log.warn(
+        { err },
+        'the sessions in force could not be read: those of the last read count for kill switches',
+      )
+    } finally {
+      isReading = false
+    }
+  }
+  await attempt()
+  const timer = setInterval(() => void attempt(), intervalMs).unref()
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
