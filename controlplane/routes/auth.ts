@@ -198,12 +198,16 @@ function me({ editing }: AuthRoutesDeps): Route {
         groups: z.array(z.string()),
         via: z.string(),
         restriction: z.string().nullable(),
+        /** Where the role counts; null = everywhere. Absent for callers of a cluster, who have rights by RBAC. */
+        namespaces: z.array(z.string()).nullable().optional(),
       }),
       editing: z.enum(['rows', 'yaml']),
     }),
     handler: async ({ principal }) => {
-      const { userId, email, role, groups, via, restriction = null } = userOf(principal)
-      return { user: { id: userId, email, role, groups, via, restriction }, editing }
+      const { userId, email, role, groups, via, restriction = null, namespaces } = userOf(principal)
+      const own =
+        via === 'cluster' ? {} : { namespaces: namespaces === 'all' ? null : [...namespaces].sort() }
+      return { user: { id: userId, email, role, groups, via, restriction, ...own }, editing }
     },
   })
 }

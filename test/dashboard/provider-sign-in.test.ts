@@ -86,6 +86,21 @@ describe.skipIf(whySkipped !== null)(
     })
 
     test.each([
+      ['bea', 'Sees only the namespaces team-a, team-a-staging'],
+      ['ada', null],
+    ])('names in the account menu of %s the namespaces that limit the lists', async (subject, line) => {
+      const { page } = await visit(browser)
+      stage.idp.signIn = subject
+      await page.goto(base)
+      await button(page).click()
+      await page.getByRole('button', { name: `Signed in as ${subject}@example.com` }).click()
+      await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+      const shown = await page.getByText(/^Sees (only|no) /).allInnerTexts()
+      expect(shown).toEqual(line === null ? [] : [line])
+      await page.context().close()
+    })
+
+    test.each([
       ['dan', 'None of your groups'],
       ['nobody', 'did not sign you in'],
     ])('says why %s is not signed in', async (subject, sentence) => {

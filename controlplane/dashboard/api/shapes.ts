@@ -19,6 +19,8 @@ export type Me = {
     readonly groups: readonly string[]
     /** `page_secret`: this page may only read, because it has lost the secret of its session. */
     readonly restriction: string | null
+    /** Where the role counts; null or absent = everywhere. */
+    readonly namespaces?: readonly string[] | null | undefined
   }
   readonly editing: Editing
 }

@@ -43,6 +43,11 @@ function Choices({ onOpen, leave }: ChoicesProps) {
             {user.role}
             {user.groups.length === 0 ? '' : `, in ${user.groups.join(', ')}`}
           </Text>
+          {user.namespaces == null ? null : (
+            <Text size="xs" c="dimmed">
+              {reachOf(user.namespaces)}
+            </Text>
+          )}
         </div>
         <Menu.Divider />
         <Menu.Item onClick={() => onOpen('password')} closeMenuOnClick>
@@ -58,4 +63,10 @@ function Choices({ onOpen, leave }: ChoicesProps) {
       </Menu.Dropdown>
     </Menu>
   )
+}
+
+/** Says why lists may be shorter than those of others. */
+function reachOf(namespaces: readonly string[]): string {
+  if (namespaces.length === 0) return 'Sees no namespace'
+  return `Sees only the ${namespaces.length === 1 ? 'namespace' : 'namespaces'} ${namespaces.join(', ')}`
 }
