@@ -16,6 +16,12 @@ const ann = people.issue('ann')
 const base64 = (value: string) => Buffer.from(value).toString('base64')
 const CERTIFICATE = { 'client-certificate-data': base64(ann.cert), 'client-key-data': base64(ann.key) }
 type Call = { readonly authorization: string | undefined; readonly caller: unknown; readonly user: unknown }
+const ANSWERS: Readonly<Record<string, object>> = {
+  '/api/health': { status: 'healthy', checks: {} },
+  '/api/dashboard/kill-switch': { effective: [] },
+  '/api/dashboard/manifests': { objects: [], problems: [], config_version: 1, in_force: {} },
+  '/api/dashboard/gateway': { gateways: [] },
+}
 let calls: Call[] = []
 let server: Server
 
@@ -29,7 +35,7 @@ beforeAll(async () => {
       user: socket.authorized ? socket.getPeerCertificate().subject.CN : null,
     })
     response.setHeader('content-type', 'application/json')
-    response.end('{"approvals":[]}')
+    response.end(JSON.stringify(ANSWERS[request.url ?? ''] ?? { approvals: [] }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -41,6 +47,7 @@ beforeAll(async () => {
     '*"config view"*) cat "$FAKE/config.json" ;;',
     '*"get configmap"*) cat "$FAKE/authority.json" ;;',
     `*port-forward*) echo "Forwarding from 127.0.0.1:${port} -> 443"; exec sleep 60 ;;`,
+    '*"get gateways.chaperone.dev"*) . "$FAKE/gateways.sh" ;;',
     '*) exit 1 ;;',
     'esac',
   ]
@@ -55,7 +62,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function plugin(user: object | null, env: Readonly<Record<string, string>> = {}) {
+async function plugin(
+  user: object | null,
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = ['approvals', 'ls'],
+) {
   const config = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
     contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
@@ -67,7 +78,7 @@ async function plugin(user: object | null, env: Readonly<Record<string, string>>
   writeFileSync(join(folder, 'kubectl.log'), '')
   const temporary = mkdtempSync(join(folder, 'tmp-'))
   const given = { KUBECTL: join(folder, 'kubectl'), FAKE: folder, TMPDIR: temporary, ...env }
-  const child = spawn(process.execPath, [PROGRAM, 'approvals', 'ls'], { env: { ...process.env, ...given } })
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...given } })
   const code = new Promise<number | null>((resolve) => child.once('close', resolve))
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   const kubectl = readFileSync(join(folder, 'kubectl.log'), 'utf8')
@@ -110,4 +121,38 @@ test.each<[string, object | null, RegExp]>([
   expect(code).not.toBe(0)
   expect(stderr).toMatch(message)
   expect(calls).toEqual([])
+})
+
+/** The answer to those that may list in these places only; `where` is what the last `kubectl get gateways` was asked. */
+const listing = (allowed: 'all' | 'namespace' | 'nothing') => {
+  const forbidden =
+    'echo "Error from server (Forbidden): gateways.chaperone.dev is forbidden: User ann cannot list" >&2; exit 1'
+  const table = 'echo "NAME READY"; echo "shared True"'
+  const [all, one] = [allowed === 'all' ? table : forbidden, allowed === 'nothing' ? forbidden : table]
+  return `case "$*" in *--all-namespaces*) ${all} ;; *) ${one} ;; esac\n`
+}
+
+test.each([
+  ['everywhere', 'all', ['status'], ['--all-namespaces']],
+  ['in the namespace of the context', 'namespace', ['status'], ['--all-namespaces', '']],
+  ['in one namespace', 'namespace', ['status', '-n', 'team-a'], ['--all-namespaces', '--namespace team-a']],
+  ['nowhere', 'nothing', ['status'], ['--all-namespaces', '']],
+] as const)(
+  'status lists the Gateways for a user who may list them %s',
+  async (_what, allowed, args, asked) => {
+    writeFileSync(join(folder, 'gateways.sh'), listing(allowed))
+    const { code, stdout, stderr, kubectl } = await plugin(CERTIFICATE, {}, args)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout.includes('shared True')).toBe(allowed !== 'nothing')
+    expect(stdout).not.toMatch(/forbidden/i)
+    const lines = kubectl.split('\n').filter((line) => line.includes('get gateways.chaperone.dev'))
+    expect(lines.map((line) => line.replace(/.*gateways\.chaperone\.dev ?/, ''))).toEqual(asked)
+  },
+)
+
+test('status reports what kubectl says when the list fails for another reason', async () => {
+  writeFileSync(join(folder, 'gateways.sh'), 'echo "the server does not have a resource type" >&2; exit 1\n')
+  const { code, stderr } = await plugin(CERTIFICATE, {}, ['status'])
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('does not have a resource type')
 })
