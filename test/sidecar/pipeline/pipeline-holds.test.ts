@@ -7,6 +7,9 @@ import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.t
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
 import { killAll, type Rules, type World } from './test-world.ts'
 
+/** Bodies are hashed before they are held, which takes seconds on a busy machine. */
+const HASHED = { timeout: 60_000 }
+
 describe('holds', () => {
   const HELD: Rules = { permissions: [['codehost.*', 'require_approval']] }
 
@@ -186,7 +189,7 @@ describe('holds', () => {
     }
     const waiting = Array.from({ length: 20 }, () => testExchange(large))
     const done = waiting.map((exchange) => world.run(exchange))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(20))
+    await vi.waitFor(() => expect(world.holds).toHaveLength(20), HASHED)
     const over = await world.send(large)
     expect(over.reply.status).toBe(429)
     expect(over.reply.json()).toMatchObject({ error: 'rate limit exceeded', retry_after: 1 })
@@ -195,17 +198,17 @@ describe('holds', () => {
     const small = testExchange({ ...large, body: 'x' })
     const others = testExchange({ ...large, credentials: { kind: 'port', agent: 'other' } })
     done.push(world.run(small), world.run(others))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(22))
+    await vi.waitFor(() => expect(world.holds).toHaveLength(22), HASHED)
     waiting[0]?.abort.abort(new Error('gone'))
     await done[0]
     const next = testExchange(large)
     done.push(world.run(next))
-    await vi.waitFor(() => expect(world.holds).toHaveLength(23))
+    await vi.waitFor(() => expect(world.holds).toHaveLength(23), HASHED)
     for (const exchange of [...waiting.slice(1), small, others, next]) exchange.abort.abort(new Error('gone'))
     await Promise.all(done)
     expect(world.upstream.seen).toEqual([])
     expect(world.records).toHaveLength(25)
-  })
+  }, 240_000)
 
   it('refuses a held body above 8 MiB', async () => {
     const world = await start(HELD)
