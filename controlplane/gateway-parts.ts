@@ -10,6 +10,7 @@ import { createBreakGlass } from './services/break-glass.ts'
 import { readClientAuthorities } from './services/client-authority.ts'
 import { createClusterCallers } from './services/cluster-callers.ts'
 import { createClusterGroups } from './services/cluster-groups.ts'
+import { ACCOUNTS_ONLY, createGroupMembers, type GroupMembers } from './services/group-members.ts'
 import { createIdentities } from './services/identities.ts'
 import { createKubeClient, type KubeClient } from './services/kube-client.ts'
 import { createOperatorIdentity } from './services/operator-identity.ts'
@@ -19,6 +20,7 @@ import { createReviewedTokens } from './services/reviewed-tokens.ts'
 import { startSessionPreload } from './services/session-preload.ts'
 import { createTokenReview } from './services/token-review.ts'
 import type { Db } from './store/query.ts'
+import { listGroups } from './store/users.ts'
 
 export type GatewayParts = AsyncDisposable & {
   readonly identify: Identify
@@ -27,6 +29,8 @@ export type GatewayParts = AsyncDisposable & {
   readonly pods: PodIdentities | null
   /** Approver groups of the cluster; undefined where there is no cluster to ask. */
   readonly clusterGroups: ClusterGroups | undefined
+  /** Of approver groups without accounts. */
+  readonly members: GroupMembers
   /** The authorities of client certificates; null where there is no cluster to ask. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
   /** Null where no Secret of a cluster holds the owner's token. */
@@ -59,12 +63,22 @@ export async function createGatewayParts(given: {
     authority: createGatewayAuthority(given.keyring, given.nowMs),
     pods,
     ...clusterParts({ ...given, kube }),
-    clusterGroups: kube === null ? undefined : createClusterGroups(kube),
+    ...groupParts(given.db, kube),
     async [Symbol.asyncDispose]() {
       preload[Symbol.dispose]()
       await review?.close()
       await kube?.close()
     },
+  }
+}
+
+function groupParts(db: Db, kube: KubeClient | null): Pick<GatewayParts, 'clusterGroups' | 'members'> {
+  if (kube === null) return { clusterGroups: undefined, members: ACCOUNTS_ONLY }
+  const clusterGroups = createClusterGroups(kube)
+  const nowMs = () => performance.now()
+  return {
+    clusterGroups,
+    members: createGroupMembers({ clusterGroups, accounts: () => listGroups(db), nowMs }),
   }
 }
 

@@ -14,6 +14,7 @@ import { createDemo } from './services/demo.ts'
 import { createDryRun } from './services/dry-run.ts'
 import { createEffectivePermissions } from './services/effective-permissions.ts'
 import { createEvidence } from './services/evidence.ts'
+import type { GroupMembers } from './services/group-members.ts'
 import { createOverview } from './services/overview.ts'
 import { createPolicyCheck } from './services/policy-check.ts'
 import { createPolicyHistory } from './services/policy-history.ts'
@@ -36,6 +37,7 @@ export type PagePartsDeps = {
   readonly actionRules: ActionRulesSource
   readonly knownAction: (type: string) => KnownAction | null
   readonly floorRules: FloorRules
+  readonly members: GroupMembers
 }
 
 /** What the dashboard needs beside what the specification names, and the examples that it shows. */

@@ -99,7 +99,7 @@ export async function createParts(deps: PartsDeps) {
   const retention = createRetention({ ...base, auditRetentionDays: config.auditRetentionDays })
   const daily = createDailyCleanup({ retention, log })
   const approvals = createApprovals({ ...base, ...answerParts(hub, gateways), onOpened, onEnded })
-  const pages = createPageParts({ ...base, ...v1, hub, catalogue })
+  const pages = createPageParts({ ...base, ...v1, hub, catalogue, members: gateways.members })
   const asked = { settings, approvals, tokenFor: v1.actions.tokenOf, vouchFor: signIn.vouchFor }
   const notify = await createNotify({ ...base, ...deps, ...asked })
   return {
@@ -115,14 +115,14 @@ export async function createParts(deps: PartsDeps) {
     ...recordParts({ ...base, hub }),
     isTokenRestricted,
     commands: createCommands({ ...base, approvals, killSwitch, isTokenRestricted }),
-    ...operatorParts({ ...base, db: deps.db, killSwitch, hub, library, pods: gateways.pods }),
+    ...operatorParts({ ...base, ...gateways, db: deps.db, killSwitch, hub, library }),
     explain: createExplain({ library, kills: hub.kill.effective, clock }),
     ...callerParts(gateways),
     ...{ ...userParts({ ...base, config }), ...signIn },
     agents: createAgents(base),
     ...{ config: createConfig(base), floorRules: base.floorRules },
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
-    policies: createPolicies(base),
+    policies: createPolicies({ ...base, ...gateways }),
     traffic: createTraffic(base),
     auditExport: createAuditExport(base),
     bundle: createBundle(base),

@@ -12,42 +12,57 @@ import { userClient } from './user-client.ts'
 export type GroupCheck = {
   /** About approver groups without members, by the position of the policy. Full sentences. */
   readonly warnings: ReadonlyArray<readonly string[]>
-  /** Why approver groups were not checked; null when they were, or no policy names one. */
-  readonly unchecked: string | null
+  readonly outcome: GroupOutcome
 }
+
+/** `none`: no policy names an approver group. `failed`: a control plane was named or runs here, and gave no answer. */
+export type GroupOutcome =
+  | { readonly kind: 'none' | 'checked' }
+  | { readonly kind: 'unchecked' | 'failed'; readonly reason: string }
 
 const NO_SOURCE =
   'no control plane runs here and CHAPERONE_URL is not set. Name the groups that have members: --groups NAME,...'
 
+export type CheckedPolicy = {
+  readonly document: PolicyDocument
+  /** Those that need no control plane. */
+  readonly warnings: readonly string[]
+  /** Of its manifest, where that states one. */
+  readonly namespace: string | undefined
+}
+
 /**
  * Finds approver groups without members: by `--groups`, else by the control plane of CHAPERONE_URL or of this machine.
- * `known` are the warnings of the documents that need no control plane.
  */
 export async function checkGroups(
   command: Command,
   invocation: Invocation,
-  policies: ReadonlyArray<{ readonly document: PolicyDocument; readonly warnings: readonly string[] }>,
+  policies: readonly CheckedPolicy[],
 ): Promise<GroupCheck> {
-  const none = policies.map(() => [])
+  const without = (outcome: GroupOutcome): GroupCheck => ({ warnings: policies.map(() => []), outcome })
   const given = givenGroups(command, invocation)
+  if (!policies.some(({ document }) => namesGroups(document))) return without({ kind: 'none' })
   if (given !== undefined)
     return {
-      warnings: policies.map(({ document }) => emptyGroupWarnings(document, given)),
-      unchecked: null,
+      warnings: policies.map(({ document }) => emptyGroupWarnings(document, given, notGiven)),
+      outcome: { kind: 'checked' },
     }
-  if (!policies.some(({ document }) => namesGroups(document))) return { warnings: none, unchecked: null }
   if (!invocation.env['CHAPERONE_URL'] && readRunFile(invocation.folder) === undefined)
-    return { warnings: none, unchecked: NO_SOURCE }
+    return without({ kind: 'unchecked', reason: NO_SOURCE })
   try {
     const api = userClient(invocation)
     const warnings: (readonly string[])[] = []
-    for (const { document, warnings: known } of policies)
-      warnings.push(namesGroups(document) ? await askFor(api, document, known) : [])
-    return { warnings, unchecked: null }
+    for (const policy of policies)
+      warnings.push(namesGroups(policy.document) ? await askFor(api, policy) : [])
+    return { warnings, outcome: { kind: 'checked' } }
   } catch (error) {
-    if (error instanceof ChaperoneError) return { warnings: none, unchecked: error.message }
+    if (error instanceof ChaperoneError) return without({ kind: 'failed', reason: error.message })
     throw error
   }
+}
+
+function notGiven(group: string): string {
+  return `The group "${group}" is not one of --groups.`
 }
 
 function givenGroups(command: Command, invocation: Invocation): ReadonlySet<string> | undefined {
@@ -65,12 +80,16 @@ function namesGroups({ rules }: PolicyDocument): boolean {
 /** What the control plane warns of and this command does not know by itself. */
 async function askFor(
   api: ApiClient,
-  document: PolicyDocument,
-  known: readonly string[],
+  { document, warnings: known, namespace }: CheckedPolicy,
 ): Promise<readonly string[]> {
   const policyYaml = stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 })
-  const answer = await api.call('POST', '/api/dashboard/policies/check', { policyYaml })
-  const { warnings, problems } = PolicyCheckReply.parse(answer)
+  const body = { policyYaml, ...(namespace === undefined ? {} : { namespace }) }
+  const answer = PolicyCheckReply.safeParse(await api.call('POST', '/api/dashboard/policies/check', body))
+  if (!answer.success)
+    throw new ChaperoneError('not_ready', {
+      detail: `What answers at ${new URL(api.url).origin} is not a control plane of this version. Is the address right?`,
+    })
+  const { warnings, problems } = answer.data
   const [problem] = problems
   if (problem !== undefined)
     throw new ChaperoneError('conflict', {

@@ -6,16 +6,14 @@ import { readYamlDocuments } from '../../core/crd/yaml-documents.ts'
 import { type PolicyTestResult, runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { policyWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
-import { checkGroups } from './approver-groups.ts'
+import { type CheckedPolicy, checkGroups, type GroupOutcome } from './approver-groups.ts'
 import { usageError } from './arguments.ts'
 import { type Command, EXIT, flag, type Invocation } from './command.ts'
 import { checkManifest, type ManifestFile, readManifestFiles } from './manifest-files.ts'
 
-type Tested = {
+type Tested = CheckedPolicy & {
   readonly policy: string
-  readonly document: PolicyDocument
   readonly tests: readonly PolicyTestResult[]
-  readonly warnings: readonly string[]
 }
 
 export const policy: Command = {
@@ -26,7 +24,8 @@ export const policy: Command = {
     'A file holds Policy manifests, or one bare policy document (description, scope, rules, tests).\n' +
     'Unknown actions, unknown hints and approver groups without members are warnings. The groups are those of --groups,\n' +
     'else of the control plane that runs here or at CHAPERONE_URL; without either they are not checked.\n' +
-    'Exit code 1: a test fails, a policy does not compile, or a warning with --strict.',
+    'With --json, groups_checked is null where no policy names a group.\n' +
+    'Exit code 1: a test fails, a policy does not compile, or with --strict a warning, or that control plane gives no answer.',
   words: Number.POSITIVE_INFINITY,
   options: {
     strict: { type: 'boolean', help: 'warnings are errors' },
@@ -42,32 +41,46 @@ export const policy: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const names = filesOf(invocation)
-  const { tested, unchecked } = await withGroups(
+  const { tested, outcome } = await withGroups(
     invocation,
     readManifestFiles(names, invocation.cwd).flatMap(testFile),
   )
   const { print } = invocation.terminal
   const policies = tested.map(({ policy: name, tests, warnings }) => ({ policy: name, tests, warnings }))
-  if (flag(invocation, 'json')) print(JSON.stringify({ policies, groups_checked: unchecked === null }))
+  if (flag(invocation, 'json')) print(JSON.stringify({ policies, groups_checked: areChecked(outcome) }))
   else for (const line of tested.flatMap(resultLines)) print(line)
   if (tested.length === 0) throw new ChaperoneError('conflict', { detail: 'No policy in these files.' })
-  const isStrictlyRefused = reportWarnings(invocation, tested)
-  if (unchecked !== null) invocation.terminal.warn(`Approver groups were not checked: ${unchecked}`)
+  const isStrictlyRefused = [reportWarnings(invocation, tested), reportGroups(invocation, outcome)].includes(
+    true,
+  )
   const results = tested.flatMap(({ tests }) => tests)
   const failed = results.filter(({ passed }) => !passed).length
   if (!flag(invocation, 'json')) print(`${results.length - failed} passed, ${failed} failed`)
   return failed > 0 || isStrictlyRefused ? EXIT.refused : EXIT.ok
 }
 
-type Checked = { readonly tested: readonly Tested[]; readonly unchecked: string | null }
+type Checked = { readonly tested: readonly Tested[]; readonly outcome: GroupOutcome }
 
 async function withGroups(invocation: Invocation, offline: readonly Tested[]): Promise<Checked> {
-  const { warnings, unchecked } = await checkGroups(policy, invocation, offline)
+  const { warnings, outcome } = await checkGroups(policy, invocation, offline)
   const tested = offline.map((one, index) => ({
     ...one,
     warnings: [...one.warnings, ...(warnings[index] ?? [])],
   }))
-  return { tested, unchecked }
+  return { tested, outcome }
+}
+
+/** Null: there was nothing to check. */
+function areChecked({ kind }: GroupOutcome): boolean | null {
+  return kind === 'none' ? null : kind === 'checked'
+}
+
+/** True when `--strict` makes it an error that the control plane gave no answer. */
+function reportGroups(invocation: Invocation, outcome: GroupOutcome): boolean {
+  if (outcome.kind !== 'unchecked' && outcome.kind !== 'failed') return false
+  const isError = outcome.kind === 'failed' && flag(invocation, 'strict')
+  invocation.terminal.warn(`${isError ? 'error: ' : ''}Approver groups were not checked: ${outcome.reason}`)
+  return isError
 }
 
 /** True when `--strict` makes a warning an error. */
@@ -88,9 +101,10 @@ function filesOf({ positionals: [verb, ...names] }: Invocation): readonly string
 function testFile(file: ManifestFile): Tested[] {
   const { knownAction } = createCatalogue()
   const bare = PolicyDocument.safeParse(bareDocument(file))
-  const tested = (policy: string, document: PolicyDocument): Tested => ({
+  const tested = (policy: string, document: PolicyDocument, namespace?: string): Tested => ({
     policy,
     document,
+    namespace,
     tests: testsOf(document),
     warnings: policyWarnings(document),
   })
@@ -116,7 +130,7 @@ function testFile(file: ManifestFile): Tested[] {
       namespaceSelector: _s,
       ...document
     } = resource.spec
-    return [tested(resource.metadata.name, document)]
+    return [tested(resource.metadata.name, document, resource.metadata.namespace)]
   })
 }
 

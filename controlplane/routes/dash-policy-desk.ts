@@ -26,6 +26,8 @@ const CheckBody = z.strictObject({
   priority: Priority.optional(),
   tags: PolicySpec.shape.tags.unwrap().optional(),
   mode: Mode.optional(),
+  /** Of its manifest: where RBAC is asked about its approver groups. */
+  namespace: z.string().max(63).optional(),
 })
 
 const ReplayBody = z.strictObject({

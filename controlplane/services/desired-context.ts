@@ -5,6 +5,7 @@ import { systemActor } from '../store/audit.ts'
 import type { HostClaims, ManifestSource, ObjectKey } from '../store/desired.ts'
 import type { Query } from '../store/query.ts'
 import type { ApplyReads } from './apply-reads.ts'
+import type { GroupMembers } from './group-members.ts'
 import type { KillSwitch } from './kill-switch.ts'
 import type { CheckPolicy } from './policy-checks.ts'
 
@@ -21,6 +22,8 @@ export type ApplyContext = {
   readonly platformNamespaces?: ReadonlySet<string>
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads
+  /** What the cluster has said of groups without accounts; asked before the transaction. */
+  readonly members: Pick<GroupMembers, 'absence'>
 }
 
 type SpecOf<K extends ResourceKind> = Extract<ManifestResource, { kind: K }>['spec']
@@ -86,6 +89,21 @@ export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: DesiredProb
 export function refused(given: Refusal): Applied {
   const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }
   return { accepted: false, ...none, inForce: 'nothing', ...given }
+}
+
+export function isOfPlatform(
+  { platformNamespaces }: Pick<ApplyContext, 'platformNamespaces'>,
+  { namespace, source }: Pick<ManifestObject, 'namespace' | 'source'>,
+): boolean {
+  return source === 'kubernetes' && platformNamespaces?.has(namespace) === true
+}
+
+/** The namespace in which the approver groups of a Policy answer; '' for all, where the agents of the platform team's are. */
+export function answerPlace(
+  context: Pick<ApplyContext, 'platformNamespaces'>,
+  object: Pick<ManifestObject, 'namespace' | 'source'>,
+): string {
+  return isOfPlatform(context, object) ? '' : object.namespace
 }
 
 /** The names of gateways as replies give them. */

@@ -20,6 +20,8 @@ import {
   type Applier,
   type ApplyContext,
   accepted,
+  answerPlace,
+  isOfPlatform,
   MANIFESTS_ACTOR,
   type ManifestObject,
   namesOf,
@@ -71,9 +73,14 @@ export const policyApplier: Applier<'Policy'> = {
       })
     }
     const gateways = boundNames(binding)
+    const namespace = answerPlace(context, object)
     const warnings = [
       ...checked.warnings,
-      ...emptyGroupWarnings(checked.document, await context.reads.groups()),
+      ...emptyGroupWarnings(
+        checked.document,
+        await context.reads.groups(),
+        context.members.absence(namespace),
+      ),
     ]
     const changed = await activate(context, row, wanted)
     return accepted({ changed, gateways, warnings, tests, reasons, problem, bound })
@@ -116,13 +123,6 @@ async function bind(context: ApplyContext, object: ManifestObject<'Policy'>): Pr
   const labels = await reads.labels(namespace)
   const asking = { kind: 'policies', namespace, labels, boundBefore, isPlatform } as const
   return bindGateways(await reads.gateways(), asking, gatewayRefs)
-}
-
-function isOfPlatform(
-  { platformNamespaces }: ApplyContext,
-  { namespace, source }: Pick<ManifestObject<'Policy'>, 'namespace' | 'source'>,
-): boolean {
-  return source === 'kubernetes' && platformNamespaces?.has(namespace) === true
 }
 
 function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy'>): string | null {

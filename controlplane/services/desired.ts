@@ -19,12 +19,10 @@ import {
   desiredPlace,
   getDesired,
   listDesired,
-  listProblems,
   lockDesired,
   type ManifestSource,
   type ObjectKey,
   putDesired,
-  replaceProblems,
 } from '../store/desired.ts'
 import { type NamespaceRow, replaceNamespaces } from '../store/namespaces.ts'
 import type { Db, Query } from '../store/query.ts'
@@ -40,12 +38,16 @@ import {
   removeOne,
   withOutcome,
 } from './desired-apply.ts'
-import type { ApplyContext } from './desired-context.ts'
+import { type ApplyContext, answerPlace } from './desired-context.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from './group-members.ts'
 import { withClaims } from './host-claims.ts'
+import { brokenFiles, writeProblems } from './manifest-problems.ts'
 import { inForceOf, type ManifestsView, readManifests } from './manifests-view.ts'
 import { createPolicyChecks } from './policy-checks.ts'
 
-export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'checkPolicy'> & {
+export type DesiredDeps = Omit<ApplyContext, 'q' | 'reads' | 'checkPolicy' | 'members'> & {
+  /** Of approver groups without accounts; none by default. */
+  readonly members?: GroupMembers
   /** Effect and risk of an action by its name, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null
   readonly db: Db
@@ -77,19 +79,39 @@ export type Desired = {
 export function createDesired(deps: DesiredDeps): Desired {
   const { db, processes = () => [] } = deps
   const checkPolicy = createPolicyChecks(deps.knownAction)
-  const contextOf = (q: Query) => ({ ...deps, q, processes, checkPolicy, reads: createApplyReads(q) })
+  const { members = ACCOUNTS_ONLY } = deps
+  const contextOf = (q: Query) => ({
+    ...deps,
+    q,
+    processes,
+    checkPolicy,
+    members,
+    reads: createApplyReads(q),
+  })
   const inTransaction = <T>(work: (context: PutContext) => Promise<T>) =>
     db.tx(async (q) => {
       await lockDesired(q)
       return work(contextOf(q))
     })
-  const again = (apply: (context: ApplyContext) => Promise<boolean>) =>
-    inTransaction(async (context) => {
+  const again = async (apply: (context: ApplyContext) => Promise<boolean>) => {
+    await members.ask(async () =>
+      (await listDesired(db)).map((row) => ({ namespace: answerPlace(deps, row), spec: row.stored.spec })),
+    )
+    return inTransaction(async (context) => {
       const isChanged = await apply(context)
       if (isChanged) await bumpVersion(context.q)
       return isChanged
     })
-  const change = (body: ChangeSetBody) => inTransaction((context) => changeAll(context, body))
+  }
+  const change = async (body: ChangeSetBody) => {
+    await members.ask(async () =>
+      body.objects.map((each) => ({
+        namespace: answerPlace(deps, { ...each, ...keyOf(each) }),
+        spec: each.resource.spec,
+      })),
+    )
+    return inTransaction((context) => changeAll(context, body))
+  }
   return {
     change,
     async put(body) {
@@ -242,10 +264,6 @@ function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
 
-async function brokenFiles(q: Query, source: ManifestSource): Promise<ReadonlySet<string>> {
-  return new Set((await listProblems(q)).filter((p) => p.source === source).map(({ file }) => file))
-}
-
 async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Promise<boolean> {
   let isChanged = false
   for (const row of rows) {
@@ -254,17 +272,6 @@ async function removeAll(context: ApplyContext, rows: readonly DesiredRow[]): Pr
     isChanged = (await removeOne(context, row)) || isChanged
   }
   return isChanged
-}
-
-async function writeProblems(
-  q: Query,
-  source: ManifestSource,
-  problems: readonly ManifestProblem[],
-): Promise<void> {
-  const known = (await listProblems(q)).filter((problem) => problem.source === source)
-  const plain = known.map(({ file, line, message }) => ({ file, line, message }))
-  if (isDeepStrictEqual(sortedProblems(plain), sortedProblems(problems))) return
-  await replaceProblems(q, source, problems)
 }
 
 const UNKNOWN = { problem: null, gateways: [], tests: null } as const
@@ -278,8 +285,4 @@ function replyOf({ processes }: PutContext, row: DesiredRow, version: number): D
     ...{ version, gateways: names, tests },
     acknowledged: acknowledgedBy(processes(), { version, gateways: names }),
   }
-}
-
-function sortedProblems(problems: readonly ManifestProblem[]): string[] {
-  return problems.map(({ file, line, message }) => JSON.stringify([file, line, message])).sort()
 }

@@ -29,6 +29,7 @@ import {
 import type { Db, Query } from '../store/query.ts'
 import { createScopedQuery } from '../store/scoped-query.ts'
 import { listGroups } from '../store/users.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from './group-members.ts'
 import { refuseManaged } from './managed.ts'
 
 export type PoliciesDeps = {
@@ -36,6 +37,8 @@ export type PoliciesDeps = {
   readonly orgId: string
   /** What the catalogue knows of an action's name, for tests on risk and effect. */
   readonly knownAction: (type: string) => KnownAction | null
+  /** Of approver groups without accounts; none by default. */
+  readonly members?: GroupMembers
 }
 
 /** The record beside the text. */
@@ -50,6 +53,7 @@ export type PolicyFields = {
 }
 
 export type NewPolicy = PolicyFields & { readonly name: string; readonly policyYaml: string }
+type StoredPolicy = { readonly row: PolicyRow; readonly parsed: ParsedPolicy }
 export type SavedPolicy = { readonly row: PolicyRow; readonly warnings: readonly string[] }
 
 export type Policies = {
@@ -61,18 +65,25 @@ export type Policies = {
 }
 
 export function createPolicies(deps: PoliciesDeps): Policies {
-  const { db, orgId } = deps
+  const { db, orgId, members = ACCOUNTS_ONLY } = deps
+  const warned = async ({ row, parsed: { document, warnings } }: StoredPolicy): Promise<SavedPolicy> => {
+    await members.ask(async () => [{ namespace: '', spec: document }])
+    const empty = emptyGroupWarnings(document, await listGroups(db), members.absence(''))
+    return { row, warnings: [...warnings, ...empty] }
+  }
   return {
     list: (namespaces) => listPoliciesIn(createScopedQuery(db, namespaces)),
-    create: (by, input) => db.tx((q) => createPolicy(q, deps, by, input)),
-    update: (by, id, fields, expectedVersion) =>
-      db.tx(async (q) => {
+    create: async (by, input) => warned(await db.tx((q) => createPolicy(q, deps, by, input))),
+    update: async (by, id, fields, expectedVersion) => {
+      const stored = await db.tx(async (q) => {
         const row = await existing(q, id)
         refuseManaged(q, row)
         if (expectedVersion !== undefined && expectedVersion !== row.version)
           throw outdated(row, expectedVersion)
         return update(q, deps, by, { row, fields })
-      }),
+      })
+      return warned(stored)
+    },
     remove: (by, id) =>
       db.tx(async (q) => {
         const row = await existing(q, id)
@@ -110,7 +121,7 @@ export async function createPolicy(
     readonly disableFailing?: boolean
     readonly gatewayIds?: readonly string[]
   },
-): Promise<SavedPolicy> {
+): Promise<StoredPolicy> {
   if ((await countPolicies(q)) >= LIMITS.maxPolicies) {
     throw new ChaperoneError('conflict', {
       detail: `There are ${LIMITS.maxPolicies} policies already: remove one first`,
@@ -142,7 +153,7 @@ export async function createPolicy(
   })
   await note(q, by, 'policy.created', row)
   await bumpVersion(q)
-  return { row, warnings: await warningsOf(q, checked.parsed) }
+  return { row, parsed: checked.parsed }
 }
 
 /** In somebody else's transaction. */
@@ -157,7 +168,7 @@ async function update(
   deps: PoliciesDeps,
   by: Actor,
   { row, fields }: { readonly row: PolicyRow; readonly fields: PolicyFields },
-): Promise<SavedPolicy> {
+): Promise<StoredPolicy> {
   const text = fields.policyYaml ?? row.policyYaml
   const checked = check(deps, text)
   assertAgree(checked.parsed, { ...row, ...stated(fields) })
@@ -169,7 +180,7 @@ async function update(
     await note(q, by, enabled ? 'policy.enabled' : 'policy.disabled', saved)
   }
   await bumpVersion(q)
-  return { row: saved, warnings: await warningsOf(q, checked.parsed) }
+  return { row: saved, parsed: checked.parsed }
 }
 
 type Checked = {
@@ -223,10 +234,6 @@ function newText(row: PolicyRow, text: string, { tests, passed }: Checked): Poli
 function stated(fields: PolicyFields): PolicyChanges {
   const { policyYaml: _text, ...record } = fields
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
-}
-
-async function warningsOf(q: Query, { document, warnings }: ParsedPolicy): Promise<readonly string[]> {
-  return [...warnings, ...emptyGroupWarnings(document, await listGroups(q))]
 }
 
 async function existing(q: Query, id: string): Promise<PolicyRow> {

@@ -9,28 +9,43 @@ import { runPolicyTests } from '../../core/decision/policy-tests.ts'
 import { emptyGroupWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { PolicyCheckReply, PolicyProblem } from '../../core/wire/governance.ts'
-import type { Namespaces } from '../../core/wire/rights.ts'
+import { covers, type Namespaces } from '../../core/wire/rights.ts'
 import type { ScopedReads } from '../store/scoped-query.ts'
 import { listGroupsIn } from '../store/users.ts'
+import { ACCOUNTS_ONLY, type GroupMembers } from './group-members.ts'
 
 /** What is wrong with a text, and how its tests go, without storing anything. Never throws for a wrong text. */
 export type PolicyCheck = (
   namespaces: Namespaces,
   policyYaml: string,
-  record: RepeatedFields,
+  record: RepeatedFields & { readonly namespace?: string | undefined },
 ) => Promise<PolicyCheckReply>
 
 export function createPolicyCheck(deps: {
   readonly read: ScopedReads
   readonly knownAction: (type: string) => KnownAction | null
+  /** Of approver groups without accounts; none by default. */
+  readonly members?: GroupMembers
 }): PolicyCheck {
-  return async (namespaces, policyYaml, record) => {
+  const { members = ACCOUNTS_ONLY } = deps
+  return async (namespaces, policyYaml, { namespace: given, ...record }) => {
     const parsed = problemsOr(() => parsePolicyYaml(policyYaml))
     if ('problems' in parsed) return { ok: false, ...parsed, tests: [], warnings: [] }
     const reply = examine(parsed.value, record, deps.knownAction)
-    const empty = emptyGroupWarnings(parsed.value.document, await listGroupsIn(deps.read(namespaces)))
+    const { document } = parsed.value
+    const namespace = placeOf(namespaces, given)
+    await members.ask(async () => [{ namespace, spec: document }])
+    const accounts = await listGroupsIn(deps.read(namespaces))
+    const empty = emptyGroupWarnings(document, accounts, members.absence(namespace))
     return { ...reply, warnings: [...reply.warnings, ...empty] }
   }
+}
+
+/** Where its approver groups answer: the given namespace of the caller's, else their only one, else '' for all. */
+function placeOf(namespaces: Namespaces, given: string | undefined): string {
+  if (given !== undefined && covers(namespaces, given)) return given
+  const [only, second] = namespaces === 'all' ? [] : [...namespaces]
+  return only !== undefined && second === undefined ? only : ''
 }
 
 function examine(

@@ -21,17 +21,36 @@ export function unknownActions(patterns: readonly string[]): readonly string[] {
   return patterns.map((pattern) => unknownActionWarning(pattern)).filter((warning) => warning !== null)
 }
 
-/** Approver groups that nobody is in; `groups` are those that somebody is in. Full sentences. */
-export function emptyGroupWarnings(document: PolicyDocument, groups: ReadonlySet<string>): readonly string[] {
+/**
+ * Approver groups in which nobody was found, in full sentences.
+ *
+ * @param groups Those that somebody is in.
+ * @param absence Says of another one where its members were looked for; null where it has members all the same.
+ */
+export function emptyGroupWarnings(
+  document: PolicyDocument,
+  groups: ReadonlySet<string>,
+  absence: (group: string) => string | null = noAccount,
+): readonly string[] {
   const named = new Set(document.rules.flatMap((rule) => rule.approver_groups))
   return [...named]
     .filter((group) => !groups.has(group))
-    .map((group) => {
+    .flatMap((group) => {
+      const text = absence(group)
+      if (text === null) return []
       const meant = nearest(group, [...groups])
       const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
-      return `The group "${group}" has no members: owners and admins may answer until it has.${question}`
+      return [`${text} ${STAND_IN}${question}`]
     })
 }
+
+/** What is known of a group where accounts alone have groups. */
+export function noAccount(group: string): string {
+  return `No account is in the group "${group}".`
+}
+
+const STAND_IN =
+  'Where no group of a rule has members, owners and admins of all namespaces may answer for it.'
 
 function repeatedNames(rules: readonly PolicyRule[]): string[] {
   const names = rules.map(({ name }) => name)

@@ -383,12 +383,12 @@ describe('the command line', () => {
     rmSync(folder, { recursive: true })
     expect(lenient).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('The group "nightshift" has no members'),
+      stderr: expect.stringContaining('No account is in the group "nightshift".'),
     })
     expect(lenient.stderr).not.toContain('dayshift')
     expect(strict).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('error: no-closing: The group "nightshift"'),
+      stderr: expect.stringContaining('error: no-closing: No account is in the group "nightshift"'),
     })
     expect(given).toMatchObject({ code: 0, stderr: '' })
   })

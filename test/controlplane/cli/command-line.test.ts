@@ -332,7 +332,20 @@ tests:
       writeFileSync(join(root, 'held.yaml'), held)
       return cli(['policy', 'test', 'held.yaml', ...options])
     }
-    const unknown = 'held.yaml: The group "secops" has no members'
+    const unknown = 'held.yaml: The group "secops" is not one of --groups.'
+    /** A server of somebody else at CHAPERONE_URL, for as long as `work` takes. */
+    const beside = async <T>(status: number, body: string, work: (url: string) => Promise<T>): Promise<T> => {
+      const server = createServer((request, response) => {
+        request.resume().on('end', () => response.writeHead(status).end(body))
+      })
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      try {
+        return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+      } finally {
+        server.close()
+        server.closeAllConnections()
+      }
+    }
 
     it('says in one line that they were not checked where nothing runs', async () => {
       const { code, err } = await check('--strict')
@@ -351,6 +364,52 @@ tests:
       expect(code).toBe(0)
       expect(err).toMatch(/^Approver groups were not checked: The control plane does not answer/)
     })
+
+    const ANSWERS: ReadonlyArray<readonly [string, number, string, RegExp]> = [
+      ['refuses', 401, '{"error":"unauthorized"}', /unauthorized/],
+      ['forbids', 403, '{"error":"Forbidden"}', /Forbidden/],
+      ['fails', 500, '{}', /answered 500/],
+      ['is another program with a page', 200, '<html></html>', /is not a control plane/],
+      ['is another program with JSON', 200, '{"ok":true}', /is not a control plane/],
+      ['is another program with a list', 200, '[]', /is not a control plane/],
+      ['is another program with null', 200, 'null', /is not a control plane/],
+      ['is another program with nothing', 204, '', /is not a control plane/],
+    ]
+    it.each(ANSWERS)(
+      'fails with --strict where the server at CHAPERONE_URL %s',
+      async (_how, status, body, why) => {
+        writeFileSync(join(root, 'held.yaml'), held)
+        await beside(status, body, async (url) => {
+          const env = { CHAPERONE_URL: url, CHAPERONE_TOKEN: 'x' }
+          const strict = await cli(['policy', 'test', 'held.yaml', '--strict'], env)
+          expect(strict).toMatchObject({ code: 1, out: expect.stringContaining('1 passed, 0 failed') })
+          expect(strict.err).toMatch(/^error: Approver groups were not checked: /)
+          expect(strict.err).toMatch(why)
+          const lenient = await cli(['policy', 'test', 'held.yaml', '--json'], env)
+          expect(lenient).toMatchObject({ code: 0, err: expect.stringMatching(/^Approver groups were not/) })
+          expect(JSON.parse(lenient.out)).toMatchObject({ groups_checked: false })
+        })
+      },
+    )
+
+    it('fails with --strict where nothing answers at CHAPERONE_URL, and needs it for named groups only', async () => {
+      const env = { CHAPERONE_URL: 'http://127.0.0.1:9' }
+      writeFileSync(join(root, 'held.yaml'), held)
+      const { code, err, out } = await cli(['policy', 'test', 'held.yaml', '--strict'], env)
+      expect({ code, out }).toMatchObject({ code: 1, out: expect.stringContaining('1 passed, 0 failed') })
+      expect(err).toMatch(/^error: Approver groups were not checked: The control plane does not answer/)
+      writeFileSync(join(root, 'good.yaml'), document('deny'))
+      expect(await cli(['policy', 'test', 'good.yaml', '--strict'], env)).toMatchObject({ code: 0, err: '' })
+    })
+
+    it.each([[], ['--groups', 'finance']])(
+      'says of no groups that they were checked (%s %s)',
+      async (...options) => {
+        writeFileSync(join(root, 'good.yaml'), document('deny'))
+        const { out } = await cli(['policy', 'test', 'good.yaml', '--json', ...options])
+        expect(JSON.parse(out)).toMatchObject({ groups_checked: null })
+      },
+    )
 
     it('takes the groups with members from --groups, and says nothing else of them', async () => {
       expect(await check('--strict', '--groups', 'finance, secops')).toMatchObject({ code: 0, err: '' })

@@ -70,7 +70,7 @@ test('unknown names in manifests are refused in conditions, and warnings as acti
   const accepted = await put('Policy', 'typo', policy('action.type == "a"'))
   expect(accepted.accepted).toBe(true)
   expect(accepted.warnings.join()).toContain('Did you mean codehost.pr.merge?')
-  expect(accepted.warnings.join()).toContain('The group "nobody" has no members')
+  expect(accepted.warnings.join()).toContain('No account is in the group "nobody".')
   const { body } = await here.admin('GET', '/api/dashboard/manifests')
   expect(JSON.stringify(body)).toContain('Did you mean codehost.pr.merge?')
   const rules = ['codehost.pr.mrege', 'codehost.pr.merge', 'mail.send'].map((actionPattern) => ({

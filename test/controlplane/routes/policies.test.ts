@@ -197,7 +197,7 @@ describe('policies', () => {
     const policyYaml =
       'rules:\n  - { name: a, decision: require_approval, approver_groups: [release-managers] }'
     const { body } = await admin('POST', '/api/dashboard/policies', { name: 'groups', policyYaml })
-    expect(at(body, 'warnings', 0)).toContain('The group "release-managers" has no members')
+    expect(at(body, 'warnings', 0)).toContain('No account is in the group "release-managers".')
   })
 })
 
@@ -226,7 +226,7 @@ rules:
     expect(created.status, created.text).toBe(200)
     const warnings = at<string[]>(created.body, 'warnings').join()
     expect(warnings).toContain('Did you mean codehost.pr.merge?')
-    expect(warnings).toContain('The group "nobody" has no members')
+    expect(warnings).toContain('No account is in the group "nobody".')
     const checked = await admin('POST', '/api/dashboard/policies/check', { policyYaml: typo('action.type') })
     expect(at<string[]>(checked.body, 'warnings').join()).toBe(warnings)
     const patch = { policy_id: at<string>(created.body, 'policy_id'), description: 'x' }

@@ -16,6 +16,7 @@ import { createApprovals } from '../../../controlplane/services/approvals.ts'
 import { createCommands } from '../../../controlplane/services/commands.ts'
 import { createDesired } from '../../../controlplane/services/desired.ts'
 import { createExplain } from '../../../controlplane/services/explain.ts'
+import { createGroupMembers } from '../../../controlplane/services/group-members.ts'
 import { createIdentities } from '../../../controlplane/services/identities.ts'
 import { createIngestQuota } from '../../../controlplane/services/ingest-quota.ts'
 import { createKillRelay } from '../../../controlplane/services/kill-relay.ts'
@@ -31,6 +32,7 @@ import { migrate } from '../../../controlplane/store/migrate.ts'
 import { ensureOrg } from '../../../controlplane/store/orgs.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import { lendSlots } from '../../../controlplane/store/rate-slots.ts'
+import { listGroups } from '../../../controlplane/store/users.ts'
 import type { Clock } from '../../../controlplane/sync/clock.ts'
 import { createHub } from '../../../controlplane/sync/hub.ts'
 import { createSectionLibrary } from '../../../controlplane/sync/library.ts'
@@ -170,6 +172,13 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...createOperatorRoutes({
       desired: createDesired({
         ...{ db, orgId, keyring: KEYRING, killSwitch, platformNamespaces },
+        ...(given.clusterGroups && {
+          members: createGroupMembers({
+            clusterGroups: given.clusterGroups,
+            accounts: () => listGroups(db),
+            nowMs: clock.monotonicMs,
+          }),
+        }),
         knownAction: createCatalogue().knownAction,
         processes: hub.processes,
       }),
