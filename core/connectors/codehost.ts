@@ -79,6 +79,8 @@ const NAMING: RowNaming = {
   connector: 'codehost',
   formats: new Set(['json']),
   surface(request, config) {
+    const other = otherNameSurface(request, config)
+    if (other !== null) return other
     // Only the public code host keeps git and REST on different names; a self-hosted one has both on one.
     if (request.host === GIT_HOST) return { tries: [gitOverHttp()], path: request }
     if (PUBLIC_API.has(request.host)) return { tries: [rest()], path: request }
@@ -92,6 +94,17 @@ const NAMING: RowNaming = {
   resource: repositoryOf,
 }
 
+/** Domains beside a base URL may be names of the same instance, whose REST is below a path. */
+function otherNameSurface(
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): ReturnType<RowNaming['surface']> | null {
+  const base = baseOf(config)
+  if (base === null || base.host === request.host || base.segments.length === 0) return null
+  const path = stripPrefix(request, restPrefixes(base.segments))
+  return path === null ? null : { tries: [rest()], path }
+}
+
 const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
 /** `/graphql` of the public API; on a self-hosted instance also below `/api`, where REST is in `/api/v3`. */
@@ -100,10 +113,10 @@ function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig
 }
 
 function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boolean {
-  if (PUBLIC_API.has(host)) return path === 'graphql'
-  if (host === GIT_HOST) return false
   const base = baseOf(config)
-  const own = base?.host === host ? base.segments.join('/') : ''
+  if (base === null && PUBLIC_API.has(host)) return path === 'graphql'
+  if (base === null && host === GIT_HOST) return false
+  const own = base?.segments.join('/') ?? ''
   return path === 'api/graphql' || path === 'graphql' || (own !== '' && path === `${own}/graphql`)
 }
 

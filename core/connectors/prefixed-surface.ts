@@ -5,15 +5,16 @@ import type { RowTrie } from './row-trie.ts'
 /**
  * One tree of rows, whose templates begin with `root` (`v1`, `api`). A `baseUrl` may put it under a path: both
  * `https://host/proxy` and `https://host/proxy/v1` mean that `/proxy/v1/…` is the surface. Elsewhere on that host
- * nothing is described.
+ * nothing is described. Other domains may be names of the same instance, so there the surface is at the root, too.
  */
 export function prefixedSurface(trie: () => RowTrie, root: string): RowNaming['surface'] {
   const nothing: RowTrie[] = []
   return (request, config) => {
     const base = baseOf(config)
-    if (base === null || base.host !== request.host) return { tries: [trie()], path: request }
+    if (base === null) return { tries: [trie()], path: request }
     const prefix = base.segments.at(-1) === root ? base.segments.slice(0, -1) : base.segments
     const path = stripPrefix(request, [prefix])
+    if (base.host !== request.host) return { tries: [trie()], path: path ?? request }
     return path === null ? { tries: nothing, path: request } : { tries: [trie()], path }
   }
 }

@@ -64,6 +64,43 @@ test('a model provider below a path is the same provider, with the version or wi
   }
 })
 
+describe('other names of an instance below a path', () => {
+  const more = {
+    baseUrl: 'https://ghe.test/api/v3',
+    domains: ['git.one.test', 'api.github.com', 'github.com'],
+  }
+  test.each([
+    ['PUT', 'git.one.test', '/api/v3/repos/o/r/pulls/1/merge', 'codehost.pr.merge'],
+    ['PUT', 'git.one.test', '/repos/o/r/pulls/1/merge', 'codehost.pr.merge'],
+    ['DELETE', 'git.one.test', '/api/v3/repos/o/r', 'codehost.repo.delete'],
+    ['POST', 'git.one.test', '/api/uploads/repos/o/r/releases/1/assets', 'codehost.release_asset.upload'],
+    ['POST', 'git.one.test', '/o/r.git/git-receive-pack', 'codehost.git.push'],
+    ['PUT', 'api.github.com', '/api/v3/repos/o/r/pulls/1/merge', 'codehost.pr.merge'],
+    ['PUT', 'api.github.com', '/repos/o/r/pulls/1/merge', 'codehost.pr.merge'],
+    ['PUT', 'github.com', '/api/v3/repos/o/r/pulls/1/merge', 'codehost.pr.merge'],
+    ['POST', 'github.com', '/o/r.git/git-receive-pack', 'codehost.git.push'],
+    // Named by its body, which is not here.
+    ['POST', 'git.one.test', '/api/graphql', 'malformed_request'],
+    ['POST', 'git.one.test', '/api/v3/graphql', 'malformed_request'],
+    ['POST', 'api.github.com', '/api/graphql', 'malformed_request'],
+    ['POST', 'api.github.com', '/api/v3/graphql', 'malformed_request'],
+    ['POST', 'github.com', '/api/graphql', 'malformed_request'],
+    ['POST', 'git.one.test', '/api/v3%2Fgraphql', 'malformed_request'],
+  ])('%s %s%s is %s', (method, host, target, type) => {
+    expect(typeOf('codehost', more, method, host, target)).toBe(type)
+  })
+
+  test.each([
+    ['llm_a', '/proxy/v1/files/f1', 'llm_a.file.delete'],
+    ['llm_a', '/v1/files/f1', 'llm_a.file.delete'],
+    ['llm_b', '/proxy/v1/files/f1', 'llm_b.file.delete'],
+    ['payments', '/proxy/v1/customers/c1', 'payments.customer.delete'],
+  ] as const)('DELETE of %s at %s is %s', (type, target, action) => {
+    for (const baseUrl of ['https://inner.test/proxy', 'https://inner.test/proxy/v1'])
+      expect(typeOf(type, { baseUrl, domains: ['outer.test'] }, 'DELETE', 'outer.test', target)).toBe(action)
+  })
+})
+
 describe('declared rows', () => {
   const pay: UserRow = {
     method: 'POST',
