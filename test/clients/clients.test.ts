@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasCommand } from '../support/has-command.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { pythonEnvironment } from '../support/python-environment.ts'
+import type { Seen } from '../support/recorder.ts'
 import { SECRETS, startVendors, type Vendors } from '../support/vendors.ts'
 
 /**
@@ -84,6 +85,14 @@ const CLIENTS: readonly Client[] = [
       held: 'mcp.tools.write_note',
     },
   },
+  {
+    name: 'google-genai',
+    command: (call) => [interpreter, join(AGENTS, 'gemini_client.py'), call],
+    connector: 'gemini',
+    header: 'x-goog-api-key',
+    expectedHeader: SECRETS.gemini,
+    actions: { allowed: 'llm_c.content.generate', denied: 'llm_c.file.delete', held: 'llm_c.batch.create' },
+  },
   { name: 'requests', command: python('requests'), ...codehost },
   { name: 'httpx', command: python('httpx'), ...codehost },
   { name: 'Go net/http', command: (call) => [join(work(), 'go-client'), call], ...codehost },
@@ -105,7 +114,8 @@ function python(library: string): (call: string) => readonly string[] {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'chaperone-clients-'))
   if (GO) execFileSync('go', ['build', '-o', join(folder, 'go-client'), '.'], { cwd: join(AGENTS, 'go') })
-  if (PYTHON) interpreter = pythonEnvironment('requests==2.34.2', 'httpx==0.28.1').python
+  if (PYTHON)
+    interpreter = pythonEnvironment('requests==2.34.2', 'httpx==0.28.1', 'google-genai==3.4.0').python
   makeRepository()
   vendors = await startVendors({ gitRoot: join(folder, 'git') })
   laptop = await startLaptop({ database: 'worker', manifests: { 'vendors.yaml': vendors.manifests } })
@@ -168,6 +178,12 @@ function seenSince(count: number) {
   return vendors.recorder.seen.slice(count)
 }
 
+/** Credentials in the fields of the providers. */
+function credentialsOf(seen: Seen): number {
+  const names = ['authorization', 'x-api-key', 'x-goog-api-key']
+  return names.reduce((count, name) => count + seen.headerCount(name), 0)
+}
+
 function resultOf(outcome: CommandResult): { ok: boolean; status?: number; message?: string } {
   const line = outcome.stdout.trim().split('\n').at(-1) ?? ''
   if (!line.startsWith('{'))
@@ -176,7 +192,8 @@ function resultOf(outcome: CommandResult): { ok: boolean; status?: number; messa
 }
 
 describe.each(CLIENTS)('$name, unmodified', (client) => {
-  const isMissing = (client.name === 'Go net/http' && !GO) || (/requests|httpx/.test(client.name) && !PYTHON)
+  const isMissing =
+    (client.name === 'Go net/http' && !GO) || (/requests|httpx|genai/.test(client.name) && !PYTHON)
   const maybe = isMissing ? test.skip : test
 
   maybe('an allowed call reaches the upstream once, with the stored credential only', async () => {
@@ -187,7 +204,7 @@ describe.each(CLIENTS)('$name, unmodified', (client) => {
     const calls = seenSince(before)
     for (const seen of calls) {
       expect(seen.header(client.header)).toBe(client.expectedHeader)
-      expect(seen.headerCount('authorization') + seen.headerCount('x-api-key')).toBe(1)
+      expect(credentialsOf(seen)).toBe(1)
       expect(seen.rawHeaders.join('\n')).not.toMatch(/placeholder|proxy-/i)
     }
     if (client.connector !== 'mcp') expect(calls).toHaveLength(1)
@@ -224,7 +241,7 @@ describe.each(CLIENTS)('$name, unmodified', (client) => {
     expect(calls.map(({ target }) => target)).toEqual([asked.path])
     for (const seen of calls) {
       expect(seen.header(client.header)).toBe(client.expectedHeader)
-      expect(seen.headerCount('authorization') + seen.headerCount('x-api-key')).toBe(1)
+      expect(credentialsOf(seen)).toBe(1)
     }
     const rows = await records(client.actions.held, recorded + 1)
     expect(rows).toHaveLength(recorded + 1)
@@ -284,6 +301,19 @@ describe('other clients', () => {
   test('openai streams event by event', async () => {
     const result = resultOf(await run(['node', join(AGENTS, 'openai.mjs'), 'stream']))
     expect(result).toMatchObject({ ok: true, value: 'governed' })
+  })
+
+  test.skipIf(!PYTHON)('google-genai streams, and shows the reason of a refusal', async () => {
+    const script = [interpreter, join(AGENTS, 'gemini_client.py')]
+    const recorded = (await records('llm_c.content.generate_stream', 0)).length
+    expect(resultOf(await run([...script, 'stream']))).toMatchObject({ ok: true, value: 'governed' })
+    const rows = await records('llm_c.content.generate_stream', recorded + 1)
+    expect(rows).toHaveLength(recorded + 1)
+    const before = vendors.recorder.seen.length
+    const refused = resultOf(await run([...script, 'denied']))
+    expect(refused).toMatchObject({ ok: false, status: 403, kind: 'PERMISSION_DENIED' })
+    expect(refused.message).toContain('llm_c.file.delete')
+    expect(seenSince(before)).toHaveLength(0)
   })
 
   test('ws opens a governed WebSocket through its own agent option', async () => {

@@ -4,12 +4,13 @@ import type { Recorder } from './recorder.ts'
 import { type Answer, replyJson, startRecorder } from './recorder.ts'
 import { createTestCa } from './test-ca.ts'
 
-/** Where the five providers, a git host and an MCP server live as far as the agents know. */
+/** Where the providers, a git host and an MCP server live as far as the agents know. */
 export const VENDOR_HOSTS = [
   'api.github.com',
   'github.com',
   'api.openai.com',
   'api.anthropic.com',
+  'generativelanguage.googleapis.com',
   'api.stripe.com',
   'slack.com',
   'mcp.tools.example',
@@ -23,6 +24,7 @@ export const SECRETS = {
   payments: 'sk_live_injected_0004',
   chat: 'xoxb-injected-0005',
   mcp: 'mcp-injected-0006',
+  gemini: 'AIza-injected-0007',
 } as const
 
 export type Vendors = { readonly recorder: Recorder; readonly manifests: string }
@@ -50,10 +52,15 @@ function answerOf(request: IncomingMessage): Answer {
   const path = request.url?.split('?')[0] ?? ''
   const key = Object.keys(ANSWERS).find((pattern) => path.endsWith(pattern))
   if (key === '/chat/completions') return chatCompletion
+  if (path.endsWith(':streamGenerateContent')) return contentStream
   return replyJson(
     key === undefined ? { ok: true, id: 'obj_1' } : ANSWERS[key],
     key === '/issues' ? 201 : 200,
   )
+}
+
+const GENERATED = {
+  candidates: [{ content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
 }
 
 const ANSWERS: Readonly<Record<string, unknown>> = {
@@ -71,6 +78,8 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
     usage: { input_tokens: 1, output_tokens: 1 },
   },
   '/v1/messages/batches': { id: 'msgbatch_1', type: 'message_batch', processing_status: 'in_progress' },
+  ':generateContent': GENERATED,
+  ':batchGenerateContent': { name: 'batches/b1' },
   '/v1/customers': { id: 'cus_1', object: 'customer' },
   '/v1/refunds': { id: 're_1', object: 'refund' },
   '/api/chat.postMessage': { ok: true, channel: 'C1', ts: '1.2' },
@@ -98,6 +107,14 @@ function streamCompletion(response: ServerResponse): void {
     response.write(`data: ${JSON.stringify(part)}\n\n`)
   }
   response.end('data: [DONE]\n\n')
+}
+
+const contentStream: Answer = (request, response) => {
+  request.resume()
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const text of ['go', 'ver', 'ned'])
+    response.write(`data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] } }] })}\r\n\r\n`)
+  response.end()
 }
 
 /** Enough of a Streamable HTTP MCP server for the official client. */
@@ -171,6 +188,7 @@ const CONNECTORS: readonly ConnectorText[] = [
   { name: 'anthropic', type: 'llm_b' },
   { name: 'payments', type: 'payments' },
   { name: 'chat', type: 'chat' },
+  { name: 'gemini', type: 'llm_c', extra: '  errorShape: provider\n' },
   { name: 'mcp', type: 'mcp', extra: '  domains: [mcp.tools.example]\n' },
 ]
 
@@ -190,6 +208,9 @@ const RULES: ReadonlyArray<readonly [type: string, pattern: string, decision: st
   ['llm_b', 'llm_b.*', 'deny'],
   ['llm_b', 'llm_b.message.*', 'allow'],
   ['llm_b', 'llm_b.batch.create', 'require_approval'],
+  ['llm_c', 'llm_c.content.*', 'allow'],
+  ['llm_c', 'llm_c.batch.create', 'require_approval'],
+  ['llm_c', 'llm_c.file.delete', 'deny'],
   ['payments', 'payments.customer.create', 'allow'],
   ['payments', 'payments.charge.refund', 'require_approval'],
   ['payments', 'payments.payout.create', 'deny'],
