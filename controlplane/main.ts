@@ -47,13 +47,13 @@ async function fail(what: string, error: unknown): Promise<void> {
 for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const)
   process.on(signal, () => void stop().catch((error: unknown) => fail('did not stop cleanly', error)))
 
-try {
+async function serve(): Promise<void> {
   controlPlane = await start()
   const { port, url, makeOwnerLink } = controlPlane
   await tell({ type: 'ready', port, url })
   // To a terminal only: standard output is a log otherwise, which stores keep.
   const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
   if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
-} catch (error) {
-  await fail('cannot start', error)
 }
+
+serve().catch((error: unknown) => fail('cannot start', error))

@@ -4,9 +4,9 @@ import { GATEWAY_FLAGS } from '../../core/gateway-flags.ts'
 import { describeExit, type ProgramSpec, type RunningProgram, startProgram } from './child-program.ts'
 import type { DataFolder } from './data-folder.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
-import { gatewayBundle } from './gateway-bundle.ts'
 import type { InstallationKeys } from './installation-keys.ts'
 import { type KeptAlive, keepAlive, type Restartable } from './keep-alive.ts'
+import { type BundledProgram, programBundle } from './program-bundle.ts'
 import {
   type Addresses,
   controlPlaneEnvironment,
@@ -110,7 +110,7 @@ async function startKept(
   const first = await startProgram(spec, signal)
   running[name] = keepAlive({
     first,
-    // The file may be another one by then: the gateway's is made of the sources as they are.
+    // The file may be another one by then: a bundle is made of the sources as they are.
     start: async (stopping) => startProgram(await specOf(name, options), stopping),
     ...announcements(spec.title, spec.logFile, options.warn),
   })
@@ -126,7 +126,7 @@ async function specOf(
     const gatewayEnv = gatewayEnvironment(folder, addresses, env)
     return {
       title: 'gateway',
-      file: shippedFile('sidecar') ?? (await gatewayBundle(options.warn)) ?? programFile('sidecar'),
+      file: await fileOf('sidecar', options),
       env: gatewayEnv,
       nodeFlags: GATEWAY_FLAGS,
       logFile: join(folder.logs, 'gateway.log'),
@@ -135,11 +135,20 @@ async function specOf(
   if (name === 'operator') {
     const operatorEnv = operatorEnvironment(folder, addresses, env)
     const logFile = join(folder.logs, 'manifests.log')
-    return { title: 'manifests watcher', file: programFile('operator'), env: operatorEnv, logFile }
+    const file = await fileOf('operator', options)
+    return { title: 'manifests watcher', file, env: operatorEnv, logFile }
   }
   const controlEnv = controlPlaneEnvironment(folder, addresses, env)
   const logFile = join(folder.logs, 'control-plane.log')
-  return { title: 'control plane', file: programFile('controlplane'), env: controlEnv, logFile }
+  return { title: 'control plane', file: await fileOf('controlplane', options), env: controlEnv, logFile }
+}
+
+async function fileOf(program: BundledProgram, { env, warn }: ProcessesOptions): Promise<string> {
+  const shipped = shippedFile(program)
+  if (shipped !== null) return shipped
+  // `node --watch` restarts when a file changes that one of the processes has loaded: those are the sources.
+  const isWatched = env['WATCH_REPORT_DEPENDENCIES'] !== undefined && program !== 'sidecar'
+  return (isWatched ? null : await programBundle(program, warn)) ?? programFile(program)
 }
 
 function announcements(title: string, logFile: string, warn: (line: string) => void) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { programBundle } from '../../controlplane/cli/program-bundle.ts'
 import { PROGRAM_ENV } from './program-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../controlplane/main.ts')
@@ -18,15 +19,18 @@ export type ControlPlaneProcess = {
   stop(): Promise<number | null>
 }
 
+let bundled: Promise<string | null> | undefined
+const bundle = () => (bundled ??= programBundle('controlplane', () => undefined))
+
 /**
- * Forks `controlplane/main.ts` and waits until it serves. Its environment is `env` alone. `preload` is a module that
+ * Forks the control plane, as `chaperone up` does, and waits until it serves. Its environment is `env` alone. `preload` is a module that
  * runs in the process before ours. Rejects with what the process said when it cannot start.
  */
 export async function startControlPlaneProcess(
   env: Readonly<Record<string, string>>,
   preload?: string,
 ): Promise<ControlPlaneProcess> {
-  const child = fork(MAIN, {
+  const child = fork((await bundle()) ?? MAIN, {
     env: { ...PROGRAM_ENV, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: preload === undefined ? [] : ['--import', preload],

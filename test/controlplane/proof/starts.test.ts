@@ -3,10 +3,12 @@ import { availableParallelism } from 'node:os'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startControlPlaneProcess } from '../../support/control-plane-process.ts'
 import { type DurableInstallation, startDurableInstallation } from '../../support/durable-installation.ts'
-import { size } from '../../support/proof.ts'
+import { inLanes, size } from '../../support/proof.ts'
 
 /** Starts of the control plane on a machine that is busy: each serves, or says why it cannot. */
 const STARTS = size(20, 200)
+/** At the same time, as replicas of one installation. */
+const LANES = 4
 vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
 
 let here: DurableInstallation
@@ -27,11 +29,11 @@ function hogCpu(): void {
 test('every start beside a CPU hog serves, or names its reason', async () => {
   hogCpu()
   const failures: string[] = []
-  for (let at = 0; at < STARTS; at++) {
+  await inLanes(Array.from({ length: STARTS }), LANES, async () => {
     const started = await here.start().catch((error: unknown) => String(error))
     if (typeof started === 'string') failures.push(started)
     else expect(await started.stop()).toBe(0)
-  }
+  })
   for (const failure of failures) expect(failure).toMatch(REASON)
   // A busy machine is no reason to fail.
   expect(failures).toEqual([])

@@ -12,13 +12,31 @@ import {
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { BuildOptions } from 'esbuild'
+import type { BuildOptions, Plugin } from 'esbuild'
 import * as z from 'zod'
 import { oneByte } from './one-byte.ts'
 
-const SOURCE = 'sidecar/main.ts'
-/** Below the project, beside the packages, because it must be as trustworthy as the code itself. */
-const FOLDER = 'node_modules/.cache/chaperone/gateway'
+export type BundledProgram = 'controlplane' | 'operator' | 'sidecar'
+
+type Source = { readonly title: string; readonly file: string; readonly folder: string }
+/** The folders are beside the packages, because a bundle must be as trustworthy as the code itself. */
+const SOURCES: Readonly<Record<BundledProgram, Source>> = {
+  controlplane: {
+    title: 'control plane',
+    file: 'controlplane/main.ts',
+    folder: 'node_modules/.cache/chaperone/control-plane',
+  },
+  operator: {
+    title: 'manifests watcher',
+    file: 'operator/main.ts',
+    folder: 'node_modules/.cache/chaperone/operator',
+  },
+  sidecar: {
+    title: 'gateway',
+    file: 'sidecar/main.ts',
+    folder: 'node_modules/.cache/chaperone/gateway',
+  },
+}
 
 /**
  * Names and lines stay as they are, so that a stack says where it was; the map beside it says so of the sources. CommonJS,
@@ -38,41 +56,46 @@ const OPTIONS = {
   logLevel: 'silent',
 } as const satisfies BuildOptions
 
-/** What the bundle was made of: files from the root of the project, with the SHA-256 of their content. */
+/** What the bundle was made of: our files from the root of the project and the lockfile, with the SHA-256 of their content. */
 const Made = z.object({ of: z.record(z.string(), z.string()), file: z.string() })
 type Made = z.infer<typeof Made>
 
-/** A gateway that is started again after a month wants the sources of that day. */
+/** A program that is started again after a month needs the sources of that day. */
 const KEPT_MS = 30 * 86_400_000
 
 /**
- * The gateway as one file, made of its sources when one of them has changed. As single files it takes twice as long to
+ * The program as one file, made of its sources when one of them has changed. As single files it takes twice as long to
  * start and 30 MiB more for as long as it runs, because the type stripper and the text of every file stay in memory.
- * Null, with a word to `warn`, when it cannot be made: the sources are run then.
+ * Null, with a warning, when it cannot be made: the sources are run then.
  */
-export async function gatewayBundle(
+export async function programBundle(
+  program: BundledProgram,
   warn: (line: string) => void,
   root: string = fileURLToPath(new URL('../..', import.meta.url)),
 ): Promise<string | null> {
+  const source = SOURCES[program]
   try {
-    const made = readMade(root)
-    return made !== null && isCurrent(root, made) ? join(root, FOLDER, made.file) : await make(root)
+    const made = readMade(join(root, source.folder))
+    if (made !== null && isCurrent(root, source, made)) return join(root, source.folder, made.file)
+    return await make(root, source)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    warn(`The gateway is run from its sources, which takes more memory: they could not be bundled. ${why}`)
+    warn(
+      `The ${source.title} is run from its sources, which takes more memory: they could not be bundled. ${why}`,
+    )
     return null
   }
 }
 
-function readMade(root: string): Made | null {
-  const file = join(root, FOLDER, 'made.json')
+function readMade(folder: string): Made | null {
+  const file = join(folder, 'made.json')
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return null
   const made = Made.safeParse(JSON.parse(readFileSync(file, 'utf8')))
   return made.success ? made.data : null
 }
 
-function isCurrent(root: string, { of, file }: Made): boolean {
-  if (statSync(join(root, FOLDER, file), { throwIfNoEntry: false }) === undefined) return false
+function isCurrent(root: string, { folder }: Source, { of, file }: Made): boolean {
+  if (statSync(join(root, folder, file), { throwIfNoEntry: false }) === undefined) return false
   return Object.entries(of).every(([path, hash]) => hashOf(join(root, path)) === hash)
 }
 
@@ -81,36 +104,55 @@ function hashOf(file: string): string | null {
   return sha256(readFileSync(file))
 }
 
-async function make(root: string): Promise<string> {
-  const folder = join(root, FOLDER)
+async function make(root: string, source: Source): Promise<string> {
+  const folder = join(root, source.folder)
+  const place = dirname(source.file)
   // Not an import: what is shipped has no bundler in it.
   const { build }: typeof import('esbuild') = createRequire(import.meta.url)('esbuild')
   const outdir = join(folder, 'out')
   const { outputFiles, metafile } = await build({
     ...OPTIONS,
     absWorkingDir: root,
-    entryPoints: { main: SOURCE },
+    entryPoints: { main: source.file },
+    plugins: [keepDirnames(root, join(folder, 'key', place))],
     outdir,
     write: false,
   })
   const files = outputFiles.map(({ path, text }) => ({ name: relative(outdir, path), text: oneByte(text) }))
   const key = sha256(files.map(({ text }) => text).join('')).slice(0, 16)
-  put(join(folder, key, dirname(SOURCE)), files)
+  put(join(folder, key, place), files)
   const made: Made = {
     of: hashesOf(root, Object.keys(metafile.inputs)),
-    file: join(key, dirname(SOURCE), 'main.cjs'),
+    file: join(key, place, 'main.cjs'),
   }
   put(folder, [{ name: 'made.json', text: JSON.stringify(made) }])
   forgetOld(folder, key)
   return join(folder, made.file)
 }
 
-/** This file, its part and the lockfile too: they say how it is made, and of which packages. */
+/** Files that a program reads beside its sources stay there. `outdir` is as deep as the folder of the bundle. */
+function keepDirnames(root: string, outdir: string): Plugin {
+  return {
+    name: 'keep-dirnames',
+    setup(build) {
+      build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+        if (path.startsWith(join(root, 'node_modules')) || !text.includes('import.meta.dirname')) return null
+        const way = JSON.stringify(relative(outdir, dirname(path)))
+        const directory = `require('node:path').join(__dirname, ${way})`
+        return { contents: text.replaceAll('import.meta.dirname', directory), loader: 'ts' }
+      })
+    },
+  }
+}
+
+/** This file, its part and the lockfile too: they say how it is made, and the lockfile stands for the packages. */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
-  const own = ['gateway-bundle.ts', 'one-byte.ts'].map((name) =>
+  const own = ['program-bundle.ts', 'one-byte.ts'].map((name) =>
     relative(root, join(import.meta.dirname, name)),
   )
-  const paths = [...inputs, ...own, 'package-lock.json']
+  const sources = inputs.filter((path) => !path.startsWith('node_modules/'))
+  const paths = [...sources, ...own, 'package-lock.json']
   return Object.fromEntries(paths.map((path) => [path, hashOf(join(root, path)) ?? '']))
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { gatewayBundle } from '../../../controlplane/cli/gateway-bundle.ts'
+import { type BundledProgram, programBundle } from '../../../controlplane/cli/program-bundle.ts'
 
 let root = ''
 const warnings: string[] = []
@@ -25,15 +25,15 @@ function write(path: string, text: string): void {
   writeFileSync(join(root, path), text)
 }
 
-async function bundle(): Promise<string> {
-  const file = await gatewayBundle((line) => warnings.push(line), root)
+async function bundle(program: BundledProgram = 'sidecar'): Promise<string> {
+  const file = await programBundle(program, (line) => warnings.push(line), root)
   if (file === null) throw new Error(warnings.join('\n'))
   return file
 }
 
 const outputOf = (file: string) => execFileSync(process.execPath, [file], { encoding: 'utf8' }).trim()
 
-describe('the bundle of the gateway', () => {
+describe('the bundle of a program', () => {
   test('does what the sources do, in one file that has their name and no character beyond ASCII', async () => {
     const file = await bundle()
     expect(outputOf(file)).toBe('first \u2026')
@@ -55,14 +55,31 @@ describe('the bundle of the gateway', () => {
   })
 
   test('is made by several at once without harm', async () => {
-    const files = await Promise.all(Array.from({ length: 4 }, bundle))
+    const files = await Promise.all(Array.from({ length: 4 }, () => bundle()))
     expect(new Set(files).size).toBe(1)
     expect(outputOf(files[0] ?? '')).toBe('first \u2026')
   })
 
+  test.each(['controlplane', 'operator'] as const)(
+    'of %s reads files beside its sources',
+    async (program) => {
+      mkdirSync(join(root, program, 'store'), { recursive: true })
+      write(`${program}/store/one.sql`, 'select 1')
+      write(
+        `${program}/store/read.ts`,
+        "import { readFileSync } from 'node:fs'\nexport const text = readFileSync(import.meta.dirname + '/one.sql', 'utf8')\n",
+      )
+      write(`${program}/main.ts`, "import { text } from './store/read.ts'\nconsole.log(text)\n")
+      const file = await bundle(program)
+      expect(file).toMatch(new RegExp(`/${program}/main\\.cjs$`))
+      expect(outputOf(file)).toBe('select 1')
+      expect(warnings).toEqual([])
+    },
+  )
+
   test('is missing, with a word about it, when the sources cannot be bundled', async () => {
     write('core/word.ts', 'export const = 1\n')
-    expect(await gatewayBundle((line) => warnings.push(line), root)).toBeNull()
+    expect(await programBundle('sidecar', (line) => warnings.push(line), root)).toBeNull()
     expect(warnings).toEqual([expect.stringMatching(/run from its sources.*Build failed/s)])
   })
 })
