@@ -108,24 +108,9 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
 
 describe.skipIf(reason !== null)(`the namespace of somebody who is not root${title}`, () => {
   test('is made without any right outside, and hands everything to the socket', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'chaperone-user-'))
-    chmodSync(dir, 0o755)
-    const folder = join(dir, 'data', 'gateway')
-    mkdirSync(folder, { recursive: true })
-    for (const path of [join(dir, 'data'), folder]) chmodSync(path, 0o777)
-    const handed: HandOver[] = []
-    const server = await stubGateway(join(folder, 'capture.sock'), handed)
-    const script = `
-      import { runCaptured, runInside } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
-      import { dataFolder } from '${new URL('../../controlplane/cli/data-folder.ts', import.meta.url).href}'
-      const command = ['sh', '-c', 'id -u; curl -sS -m 5 http://any.test:8080/x; nft delete table inet chaperone; true']
-      const inside = await runInside(command, process.env)
-      process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), hidden: [], command, env: () => process.env, ownEnv: process.env }))`
-    const file = join(dir, 'run.mjs')
-    writeFileSync(file, script)
-    const ran = await asUser(1_000, [process.execPath, file])
-    server.close()
-    rmSync(dir, { recursive: true, force: true })
+    const { ran, handed } = await runBesideStub(
+      'id -u; curl -sS -m 5 http://any.test:8080/x; nft delete table inet chaperone; true',
+    )
     expect(ran.stdout, ran.stderr).toBe('1000\nhanded over')
     expect(ran.stderr).toMatch(/not permitted/i)
     expect(handed.filter(({ kind }) => kind === 'dns').length).toBeGreaterThan(0)
@@ -133,7 +118,37 @@ describe.skipIf(reason !== null)(`the namespace of somebody who is not root${tit
       { agent: 'me', key: 'k', kind: 'other', destination: { address: '198.18.0.9', port: 8_080 } },
     ])
   })
+
+  test('waits for names while the gateway is busy', async () => {
+    const { ran, handed } = await runBesideStub('getent ahostsv4 any.test', { dnsDelayMs: 6_000 })
+    expect(ran.stdout, ran.stderr).toContain('198.18.0.9')
+    // The same query was not asked again and again.
+    expect(handed.length).toBeLessThanOrEqual(2)
+  })
 })
+
+/** A captured shell script of an ordinary user, beside a stub of the gateway. */
+async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'chaperone-user-'))
+  chmodSync(dir, 0o755)
+  const folder = join(dir, 'data', 'gateway')
+  mkdirSync(folder, { recursive: true })
+  for (const path of [join(dir, 'data'), folder]) chmodSync(path, 0o777)
+  const handed: HandOver[] = []
+  const server = await stubGateway(join(folder, 'capture.sock'), { handed, dnsDelayMs })
+  const script = `
+    import { runCaptured, runInside } from '${new URL('../../controlplane/cli/capture/run-captured.ts', import.meta.url).href}'
+    import { dataFolder } from '${new URL('../../controlplane/cli/data-folder.ts', import.meta.url).href}'
+    const command = ['sh', '-c', ${JSON.stringify(shell)}]
+    const inside = await runInside(command, process.env)
+    process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), hidden: [], command, env: () => process.env, ownEnv: process.env }))`
+  const file = join(dir, 'run.mjs')
+  writeFileSync(file, script)
+  const ran = await asUser(1_000, [process.execPath, file])
+  server.close()
+  rmSync(dir, { recursive: true, force: true })
+  return { ran, handed }
+}
 
 describe('a machine that cannot capture', () => {
   test('is told what to install', () => {
@@ -143,7 +158,10 @@ describe('a machine that cannot capture', () => {
 })
 
 /** Answers every name with one address and every connection with one sentence. */
-async function stubGateway(path: string, handed: HandOver[]): Promise<Server> {
+async function stubGateway(
+  path: string,
+  { handed, dnsDelayMs }: { readonly handed: HandOver[]; readonly dnsDelayMs: number },
+): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
     let what: HandOver | null = null
@@ -159,7 +177,7 @@ async function stubGateway(path: string, handed: HandOver[]): Promise<Server> {
       }
       if (bytes.length < 3) return
       if (what.kind !== 'dns') socket.end('HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhanded over')
-      else socket.end(dnsAnswer(bytes.subarray(2)))
+      else setTimeout((answer) => socket.end(answer), dnsDelayMs, dnsAnswer(bytes.subarray(2)))
     })
   })
   await new Promise<void>((resolve) => server.listen(path, resolve))

@@ -5,6 +5,7 @@ import { createDestinations } from '../../../core/capture/destinations.ts'
 import { type HandOver, handOverLine } from '../../../core/capture/hand-over.ts'
 import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
 import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
+import { askGateway, QUERY_SECONDS } from './dns-query.ts'
 
 export type ForwarderInput = {
   readonly agent: string
@@ -24,7 +25,6 @@ const PORTS: ReadonlyArray<readonly [Kind, number]> = [
   ['dns', POD_PORTS.dns],
 ]
 const MAX_QUERIES = 256
-const QUERY_MS = 5_000
 
 /**
  * Inside the namespace: takes what the rules redirect and hands it to the gateway as it is. Decides nothing, reads
@@ -105,9 +105,10 @@ async function openDatagrams(
   socket.on('message', (query, from) => {
     if (open.count >= MAX_QUERIES) return
     open.count++
-    ask(input, query, (answer) => {
+    const dial = () => openGateway(input, { kind: 'dns', destination: null })
+    void askGateway(dial, query, QUERY_SECONDS * 1_000).then((answer) => {
       open.count--
-      if (answer !== null) reply(socket, answer, from)
+      if (answer.length > 0) reply(socket, answer, from)
     })
   })
   await new Promise<void>((resolve, reject) => {
@@ -120,25 +121,6 @@ async function openDatagrams(
 function reply(socket: ReturnType<typeof createSocket>, answer: Buffer, { port, address }: RemoteInfo): void {
   // A client that left meanwhile misses nothing.
   socket.send(answer, port, address, () => undefined)
-}
-
-/** One query, one stream. Calls `done` once; null when there was no answer. */
-function ask(input: ForwarderInput, query: Buffer, done: (answer: Buffer | null) => void): void {
-  const gateway = openGateway(input, { kind: 'dns', destination: null })
-  const head = Buffer.alloc(2)
-  head.writeUInt16BE(query.length)
-  gateway.write(Buffer.concat([head, query]))
-  let bytes: Buffer = Buffer.alloc(0)
-  let answer: Buffer | null = null
-  gateway.setTimeout(QUERY_MS, () => gateway.destroy())
-  gateway.on('data', (chunk: Buffer) => {
-    bytes = Buffer.concat([bytes, chunk])
-    if (bytes.length < 2 || bytes.length < 2 + bytes.readUInt16BE(0)) return
-    answer = bytes.subarray(2, 2 + bytes.readUInt16BE(0))
-    gateway.destroy()
-  })
-  gateway.on('end', () => gateway.destroy())
-  gateway.on('close', () => done(answer))
 }
 
 function isNoIpv6(error: unknown): boolean {

@@ -6,6 +6,7 @@ import { captureRules } from '../../../core/capture/rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { DataFolder } from '../data-folder.ts'
 import { passThrough, toChildren } from '../pass-through.ts'
+import { QUERY_SECONDS } from './dns-query.ts'
 import { startForwarder } from './forwarder.ts'
 import { assertOutside, closeInherited, coveredPaths, isolationCommand } from './isolation.ts'
 import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
@@ -109,7 +110,7 @@ function writeNetworkFiles(dir: string) {
   const rulesFile = join(dir, 'capture.nft')
   const resolvFile = join(dir, 'resolv.conf')
   writeFileSync(rulesFile, captureRules({ proxyUid: 'nobody' }))
-  writeFileSync(resolvFile, `nameserver ${NAMESERVER}\noptions timeout:2 attempts:2\n`)
+  writeFileSync(resolvFile, `nameserver ${NAMESERVER}\noptions timeout:${QUERY_SECONDS} attempts:2\n`)
   return { rulesFile, resolvFile }
 }
 

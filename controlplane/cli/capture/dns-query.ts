@@ -1,0 +1,56 @@
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** How long a captured command waits for a name. The resolver of the command waits as long for one attempt. */
+export const QUERY_SECONDS = 10
+
+const RETRY_MS = 100
+const HEADER_BYTES = 12
+
+/**
+ * Asks the gateway one query on a stream of its own, and again while the gateway is not there or ends the stream: it
+ * may be starting. Resolves with SERVFAIL after `timeoutMs`, with no bytes for a query that is none.
+ */
+export async function askGateway(dial: () => Socket, query: Buffer, timeoutMs: number): Promise<Buffer> {
+  if (query.length < HEADER_BYTES) return Buffer.alloc(0)
+  const signal = AbortSignal.timeout(timeoutMs)
+  while (!signal.aborted) {
+    const answer = await askOnce(dial(), query, signal)
+    if (answer !== null) return answer
+    await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return serverFailure(query)
+}
+
+/** Null when the stream ended without a whole answer. */
+function askOnce(gateway: Socket, query: Buffer, signal: AbortSignal): Promise<Buffer | null> {
+  return new Promise((resolve) => {
+    let bytes: Buffer = Buffer.alloc(0)
+    let answer: Buffer | null = null
+    const end = () => gateway.destroy()
+    signal.addEventListener('abort', end, { once: true })
+    gateway.on('data', (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      if (bytes.length < 2 || bytes.length < 2 + bytes.readUInt16BE(0)) return
+      answer = bytes.subarray(2, 2 + bytes.readUInt16BE(0))
+      end()
+    })
+    gateway.on('error', end)
+    gateway.on('end', end)
+    gateway.on('close', () => {
+      signal.removeEventListener('abort', end)
+      resolve(answer)
+    })
+    const head = Buffer.alloc(2)
+    head.writeUInt16BE(query.length)
+    gateway.write(Buffer.concat([head, query]))
+  })
+}
+
+/** The query as a response with the code 2 (RFC 1035, 4.1.1). */
+function serverFailure(query: Buffer): Buffer {
+  const reply = Buffer.from(query)
+  reply.writeUInt8(reply.readUInt8(2) | 0x80, 2)
+  reply.writeUInt8((reply.readUInt8(3) & 0xf0) | 2, 3)
+  return reply
+}
