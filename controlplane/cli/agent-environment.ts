@@ -18,13 +18,15 @@ export type AgentEnvironmentInput = {
   readonly wgetrcFile: string
   /** The same roots for Java. */
   readonly javaStoreFile?: string
+  /** Loaded into every Node program; needed where a proxy is. */
+  readonly nodePreloadFile?: string
   /** What the command would have got without us. */
   readonly env: NodeJS.ProcessEnv
 }
 
 /** The whole environment of a governed command. */
 export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEnv {
-  const { proxyUrl, caFile, caBundleFile, wgetrcFile, javaStoreFile, env } = input
+  const { proxyUrl, caFile, caBundleFile, wgetrcFile, javaStoreFile, nodePreloadFile, env } = input
   const placeholders = Object.entries(PLACEHOLDER_KEYS).filter(([name]) => !env[name])
   const trustStore = javaStoreFile && { file: javaStoreFile, password: TRUST_FILES.javaPassword }
   const java = [
@@ -37,7 +39,20 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
     ...(proxyUrl === null ? {} : proxyVariables(proxyUrl)),
     ...trustVariables({ caFile, bundleFile: caBundleFile, wgetrcFile }),
     [JAVA_OPTIONS_VARIABLE]: java.filter(Boolean).join(' '),
+    ...(proxyUrl === null || nodePreloadFile === undefined
+      ? {}
+      : { NODE_OPTIONS: withPreload(env['NODE_OPTIONS'], nodePreloadFile) }),
   }
+}
+
+/**
+ * Appends `--require` to what the command has: Node before 18.18 refuses to start with `--import` in NODE_OPTIONS. In
+ * quotes, a backslash escapes.
+ */
+function withPreload(options: string | undefined, file: string): string {
+  const preload = `--require "${file.replace(/["\\]/g, '\\$&')}"`
+  if (options?.includes(preload)) return options
+  return [options?.trim(), preload].filter(Boolean).join(' ')
 }
 
 /** Variables with which a command would be more than an agent. */

@@ -1,5 +1,6 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
@@ -13,6 +14,8 @@ import { type RunFile, writePrivate } from './data-folder.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
 import { newOwnerLink } from './owner-link-client.ts'
 import { passThrough } from './pass-through.ts'
+
+const NODE_PRELOAD = fileURLToPath(new URL('./node-preload/preload.cjs', import.meta.url))
 
 const LIMIT =
   'chaperone: governs what uses the proxy variables. A program that looks for a way around finds one: --capture holds it (chaperone doctor lists the limits).'
@@ -69,7 +72,8 @@ async function start(invocation: Invocation): Promise<number> {
   if (!flag(invocation, 'capture')) {
     terminal.warn(LIMIT)
     const trust = { ...writeStores(folder.gateway, facts.ca_bundle_file), caFile: facts.ca_file }
-    return await passThrough(command, args, agentEnvironment({ ...trust, proxyUrl: agent.proxy_url, env }))
+    const proxy = { proxyUrl: agent.proxy_url, nodePreloadFile: NODE_PRELOAD }
+    return await passThrough(command, args, agentEnvironment({ ...trust, ...proxy, env }))
   }
   return await runCaptured({
     ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },

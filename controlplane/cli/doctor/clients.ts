@@ -16,12 +16,11 @@ const CLIENTS: readonly Client[] = [
   {
     program: 'node',
     works:
-      'fetch, node:https, octokit, openai, anthropic, slack, MCP SDK, axios, got (NODE_USE_ENV_PROXY, NODE_EXTRA_CA_CERTS)',
+      'every TCP connection: fetch, https, http2, octokit, openai, axios, got, undici, ws, stripe (NODE_OPTIONS, NODE_EXTRA_CA_CERTS)',
     around: [
-      ['stripe', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
       [
-        'ws',
-        'new WebSocket(url, { agent: new HttpsProxyAgent(process.env.HTTPS_PROXY) }) // npm i https-proxy-agent',
+        'UDP, native addons, clients with a CA of their own, programs that replace NODE_OPTIONS',
+        'chaperone run --capture',
       ],
     ],
   },
@@ -66,15 +65,18 @@ export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
   ])
 }
 
-/** Before 24 Node knows no proxy variable at all. */
+/** The oldest Node on which the preload is tested. */
+const OLDEST_NODE = 18
+
 function nodeCheck(works: string, env: NodeJS.ProcessEnv): Check {
-  const asked = spawnSync('node', ['--version'], { encoding: 'utf8', env })
+  const { NODE_OPTIONS: _own, ...rest } = env
+  const asked = spawnSync('node', ['--version'], { encoding: 'utf8', env: rest })
   const major = Number(/^v(\d+)/.exec(asked.stdout ?? '')?.[1] ?? 0)
-  if (major >= 24) return ok('node', works)
+  if (major >= OLDEST_NODE) return ok('node', works)
   return warning(
     'node',
-    `${asked.stdout?.trim() || 'an unknown version'} ignores NODE_USE_ENV_PROXY: only axios goes through`,
-    'install Node 24 or newer',
+    `${asked.stdout?.trim() || 'an unknown version'} is older than the preload of chaperone run supports`,
+    `install Node ${OLDEST_NODE} or newer, or use chaperone run --capture`,
   )
 }
 

@@ -1,0 +1,224 @@
+'use strict'
+// Loaded by `NODE_OPTIONS=--require` into the Node programs (18 and newer) that `chaperone run` starts. Every TCP
+// connection that would leave this machine goes through a CONNECT of the gateway: clients that read no proxy variable
+// (fetch and https before Node 24, ws, stripe, agents of their own) are governed, too. Plain JavaScript in one file
+// without dependencies, because it runs inside other programs.
+const net = require('node:net')
+const tls = require('node:tls')
+const { syncBuiltinESMExports } = require('node:module')
+const { domainToASCII } = require('node:url')
+
+const MAX_HEAD_BYTES = 65_536
+/** Set once for each thread: a program that is started by a governed one loads this file again. */
+const INSTALLED = Symbol.for('chaperone.preload')
+
+const connectSocket = net.Socket.prototype.connect
+const connectTls = tls.connect
+const proxy = proxyOf(process.env.HTTPS_PROXY)
+// Other runtimes read NODE_OPTIONS as well, and have sockets of their own.
+const isNode = process.versions.bun === undefined && process.versions.deno === undefined
+if (proxy !== null && isNode && !net[INSTALLED]) install()
+
+function install() {
+  Object.defineProperty(net, INSTALLED, { value: true })
+  net.Socket.prototype.connect = function connect(...args) {
+    const { options, callback } = readArguments(args)
+    const authority = authorityOf(options)
+    if (authority === null) return connectSocket.apply(this, args)
+    if (callback !== null) this.once('connect', callback)
+    return openTunnel(this, authority)
+  }
+  tls.connect = function connect(...args) {
+    const { options, callback } = readArguments(args)
+    const authority = options.socket ? null : authorityOf(options)
+    if (authority === null) return connectTls.apply(this, args)
+    return openSecureTunnel(options, callback)
+  }
+  syncBuiltinESMExports()
+}
+
+/** The gateway's port on this machine; null for none, or for a proxy of somebody else. */
+function proxyOf(text) {
+  try {
+    const { protocol, hostname, port, username, password } = new URL(text)
+    const host = hostname.replace(/^\[|\]$/g, '')
+    if (protocol !== 'http:' || !isLoopback(host)) return null
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+    return { host, port: Number(port || 80), key: Buffer.from(pair).toString('base64') }
+  } catch {
+    return null
+  }
+}
+
+/** The forms that net.connect and tls.connect take: options, a path, or a port with a host; then options, then a callback. */
+function readArguments(args) {
+  const [first] = args
+  // net.connect passes what it has read already.
+  if (Array.isArray(first)) return { options: first[0] ?? {}, callback: first[1] ?? null }
+  const last = args.at(-1)
+  const callback = typeof last === 'function' ? last : null
+  if (typeof first === 'object' && first !== null) return { options: first, callback }
+  const more = args.slice(1).find((arg) => typeof arg === 'object' && arg !== null)
+  if (typeof first === 'string' && !(Number(first) >= 0))
+    return { options: { path: first, ...more }, callback }
+  const host = typeof args[1] === 'string' ? { host: args[1] } : {}
+  return { options: { port: first, ...host, ...more }, callback }
+}
+
+/** `HOST:PORT` of a connection that would leave this machine, else null: Node itself reports what it cannot connect to. */
+function authorityOf({ path, host, port: given, onread }) {
+  const port = Number(given)
+  if (path || !host || isLoopback(host) || !Number.isInteger(port) || port < 1 || port > 65_535) return null
+  const name = net.isIP(host) === 0 ? domainToASCII(host) : host
+  const text = net.isIPv6(name) ? `[${name}]:${port}` : `${name}:${port}`
+  return { host, text, isName: name !== '', onread }
+}
+
+function isLoopback(host) {
+  const name = String(host).toLowerCase()
+  if (name === 'localhost' || name === '::1') return true
+  return net.isIPv4(name) && (name.startsWith('127.') || name === '0.0.0.0')
+}
+
+/**
+ * Connects the socket to the gateway, and makes a CONNECT before anybody hears of it: `connect` and `ready` are emitted
+ * when the tunnel is open, and until then the socket is connecting, so that Node holds back reads and writes.
+ */
+function openTunnel(socket, authority) {
+  const obstacle = obstacleOf(socket, authority)
+  if (obstacle !== null) {
+    process.nextTick(() => socket.destroy(failure(authority, obstacle)))
+    return socket
+  }
+  const { emit, push } = socket
+  const release = () => Object.assign(socket, { emit, push })
+  const tunnel = { answer: Buffer.alloc(0), release }
+  socket.emit = function (event, ...args) {
+    if (event === 'ready') return false
+    if (event !== 'connect') return emit.call(this, event, ...args)
+    sendConnect(this, authority)
+    return false
+  }
+  socket.push = function (chunk) {
+    readAnswer(this, authority, tunnel, chunk)
+    return true
+  }
+  socket.once('close', release)
+  // Clients with a timeout for names wait for this event.
+  process.nextTick(() => socket.emit('lookup', null, proxy.host, net.isIP(proxy.host), authority.host))
+  return connectSocket.call(socket, { host: proxy.host, port: proxy.port })
+}
+
+function obstacleOf(socket, { isName, onread }) {
+  if (!isName) return 'This is no host name.'
+  if (onread) return 'The option onread is not supported. Use chaperone run --capture.'
+  return socket instanceof tls.TLSSocket ? 'Use tls.connect, or chaperone run --capture.' : null
+}
+
+function sendConnect(socket, { text }) {
+  const lines = [
+    `CONNECT ${text} HTTP/1.1`,
+    `Host: ${text}`,
+    `Proxy-Authorization: Basic ${proxy.key}`,
+    '',
+    '',
+  ]
+  // Past the queue of Writable, in which the program's own writes wait for `connect`.
+  socket._write(Buffer.from(lines.join('\r\n')), 'buffer', (error) => error && socket.destroy(error))
+  socket._read(0)
+  socket.connecting = true
+}
+
+function readAnswer(socket, authority, tunnel, chunk) {
+  if (chunk !== null) tunnel.answer = Buffer.concat([tunnel.answer, chunk])
+  const end = tunnel.answer.indexOf('\r\n\r\n')
+  const head = end === -1 ? '' : tunnel.answer.toString('latin1', 0, end)
+  const body = end === -1 ? Buffer.alloc(0) : tunnel.answer.subarray(end + 4)
+  if (/^HTTP\/1\.[01] 2\d\d/.test(head)) return enterTunnel(socket, tunnel, body)
+  const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
+  const isWhole = head !== '' && body.length >= length
+  if (chunk !== null && !isWhole && tunnel.answer.length < MAX_HEAD_BYTES) return
+  socket.destroy(failure(authority, reasonIn(body.toString()), Number(head.split(' ')[1])))
+}
+
+function enterTunnel(socket, tunnel, rest) {
+  tunnel.release()
+  socket.off('close', tunnel.release)
+  socket.connecting = false
+  socket.emit('connect')
+  socket.emit('ready')
+  if (rest.length > 0) socket.push(rest)
+}
+
+function reasonIn(body) {
+  try {
+    const { message, error } = JSON.parse(body)
+    return String(message ?? error)
+  } catch {
+    return 'The gateway closed the connection.'
+  }
+}
+
+/** The code is the one of Node's own proxy support. */
+function failure({ host, text }, why, statusCode) {
+  const error = new Error(`chaperone does not connect to ${text}: ${why}`)
+  return Object.assign(error, { code: 'ERR_PROXY_TUNNEL', host, ...(statusCode ? { statusCode } : {}) })
+}
+
+/** TLS takes over the handle of a connected socket at once, so that it runs over a stream in front of the tunnel. */
+function openSecureTunnel(options, callback) {
+  const { noDelay, keepAlive, keepAliveInitialDelay, timeout } = options
+  const tunnel = new net.Socket({ noDelay, keepAlive, keepAliveInitialDelay })
+  tunnel.connect({ host: options.host, port: options.port })
+  const carrier = new Carrier(tunnel)
+  const secured = connectTls({ ...options, socket: carrier }, callback ?? undefined)
+  if (timeout) secured.setTimeout(timeout)
+  tunnel.once('lookup', (...args) => secured.emit('lookup', ...args))
+  for (const name of ['ref', 'unref', 'setNoDelay', 'setKeepAlive']) {
+    secured[name] = (...args) => {
+      tunnel[name](...args)
+      return secured
+    }
+  }
+  return secured
+}
+
+/** A socket without a handle of its own: what TLS takes for one that is connecting until the tunnel is open. */
+class Carrier extends net.Socket {
+  constructor(tunnel) {
+    super({ allowHalfOpen: true })
+    this.tunnel = tunnel
+    this.connecting = true
+    tunnel.once('connect', () => {
+      this.connecting = false
+      this.emit('connect')
+    })
+    tunnel.on('data', (chunk) => {
+      if (!this.push(chunk)) tunnel.pause()
+    })
+    tunnel.on('end', () => this.push(null))
+    tunnel.on('error', (error) => this.destroy(error))
+    tunnel.on('close', () => this.destroy())
+  }
+
+  _read() {
+    this.tunnel.resume()
+  }
+
+  _write(chunk, encoding, done) {
+    this.tunnel.write(chunk, encoding, done)
+  }
+
+  _writev(chunks, done) {
+    this.tunnel.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done)
+  }
+
+  _final(done) {
+    this.tunnel.end(done)
+  }
+
+  _destroy(error, done) {
+    this.tunnel.destroy()
+    super._destroy(error, done)
+  }
+}

@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { digest, madeOnce } from './cluster-template.ts'
+
+/** The newest Node of each line that `chaperone run` governs, but the one of the tests. */
+export const NODE_VERSIONS = ['18.20.8', '20.20.2', '22.23.3'] as const
+
+/** The program of this version, from npm, made once for all tests. */
+export function nodeProgram(version: string): string {
+  const name = `node-${process.platform}-${process.arch}`
+  return join(npmPackages(`${name}@${version}`), name, 'bin/node')
+}
+
+/** The `node_modules` with these packages from npm, made once for all tests. */
+export function npmPackages(...packages: readonly string[]): string {
+  const folder = madeOnce(`npm-${digest(packages.join())}`, (draft) => {
+    mkdirSync(draft, { recursive: true })
+    writeFileSync(join(draft, 'package.json'), '{ "private": true }')
+    const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts', '--engine-strict=false']
+    execFileSync('npm', ['install', '--prefix', draft, ...quiet, ...packages], {
+      stdio: 'ignore',
+      cwd: draft,
+    })
+  })
+  return join(folder, 'node_modules')
+}
