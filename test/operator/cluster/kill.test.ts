@@ -102,6 +102,50 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       world.cluster.get('ConfigMap', namespace, 'chaperone-emergency').catch(() => null),
     )
 
+  type Managed = { readonly manager: string; readonly fieldsV1?: Readonly<Record<string, unknown>> }
+  const ownersOfData = async (namespace: string) => {
+    const { metadata } = await world.cluster.get('ConfigMap', namespace, 'chaperone-emergency')
+    const { managedFields = [] } = metadata as { readonly managedFields?: readonly Managed[] }
+    expect(managedFields.map(({ manager }) => manager)).toContain('chaperone-operator')
+    return managedFields.filter(({ fieldsV1 }) => fieldsV1?.['f:data']).map(({ manager }) => manager)
+  }
+  /** As Flux and Argo CD apply it from Git, where it has no data. */
+  const applyFromGit = (namespace: string, fieldManager: string) =>
+    world.cluster.client.call({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${namespace}/configmaps/chaperone-emergency`,
+      query: { fieldManager, force: true },
+      contentType: 'application/apply-patch+yaml',
+      body: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'chaperone-emergency', namespace, annotations: { from: fieldManager } },
+      },
+    })
+
+  test('nobody owns the data of the emergency ConfigMap until a person writes it, and no apply from Git takes it back', async () => {
+    const { cluster } = world
+    await cluster.namespace('drill')
+    await cluster.create('Gateway', 'drill', 'main', {})
+    await untilMade('drill')
+    expect(await ownersOfData('drill')).toEqual([])
+    expect((await cluster.get('ConfigMap', 'drill', 'chaperone-emergency')) as object).not.toHaveProperty(
+      'data',
+    )
+    await emergency('drill', { active: 'true', reason: 'drill' })
+    const people = await ownersOfData('drill')
+    expect(people).toHaveLength(1)
+    for (const tool of ['kustomize-controller', 'argocd-controller']) await applyFromGit('drill', tool)
+    expect(await ownersOfData('drill')).toEqual(people)
+    expect(await cluster.get('ConfigMap', 'drill', 'chaperone-emergency')).toMatchObject({
+      data: { active: 'true', reason: 'drill' },
+      metadata: { annotations: { from: 'argocd-controller' } },
+    })
+    await stopped(world.replica, 'configmap:drill', 1)
+    await emergency('drill', { active: 'false' })
+    await stopped(world.replica, 'configmap:drill', 0)
+  })
+
   test('the emergency ConfigMap stops everything, is latched when it is deleted, and lets go only by saying so', async () => {
     const { cluster, replica } = world
     const made = await untilMade(SYSTEM)
