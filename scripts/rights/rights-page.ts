@@ -28,7 +28,8 @@ in one namespace suffices to read (\`get\`, \`export\`), to answer \`approvals\`
 and to \`activate\` and \`lift\` \`killswitches\` within it (\`namespace:N\`, \`agent:N/NAME\`, \`gateway:N/NAME\`; a kill switch that
 somebody with the right everywhere has set there stays). All other routes require the right in all namespaces. The audit log names the caller. Pods with a sidecar are refused
 whatever their ServiceAccount may do, and so is every token of such a ServiceAccount, until a day after its last pod: an agent may
-have created or read it. Give users and machines that call the API a ServiceAccount that no agent runs as.
+have created or read it. The refusal begins when the operator has reported the first such pod: as soon as it sees the pod, or, while
+operator or control plane is down, when both run again. Until then the rights of the ServiceAccount count. Give users and machines that call the API a ServiceAccount that no agent runs as.
 
 The chart has ClusterRoles to bind, in a namespace or in all:
 
