@@ -272,6 +272,6 @@ test('every kind of refusal and upstream failure that an agent can bring about i
     'svc_processes_active 1',
   ])
     expect(own).toMatch(new RegExp(`^${line}`, 'm'))
-  expect(own).toMatch(/^svc_connectors_total 6$/m)
+  expect(own).toMatch(/^svc_connectors_total 7$/m)
   expect(own).toMatch(/^svc_gateway_uptime_seconds \d/m)
 })
