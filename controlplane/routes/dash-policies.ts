@@ -3,9 +3,12 @@ import type { FloorRules } from '../../core/crd/floors.ts'
 import { PolicySpec } from '../../core/crd/schemas.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
-import { type Route, route } from '../http/route.ts'
+import { requireAlso } from '../http/rights.ts'
+import { type Route, type RouteInput, route } from '../http/route.ts'
+import { orReplayed } from '../services/edit-replay.ts'
 import type { Origins } from '../services/object-origins.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
+import type { PolicyReplay } from '../services/policy-replay.ts'
 import type { PolicyRow } from '../store/policies.ts'
 import { notReplaced } from '../sync/built-in-policies.ts'
 import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
@@ -13,6 +16,7 @@ import { createTextProblems, PolicyDetails, policyDetails } from './policy-view.
 
 export type PolicyRoutesDeps = {
   readonly policies: Policies
+  readonly policyReplay: PolicyReplay
   readonly floorRules: FloorRules
   readonly origins: (namespaces: Namespaces) => Promise<Origins>
 }
@@ -73,7 +77,8 @@ function list({ policies, floorRules, origins: readOrigins }: PolicyRoutesDeps):
   })
 }
 
-function create({ policies }: PolicyRoutesDeps): Route {
+function create(deps: PolicyRoutesDeps): Route {
+  const { policies } = deps
   return route({
     method: 'POST',
     path: '/api/dashboard/policies',
@@ -81,11 +86,15 @@ function create({ policies }: PolicyRoutesDeps): Route {
     summary: 'Creates a policy and runs its tests',
     body: CreateBody,
     response: Saved,
-    handler: async ({ body, principal }) => savedView(await policies.create(actorOf(principal), body)),
+    handler: async ({ body, ...caller }) => {
+      const create = () => policies.create(actorOf(caller.principal), body)
+      return savedView(await orReplayed(deps, visibleTo(caller), create))
+    },
   })
 }
 
-function patch({ policies }: PolicyRoutesDeps): Route {
+function patch(deps: PolicyRoutesDeps): Route {
+  const { policies } = deps
   return route({
     method: 'PATCH',
     path: '/api/dashboard/policies',
@@ -93,14 +102,16 @@ function patch({ policies }: PolicyRoutesDeps): Route {
     summary: 'Changes a policy; 409 when expected_version is not its version any more',
     body: PatchBody,
     response: Saved,
-    handler: async ({ body, principal }) => {
+    handler: async ({ body, ...caller }) => {
       const { policy_id: id, expected_version: expected, ...fields } = body
-      return savedView(await policies.update(actorOf(principal), id, fields, expected))
+      const update = () => policies.update(actorOf(caller.principal), id, fields, expected)
+      return savedView(await orReplayed(deps, visibleTo(caller), update))
     },
   })
 }
 
-function remove({ policies }: PolicyRoutesDeps): Route {
+function remove(deps: PolicyRoutesDeps): Route {
+  const { policies } = deps
   return route({
     method: 'DELETE',
     path: '/api/dashboard/policies',
@@ -108,11 +119,20 @@ function remove({ policies }: PolicyRoutesDeps): Route {
     summary: 'Removes a policy',
     query: z.strictObject({ policy_id: Id }),
     response: Ok,
-    handler: async ({ query, principal }) => {
-      await policies.remove(actorOf(principal), query.policy_id)
+    handler: async ({ query, ...caller }) => {
+      const remove = () => policies.remove(actorOf(caller.principal), query.policy_id)
+      await orReplayed(deps, visibleTo(caller), remove)
       return { ok: true }
     },
   })
+}
+
+/** Where the caller sees requests of agents. */
+function visibleTo({
+  principal,
+  namespaces: given,
+}: Pick<RouteInput<never, never, never>, 'principal' | 'namespaces'>): () => Promise<Namespaces> {
+  return () => requireAlso(principal, 'records/get', { given, isNamespaced: true })
 }
 
 function savedView({ row, warnings }: SavedPolicy): z.infer<typeof Saved> {

@@ -17,6 +17,7 @@ import {
   sharedPorts,
   wrongAuth,
 } from './connector-domains.ts'
+import { EditedInYaml } from './edited-in-yaml.ts'
 import { namespaceOf } from './gateway-binding.ts'
 import { covers } from './host-claims.ts'
 import { refuseManaged } from './managed.ts'
@@ -73,7 +74,7 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
   refuseOverlaps(q, { id, name, spec, gatewayIds: [gatewayId] }, others)
-  refuseGuestsWithin({ name, spec }, await getGateway(q, gatewayId), others)
+  refuseGuestsWithin(q, { name, spec }, await getGateway(q, gatewayId), others)
   const row = await upsertConnector(q, {
     id,
     orgId,
@@ -168,13 +169,22 @@ function refuseOverlaps(
   const overlap = findOverlaps(candidate, others).find(({ connector }) => !waitsForCredential(connector))
   if (overlap === undefined) return
   refuseManaged(q, overlap.connector)
-  throw new ChaperoneError('conflict', {
-    detail: `${overlap.domain} belongs to the connector ${overlap.connector.name} already: remove that one first, or name other domains`,
+  throw hostTaken(q, overlap.domain, `the connector ${overlap.connector.name}`)
+}
+
+/** Where objects are edited in YAML neither connector is changed here. */
+function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
+  const taken = `${host} belongs to ${owner} already`
+  if (q.refusesEdits)
+    return new EditedInYaml({ remedy: `${taken}: change its manifest, or name other domains.` })
+  return new ChaperoneError('conflict', {
+    detail: `${taken}: remove that one first, or name other domains`,
   })
 }
 
 /** A guest would keep its host, which the wildcard of the Gateway's owner covers. */
 function refuseGuestsWithin(
+  q: Query,
   candidate: Pick<ConnectorRow, 'name' | 'spec'>,
   gateway: GatewayRow | undefined,
   others: readonly ConnectorRow[],
@@ -192,9 +202,7 @@ function refuseGuestsWithin(
     const has = ownedDomains(guest).filter((own) => !lost.includes(own))
     const host = has.find((own) => domains.some((domain) => covers(domain, own)))
     if (host === undefined) continue
-    throw new ChaperoneError('conflict', {
-      detail: `${host} belongs to the connector ${guest.name} of another namespace already: remove that one first, or name other domains`,
-    })
+    throw hostTaken(q, host, `the connector ${guest.name} of another namespace`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Manifest, Placement } from '../../core/crd/manifest-placement.ts'
+import type { PolicyFacts } from '../../core/crd/policy-manifests.ts'
 import {
   type ManifestRows,
   manifestsText,
@@ -11,7 +12,8 @@ import { tryLockDesired } from '../store/desired.ts'
 import { writesConfiguration } from '../store/manifest-tables.ts'
 import type { Db, Query } from '../store/query.ts'
 import { createScopedQuery } from '../store/scoped-query.ts'
-import { placementOf, readManifestRows } from './manifest-export.ts'
+import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
+import { placementOf, readManifestRows, type StoredRows } from './manifest-export.ts'
 
 /**
  * A database in which nobody edits Gateways, Connectors, Permissions and Policies: a transaction that changes what one of them
@@ -37,11 +39,11 @@ export function createEditingGuard(db: Db, platformNamespaces: ReadonlySet<strin
 
 const rowsOf = (q: Query) => readManifestRows(createScopedQuery(q, 'all'), 'newest')
 
-type Watched = { readonly query: Query; readonly before: () => ManifestRows | null }
+type Watched = { readonly query: Query; readonly before: () => StoredRows | null }
 
 /** Reads the rows as they are before the first statement that writes one. */
 function watch(q: Query): Watched {
-  let before: ManifestRows | null = null
+  let before: StoredRows | null = null
   return {
     before: () => before,
     query: {
@@ -64,34 +66,52 @@ function busy(): ChaperoneError {
   })
 }
 
-function refuseEdits(
-  before: ManifestRows,
-  after: ManifestRows,
-  platformNamespaces: ReadonlySet<string>,
-): void {
+function refuseEdits(before: StoredRows, after: StoredRows, platformNamespaces: ReadonlySet<string>): void {
   if (isDeepStrictEqual(contentsOf(before), contentsOf(after))) return
   const was = complete(before, placementOf(before.gateways, platformNamespaces))
   const is = complete(after, placementOf(after.gateways, platformNamespaces))
   const manifests = [...is].flatMap(([key, one]) => (isDeepStrictEqual(was.get(key), one) ? [] : [one]))
   const removed = [...was].flatMap(([key, one]) => (is.has(key) ? [] : [one]))
-  throw new ChaperoneError('conflict', {
-    error: 'Edited in YAML',
-    detail: detailOf(manifests, removed),
-    extra: {
-      editing: 'yaml',
-      manifest: manifestsText(manifests),
-      removed: removed.map(({ kind, metadata }) => ({ kind, ...metadata })),
-    },
+  throw new EditedInYaml({
+    remedy: remedyOf(manifests, removed),
+    manifest: manifestsText(manifests),
+    removed: removed.map(({ kind, metadata }) => ({ kind, ...metadata })),
+    policies: editedPolicies(before.policies, after.policies),
   })
 }
 
-function detailOf(manifests: readonly Manifest[], removed: readonly Manifest[]): string {
+function remedyOf(manifests: readonly Manifest[], removed: readonly Manifest[]): string {
+  const isLeftOut = ({ note }: Manifest) => note?.effect === 'left_out'
+  const written = manifests.filter((manifest) => !isLeftOut(manifest))
+  const gone = removed.filter((manifest) => !isLeftOut(manifest))
   const steps = [
-    ...(manifests.length === 0 ? [] : [`Commit the manifest: ${namesOf(manifests)}`]),
-    ...(removed.length === 0 ? [] : [`Remove from the repository: ${namesOf(removed)}`]),
+    ...(written.length === 0 ? [] : [`Commit the manifest: ${namesOf(written)}.`]),
+    ...(gone.length === 0 ? [] : [`Remove from the repository: ${namesOf(gone)}.`]),
+    ...manifests.filter(isLeftOut).map((one) => `No manifest says ${nameOfManifest(one)}: ${one.note?.text}`),
   ]
-  const remedy = steps.length === 0 ? 'Change the Secret that the Connector names' : steps.join('. ')
-  return `Gateways, Connectors, Permissions and Policies are edited in YAML here (DASHBOARD_EDITING), so nothing was changed. ${remedy}.`
+  return steps.length === 0 ? 'Change the Secret that the Connector names.' : steps.join(' ')
+}
+
+function editedPolicies(
+  before: StoredRows['policies'],
+  after: StoredRows['policies'],
+): readonly EditedPolicy[] {
+  const known = new Map(before.map((row) => [row.id, row]))
+  const left = new Set(after.map(({ id }) => id))
+  const isChanged = (row: PolicyFacts & { readonly id: string }) =>
+    !isDeepStrictEqual(policyContents(known.get(row.id)), policyContents(row))
+  const gone = before.filter(({ id }) => !left.has(id))
+  return [
+    ...after.filter(isChanged).map((row) => edited(row, { isStored: known.has(row.id), isRemoved: false })),
+    ...gone.map((row) => edited({ ...row, enabled: false }, { isStored: true, isRemoved: true })),
+  ]
+}
+
+function edited(
+  { id, name, text: policyYaml, enabled, priority, mode, tests }: StoredRows['policies'][number],
+  state: Pick<EditedPolicy, 'isStored' | 'isRemoved'>,
+): EditedPolicy {
+  return { id, name, policyYaml, enabled, priority, mode, tests, ...state }
 }
 
 const MOST_NAMES = 8
@@ -121,9 +141,12 @@ function contentsOf({ gateways, connectors, permissions, policies }: ManifestRow
       ...[row.gatewayId, row.agent, row.connectorType, row.actionPattern],
       ...[row.decision, row.reason, row.owner],
     ]),
-    policies: policies.map(({ name, gatewayIds, text, ...row }) => [
-      ...[name, row.source, gatewayIds, text],
-      ...[row.description, row.enabled, row.priority, row.tags, row.mode],
-    ]),
+    policies: policies.map(policyContents),
   }
+}
+
+function policyContents(row: PolicyFacts | undefined): unknown {
+  if (row === undefined) return null
+  const { name, source, gatewayIds, text, description, enabled, priority, tags, mode } = row
+  return [name, source, gatewayIds, text, description, enabled, priority, tags, mode]
 }

@@ -44,7 +44,7 @@ export function placementOf(
  *
  * @param text Of policies: the one in force, or the newest, whose tests may fail.
  */
-export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promise<ManifestRows> {
+export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promise<StoredRows> {
   const written = new Map(
     (await listDesiredIn(q)).map((row) => [`${row.kind}/${row.namespace}/${row.name}`, row.stored.spec]),
   )
@@ -59,8 +59,10 @@ export async function readManifestRows(q: ScopedQuery, text: PolicyText): Promis
 }
 
 type PolicyText = 'active' | 'newest'
+type StoredPolicy = PolicyFacts & Pick<PolicyRow, 'id' | 'tests'>
+export type StoredRows = Omit<ManifestRows, 'policies'> & { readonly policies: readonly StoredPolicy[] }
 
-function policyFacts(row: PolicyRow, text: PolicyText, written: unknown): PolicyFacts {
+function policyFacts(row: PolicyRow, text: PolicyText, written: unknown): StoredPolicy {
   const isNewest = text === 'newest'
   const isInForce = isNewest || row.activeYaml !== null || row.invalid !== null
   const facts = { ...row, isInForce, text: (isNewest ? null : row.activeYaml) ?? row.policyYaml }

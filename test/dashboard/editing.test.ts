@@ -19,6 +19,8 @@ metadata:
 spec:
   description: Guards what is written
   rules: [{ name: hold, conditions: ['action.type == "payments.refund.create"'], decision: require_approval }]
+  tests:
+    - { name: held, action: { type: payments.refund.create, resource: { provider: payments } }, expect: { outcome: requires_approval } }
 `
 
 describe.skipIf(whySkipped !== null)('pages where objects are edited in YAML', { timeout: 120_000 }, () => {
@@ -58,6 +60,9 @@ describe.skipIf(whySkipped !== null)('pages where objects are edited in YAML', {
     const manifest = page.getByRole('region', { name: 'Manifest' })
     await manifest.waitFor()
     expect(await manifest.innerText()).toMatch(/kind: Policy[\s\S]*name: guard[\s\S]*priority: 321/)
+    const note = page.getByRole('status', { name: 'Manifest to commit' })
+    expect(await note.innerText()).toMatch(/Tests of default\/guard: all 1 pass\./)
+    expect(await note.innerText()).toMatch(/Recent traffic: (there is no|0 of \d+ requests)/)
     await seen('policy')
 
     await go('permissions')
@@ -75,6 +80,28 @@ describe.skipIf(whySkipped !== null)('pages where objects are edited in YAML', {
     const text = JSON.stringify(rows.body)
     expect(text).toContain('"name":"default/guard"')
     expect(text).not.toContain('321')
+    await context.close()
+  })
+
+  test('Get started shows the manifests in place of making them, and makes no agent', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/get-started')
+    await page.getByText('Edited in YAML').first().waitFor()
+    await page.getByRole('radiogroup', { name: 'Gateway' }).getByLabel('A new one').check()
+    await page.getByLabel('Name').fill('default/second')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByLabel('Name').fill('newcomer')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    expect(await page.getByRole('button', { name: 'Create', exact: true }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Show manifest' }).click()
+    const manifest = page.getByRole('region', { name: 'Manifest' })
+    await manifest.waitFor()
+    expect(await manifest.innerText()).toMatch(/kind: Gateway[\s\S]*name: second/)
+    const [agents, gateways] = await Promise.all(
+      ['agents', 'gateway'].map((path) => stage.laptop.api('GET', `/api/dashboard/${path}`)),
+    )
+    expect(JSON.stringify(agents?.body)).not.toContain('newcomer')
+    expect(JSON.stringify(gateways?.body)).not.toContain('default/second')
     await context.close()
   })
 })

@@ -1,3 +1,5 @@
+import type { PolicyCheckReply, ReplayReply } from '../../../core/wire/governance.ts'
+
 export type ManifestEdit = {
   /** YAML documents; empty when nothing is to be added or changed. */
   readonly manifest: string
@@ -6,6 +8,10 @@ export type ManifestEdit = {
     readonly namespace: string
     readonly name: string
   }>
+  /** Of each policy that was edited. */
+  readonly tests: ReadonlyArray<{ readonly policy: string; readonly tests: PolicyCheckReply['tests'] }>
+  /** What the edit of a policy would change in recent requests; null where that is not known. */
+  readonly replay: ReplayReply | null
 }
 type ApiErrorOptions = ErrorOptions & { readonly edit?: ManifestEdit | null }
 

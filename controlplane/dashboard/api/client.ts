@@ -63,8 +63,9 @@ function signInReason(status: number, value: unknown): SignInReason | null {
 }
 
 function editOf(value: unknown): ManifestEdit | null {
-  const { editing, manifest = '', removed = [] } = value as Partial<ManifestEdit> & { editing?: string }
-  return editing === 'yaml' ? { manifest, removed } : null
+  const answer = value as Partial<ManifestEdit> & { editing?: string }
+  const { editing, manifest = '', removed = [], tests = [], replay = null } = answer
+  return editing === 'yaml' ? { manifest, removed, tests, replay } : null
 }
 
 function secretOf(value: unknown): string | null {

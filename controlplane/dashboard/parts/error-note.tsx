@@ -11,7 +11,7 @@ export function ErrorNote(props: {
   readonly retryLabel?: string
 }) {
   const { error, title = titleOf(error.status), onRetry, retryLabel = 'Try again' } = props
-  if (error.edit !== null) return <ManifestEditNote edit={error.edit} />
+  if (error.edit !== null) return <ManifestEditNote edit={error.edit} message={error.message} />
   return (
     <Alert
       color="red"
