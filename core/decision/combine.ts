@@ -80,6 +80,16 @@ export function combineReadings(environments: readonly string[], decisions: read
   }
 }
 
+/** The stricter decision about one action under two readings of its query. */
+export function combineQueries(first: Decision, other: Decision): Decision {
+  const isOther = strictness(other.verdict) > strictness(first.verdict)
+  const decisive = isOther ? other : first
+  const agreeing = first.verdict === other.verdict ? [first, other] : [decisive]
+  const would = strictest(first.would, other.would)
+  const all = { ...together(decisive, agreeing), ...riskiest([first, other]), would }
+  return isOther ? { ...all, reason: `${decisive.reason} Servers differ in how they read the query.` } : all
+}
+
 /**
  * The strictest decision about one action that may go to several connectors; `names[i]` is that of `decisions[i]`. The
  * reason names the one that decides.

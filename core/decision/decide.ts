@@ -6,6 +6,7 @@ import {
   combineAll,
   combineAnnounced,
   combineCandidates,
+  combineQueries,
   combineReadings,
   combineUnknown,
 } from './combine.ts'
@@ -38,13 +39,26 @@ export type DecisionRules = {
  * The permission (or the default where none matches) and the policies are judged apart and the stricter one holds; no
  * policy with an opinion = the permission alone. Without permissions the policies decide alone, and silence is a deny.
  * Then the level may let the result pass; a policy in monitor mode shows only in `would`.
- * The environment is the installation's; where the caller claims another one, the stricter decision holds.
+ * The environment is the installation's; where the caller claims another one, the stricter decision holds. So it does
+ * where servers differ in how they read the query.
  * An agent that is not active is denied at every level. `trace` adds every policy and rule, for the dry run.
  */
 export function decide(
   rules: DecisionRules,
   input: DecisionInput,
   options: { readonly trace?: boolean } = {},
+): Decision {
+  const { request, otherQuery: query } = input
+  const decision = decideReading(rules, input, options)
+  if (request === undefined || query === undefined) return decision
+  const other = { ...input, request: { ...request, query } }
+  return combineQueries(decision, decideReading(rules, other, options))
+}
+
+function decideReading(
+  rules: DecisionRules,
+  input: DecisionInput,
+  options: { readonly trace?: boolean },
 ): Decision {
   const inputs = placedInputs(input)
   return combineReadings(

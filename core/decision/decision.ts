@@ -33,6 +33,11 @@ export type DecisionInput = {
   readonly gateway?: { readonly name: string; readonly environment?: string }
   readonly connector?: { readonly name: string; readonly type: string; readonly environment?: string }
   readonly request?: RequestFacts
+  /**
+   * `request.query` as servers read it that split at `&` alone and take names as they stand; only where that differs. A
+   * decision is taken for both.
+   */
+  readonly otherQuery?: RequestFacts['query'] | undefined
   readonly context?: Readonly<Record<string, unknown>>
   readonly nowMs: number
   /**

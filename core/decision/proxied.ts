@@ -1,7 +1,8 @@
 import type { Action } from '../action/action.ts'
 import type { BoundConnector } from '../connectors/registry.ts'
-import type { CanonicalRequest } from '../request/canonical.ts'
-import { queryFacts } from '../request/repeated-names.ts'
+import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import { plainQueryFacts, queryFacts } from '../request/repeated-names.ts'
+import { readPair } from '../request/target.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
 import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
@@ -35,6 +36,7 @@ export function proxiedInputs(
       ...(entry.environment === undefined ? {} : { environment: entry.environment }),
     },
     request: requestFacts(request),
+    otherQuery: otherQuery(request),
     nowMs,
   }
   return { rules: rulesOf(snapshot), inputs: actions.map((action) => ({ action, ...common })) }
@@ -68,6 +70,23 @@ function agentFacts({ id, name, environment, runtime, status }: AgentFacts): Age
 }
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
+
+/** What separates or spells names in ways that servers read differently. */
+const READ_DIFFERENTLY = /[;[%+]/
+
+function otherQuery({ rawQuery, query }: CanonicalRequest): RequestFacts['query'] | undefined {
+  if (query.length === 0 || !READ_DIFFERENTLY.test(rawQuery)) return undefined
+  const parts = rawQuery.split('&').filter((part) => part !== '')
+  const pairs = parts.map(readPair).flatMap((pair) => (isRefusal(pair) ? [] : [pair]))
+  const plain = plainQueryFacts(pairs)
+  return isSame(plain, queryFacts(query)) ? undefined : plain
+}
+
+function isSame(a: RequestFacts['query'], b: RequestFacts['query']): boolean {
+  const names = Object.keys(a)
+  const isEqual = (name: string) => JSON.stringify(a[name]) === JSON.stringify(b[name])
+  return names.length === Object.keys(b).length && names.every(isEqual)
+}
 
 export function requestFacts(request: CanonicalRequest): RequestFacts {
   const { method, host, rawPath, query } = request

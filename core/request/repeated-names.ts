@@ -36,6 +36,15 @@ export function queryFacts(query: Pairs): Readonly<Record<string, string | reado
   return Object.fromEntries([...groups.values()].flatMap(factsOf))
 }
 
+/** Query parameters as they stand: the same name again makes a list. */
+export function plainQueryFacts(query: Pairs): Readonly<Record<string, string | readonly string[]>> {
+  const values = new Map<string, string[]>()
+  for (const [name, value] of query) values.set(name, [...(values.get(name) ?? []), value])
+  return Object.fromEntries(
+    [...values].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]),
+  )
+}
+
 function add(
   groups: Map<string, Group>,
   name: string,
