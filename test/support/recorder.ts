@@ -91,7 +91,7 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
-  const received = (count: number, timeoutMs = 5_000) =>
+  const received = (count: number, timeoutMs = 25_000) =>
     new Promise<readonly Seen[]>((resolve, reject) => {
       const check = () => {
         if (entries.filter((entry) => entry.isComplete).length < count) return

@@ -146,6 +146,18 @@ async function cards(): Promise<readonly Card[]> {
   return body['approvals'] as Card[]
 }
 
+/** The card that the push waits for. A push that ends without one fails at once, with what git printed. */
+async function cardOf(pushing: ReturnType<typeof governed>): Promise<Card> {
+  const ended = pushing.then(({ code, stderr }) => {
+    throw new Error(`git ended with ${code} before there was a card: ${stderr}`)
+  })
+  const card = eventually(
+    'a card',
+    async () => (await cards()).find(({ status }) => status === 'pending') ?? null,
+  )
+  return await Promise.race([card, ended])
+}
+
 type Row = {
   id: string
   action_type: string
@@ -172,10 +184,7 @@ describe('git push asks once', () => {
     const after = commit(clone, `held ${fileBytes}`)
     const known = (await cards()).length
     const pushing = governed('holder', clone, 'push', '-q', 'origin', 'main')
-    const card = await eventually(
-      'a card',
-      async () => (await cards()).find(({ status }) => status === 'pending') ?? null,
-    )
+    const card = await cardOf(pushing)
     expect(card).toMatchObject({
       action_type: 'codehost.git.push',
       parameters: { ref: 'refs/heads/main', before, sha: after },
@@ -194,10 +203,7 @@ describe('git push asks once', () => {
     const before = tip('main')
     const after = commit(clone, 'several')
     const pushing = governed('holder', clone, 'push', '-q', 'origin', 'main', 'main:new-1', 'main:new-2')
-    const card = await eventually(
-      'a card',
-      async () => (await cards()).find(({ status }) => status === 'pending') ?? null,
-    )
+    const card = await cardOf(pushing)
     const nothing = '0'.repeat(40)
     const actions = card.parameters['actions'] as { type: string; parameters: Record<string, unknown> }[]
     expect(
@@ -223,10 +229,7 @@ describe('git push asks once', () => {
     commit(clone, 'rewritten')
     const before = tip('main')
     const pushing = governed('holder', clone, 'push', '-q', '-f', 'origin', 'main')
-    const card = await eventually(
-      'a card',
-      async () => (await cards()).find(({ status }) => status === 'pending') ?? null,
-    )
+    const card = await cardOf(pushing)
     expect(card.action_type).toBe('codehost.git.force_push')
     expect(card.parameters['name_reason']).toBe(
       `The push is not proven to be a fast-forward: its commits do not lead back to ${before.slice(0, 12)}.`,

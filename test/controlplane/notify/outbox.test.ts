@@ -288,6 +288,9 @@ describe('several replicas', () => {
   })
 })
 
+/** Longer than a test: a delivery that waits for it fails the test. */
+const NO_TIMEOUT_MS = 120_000
+
 describe('a receiver that hangs', () => {
   test('delays no other', async () => {
     await using world = await startWorld(postgres)
@@ -296,15 +299,14 @@ describe('a receiver that hangs', () => {
     for (let index = 0; index < 40; index++) {
       await world.enqueue({ url: hanging.url, actionRequestId: `act_h${index}` })
     }
-    await world.outbox()
-    await eventually('it hangs', () => (hanging.openConnections === 4 ? true : null))
-    const from = performance.now()
+    await world.outbox({ timeoutMs: NO_TIMEOUT_MS })
+    await hanging.received(4)
     for (let index = 0; index < 20; index++) {
       await world.enqueue({ url: receiver.url, actionRequestId: `act_${index}` })
     }
     await receiver.received(20)
-    expect(performance.now() - from).toBeLessThan(3_000)
-    expect(hanging.seen).toHaveLength(4)
+    // The first four still hang.
+    expect([hanging.seen.length, hanging.openConnections]).toEqual([4, 4])
   })
 
   test('is given up after the time-out and tried again later', async () => {
@@ -318,7 +320,7 @@ describe('a receiver that hangs', () => {
     })
     expect(row).toMatchObject({ state: 'pending', attempts: 1 })
     expect(row.lastError).toMatch(/did not answer within 0.2 s/)
-    expect(hanging.openConnections).toBe(0)
+    await eventually('connection closed', () => (hanging.openConnections === 0 ? true : null))
   })
 
   test('in the middle of its answer has taken the notification, and is not waited for', async () => {
@@ -340,11 +342,9 @@ describe('a receiver that hangs', () => {
     await using world = await startWorld(postgres)
     await using hanging = await startRecorder({ answer: replyNever() })
     await world.enqueue({ url: hanging.url })
-    const outbox = await world.outbox()
+    const outbox = await world.outbox({ timeoutMs: NO_TIMEOUT_MS })
     await hanging.received(1)
-    const from = performance.now()
     await outbox[Symbol.asyncDispose]()
-    expect(performance.now() - from).toBeLessThan(3_000)
     const { rows } = await world.notifications.list({ limit: 1, offset: 0 })
     expect(rows[0]).toMatchObject({ state: 'pending', attempts: 0 })
     hanging.answerWith(replyJson({}))
