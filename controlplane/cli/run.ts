@@ -6,10 +6,11 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
 import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
 import { usageError } from './arguments.ts'
+import { allowedPorts } from './capture/allowed-ports.ts'
 import { hiddenFolders } from './capture/hidden-folders.ts'
 import { runCaptured, runInside } from './capture/run-captured.ts'
 import { type ApiClient, controlPlane, localGateway, running } from './client.ts'
-import { type Command, flag, type Invocation, text } from './command.ts'
+import { type Command, flag, type Invocation, list, text } from './command.ts'
 import { type RunFile, writePrivate } from './data-folder.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
 import { newOwnerLink } from './owner-link-client.ts'
@@ -24,13 +25,14 @@ export const run: Command = {
   name: 'run',
   summary:
     'Starts a command as an agent: every proxy and CA variable set, so that ordinary SDKs go through the gateway.',
-  usage: ['run [--agent NAME] [--capture] -- COMMAND [ARGUMENT...]'],
+  usage: ['run [--agent NAME] [--capture [--allow-local PORT]...] -- COMMAND [ARGUMENT...]'],
   details:
     "Input, output, signals and the exit code are the command's own. SDKs that insist on an API key get a placeholder when\n" +
     'none is set; the gateway puts the real one in. Only loopback addresses are reached directly.\n' +
     'With --capture (Linux) it runs in a network namespace of its own, from which every connection leads to the gateway: clients\n' +
     'that ignore proxy variables are governed, too. Servers, Unix sockets and processes of this machine are not reached from\n' +
-    'there, and the data folder does not exist. chaperone doctor lists what holds and what does not.',
+    'there, and the data folder does not exist. chaperone doctor lists what holds and what does not. --allow-local lets the command\n' +
+    'reach a server of this machine, for example a database: what it does there has no rules and no records.',
   words: Number.POSITIVE_INFINITY,
   options: {
     agent: { type: 'string', value: 'NAME', help: `which agent it acts as (default ${DEFAULT_AGENT})` },
@@ -38,12 +40,19 @@ export const run: Command = {
       type: 'boolean',
       help: 'redirect every connection instead of setting proxy variables (Linux)',
     },
+    'allow-local': {
+      type: 'string',
+      multiple: true,
+      value: 'PORT',
+      help: 'with --capture: let the command reach this TCP port of localhost, ungoverned (repeatable)',
+    },
   },
   examples: [
     ['chaperone run -- python agent.py', 'as the agent dev'],
     ['chaperone run --agent triage -- node triage.mjs', 'as another agent (chaperone agent create triage)'],
     ['chaperone run -- curl -sS -X DELETE https://api.github.com/repos/acme/site', 'denied, with the reason'],
     ['chaperone run --capture -- ./agent', 'an agent whose client knows of no proxy'],
+    ['chaperone run --capture --allow-local 5432 -- ./agent', 'an agent with a database on this machine'],
     ['chaperone run -- sh', 'a shell in which everything is governed'],
   ],
   run: start,
@@ -60,6 +69,9 @@ async function start(invocation: Invocation): Promise<number> {
   const inside = await runInside(invocation.rest, env)
   if (inside !== null) return inside
   const { folder } = invocation
+  const localPorts = allowedPorts(list(invocation, 'allow-local'), { folder, env })
+  if (localPorts.length > 0 && !flag(invocation, 'capture'))
+    throw usageError(run, '--allow-local is for --capture: without it every port of this machine is reached.')
   const name = text(invocation, 'agent') ?? DEFAULT_AGENT
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)
@@ -77,6 +89,7 @@ async function start(invocation: Invocation): Promise<number> {
   }
   return await runCaptured({
     ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
+    localPorts,
     hidden: [...hiddenFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })

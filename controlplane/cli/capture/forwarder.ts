@@ -6,6 +6,7 @@ import { type HandOver, handOverLine } from '../../../core/capture/hand-over.ts'
 import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
 import { type Destination, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
 import { askGateway, QUERY_SECONDS } from './dns-query.ts'
+import { joinSockets, type LocalPort, serveLocalPorts } from './local-ports.ts'
 
 export type ForwarderInput = {
   readonly agent: string
@@ -13,6 +14,8 @@ export type ForwarderInput = {
   readonly key: string
   /** The gateway's Unix socket: files are reached from every network namespace. */
   readonly socketPath: string
+  /** Ports of the machine that are reached without the gateway. */
+  readonly localPorts: readonly LocalPort[]
 }
 
 export type Forwarder = { close(): void }
@@ -37,6 +40,7 @@ export async function startForwarder(input: ForwarderInput): Promise<Forwarder> 
     try {
       for (const [kind, port] of PORTS) servers.push(await openStreams(input, { kind, port, host }))
       datagrams.push(await openDatagrams(input, host))
+      servers.push(...(await serveLocalPorts(input.localPorts, host)))
     } catch (error) {
       // Without IPv6 there is nothing to redirect to it.
       if (host === '127.0.0.1' || !isNoIpv6(error)) throw error
@@ -57,7 +61,7 @@ function openStreams(input: ForwarderInput, { kind, port, host }: Place): Promis
     client.on('error', () => client.destroy())
     client.pause()
     destinationOf(kind, client).then(
-      (destination) => join(client, openGateway(input, { kind, destination })),
+      (destination) => joinSockets(client, openGateway(input, { kind, destination })),
       () => client.destroy(),
     )
   })
@@ -85,14 +89,6 @@ function openGateway(
   gateway.on('error', () => gateway.destroy())
   gateway.write(handOverLine({ agent, key, ...what }))
   return gateway
-}
-
-/** Both ways, each end closed when the other one is. */
-function join(client: Socket, gateway: Socket): void {
-  client.on('close', () => gateway.destroy())
-  gateway.on('close', () => client.destroySoon())
-  client.pipe(gateway)
-  gateway.pipe(client)
 }
 
 async function openDatagrams(

@@ -9,6 +9,7 @@ import { passThrough, toChildren } from '../pass-through.ts'
 import { QUERY_SECONDS } from './dns-query.ts'
 import { startForwarder } from './forwarder.ts'
 import { assertOutside, closeInherited, coveredPaths, isolationCommand } from './isolation.ts'
+import { openLocalPorts } from './local-ports.ts'
 import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
 
 /** Says to our own program which part inside the namespaces it is; the command never sees it. */
@@ -25,6 +26,7 @@ const Inside = z.discriminatedUnion('part', [
     cwd: z.string(),
     trustDir: z.string(),
     covers: z.array(z.string()),
+    localPorts: z.array(z.object({ port: z.number(), path: z.string() })),
   }),
   /** The first process of the command's namespace: starts the command, passes signals on, reaps what is left. */
   z.object({ part: z.literal('init'), path: z.string() }),
@@ -38,6 +40,8 @@ export type CapturedRun = {
   /** Folders besides the data folder that the command must not see. */
   readonly hidden: readonly string[]
   readonly command: readonly string[]
+  /** Ports of loopback that the command reaches, without rules and records. */
+  readonly localPorts?: readonly number[]
   /** Returns what the command gets; certificates are in the folder given, which it may only read. */
   readonly env: (trustDir: string) => NodeJS.ProcessEnv
   /** Which tools and temporary folder are used. */
@@ -60,6 +64,7 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
   const covers = coveredPaths(hidden)
   assertOutside(cwd, covers)
   const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
+  const local = await openLocalPorts(folder.gateway, run.localPorts ?? [])
   try {
     const env = run.env(trustDir)
     const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
@@ -68,6 +73,7 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
       ...{ part: 'forwarder', agent, key, socket, uid, gid, cwd, trustDir },
       path: env['PATH'] ?? '',
       covers: [...covers],
+      localPorts: [...local.ports],
     }
     closeInherited()
     const { program, args } = namespaceCommand({ uid, ...files, command: ownCommand(command) })
@@ -77,6 +83,7 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
       [INSIDE_VARIABLE]: JSON.stringify(inside),
     })
   } finally {
+    local.close()
     rmSync(trustDir, { recursive: true, force: true })
   }
 }
@@ -91,8 +98,8 @@ export async function runInside(command: readonly string[], env: NodeJS.ProcessE
     const [program = '', ...args] = command
     return passThrough(program, args, { ...rest, PATH: inside.path })
   }
-  const { agent, key, socket } = inside
-  const forwarder = await startForwarder({ agent, key, socketPath: socket })
+  const { agent, key, socket, localPorts } = inside
+  const forwarder = await startForwarder({ agent, key, socketPath: socket, localPorts })
   const init: Inside = { part: 'init', path: inside.path }
   const { program, args } = isolationCommand({ ...inside, command: ownCommand(command) })
   const ownEnv = { ...rest, [INSIDE_VARIABLE]: JSON.stringify(init) }

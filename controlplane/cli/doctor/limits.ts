@@ -10,7 +10,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Program that ignores the proxy variables',
-    run: 'not held: it connects directly, with credentials that it finds itself',
+    run: 'not held: it connects directly, with credentials that it finds itself; a preload sends Node programs (18 and newer) to the gateway',
     captured: 'held: every connection leads to the gateway; UDP and unknown hosts are refused',
   },
   {

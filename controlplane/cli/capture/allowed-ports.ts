@@ -1,0 +1,51 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { POD_PORTS } from '../../../core/capture/pod-contract.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import { type DataFolder, dataFolder, readRunFile } from '../data-folder.ts'
+import { installationFolders } from '../installation-key.ts'
+
+/**
+ * The ports of `--allow-local`, each once. Throws `conflict` for a port of an installation of this user: the command could
+ * answer its own requests there.
+ */
+export function allowedPorts(
+  texts: readonly string[],
+  { folder, env }: { readonly folder: DataFolder; readonly env: NodeJS.ProcessEnv },
+): readonly number[] {
+  if (texts.length === 0) return []
+  const taken = new Set<number>(Object.values(POD_PORTS))
+  const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))
+  const ports = [...new Set(texts.map(portIn))]
+  for (const port of ports) {
+    if (own.has(port)) throw refusal(port, 'belongs to an installation of Chaperone')
+    if (taken.has(port)) throw refusal(port, 'is used by the capture itself')
+  }
+  return ports
+}
+
+function portIn(text: string): number {
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0
+  if (port >= 1 && port <= 65_535) return port
+  throw new ChaperoneError('validation', {
+    detail: `--allow-local ${text} is no port. Give a number from 1 to 65535, once for each port.`,
+  })
+}
+
+function portsOf(folder: DataFolder): readonly number[] {
+  const facts = readRunFile(folder)
+  const urls = [facts?.base_url, facts?.gateway_url].filter((url) => typeof url === 'string')
+  return [...urls.map((url) => Number(new URL(url).port)), postgresPort(folder)]
+}
+
+/** The fourth line of PostgreSQL's pid file; 0 without one. */
+function postgresPort({ postgres }: DataFolder): number {
+  const file = join(postgres, 'postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[3]) : 0
+}
+
+function refusal(port: number, why: string): ChaperoneError {
+  return new ChaperoneError('conflict', {
+    detail: `--allow-local ${port}: the port ${why}. Choose another one.`,
+  })
+}
