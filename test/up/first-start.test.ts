@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(tree, { recursive: true, force: true })
 })
 
-test('the first start in a folder names the data folder that it made there', async () => {
+test('the first start in a folder names the data folder that it made there, and gives a log no owner link', async () => {
   const postgres = await workerPostgres()
   const { url } = await postgres.createDatabase()
   const child = spawn(process.execPath, [CLI, 'up', '--here', '--port', '0', '--gateway-port', '0'], {
@@ -35,6 +35,12 @@ test('the first start in a folder names the data folder that it made there', asy
     expect(named('Data and logs')).toBe(join(tree, '.chaperone'))
     expect(named('Manifests')).toBe(join(tree, '.chaperone/manifests'))
     expect(existsSync(named('Manifests'))).toBe(true)
+    expect(said).toMatch(/^ {2}Become owner +.*chaperone.* owner-link/m)
+    const logs = readdirSync(join(tree, '.chaperone'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.log'))
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
+    expect(logs.length).toBeGreaterThan(0)
+    expect([said, ...logs].join('\n')).not.toMatch(/token=/)
   } finally {
     child.kill('SIGTERM')
     await ended

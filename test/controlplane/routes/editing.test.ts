@@ -249,12 +249,32 @@ describe('with DASHBOARD_EDITING=yaml', () => {
     ['a kill switch', 'POST', 'kill-switch', { active: true, scope: 'agent:nobody', reason: 'test' }],
     ['the stop again', 'POST', 'kill-switch', { active: false, scope: 'agent:nobody' }],
     ['a setting', 'PATCH', 'settings', { slack_channel: undefined }],
+    ['an invited user', 'POST', 'users', { action: 'invite', email: 'ann@example.com', role: 'member' }],
     ['agents of a bundle', 'POST', 'import', { version: '1.0', agents: [{ name: 'bundled' }] }],
     ['the address of a gateway', 'PATCH', 'gateway', { port: 9_999 }],
   ])('%s can be changed as before', async (_name, method, path, body) => {
     const given = path === 'gateway' ? { gateway_id: ids['local'], ...body } : body
     const answer = await here.admin(method, `/api/dashboard/${path}`, given)
     expect(answer.status === 409, answer.text).toBe(false)
+  })
+
+  test('an approval is answered, and a user suspended', async () => {
+    await here.sql(
+      `insert into approvals (id, org_id, kind, agent, card, expires_at)
+       select 'apv_yaml', id, 'hold', 'team/a', '{"action_type":"x.y","risk_factors":[]}', clock_timestamp() + interval '1 hour' from orgs`,
+    )
+    const answer = { id: 'apv_yaml', approved: true }
+    const approved = await here.admin('POST', '/api/dashboard/proxy-approvals', answer)
+    expect([approved.status, approved.body['status']], approved.text).toEqual([200, 'approved'])
+    await here.sql(
+      "insert into users (id, org_id, email, name, role, password_hash, groups) select 'usr_yaml', id, 'eve@example.com', 'Eve', 'member', 'x', '{}' from orgs",
+    )
+    const suspend = { action: 'suspend', user_id: 'usr_yaml' }
+    const suspended = await here.admin('POST', '/api/dashboard/users', suspend)
+    expect(suspended.status, suspended.text).toBe(200)
+    expect(await here.sql("select status from users where id = 'usr_yaml'")).toEqual([
+      { status: 'suspended' },
+    ])
   })
 
   test('an agent is suspended, revoked and gets a new key', async () => {
