@@ -2,6 +2,7 @@ import type { ActionSpec, KnownAction } from '../../core/action/spec.ts'
 import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
 import { matchedDetails } from '../../core/decision/audit-details.ts'
 import { requiredView } from '../../core/decision/required-groups.ts'
+import { ruleLabel } from '../../core/decision/rule-label.ts'
 import { REQUEST_STATUS } from '../../core/decision/vocabulary.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { TOKEN_LIFE_S } from '../../core/token.ts'
@@ -233,10 +234,16 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
     parameters: { ...action.parameters },
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
-    matched_rule: matchedDetails(decision).matched_rule,
+    matched_rule: ruleOf(decision),
     requested_by_agent_text: spec.context?.reason ?? null,
     body_sha256: null,
   }
+}
+
+/** A tenant can change neither the rule nor the approvers of the platform team: the card says whose rule it is. */
+function ruleOf(decision: Evaluated['decision']): string | null {
+  const { decisive } = decision
+  return decisive?.tier === 'platform' ? ruleLabel(decisive) : matchedDetails(decision).matched_rule
 }
 
 /** `expires_at` of a token. */

@@ -58,7 +58,13 @@ export type DecisionSource =
   | 'level'
   | 'connector'
 
-export type MatchedRule = { readonly policyId: string; readonly policyName: string; readonly rule: string }
+export type MatchedRule = {
+  readonly policyId: string
+  readonly policyName: string
+  readonly rule: string
+  /** Of the platform team: no tenant can change it. */
+  readonly tier?: 'platform'
+}
 
 /** The answer to "may this happen?", complete enough to explain itself. */
 export type Decision = {

@@ -1,6 +1,7 @@
 import type { Action } from '../action/action.ts'
 import type { Decision } from './decision.ts'
 import { requiredText } from './required-groups.ts'
+import { policyLabel } from './rule-label.ts'
 import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
 
 export type Explained = {
@@ -45,9 +46,9 @@ function permissionLine({ permission, permissionPattern }: Decision): string {
 
 function policyLines({ rules }: Decision): string[][] {
   if (rules.length === 0) return [['policies', 'none has an opinion']]
-  return rules.map(({ policyId, policyName, rule }) => [
+  return rules.map((matched) => [
     'policy',
-    `"${policyName}", rule "${rule}" (${policyId})`,
+    `"${policyLabel(matched)}", rule "${matched.rule}" (${matched.policyId})`,
   ])
 }
 

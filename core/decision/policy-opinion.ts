@@ -5,6 +5,7 @@ import type { PlacedInput } from './environment.ts'
 import type { Facts } from './facts.ts'
 import type { PolicyIndex } from './policy-index.ts'
 import { type RequiredGroups, uniqueRequired } from './required-groups.ts'
+import { policyLabel } from './rule-label.ts'
 import { RULE_DECISION, strictness, type Verdict } from './vocabulary.ts'
 
 /** What one policy says: its first rule that matches. */
@@ -105,17 +106,15 @@ function byPriority(opinions: readonly Opinion[]): PolicyVerdict {
   return { verdict, decisive, opinions, requiredGroups: uniqueRequired(holding.map(requiredOf)) }
 }
 
-function requiredOf({ policy, rule }: Opinion): RequiredGroups {
-  return { policyId: policy.id, policy: nameOf(policy), groups: rule.approverGroups, distinct: rule.distinct }
-}
-
-/** As approvers read it. */
-function nameOf({ name, tier }: CompiledPolicy): string {
-  return tier === 'platform' ? `${name} (platform)` : name
+function requiredOf(opinion: Opinion): RequiredGroups {
+  const { policy, rule } = opinion
+  const name = policyLabel(matchedRule(opinion))
+  return { policyId: policy.id, policy: name, groups: rule.approverGroups, distinct: rule.distinct }
 }
 
 export function matchedRule({ policy, rule }: Opinion): MatchedRule {
-  return { policyId: policy.id, policyName: policy.name, rule: rule.name }
+  const matched = { policyId: policy.id, policyName: policy.name, rule: rule.name }
+  return policy.tier === 'platform' ? { ...matched, tier: policy.tier } : matched
 }
 
 type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; readonly error: string | null }

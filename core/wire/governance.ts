@@ -64,7 +64,14 @@ export const EffectiveAction = NamedAction.extend({
   /** What settled it: `permission`, `policy`, `default`, `agent`, `level`, … */
   source: z.string(),
   permission: z.object({ id: z.string(), pattern: z.string() }).nullable(),
-  rules: z.array(z.object({ policyId: z.string(), policyName: z.string(), rule: z.string() })),
+  rules: z.array(
+    z.object({
+      policyId: z.string(),
+      policyName: z.string(),
+      rule: z.string(),
+      tier: z.literal('platform').optional(),
+    }),
+  ),
 })
 
 export const EffectiveReply = z.object({

@@ -4,6 +4,7 @@ import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
 import { shownEnvironment } from '../../core/decision/environment.ts'
 import { groupNames, requiredView } from '../../core/decision/required-groups.ts'
+import { ruleLabel } from '../../core/decision/rule-label.ts'
 import { parseBody } from '../../core/request/body.ts'
 import { isRefusal } from '../../core/request/canonical.ts'
 import { storableForm, storableText } from '../../core/storable.ts'
@@ -50,8 +51,7 @@ export function describeHold(exchange: Exchange, { binding, bound, bodySha256 }:
     parameters: parametersOf(exchange, primary),
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
-    matched_rule:
-      decisive === undefined ? decision.permissionPattern : `${decisive.policyName}: ${decisive.rule}`,
+    matched_rule: decisive === undefined ? decision.permissionPattern : ruleLabel(decisive),
     required_approver_groups: groupNames(decision.requiredGroups),
     required_groups: requiredView(decision.requiredGroups),
     requested_by_agent_text: null,

@@ -320,6 +320,15 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(unknown).toEqual([])
   })
 
+  test('has an alert for a broken policy of the platform team, and for none of a tenant', async () => {
+    const rules = (await resources(...EVERYTHING)).filter(({ kind }) => kind === 'PrometheusRule')
+    const asked = JSON.stringify(rules).match(/\{[^{}]*svc_policies_invalid[^{}]*\{[^{}]*\}[^{}]*\{[^{}]*\}/g)
+    expect(asked).toHaveLength(1)
+    expect(asked?.[0]).toContain('"alert":"ChaperonePlatformPolicyInvalid"')
+    expect(asked?.[0]).toContain('max(svc_policies_invalid{tier=\\"platform\\"}) > 0')
+    expect(asked?.[0]).toContain('"severity":"critical"')
+  })
+
   test('removes what the API server asks before anything else, and no custom resource', async () => {
     const hooks = (await resources(...LEAST)).filter(
       ({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-delete',

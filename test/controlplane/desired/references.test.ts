@@ -95,6 +95,42 @@ describe('a second Gateway of the same name', () => {
   })
 })
 
+describe('a Policy with one reference that is not resolved', () => {
+  const refs = { gatewayRefs: [{ name: 'here' }, { name: 'missing' }, { name: 'closed', namespace: 'away' }] }
+  const named = async (of: Enrolled) =>
+    (await manifests.policies(of)).map(({ name, invalid }) => [name, invalid !== undefined])
+
+  test('binds to those that resolve, and says which do not', async () => {
+    await manifests.apply('Gateway', 'partly/here', {})
+    await manifests.apply('Gateway', 'partly/other', {})
+    await manifests.apply('Gateway', 'away/closed', {})
+    const [here, other, closed] = [
+      await replica.enrol('partly/here'),
+      await replica.enrol('partly/other'),
+      await replica.enrol('away/closed'),
+    ]
+    const rules = [{ name: 'r', decision: 'deny' }]
+    const reply = await manifests.apply('Policy', 'partly/guard', { ...refs, rules })
+    expect(reply).toMatchObject({
+      ...{ accepted: true, in_force: 'as_written', problem: 'GatewayNotFound', gateways: ['partly/here'] },
+      reasons: [expect.stringContaining('missing'), expect.stringContaining('away/closed')],
+    })
+    expect(await named(here)).toContainEqual(['partly/guard', false])
+    for (const gateway of [other, closed])
+      expect(JSON.stringify(await named(gateway))).not.toContain('partly')
+  })
+
+  test('that was never accepted denies on those that resolve, and nowhere else', async () => {
+    const here = await replica.enrol('partly/here')
+    const rules = [{ name: 'r', conditions: ['action.efect == "write"'], decision: 'deny' }]
+    const reply = await manifests.apply('Policy', 'partly/broken', { ...refs, rules })
+    expect(reply).toMatchObject({ accepted: false, in_force: 'denied' })
+    expect(await named(here)).toContainEqual(['partly/broken', true])
+    for (const name of ['partly/other', 'away/closed'])
+      expect(JSON.stringify(await named(await replica.enrol(name)))).not.toContain('broken')
+  })
+})
+
 describe('across namespaces', () => {
   test('the reference names the Gateway and the Gateway admits the namespace; one alone has no effect', async () => {
     await manifests.apply('Gateway', 'lender/gateway', {})

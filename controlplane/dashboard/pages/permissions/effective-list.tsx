@@ -100,14 +100,14 @@ function Why({ action }: { readonly action: EffectiveAction }) {
             no permission names it
           </Text>
         ) : null}
-        {rules.map(({ policyId, policyName, rule }) =>
+        {rules.map(({ policyId, policyName, rule, tier }) =>
           may('admin') ? (
             <Anchor key={`${policyId} ${rule}`} size="sm" href={hrefOf('policies', { policy: policyId })}>
-              <UntrustedText text={`${policyName}: ${rule}`} />
+              <UntrustedText text={ruleText({ policyName, rule, tier })} />
             </Anchor>
           ) : (
             <Text key={`${policyId} ${rule}`} size="sm" component="span">
-              <UntrustedText text={`${policyName}: ${rule}`} />
+              <UntrustedText text={ruleText({ policyName, rule, tier })} />
             </Text>
           ),
         )}
@@ -119,4 +119,12 @@ function Why({ action }: { readonly action: EffectiveAction }) {
       )}
     </>
   )
+}
+
+function ruleText({
+  policyName,
+  rule,
+  tier,
+}: Pick<EffectiveAction['rules'][number], 'policyName' | 'rule' | 'tier'>) {
+  return `${policyName}${tier === 'platform' ? ' (platform)' : ''}: ${rule}`
 }
