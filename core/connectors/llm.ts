@@ -11,6 +11,7 @@ import { type ApiStyle, plainStyle, resourceStyle } from './llm/api-style.ts'
 import { LLM_B_AGENTS } from './llm/b-agents.ts'
 import { LLM_B_ORGANIZATION } from './llm/b-organization.ts'
 import { LLM_C_AGENTS } from './llm/c-agents.ts'
+import { LLM_C_GRPC } from './llm/c-grpc.ts'
 import { LLM_C_RETRIEVAL } from './llm/c-retrieval.ts'
 import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
@@ -103,7 +104,7 @@ export const llmB = createModelConnector({
 export const llmC = createModelConnector({
   name: 'llm_c',
   domain: 'generativelanguage.googleapis.com',
-  tables: [LLM_C_MODELS, LLM_C_RETRIEVAL, LLM_C_AGENTS],
+  tables: [LLM_C_MODELS, LLM_C_RETRIEVAL, LLM_C_AGENTS, LLM_C_GRPC],
   style: resourceStyle,
   auth: { type: 'header', header: 'x-goog-api-key' },
   carriers: {

@@ -73,7 +73,7 @@ const NOTES: Readonly<Record<string, string>> = {
     'A body of another type is `mcp.rpc.unknown` on the endpoint and `mcp.unmapped.post` elsewhere; a message in it is decided as well.',
   ].join(' '),
   'llm_c.content':
-    'Templates name `v1beta`; the other versions (`v1`, `v1alpha`, `v1beta2`, `v1beta3`) have the same actions. `parameters.model` is the model of the path, a tuned one is `parameters.tuned_model`; a body that names another model than the path is refused once it is read, which a policy with a condition on parameters or the target makes it be. Calls over gRPC are `llm_c.unmapped.post`.',
+    'Templates name `v1beta`; the other versions (`v1`, `v1alpha`, `v1beta2`, `v1beta3`) have the same actions. `parameters.model` is the model of the path, a tuned one is `parameters.tuned_model`; a body that names another model than the path is refused once it is read, which a policy with a condition on parameters or the target makes it be. Calls over gRPC have the same names; the gateway does not read their messages, so conditions on parameters have no value there.',
   'generic.post': OVERRIDING,
   'webhook.post': OVERRIDING,
 }

@@ -7,11 +7,11 @@ export const LLM_C_RETRIEVAL = `
   DELETE /v1beta/corpora/{corpus}                                          corpus.delete             write   high   +irreversible
   POST   /v1beta/corpora/{corpus}:query                                    corpus.query              read    low
   GET    /v1beta/corpora/{corpus}/operations/{id}                          corpus_operation.get      read    low
-  GET    /v1beta/corpora/{corpus}/permissions                              corpus_permission.list    read    low
-  POST   /v1beta/corpora/{corpus}/permissions                              corpus_permission.create  write   high   emailAddress,granteeType,role
-  GET    /v1beta/corpora/{corpus}/permissions/{id}                         corpus_permission.get     read    low
-  PATCH  /v1beta/corpora/{corpus}/permissions/{id}                         corpus_permission.update  write   high   role
-  DELETE /v1beta/corpora/{corpus}/permissions/{id}                         corpus_permission.delete  write   high
+  GET    /v1beta/corpora/{corpus}/permissions                              permission.list    read    low @same
+  POST   /v1beta/corpora/{corpus}/permissions                              permission.create  write   high   emailAddress,granteeType,role @same
+  GET    /v1beta/corpora/{corpus}/permissions/{id}                         permission.get     read    low @same
+  PATCH  /v1beta/corpora/{corpus}/permissions/{id}                         permission.update  write   high   role @same
+  DELETE /v1beta/corpora/{corpus}/permissions/{id}                         permission.delete  write   high @same
   GET    /v1beta/corpora/{corpus}/documents                                document.list             read    low
   POST   /v1beta/corpora/{corpus}/documents                                document.create           write   low    displayName
   GET    /v1beta/corpora/{corpus}/documents/{document}                     document.get              read    low

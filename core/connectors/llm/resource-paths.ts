@@ -12,13 +12,38 @@ import type { PathSegments } from '../rows.ts'
  */
 export type CustomVerbs = ReadonlyMap<string, string>
 
+const SERVICES = [
+  'CacheService',
+  'DiscussService',
+  'FileService',
+  'GenerativeService',
+  'ModelService',
+  'PermissionService',
+  'PredictionService',
+  'RetrieverService',
+  'TextService',
+]
+
 /** Every version of the API has the rows of `v1beta`; newer operations exist there only. */
-export const VERSION_ALIASES: readonly RowAlias[] = ['v1', 'v1alpha', 'v1beta2', 'v1beta3'].flatMap(
+export const VERSION_ALIASES: readonly RowAlias[] = ['v1', 'v1alpha', 'v1beta', 'v1beta2', 'v1beta3'].flatMap(
   (version) => [
-    { from: '/v1beta', to: `/${version}` },
-    { from: '/upload/v1beta', to: `/upload/${version}` },
+    ...(version === 'v1beta' ? [] : aliasesOf(version)),
+    { from: '/upload/v1beta', to: `/resumable/upload/${version}` },
+    ...SERVICES.map((name) => ({ from: serviceOf('v1beta', name), to: `/$rpc${serviceOf(version, name)}` })),
   ],
 )
+
+function aliasesOf(version: string): readonly RowAlias[] {
+  return [
+    { from: '/v1beta', to: `/${version}` },
+    { from: '/upload/v1beta', to: `/upload/${version}` },
+    ...SERVICES.map((name) => ({ from: serviceOf('v1beta', name), to: serviceOf(version, name) })),
+  ]
+}
+
+function serviceOf(version: string, name: string): string {
+  return `/google.ai.generativelanguage.${version}.${name}`
+}
 
 const VERB = /:([A-Za-z]+)$/
 

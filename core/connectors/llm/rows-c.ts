@@ -30,11 +30,11 @@ export const LLM_C_MODELS = `
   PATCH  /v1beta/tunedModels/{tuned_model}                         tuned_model.update          write   medium displayName
   DELETE /v1beta/tunedModels/{tuned_model}                         tuned_model.delete          write   high   +irreversible
   POST   /v1beta/tunedModels/{tuned_model}:transferOwnership       tuned_model.transfer        write   high   emailAddress +irreversible
-  GET    /v1beta/tunedModels/{tuned_model}/permissions             tuned_model_permission.list   read  low
-  POST   /v1beta/tunedModels/{tuned_model}/permissions             tuned_model_permission.create write high  emailAddress,granteeType,role
-  GET    /v1beta/tunedModels/{tuned_model}/permissions/{id}        tuned_model_permission.get    read  low
-  PATCH  /v1beta/tunedModels/{tuned_model}/permissions/{id}        tuned_model_permission.update write high  role
-  DELETE /v1beta/tunedModels/{tuned_model}/permissions/{id}        tuned_model_permission.delete write high
+  GET    /v1beta/tunedModels/{tuned_model}/permissions             permission.list   read  low
+  POST   /v1beta/tunedModels/{tuned_model}/permissions             permission.create write high  emailAddress,granteeType,role
+  GET    /v1beta/tunedModels/{tuned_model}/permissions/{id}        permission.get    read  low
+  PATCH  /v1beta/tunedModels/{tuned_model}/permissions/{id}        permission.update write high  role
+  DELETE /v1beta/tunedModels/{tuned_model}/permissions/{id}        permission.delete write high
   POST   /v1beta/files                                             file.upload                 write   medium @opaque
   POST   /upload/v1beta/files                                      file.upload                 write   medium @opaque @same
   PUT    /upload/v1beta/files                                      file.upload                 write   medium @opaque @same

@@ -84,9 +84,9 @@ describe('a verb behind the resource', () => {
     ['a longer verb', 'POST', '/v1beta/models/m:generateContents', 'llm_c.unmapped.post'],
     ['an unknown version', 'POST', '/v2/models/m:generateContent', 'llm_c.unmapped.post'],
     [
-      'a call of gRPC',
+      'a live call of gRPC',
       'POST',
-      '/google.ai.generativelanguage.v1beta.FileService/DeleteFile',
+      '/google.ai.generativelanguage.v1beta.GenerativeService/BidiGenerateContent',
       'llm_c.unmapped.post',
     ],
     ['many calls in one', 'POST', '/batch', 'llm_c.unmapped.post'],
@@ -229,6 +229,35 @@ describe('a field of protobuf JSON', () => {
       'x',
     )
     expect(named).toMatchObject({ kind: 'refusal', code: 'unsupported_body' })
+  })
+})
+
+describe('a call over gRPC', () => {
+  const PACKAGE = 'google.ai.generativelanguage'
+
+  test.each([
+    [`/${PACKAGE}.v1beta.GenerativeService/GenerateContent`, 'llm_c.content.generate'],
+    [`/${PACKAGE}.v1.GenerativeService/StreamGenerateContent`, 'llm_c.content.generate_stream'],
+    [`/${PACKAGE}.v1alpha.FileService/DeleteFile`, 'llm_c.file.delete'],
+    [`/$rpc/${PACKAGE}.v1beta.FileService/DeleteFile`, 'llm_c.file.delete'],
+    [`/%24rpc/${PACKAGE}.v1alpha.PermissionService/CreatePermission`, 'llm_c.permission.create'],
+    [`/${PACKAGE}.v1beta3.ModelService/ListModels`, 'llm_c.model.list'],
+    ['/resumable/upload/v1beta/files', 'llm_c.file.upload'],
+    ['/resumable/upload/v1/fileSearchStores/s:uploadToFileSearchStore', 'llm_c.file_store.upload_file'],
+  ])('%s has the name that it has over REST', (target, name) => {
+    expect(namesOf('POST', target)).toEqual([name])
+  })
+
+  test.each([
+    `/${PACKAGE}.v1beta.fileservice/DeleteFile`,
+    `/${PACKAGE}.v1beta.FileService/deleteFile`,
+    `/$RPC/${PACKAGE}.v1beta.FileService/DeleteFile`,
+    `//${PACKAGE}.v1beta.FileService/DeleteFile`,
+    `/${PACKAGE}.v1beta.FileService%2FDeleteFile`,
+    `/${PACKAGE}.v1beta.FileService/DeleteFile;x`,
+    `/${PACKAGE}.V1.FileService/DeleteFile`,
+  ])('%s is refused', (target) => {
+    expect(namesOf('POST', target)).toEqual(['ambiguous_request'])
   })
 })
 
