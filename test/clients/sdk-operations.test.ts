@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
-import { inLanes } from '../support/proof.ts'
+import { inLanes, size } from '../support/proof.ts'
 import type { SdkCall } from './sdk/calls.ts'
 import { type Lane, openLane, type RecordRow, recordsOf, type SentRequest } from './sdk/lane.ts'
 import { anthropicCalls, openaiCalls } from './sdk/model-calls.ts'
@@ -13,7 +13,7 @@ import { startUpstreams, type Upstreams } from './sdk/upstreams.ts'
 /**
  * Every method that the official libraries generate from their providers' descriptions, called with made-up arguments
  * through a live gateway. The library's own source says which operation a method is; the catalogue's lines (read one by
- * one, not looked up) say what that operation is called; the record has to say the same.
+ * one, not looked up) say what that operation is called; the record has to say the same. Every method in the nightly run.
  */
 const SDKS = [
   { sdk: 'octokit', provider: 'codehost', callsOf: octokitCalls, count: 1_028, unlisted: 29 },
@@ -23,6 +23,8 @@ const SDKS = [
   { sdk: 'slack', provider: 'chat', callsOf: slackCalls, count: 280, unlisted: 0 },
 ] as const
 const LANES = 4
+/** One method of this many is called. */
+const STEP = size(4, 1)
 
 let upstreams: Upstreams
 let laptop: Laptop
@@ -88,28 +90,31 @@ describe.each(SDKS)('$sdk', ({ sdk, provider, callsOf, count, unlisted }) => {
     return faults.map((fault) => `${call.name}: ${fault}`)
   }
 
-  test('the action recorded is the operation called, for every generated method', async () => {
+  test('the action recorded is the operation called, for the generated methods', async () => {
     const before = upstreams.recorder.seen.length
     const faults: Faults = []
     const lanes = await Promise.all(
       Array.from({ length: LANES }, (_, at) => openLane(laptop, `${sdk}-${at}`)),
     )
     const shares = await inLanes(lanes, LANES, (lane, at) => {
-      const share = callsOf(lane.fetch).filter((_call, index) => index % LANES === at)
+      const chosen = callsOf(lane.fetch).filter((_call, index) => index % STEP === 0)
+      const share = chosen.filter((_call, index) => index % LANES === at)
       return callShare(lane, share, faults)
     })
+    const all = lanes.slice(0, 1).flatMap((lane) => callsOf(lane.fetch))
     await Promise.all(lanes.map((lane) => lane.close()))
     const called = shares.flat()
     faults.push(...called.flatMap(faultsOf))
     expect(faults).toEqual([])
-    expect(called).toHaveLength(count)
+    expect(all).toHaveLength(count)
+    expect(called).toHaveLength(Math.ceil(count / STEP))
     const arrived = upstreams.recorder.seen.slice(before)
     expect(multiset(arrived.map(({ method, target }) => `${method} ${target.split('?')[0]}`))).toEqual(
       multiset(called.map(({ sent }) => `${sent?.method} ${sent?.path}`)),
     )
     // What a library knows and the published list does not: named all the same.
-    const own = called.filter(({ call }) => {
-      const { method = '', shape = '' } = call.operation ?? {}
+    const own = all.filter(({ operation }) => {
+      const { method = '', shape = '' } = operation ?? {}
       return published.find(method, shape) === null
     })
     expect(own).toHaveLength(unlisted)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCorpus } from '../../core/connectors/golden.ts'
 import type { ActionText, RulesText } from '../../core/decision/fixtures.ts'
-import { inLanes } from '../../support/proof.ts'
+import { inLanes, size } from '../../support/proof.ts'
 import { OPERATOR_TOKEN, startTestInstallation, type TestInstallation } from '../routes/installation.ts'
 import { at, caller } from '../routes/start.ts'
 
@@ -16,16 +16,20 @@ const AGENTS = [
   { name: 'in production', runtime: 'x', environment: 'production' },
 ]
 
-/** Every action of the golden decisions, and every action that a golden request is named. */
+/** One golden request of this many. */
+const STEP = size(8, 1)
+
+/** Every action of the golden decisions, and the actions that golden requests are named: all of them in the nightly run. */
 const SPECS: readonly object[] = [
   ...CORPORA.flatMap(({ cases }) => cases.map(({ action }) => specOf(action))),
-  ...readCorpus().flatMap(({ cases }) =>
-    cases.flatMap(({ expect: { action: type, target, parameters = {} }, connector }) =>
+  ...readCorpus()
+    .flatMap(({ cases }) => cases)
+    .filter((_, index) => index % STEP === 0)
+    .flatMap(({ expect: { action: type, target, parameters = {} }, connector }) =>
       type === undefined
         ? []
         : [{ type, resource: { provider: connector, ...(target && { target }) }, parameters }],
     ),
-  ),
 ]
 
 function specOf({ type, hints, parameters = {}, environment }: ActionText): object {
@@ -115,7 +119,7 @@ describe('a bundle that is taken in by an empty installation', () => {
     expect(after).toEqual(before)
     const outcomes = before.map(({ decision }) => at(decision, 'outcome'))
     expect(new Set(outcomes)).toEqual(new Set(['allow', 'deny', 'requires_approval']))
-    expect(before.filter(({ status }) => status === 200).length).toBeGreaterThan(1_000)
+    expect(before.filter(({ status }) => status === 200).length).toBeGreaterThan(size(300, 1_000))
     expect(new Set(before.map(({ decision }) => at(decision, 'reason'))).size).toBeGreaterThan(15)
   }, 120_000)
 
