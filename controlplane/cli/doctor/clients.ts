@@ -26,7 +26,8 @@ const CLIENTS: readonly Client[] = [
   },
   {
     program: 'python3',
-    works: 'openai, anthropic, slack, httpx, mcp (SSL_CERT_FILE); requests, PyGithub (REQUESTS_CA_BUNDLE)',
+    works:
+      'openai, anthropic, google-genai, slack, httpx, mcp (SSL_CERT_FILE); requests, PyGithub (REQUESTS_CA_BUNDLE)',
     around: [
       ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],
       ['stripe', "stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']"],
