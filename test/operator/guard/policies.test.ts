@@ -661,6 +661,27 @@ describe.skipIf(kubeAssets() === null)(`the guard, without any webhook (${KUBE_A
     expect(await refusalOf(client, { ...authorities('team', 'other') })).toBeNull()
   })
 
+  it.each(['kube-system', 'kube-public', 'kube-node-lease'])(
+    'exempts %s, whatever its labels',
+    async (name) => {
+      const labels = { 'chaperone.dev/inject': 'required' }
+      await client.call({
+        method: 'PATCH',
+        path: `/api/v1/namespaces/${name}`,
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { labels } },
+      })
+      expect(await create({ metadata: { name: 'free' }, spec: PLAIN }, name)).toBeNull()
+    },
+  )
+
+  it('exempts no other namespace whose name begins with kube-', async () => {
+    await createNamespace(client, 'kube-tools', { 'chaperone.dev/inject': 'required' })
+    expect(await create({ metadata: { name: 'free' }, spec: PLAIN }, 'kube-tools')).toContain(
+      'spec.initContainers',
+    )
+  })
+
   it('governs nothing where Chaperone itself runs', async () => {
     expect(await create({ metadata: { name: 'control-plane' }, spec: PLAIN }, 'chaperone-system')).toBeNull()
   })
