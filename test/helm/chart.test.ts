@@ -273,6 +273,9 @@ describe.skipIf(helmProgram === null)('the chart', () => {
     expect(new Set(of('GATEWAY_FLOORS')).size).toBe(1)
     expect(of('GATEWAY_FLOORS')[0]).toContain('full_enforce')
     expect(of('PLATFORM_NAMESPACES').map((line) => line.includes('"platform"'))).toEqual([true, true])
+    const byDefault = (await template(...LEAST)).match(/name: PLATFORM_NAMESPACES, value: "([^"]*)"/g)
+    expect(byDefault).toHaveLength(2)
+    for (const line of byDefault ?? []) expect(line).toContain('"chaperone-system"')
   })
 
   test('reads the Secrets of agents only where it is told that it may', async () => {

@@ -197,6 +197,20 @@ const FILES: ReadonlyArray<
     'allowed',
     'allowed',
   ],
+  [
+    'a new gateway with an unknown field',
+    null,
+    object('Gateway', 'case', 'levle: monitor'),
+    'allowed',
+    'allowed',
+  ],
+  [
+    'a gateway that was good, with a level that does not exist',
+    object('Gateway', 'case', 'enforcementLevel: full_enforce'),
+    object('Gateway', 'case', 'enforcementLevel: none'),
+    'allowed',
+    'allowed',
+  ],
   ['broken YAML of a new policy', null, `${noDelete}spec: [`, 'policy_invalid', 'policy_invalid'],
   ['broken YAML of a policy that was good', noDelete, `${noDelete}spec: [`, 'allowed', 'denied'],
 ]
