@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkManifest, readManifestFiles } from '../../../controlplane/cli/manifest-files.ts'
 import { ensureManifests, STARTER_DIR } from '../../../controlplane/cli/starter-manifests.ts'
+import { policyWarnings } from '../../../core/decision/policy-warnings.ts'
 
 let root: string
 beforeEach(() => {
@@ -31,6 +32,11 @@ describe('the starter manifests', () => {
       if (policy.kind === 'Policy') expect(policy.spec.tests.length).toBeGreaterThan(3)
   })
 
+  it('have policies that name known actions only', () => {
+    const policies = resources.flatMap((each) => (each.kind === 'Policy' ? [each] : []))
+    expect(policies.flatMap(({ spec }) => policyWarnings(spec))).toEqual([])
+  })
+
   it('hold no secret', () => {
     expect(resources.filter((each) => each.kind === 'Secret')).toEqual([])
   })
@@ -38,7 +44,7 @@ describe('the starter manifests', () => {
   it('are valid too once the commented Secrets and credentials are uncommented', () => {
     for (const file of files) {
       const uncommented = file.text.replace(
-        /^( *)# ((?: *)(?:apiVersion: v1$|kind: Secret|metadata:| {2}name: |stringData:| {2}token: | {2}llm_[ab]: |---|credential:| {2}secretRef:).*)$/gm,
+        /^( *)# ((?: *)(?:apiVersion: v1$|kind: Secret|metadata:| {2}name: |stringData:| {2}token: | {2}llm_[abc]: |---|credential:| {2}secretRef:).*)$/gm,
         '$1$2',
       )
       const { resources: found, problems } = checkManifest({ ...file, text: uncommented })
