@@ -2,12 +2,19 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 
+export type PassThroughOptions = {
+  /** Delivers a signal to the command. */
+  readonly deliver?: (child: ChildProcess, signal: NodeJS.Signals) => void
+  /** Called with the process id of the command once it runs. */
+  readonly onStart?: (pid: number) => void
+}
+
 /** The command's exit code; 128 + n when a signal ended it, 127 when it was not found, 126 when it cannot be run. */
 export function passThrough(
   command: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  deliver: (child: ChildProcess, signal: NodeJS.Signals) => void = (child, signal) => void child.kill(signal),
+  { deliver = (child, signal) => void child.kill(signal), onStart }: PassThroughOptions = {},
 ): Promise<number> {
   return new Promise((resolve) => {
     // Handlers run in a later turn, when the command is there; put up after it, they would miss a signal that comes at once.
@@ -18,6 +25,7 @@ export function passThrough(
     for (const signal of forwarded) process.on(signal, forward)
     process.on('SIGINT', process.stdin.isTTY ? stay : forward)
     const child = spawn(command, args, { stdio: 'inherit', env })
+    if (child.pid !== undefined) onStart?.(child.pid)
     child.once('error', (error: NodeJS.ErrnoException) => {
       process.stderr.write(
         `chaperone: ${command} cannot be started: ${error.code === 'ENOENT' ? 'not found' : error.message}\n`,

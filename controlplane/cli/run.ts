@@ -12,14 +12,13 @@ import { runCaptured, runInside } from './capture/run-captured.ts'
 import { type ApiClient, controlPlane, localGateway, running } from './client.ts'
 import { type Command, flag, type Invocation, list, text } from './command.ts'
 import { type RunFile, writePrivate } from './data-folder.ts'
+import { type Watch, watchDirectConnections } from './direct-connections.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
 import { newOwnerLink } from './owner-link-client.ts'
 import { passThrough } from './pass-through.ts'
+import { bypassNotice, limitNotice } from './run-notices.ts'
 
 const NODE_PRELOAD = fileURLToPath(new URL('./node-preload/preload.cjs', import.meta.url))
-
-const LIMIT =
-  'chaperone: governs what uses the proxy variables. A program that looks for a way around finds one: --capture holds it (chaperone doctor lists the limits).'
 
 export const run: Command = {
   name: 'run',
@@ -82,10 +81,10 @@ async function start(invocation: Invocation): Promise<number> {
   }
   const facts = running(folder)
   if (!flag(invocation, 'capture')) {
-    terminal.warn(LIMIT)
+    terminal.warn(limitNotice(command, env))
     const trust = { ...writeStores(folder.gateway, facts.ca_bundle_file), caFile: facts.ca_file }
     const proxy = { proxyUrl: agent.proxy_url, nodePreloadFile: NODE_PRELOAD }
-    return await passThrough(command, args, agentEnvironment({ ...trust, ...proxy, env }))
+    return await runWatched([command, ...args], agentEnvironment({ ...trust, ...proxy, env }), terminal)
   }
   return await runCaptured({
     ...{ agent: name, key: keyIn(agent.proxy_url), folder, command: invocation.rest, ownEnv: env },
@@ -93,6 +92,24 @@ async function start(invocation: Invocation): Promise<number> {
     hidden: [...hiddenFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
+}
+
+/** Runs the command and says once when it goes around the gateway: at its end where it may be drawing on the terminal. */
+async function runWatched(
+  [command = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { warn }: Invocation['terminal'],
+): Promise<number> {
+  const later: string[] = []
+  const tell = process.stderr.isTTY ? (line: string) => void later.push(line) : warn
+  let watch: Watch | undefined
+  const onStart = (pid: number) => {
+    watch = watchDirectConnections(pid, (connection) => tell(bypassNotice(connection)))
+  }
+  const code = await passThrough(command, args, env, { onStart })
+  watch?.close()
+  for (const line of later) warn(line)
+  return code
 }
 
 type TrustPaths = Pick<AgentEnvironmentInput, 'caFile' | 'caBundleFile' | 'wgetrcFile' | 'javaStoreFile'>

@@ -55,6 +55,31 @@ export function hasArrived(
   )
 }
 
+/** A connection that this machine opened to another one, and the inode of its socket. */
+export type OutgoingConnection = Destination & { readonly inode: string }
+
+/** State, queues, timers, retransmissions, user and time-out stand between the addresses and the inode. */
+const WITH_INODE =
+  /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) (0A|01|02) \S+ \S+ \S+ +\d+ +\d+ (\d+) /gm
+const LISTENING = '0A'
+
+/**
+ * The connections, established or being opened, that lead off loopback. One whose local port has a listener was opened
+ * from outside.
+ */
+export function outgoingConnections(tables: readonly string[]): readonly OutgoingConnection[] {
+  const rows = tables.flatMap((text) => [...text.matchAll(WITH_INODE)])
+  const listeners = new Set(rows.filter(([, , , , state]) => state === LISTENING).map(([, port]) => port))
+  return rows
+    .filter(([, port, , , state]) => state !== LISTENING && !listeners.has(port))
+    .map(([, , address = '', port = '', , inode = '']) => ({
+      address: addressOf(address),
+      port: Number.parseInt(port, 16),
+      inode,
+    }))
+    .filter(({ address }) => !isLoopback(address))
+}
+
 function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1'
 }

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -8,6 +11,7 @@ import { NODE_VERSIONS, nodeProgram, npmPackages } from '../support/node-environ
 import { type Recorder, replyJson, startRecorder } from '../support/recorder.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
+const CLI = new URL('../../controlplane/cli/main.ts', import.meta.url).pathname
 /** A name that no resolver knows: a client that goes around the gateway fails. */
 const HOST = 'things.invalid'
 const SECRET = 'stored-credential-0007'
@@ -157,4 +161,49 @@ test('a checkout in a folder with spaces and quotes is loaded', async () => {
     const ran = await run([...['env', `NODE_OPTIONS=${env['NODE_OPTIONS']}`, program(), '-e', code]])
     expect(ran.stdout, ran.stderr).toBe('200\n')
   }
+})
+
+const own = Object.values(networkInterfaces()).flat()
+const address = own.find((each) => each?.family === 'IPv4' && !each.internal)?.address
+
+/** The notice needs Linux and an address of this machine that is not loopback. */
+describe.skipIf(process.platform !== 'linux' || address === undefined)('a program that goes around', () => {
+  /** Runs a command that connects to `host` and stays until the server ends the connection; returns what it wrote. */
+  async function connectTo(host: string, until: (stderr: string) => boolean): Promise<string> {
+    const sockets: Socket[] = []
+    const server = createServer((socket) => void sockets.push(socket.on('error', () => socket.destroy())))
+    await new Promise<void>((resolve) => server.listen(0, resolve))
+    const { port } = server.address() as AddressInfo
+    const code = `import socket; socket.create_connection(("${host}", ${port})).recv(1)`
+    const child = spawn(
+      process.execPath,
+      [CLI, 'run', '--data', laptop.data, '--', 'sh', '-c', `python3 -c '${code}'; true`],
+      {
+        env: { ...process.env, XDG_STATE_HOME: join(laptop.data, '..', 'state') },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    )
+    let stderr = ''
+    child.stderr.on('data', (chunk) => {
+      stderr += String(chunk)
+    })
+    await eventually('the connection', () => (sockets.length > 0 && until(stderr)) || null)
+    for (const socket of sockets) socket.end()
+    await once(child, 'close')
+    server.close()
+    return stderr
+  }
+
+  test('is named once, and capture is offered', async () => {
+    const stderr = await connectTo(address ?? '', (text) => text.includes('without the gateway'))
+    expect(stderr).toMatch(/python3[\d.]* \(process \d+\) has connected to \S+ without the gateway/)
+    expect(stderr).toContain(`connected to ${address}:`)
+    expect(stderr.match(/without the gateway/g)).toHaveLength(1)
+    expect(stderr).toContain('--capture')
+  })
+
+  test('is not one that stays on this machine', async () => {
+    const stderr = await connectTo('127.0.0.1', () => true)
+    expect(stderr).not.toContain('without the gateway')
+  })
 })

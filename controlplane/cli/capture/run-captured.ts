@@ -104,7 +104,7 @@ export async function runInside(command: readonly string[], env: NodeJS.ProcessE
   const { program, args } = isolationCommand({ ...inside, command: ownCommand(command) })
   const ownEnv = { ...rest, [INSIDE_VARIABLE]: JSON.stringify(init) }
   // unshare ignores signals while its child runs.
-  const code = await passThrough(program, args, ownEnv, toChildren)
+  const code = await passThrough(program, args, ownEnv, { deliver: toChildren })
   forwarder.close()
   return code
 }

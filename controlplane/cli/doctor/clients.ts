@@ -56,6 +56,15 @@ const CLIENTS: readonly Client[] = [
   { program: 'cargo', works: 'HTTPS_PROXY, CARGO_HTTP_CAINFO', around: [] },
 ]
 
+/** What `chaperone run` does not govern of programs of this runtime, in a few words; null for an unknown one. */
+export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | null {
+  const client = CLIENTS.find(({ program }) => program === runtime)
+  if (client === undefined) return null
+  const check = runtime === 'node' ? nodeCheck(client.works, env) : null
+  if (check?.state === 'warning') return check.found
+  return client.around.map(([library]) => library).join(', ')
+}
+
 /** Every client on PATH: which variables it honours, and what goes around the gateway. */
 export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
   return CLIENTS.filter(({ program }) => isInstalled(program, env)).flatMap(({ program, works, around }) => [

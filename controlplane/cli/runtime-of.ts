@@ -1,0 +1,63 @@
+import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { searchPath } from './agent-environment.ts'
+
+const FIRST_LINE_BYTES = 256
+/** Version managers put shell scripts in the place of the programs that they start. */
+const SHELL = /^(ba|da|k|z|a)?sh$/
+
+/**
+ * The name of the program that runs a command: `node` for a script of Node, `python3` for one of Python, else the name
+ * of the command's own file. Null for a command that is not found.
+ */
+export function runtimeOf(command: string, env: NodeJS.ProcessEnv): string | null {
+  const file = fileOf(command, env)
+  if (file === null) return null
+  const interpreter = interpreterIn(firstLine(file))
+  return nameOf(interpreter === null || SHELL.test(interpreter) ? basename(file) : interpreter)
+}
+
+function fileOf(command: string, env: NodeJS.ProcessEnv): string | null {
+  const candidates = command.includes('/') ? [command] : searchPath(env).map((dir) => join(dir, command))
+  const found = candidates.find(isExecutable)
+  return found === undefined ? null : realpathSync(found)
+}
+
+/** `#!/path/to/PROGRAM …`, or `#!/usr/bin/env [-S] [NAME=VALUE] PROGRAM …`. */
+function interpreterIn(line: string): string | null {
+  const [program = '', ...words] = /^#!\s*(.*)/.exec(line)?.[1]?.trim().split(/\s+/) ?? []
+  if (program === '') return null
+  if (basename(program) !== 'env') return basename(program)
+  return basename(words.find((word) => !word.startsWith('-') && !word.includes('=')) ?? '')
+}
+
+function nameOf(program: string): string {
+  if (/^python[\d.]*$/.test(program)) return 'python3'
+  return program === 'nodejs' ? 'node' : program
+}
+
+function firstLine(file: string): string {
+  const bytes = Buffer.alloc(FIRST_LINE_BYTES)
+  try {
+    const descriptor = openSync(file, 'r')
+    try {
+      return bytes.toString('latin1', 0, readSync(descriptor, bytes)).split('\n')[0] ?? ''
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    // A program may be executable and not readable.
+    if (error instanceof Error && 'code' in error) return ''
+    throw error
+  }
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return false
+    throw error
+  }
+}
