@@ -1,7 +1,7 @@
 import { ANNOTATIONS, INJECT_LABEL, VOLUMES } from '../../core/capture/pod-contract.ts'
 import { agentName, owningController, workloadOf } from '../../core/inject/agent-name.ts'
 import { injectEphemeral } from '../../core/inject/ephemeral.ts'
-import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
+import { type GatewayLookup, type Governance, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
 import { jsonPatch } from '../../core/inject/json-patch.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
@@ -44,15 +44,37 @@ export function reviewPod(
   return { allowed: true }
 }
 
+/**
+ * Reports whether a new pod is refused for its Gateway, which the caches may not have yet when both were applied in the
+ * same moment. True for a Gateway that does not admit the namespace, too: the time of the answer says nothing of it.
+ */
+export function isWithoutGateway(
+  { resource, subResource = '', operation, object, namespace }: AdmissionRequest,
+  isRequired: boolean,
+  deps: GovernanceDeps,
+): boolean {
+  if (resource.group !== '' || resource.resource !== 'pods' || subResource !== '' || operation !== 'CREATE')
+    return false
+  const parsed = PodSchema.safeParse(object)
+  return parsed.success && governanceOf(parsed.data, { namespace, isRequired }, deps).kind === 'refused'
+}
+
+type GovernanceDeps = Pick<ReviewDeps, 'gateways' | 'namespaceLabels'>
+
+function governanceOf(
+  pod: Pod,
+  { namespace: name, isRequired }: { readonly namespace: string; readonly isRequired: boolean },
+  { gateways, namespaceLabels }: GovernanceDeps,
+): Governance {
+  const labels = namespaceLabels(name)
+  const required = isRequired || labels?.[INJECT_LABEL] === 'required'
+  return governance(pod, { name, labels, isRequired: required }, gateways)
+}
+
 function reviewNew(request: AdmissionRequest, isRequired: boolean, deps: ReviewDeps): AdmissionResponse {
   const parsed = PodSchema.safeParse(request.object)
   if (!parsed.success) return unreadable(parsed.error.issues)
-  const labels = deps.namespaceLabels(request.namespace)
-  const namespace = {
-    ...{ name: request.namespace, labels },
-    isRequired: isRequired || labels?.[INJECT_LABEL] === 'required',
-  }
-  const found = governance(parsed.data, namespace, deps.gateways)
+  const found = governanceOf(parsed.data, { namespace: request.namespace, isRequired }, deps)
   if (found.kind === 'none') return { allowed: true }
   if (found.kind === 'refused') return refuse(request, parsed.data, found.refusals, deps)
   const shared = sharedName(request.namespace, parsed.data, found.gateway, deps)

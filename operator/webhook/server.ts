@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net'
 import type { FloorRules } from '../../core/crd/floors.ts'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
 import { WEBHOOK_PATHS } from './configuration.ts'
+import { createGatewayWait, type GatewayWait } from './gateway-wait.ts'
 import type { Leaf } from './leaf.ts'
 import { reviewManifest } from './review-manifest.ts'
-import { type ReviewDeps, reviewPod } from './review-pod.ts'
+import { isWithoutGateway, type ReviewDeps, reviewPod } from './review-pod.ts'
 
 /** A pod and its old self are at most 3 MiB in etcd. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -36,8 +37,9 @@ export type WebhookServer = AsyncDisposable & {
 
 /** Serves admission reviews over HTTPS. Whatever goes wrong is an answer that admits nothing. */
 export async function openWebhookServer(deps: WebhookDeps): Promise<WebhookServer> {
+  const serving = { ...deps, gatewayKnown: createGatewayWait() }
   const server = createServer({ ...tls(deps.leaf), keepAlive: true }, (request, response) => {
-    serve(deps, request, response).catch((error: unknown) => {
+    serve(serving, request, response).catch((error: unknown) => {
       deps.onFailure(error)
       if (!response.headersSent) answer(response, 500, { error: 'the review failed' })
     })
@@ -58,7 +60,11 @@ function tls({ certPem, keyPem }: Leaf) {
   return { cert: certPem, key: keyPem, minVersion: 'TLSv1.2' as const }
 }
 
-async function serve(deps: WebhookDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+type Path = (typeof WEBHOOK_PATHS)[keyof typeof WEBHOOK_PATHS]
+type Serving = WebhookDeps & { readonly gatewayKnown: GatewayWait }
+
+async function serve(deps: Serving, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { gatewayKnown } = deps
   const path = Object.values(WEBHOOK_PATHS).find((known) => known === (request.url ?? '').split('?')[0])
   if (path === undefined) return answer(response, 404, { error: 'no such webhook' })
   if (request.method !== 'POST') return answer(response, 405, { error: 'only POST' })
@@ -70,16 +76,23 @@ async function serve(deps: WebhookDeps, request: IncomingMessage, response: Serv
   if (body === null) return answer(response, 413, { error: `more than ${MAX_BODY_BYTES} bytes` })
   const review = AdmissionReview.safeParse(parse(body))
   if (!review.success) return answer(response, 400, { error: 'no AdmissionReview of admission.k8s.io/v1' })
-  const result = judged(deps, review.data.request, path)
-  answer(response, 200, reviewBody(review.data.request.uid, result))
+  const { request: asked } = review.data
+  await gatewayKnown(() => path !== WEBHOOK_PATHS.manifests && isMissing(deps, asked, path))
+  const result = judged(deps, asked, path)
+  answer(response, 200, reviewBody(asked.uid, result))
   deps.onReview(outcomeOf(result), performance.now() - startedAt)
 }
 
-function judged(
-  deps: WebhookDeps,
-  request: Parameters<typeof reviewPod>[0],
-  path: (typeof WEBHOOK_PATHS)[keyof typeof WEBHOOK_PATHS],
-): AdmissionResponse {
+/** False when it cannot be said: the review fails in its own way. */
+function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
+  try {
+    return isWithoutGateway(request, path === WEBHOOK_PATHS.required, deps)
+  } catch {
+    return false
+  }
+}
+
+function judged(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): AdmissionResponse {
   try {
     if (path === WEBHOOK_PATHS.manifests) return reviewManifest(request, deps.floorRules)
     return reviewPod(request, path === WEBHOOK_PATHS.required, deps)

@@ -1,6 +1,7 @@
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { createGatewayWait } from '../../../operator/webhook/gateway-wait.ts'
 import { issueLeaf, makeAuthority } from '../../../operator/webhook/leaf.ts'
 import { openWebhookServer, type WebhookDeps } from '../../../operator/webhook/server.ts'
 import { gatewayLookup, INJECT_OPTIONS } from '../../support/golden-pods.ts'
@@ -70,6 +71,67 @@ describe('the webhook', () => {
     }[]
     expect(patch.map(({ path }) => path)).toContain('/spec/initContainers')
     expect(it.outcomes).toEqual(['injected'])
+  })
+
+  describe('asked about a pod that was applied in the same moment as its Gateway', () => {
+    const known = gatewayLookup()
+    /** Knows the Gateway from the given look-up on. */
+    const knownFrom = (first: number) => {
+      const state = { lookups: 0 }
+      const isKnown = () => ++state.lookups >= first
+      const gateways: WebhookDeps['gateways'] = {
+        gatewayOf: (namespace, name) => (isKnown() ? known.gatewayOf(namespace, name) : undefined),
+        gatewaysIn: (namespace) => (isKnown() ? known.gatewaysIn(namespace) : []),
+      }
+      return { state, gateways }
+    }
+
+    it.each([
+      ['named by its annotation', '/pods/annotated', POD],
+      [
+        'the only one of a namespace that requires one',
+        '/pods/required',
+        { ...POD, metadata: { name: 'agent' } },
+      ],
+    ])('governs it once the Gateway, %s, is in its caches', async (_what, path, pod) => {
+      const refusals: string[] = []
+      const { gateways, state } = knownFrom(4)
+      await using it = await open({ gateways, onRefused: (_owner, message) => refusals.push(message) })
+      const { body } = await it.ask(path, review(pod))
+      expect(body.response).toMatchObject({ allowed: true, patchType: 'JSONPatch' })
+      expect([it.outcomes, refusals]).toEqual([['injected'], []])
+      expect(state.lookups).toBeGreaterThan(4)
+    })
+
+    it('refuses it once when the Gateway does not come', async () => {
+      const refusals: string[] = []
+      const { gateways } = knownFrom(Number.POSITIVE_INFINITY)
+      const ownerReferences = [
+        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u', controller: true },
+      ]
+      const owned = { ...POD, metadata: { ...POD.metadata, ownerReferences } }
+      await using it = await open({ gateways, onRefused: (_owner, message) => refusals.push(message) })
+      const { body } = await it.ask('/pods/annotated', review(owned))
+      expect(body.response).toMatchObject({ allowed: false, status: { code: 403 } })
+      expect(refusals).toHaveLength(1)
+    })
+
+    it('looks no second time for a pod that names none, an update or another kind', async () => {
+      const { gateways, state } = knownFrom(Number.POSITIVE_INFINITY)
+      await using it = await open({ gateways })
+      await it.ask('/pods/annotated', review({ ...POD, metadata: { name: 'agent' } }))
+      await it.ask('/pods/annotated', review(POD, { operation: 'UPDATE' }))
+      expect(state.lookups).toBe(0)
+    })
+
+    it('lets 100 reviews wait, and answers further ones at once', async () => {
+      const gatewayKnown = createGatewayWait({ patienceMs: 60_000 })
+      let isMissing = true
+      const waiting = Array.from({ length: 100 }, () => gatewayKnown(() => isMissing))
+      await gatewayKnown(() => isMissing)
+      isMissing = false
+      await Promise.all(waiting)
+    })
   })
 
   it('admits nobody while its caches are not filled', async () => {

@@ -1,0 +1,24 @@
+import { setTimeout as wait } from 'node:timers/promises'
+
+const PATIENCE_MS = 1_000
+const INTERVAL_MS = 25
+/** Further reviews are answered at once. */
+const MAX_WAITING = 100
+
+export type GatewayWait = (isMissing: () => boolean) => Promise<void>
+
+/** Resolves once the Gateway of a pod is in the caches, or after a second. */
+export function createGatewayWait({ patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING } = {}): GatewayWait {
+  let waiting = 0
+  return async (isMissing) => {
+    if (waiting >= maxWaiting || !isMissing()) return
+    waiting++
+    const untilMs = performance.now() + patienceMs
+    try {
+      do await wait(INTERVAL_MS)
+      while (isMissing() && performance.now() < untilMs)
+    } finally {
+      waiting--
+    }
+  }
+}
