@@ -145,8 +145,10 @@ function wrap(child: ChildProcess, port: number, password: string): Omit<Embedde
   lifeline.on('error', () => lifeline.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      lifeline.end('done\n')
-      resolve({ code, signal })
+      // Before this process may end: the reader takes the end of the pipe without a word for a crash, and signals a number
+      // that another process may have by then. The reader ends a moment later; it holds neither folder nor port.
+      lifeline.once('close', () => resolve({ code, signal }))
+      lifeline.end('done\n', () => lifeline.destroy())
     })
   })
   const stop = async (timeoutMs = 3_000): Promise<void> => {

@@ -33,6 +33,8 @@ export type WatchDeps = {
 export function openWatch(deps: WatchDeps): Watch {
   const { client, log, namespaces } = deps
   const common = { client, log, metrics: UNCOUNTED, onChange: () => undefined }
+  // Whole objects, not metadata: the watchdog finds pods whose containers, images or users are not what the injector wrote,
+  // with or without its labels. `trim` keeps what it judges. Identities of pods come from a watch of metadata alone.
   const pods: Reflector<WatchedPod> = createReflector({
     ...common,
     resource: 'all pods',

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -87,6 +88,28 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
     const udp =
       'import socket;s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.sendto(b"x",("203.0.113.9",443))'
     expect((await run('/usr/bin/python3', '-c', udp)).code).not.toBe(0)
+  })
+
+  test('covers more sockets than one environment variable can name', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'chaperone-many-'))
+    // 1,400 paths of more than 100 bytes: Linux takes 128 KiB for one string.
+    const script = `import os,resource,socket,sys
+hard=resource.getrlimit(resource.RLIMIT_NOFILE)[1];resource.setrlimit(resource.RLIMIT_NOFILE,(hard,hard))
+base=sys.argv[1];all=[]
+for n in range(1400):
+  s=socket.socket(socket.AF_UNIX);s.bind((base+"/%04d"%n).ljust(104,"x"));s.listen();all.append(s)
+print("ready",flush=True);sys.stdin.read()`
+    const daemon = spawn('/usr/bin/python3', ['-c', script, dir], { stdio: ['pipe', 'pipe', 'inherit'] })
+    try {
+      await once(daemon.stdout, 'data')
+      const shell = `ls ${dir} | wc -l; for each in ${dir}/*; do if [ -S $each ]; then echo $each; fi; done | wc -l; env | grep -c CHAPERONE_INSIDE; ls ${tmpdir()} | grep -c chaperone-inside`
+      const ran = await run('sh', '-c', shell)
+      expect(ran.stdout, ran.stderr).toBe('1400\n0\n0\n0\n')
+    } finally {
+      daemon.stdin.end()
+      await once(daemon, 'exit')
+      rmSync(dir, { recursive: true })
+    }
   })
 
   test('leaves the command no right over its namespace', async () => {

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -93,4 +94,26 @@ test('a socket that the table of sockets has no path of', () => {
   expect(unixSockets(readFileSync('/proc/net/unix', 'utf8'))).not.toContain(socket)
   expect(coveredPaths([], [dir, join(dir, 'absent')])).toContain(socket)
   rmSync(dir, { recursive: true })
+})
+
+test('a socket outside of these folders that a running program bound relative to its working directory', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'chaperone-relative-'))
+  mkdirSync(join(dir, 'deep'))
+  const script = `
+import os, socket, sys
+os.chdir(sys.argv[1])
+kept = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+for each, name in zip(kept, ["daemon.sock", "deep/other.sock", "./with blank.sock"]): each.bind(name)
+print("ready", flush=True)
+sys.stdin.read()`
+  const daemon = spawn('/usr/bin/python3', ['-c', script, dir], { stdio: ['pipe', 'pipe', 'inherit'] })
+  try {
+    await once(daemon.stdout, 'data')
+    const names = ['daemon.sock', 'deep/other.sock', 'with blank.sock']
+    expect(coveredPaths([], [])).toEqual(expect.arrayContaining(names.map((name) => join(dir, name))))
+  } finally {
+    daemon.stdin.end()
+    await once(daemon, 'exit')
+    rmSync(dir, { recursive: true })
+  }
 })

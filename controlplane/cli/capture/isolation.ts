@@ -1,7 +1,15 @@
-import { closeSync, type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { aliasesOf, COVER, otherProcessTables, otherTerminals, parseMounts, unixSockets } from './mounts.ts'
+import {
+  aliasesOf,
+  COVER,
+  otherProcessTables,
+  otherTerminals,
+  parseMounts,
+  relativeSockets,
+  unixSockets,
+} from './mounts.ts'
 import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
 
 export type IsolationInput = {
@@ -101,12 +109,44 @@ export function coveredPaths(
   const { remote = [], local = [] } = Object.groupBy(mounts, ({ type }) =>
     REMOTE.test(type) ? 'remote' : 'local',
   )
+  const table = readFileSync('/proc/net/unix', 'utf8')
+  const left = new Set(remote.map(({ point }) => point))
   const sockets = [
-    ...unixSockets(readFileSync('/proc/net/unix', 'utf8')),
+    ...unixSockets(table),
+    ...socketsIn(workingFolders(left), relativeSockets(table)),
     ...local.map(({ point }) => point).filter(isSocket),
-    ...socketsBelow(socketFolders, new Set(remote.map(({ point }) => point))),
+    ...socketsBelow(socketFolders, left),
   ]
   return [...new Set([...aliases, ...otherProcessTables(mounts), ...otherTerminals(mounts), ...sockets])]
+}
+
+/** A program that bound a relative path is mostly still in that folder. */
+function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
+  if (folders.length * names.length > MAX_ENTRIES) {
+    throw new ChaperoneError('conflict', {
+      detail: `Running programs have bound ${names.length} Unix sockets by relative paths, too many to find: end those programs, and start the command again.`,
+    })
+  }
+  return folders.flatMap((folder) => names.map((name) => join(folder, name)).filter(isSocket))
+}
+
+/** Working directories of the processes that this user may look at, without those on file systems in `left`. */
+function workingFolders(left: ReadonlySet<string>): readonly string[] {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const folders = new Set(processes.flatMap((id) => linkOf(`/proc/${id}/cwd`) ?? []))
+  const isLeft = (folder: string) =>
+    [...left].some((point) => folder === point || folder.startsWith(`${point}/`))
+  return [...folders].filter((folder) => !isLeft(folder))
+}
+
+/** Null for a process of another user, or one that has ended. */
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return null
+    throw error
+  }
 }
 
 /** The sockets in these folders and in all folders below them but those left out, without following links. */

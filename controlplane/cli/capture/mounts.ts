@@ -66,6 +66,13 @@ export function unixSockets(text: string): readonly string[] {
   return [...new Set(paths)]
 }
 
+/** Returns the paths in /proc/net/unix that were given relative to a folder; a name that begins with `@` may be one. */
+export function relativeSockets(text: string): readonly string[] {
+  const lines = text.split('\n').slice(1)
+  const paths = lines.flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s([^/].*)$/i.exec(line)?.[1] ?? [])
+  return [...new Set(paths)]
+}
+
 function isWithin(path: string, folder: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`)
 }

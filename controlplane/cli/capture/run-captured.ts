@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { captureRules } from '../../../core/capture/rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
@@ -15,23 +15,25 @@ import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './name
 /** Says to our own program which part inside the namespaces it is; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
 const Inside = z.discriminatedUnion('part', [
-  z.object({
-    part: z.literal('forwarder'),
-    agent: z.string(),
-    key: z.string(),
-    socket: z.string(),
-    path: z.string(),
-    uid: z.number(),
-    gid: z.number(),
-    cwd: z.string(),
-    trustDir: z.string(),
-    covers: z.array(z.string()),
-    localPorts: z.array(z.object({ port: z.number(), path: z.string() })),
-  }),
+  /** `file` holds a `Forwarder`: Linux limits one variable to 128 KiB. */
+  z.object({ part: z.literal('forwarder'), file: z.string() }),
   /** The first process of the command's namespace: starts the command, passes signals on, reaps what is left. */
   z.object({ part: z.literal('init'), path: z.string() }),
 ])
 type Inside = z.infer<typeof Inside>
+const Forwarder = z.object({
+  agent: z.string(),
+  key: z.string(),
+  socket: z.string(),
+  path: z.string(),
+  uid: z.number(),
+  gid: z.number(),
+  cwd: z.string(),
+  trustDir: z.string(),
+  covers: z.array(z.string()),
+  localPorts: z.array(z.object({ port: z.number(), path: z.string() })),
+})
+type Forwarder = z.infer<typeof Forwarder>
 
 export type CapturedRun = {
   readonly agent: string
@@ -64,17 +66,21 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
   const covers = coveredPaths(hidden)
   assertOutside(cwd, covers)
   const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
+  const insideDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-inside-')))
   const local = await openLocalPorts(folder.gateway, run.localPorts ?? [])
   try {
     const env = run.env(trustDir)
     const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
     const files = writeNetworkFiles(trustDir)
-    const inside: Inside = {
-      ...{ part: 'forwarder', agent, key, socket, uid, gid, cwd, trustDir },
+    const file = join(insideDir, 'forwarder.json')
+    const inside: Inside = { part: 'forwarder', file }
+    const forwarder: Forwarder = {
+      ...{ agent, key, socket, uid, gid, cwd, trustDir },
       path: env['PATH'] ?? '',
       covers: [...covers],
       localPorts: [...local.ports],
     }
+    writeFileSync(file, JSON.stringify(forwarder), { mode: 0o600 })
     closeInherited()
     const { program, args } = namespaceCommand({ uid, ...files, command: ownCommand(command) })
     return await passThrough(program, args, {
@@ -84,7 +90,7 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
     })
   } finally {
     local.close()
-    rmSync(trustDir, { recursive: true, force: true })
+    for (const dir of [trustDir, insideDir]) rmSync(dir, { recursive: true, force: true })
   }
 }
 
@@ -98,15 +104,23 @@ export async function runInside(command: readonly string[], env: NodeJS.ProcessE
     const [program = '', ...args] = command
     return passThrough(program, args, { ...rest, PATH: inside.path })
   }
-  const { agent, key, socket, localPorts } = inside
+  const given = takeForwarder(inside.file)
+  const { agent, key, socket, path, localPorts } = given
   const forwarder = await startForwarder({ agent, key, socketPath: socket, localPorts })
-  const init: Inside = { part: 'init', path: inside.path }
-  const { program, args } = isolationCommand({ ...inside, command: ownCommand(command) })
+  const init: Inside = { part: 'init', path }
+  const { program, args } = isolationCommand({ ...given, command: ownCommand(command) })
   const ownEnv = { ...rest, [INSIDE_VARIABLE]: JSON.stringify(init) }
   // unshare ignores signals while its child runs.
   const code = await passThrough(program, args, ownEnv, { deliver: toChildren })
   forwarder.close()
   return code
+}
+
+/** The file holds a key: the command, which is started after this, must not find it. */
+function takeForwarder(file: string): Forwarder {
+  const forwarder = Forwarder.parse(JSON.parse(readFileSync(file, 'utf8')))
+  rmSync(dirname(file), { recursive: true })
+  return forwarder
 }
 
 function ownCommand(command: readonly string[]): readonly string[] {
