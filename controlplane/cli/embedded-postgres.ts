@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../core/errors.ts'
@@ -48,6 +49,9 @@ export type EmbeddedPostgres = {
  * it asks the server for a fast shutdown, so that no server is left behind. `$$` is the server's pid.
  */
 const LAUNCH = `( ( read -r word <&3 || kill -INT $$ ) >/dev/null 2>&1 ${FOLDER_FD}<&- & ); exec "$@" 3<&-`
+
+/** For the reader to end after the server. */
+const READER_MS = 1_000
 
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
@@ -140,15 +144,20 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
 }
 
 function wrap(child: ChildProcess, port: number, password: string): Omit<EmbeddedPostgres, 'created'> {
-  const lifeline = child.stdio[3] as NodeJS.WritableStream & { destroy(): void }
+  const lifeline = child.stdio[3] as Socket
   // The reader may be gone before our last word; that is its right.
   lifeline.on('error', () => lifeline.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // Before this process may end: the reader takes the end of the pipe without a word for a crash, and signals a number
-      // that another process may have by then. The reader ends a moment later; it holds neither folder nor port.
-      lifeline.once('close', () => resolve({ code, signal }))
-      lifeline.end('done\n', () => lifeline.destroy())
+      // The other end of the pipe is open until the reader has ended: nothing of the server is left then. A reader that
+      // found the pipe closed without a word would signal a number that another process may have by now.
+      const impatience = setTimeout(() => lifeline.destroy(), READER_MS)
+      lifeline.once('close', () => {
+        clearTimeout(impatience)
+        resolve({ code, signal })
+      })
+      lifeline.resume()
+      lifeline.end('done\n')
     })
   })
   const stop = async (timeoutMs = 3_000): Promise<void> => {

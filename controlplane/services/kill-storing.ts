@@ -18,6 +18,8 @@ import type { CancelStopped } from './stopped-approvals.ts'
 export type KillStoring = {
   /** False when it could not be stored yet; it is then tried again until it is stored or lifted. Never rejects. */
   store(stop: AnnouncedStop): Promise<boolean>
+  /** Announcements of one setter and source that are not stored yet, the oldest first. */
+  pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /** Notes and audits a stop that was lifted before it was stored, so that no replica stores it. Never rejects. */
   settleLifted(stop: AnnouncedStop): Promise<void>
   /**
@@ -130,16 +132,26 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       if (!isStored && !isRetried) retryLater(stop)
       return isStored
     },
+    pendingOf: (setter) => hub.kill.announcements().filter(isSetBy(setter, actors)),
     settleLifted: (stop) => settleLifted(deps, stop),
     async lift(change) {
-      const isLifted = ({ entry }: KillAnnouncement) =>
-        normaliseScope(entry.scope) === change.scope &&
-        (change.override === true || entry.source === change.source)
-      const lifted = liftNow(change, hub.kill.announcements().filter(isLifted))
-      lifts.add(lifted)
-      return lifted.finally(() => lifts.delete(lifted))
+      const lifting = liftNow(change, hub.kill.announcements().filter(isLiftedBy(change)))
+      lifts.add(lifting)
+      return lifting.finally(() => lifts.delete(lifting))
     },
   }
+}
+
+function isLiftedBy({ scope, source, override = false }: KillLift) {
+  return ({ entry }: KillAnnouncement) =>
+    normaliseScope(entry.scope) === scope && (override || entry.source === source)
+}
+
+function isSetBy(
+  { by, source }: { readonly by: Actor; readonly source: string },
+  actors: ReadonlyMap<string, Setter>,
+) {
+  return ({ id, entry }: KillAnnouncement) => entry.source === source && actors.get(id)?.by.label === by.label
 }
 
 async function settleLifted(

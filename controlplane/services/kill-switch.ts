@@ -11,6 +11,7 @@ import type { Query } from '../store/query.ts'
 import type { Clock } from '../sync/clock.ts'
 import type { KillAcks, KillRound } from '../sync/kill-round.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
+import { makeRoom, notStored } from './kill-room.ts'
 import { type KillSource, replaceSource } from './kill-source.ts'
 import { createKillStoring, type KillStoring, type KillStoringDeps } from './kill-storing.ts'
 
@@ -90,9 +91,6 @@ const ADOPTED_FROM = {
   lifted: 'another replica',
   lost: 'control plane, after the database lost it',
 } as const
-const NOT_STORED =
-  'Connected gateways were stopped, but the stop could not be stored yet: gateways of other replicas do not know it. It is stored as soon as the database answers, also when this process ends before, by the next replica that one of the stopped gateways reaches. Only if all of them end before that too, the stop is lost: check `chaperone kill status` later.'
-
 export function createKillSwitch(deps: KillSwitchDeps): KillSwitch {
   const { hub, waits = WAITS } = deps
   const storing = createKillStoring(deps)
@@ -170,12 +168,16 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
   if (change.own !== undefined && (await isSettled(context, change.own, deadline)))
     return settled(hub, deadline)
   const reason = change.reason?.trim() || NO_REASON
+  const scopes = { scope: change.scope, own: change.own?.id }
+  makeRoom(hub.kill, storing.pendingOf(change), scopes)
   const since = new Date(clock.nowMs()).toISOString()
   const entry: KillEntry = { scope: change.scope, source: change.source, reason, since }
   const { round, announcement } = hub.kill.announce(entry, change.own?.id)
   const setter = { by: change.by, isChecked: change.isChecked ?? true }
   const isStored = await deadline.limit(storing.store({ announcement, ...setter }), false)
-  return isStored ? { round, order: hub.kill.order() } : { round, warning: NOT_STORED }
+  return isStored
+    ? { round, order: hub.kill.order() }
+    : { round, warning: notStored(hub.kill.announcements()) }
 }
 
 /**
@@ -208,7 +210,9 @@ async function settled({ kill }: Context['hub'], deadline: Deadline): Promise<Do
     ),
     false,
   )
-  return isRead ? { round: kill.round(), order: kill.order() } : { round: kill.round(), warning: NOT_STORED }
+  return isRead
+    ? { round: kill.round(), order: kill.order() }
+    : { round: kill.round(), warning: notStored(kill.announcements()) }
 }
 
 function after(ms: number): Promise<null> {

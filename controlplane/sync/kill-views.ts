@@ -29,8 +29,8 @@ export type KillViewsDeps = {
   readonly configuration: () => Pick<Configuration, 'agents'> | null
 }
 
-/** Of what is sent as announced; further ones are sent as stored, and have to be announced again by their replica. */
-const MAX_ANNOUNCED_BYTES = 256 * 1024
+/** Of what is sent as announced; further ones are sent as stored: gateways obey them and give none of them back. */
+export const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
  * Gives the views as the board is now. A kill switch of the ConfigMap of a namespace goes only to processes that serve

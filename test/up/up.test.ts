@@ -209,8 +209,7 @@ describe('chaperone up', { timeout: 90_000 }, () => {
     const { code, ms } = await stop(only as Started)
     expect(child.exitCode).toBe(0)
     expect([code, ms < 5_000]).toEqual([0, true])
-    // The shell that watches over PostgreSQL ends by itself once it has read that PostgreSQL is gone.
-    await untilNoProcess(data)
+    expect(processesOf(data)).toEqual([])
     expect([existsSync(join(data, 'run.json')), existsSync(join(data, 'lock'))]).toEqual([false, false])
   })
 
