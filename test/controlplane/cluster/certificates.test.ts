@@ -14,8 +14,9 @@ import {
   kubeAssets,
   startKubeApiServer,
 } from '../../support/kube-api-server.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
 import { createTestCa } from '../../support/test-ca.ts'
+import { workerPostgres } from '../../support/worker-postgres.ts'
 import { startControlPlane, type TestControlPlane } from '../routes/start.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
@@ -45,7 +46,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
     await writeFile(clientCa, people.cert)
     ;[kube, postgres] = await Promise.all([
       startKubeApiServer({ args: [`--client-ca-file=${clientCa}`] }),
-      startPostgres(),
+      workerPostgres(),
     ])
     cluster = openCluster(kube)
     for (const name of ['chaperone-system', 'team']) await cluster.namespace(name)

@@ -1,37 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Enrolled, type Replica, startWorld, type World } from '../sync/harness.ts'
-import { createManifests, type Manifests } from './manifests.ts'
+import { describe, expect, test } from 'vitest'
+import { type GuestGateway, useGuestGateways } from './guest-gateways.ts'
 
-let world: World
-let replica: Replica
-let manifests: Manifests
-let count = 0
-
-beforeAll(async () => {
-  world = await startWorld()
-  replica = await world.replica()
-  manifests = createManifests(world, replica)
-})
-afterAll(() => world.stop())
+const guests = useGuestGateways('c')
 
 const OLD = '2026-01-01T00:00:00Z'
 const YOUNG = '2026-01-02T00:00:00Z'
 type Spec = Readonly<Record<string, unknown>>
-type Place = { readonly enrolled: Enrolled; readonly name: string; readonly ref: object }
-
-async function gateway(): Promise<Place> {
-  const name = `c${++count}`
-  await manifests.apply('Gateway', `host/${name}`, { allowedNamespaces: { connectors: { from: 'All' } } })
-  const ref = { name, namespace: 'host' }
-  return { enrolled: await replica.enrol(`host/${name}`), name: `host/${name}`, ref }
-}
 const claim = (
   path: string,
-  places: readonly Place[],
+  places: readonly GuestGateway[],
   spec: Spec,
   made: { createdAt: string; uid?: string },
 ) =>
-  manifests.apply(
+  guests.manifests.apply(
     'Connector',
     path,
     { type: 'generic', auth: { type: 'none' }, gatewayRefs: places.map(({ ref }) => ref), ...spec },
@@ -39,8 +20,10 @@ const claim = (
     made,
   )
 /** `connector: domains` of every connector at the Gateway. */
-const hosts = async ({ enrolled }: Place) =>
-  (await manifests.connectors(enrolled)).map(({ name, domains }) => `${name}: ${domains.join(' ')}`).sort()
+const hosts = async ({ enrolled }: GuestGateway) =>
+  (await guests.manifests.connectors(enrolled))
+    .map(({ name, domains }) => `${name}: ${domains.join(' ')}`)
+    .sort()
 
 describe('an older guest that is edited', () => {
   /** What the older guest first claims, and what it becomes; the younger one has `pay.example`. */
@@ -71,8 +54,8 @@ describe('an older guest that is edited', () => {
   ]
 
   test.each(EDITS)('takes no host of a younger one: it %s', async (_, before, after) => {
-    const place = await gateway()
-    const [guest, victim] = [`team-b/guest-${count}`, `team-a/victim-${count}`]
+    const place = await guests.gateway()
+    const [guest, victim] = [`team-b/guest-${guests.count}`, `team-a/victim-${guests.count}`]
     await claim(guest, [place], before, { createdAt: OLD })
     await claim(victim, [place], { domains: ['pay.example'] }, { createdAt: YOUNG })
     const reply = await claim(guest, [place], after, { createdAt: OLD })
@@ -89,8 +72,8 @@ describe('an older guest that is edited', () => {
   })
 
   test('takes no host by naming another Gateway', async () => {
-    const [one, two] = [await gateway(), await gateway()]
-    const [guest, victim] = [`team-b/guest-${count}`, `team-a/victim-${count}`]
+    const [one, two] = [await guests.gateway(), await guests.gateway()]
+    const [guest, victim] = [`team-b/guest-${guests.count}`, `team-a/victim-${guests.count}`]
     await claim(guest, [one], { domains: ['pay.example'] }, { createdAt: OLD })
     await claim(victim, [two], { domains: ['pay.example'] }, { createdAt: YOUNG })
     await claim(guest, [one, two], { domains: ['pay.example'] }, { createdAt: OLD })
@@ -99,8 +82,8 @@ describe('an older guest that is edited', () => {
   })
 
   test('has no claim on a host that it gave up and takes again', async () => {
-    const place = await gateway()
-    const [guest, victim] = [`team-b/guest-${count}`, `team-a/victim-${count}`]
+    const place = await guests.gateway()
+    const [guest, victim] = [`team-b/guest-${guests.count}`, `team-a/victim-${guests.count}`]
     await claim(guest, [place], { domains: ['pay.example', 'x.example'] }, { createdAt: OLD })
     await claim(guest, [place], { domains: ['x.example'] }, { createdAt: OLD })
     await claim(victim, [place], { domains: ['pay.example'] }, { createdAt: YOUNG })
@@ -109,8 +92,8 @@ describe('an older guest that is edited', () => {
   })
 
   test('takes nothing while a text between was refused', async () => {
-    const place = await gateway()
-    const [guest, victim] = [`team-b/guest-${count}`, `team-a/victim-${count}`]
+    const place = await guests.gateway()
+    const [guest, victim] = [`team-b/guest-${guests.count}`, `team-a/victim-${guests.count}`]
     await claim(guest, [place], { domains: ['x.example'] }, { createdAt: OLD })
     await claim(victim, [place], { domains: ['pay.example'] }, { createdAt: YOUNG })
     await claim(guest, [place], { domains: ['x.example', 'pay.example'], tls: 'no' }, { createdAt: OLD })
@@ -131,8 +114,8 @@ describe('what keeps the age of a claim', () => {
     ['a host of its own wildcard', { domains: ['*.example'] }, { domains: ['pay.example'] }],
   ]
   test.each(KEPT)('%s: the older guest comes before a younger one that waits', async (_, before, after) => {
-    const place = await gateway()
-    const [keeper, rival] = [`team-a/keeper-${count}`, `team-b/rival-${count}`]
+    const place = await guests.gateway()
+    const [keeper, rival] = [`team-a/keeper-${guests.count}`, `team-b/rival-${guests.count}`]
     await claim(keeper, [place], before, { createdAt: OLD })
     await claim(rival, [place], { domains: ['pay.example'], ports: [443, 9443] }, { createdAt: YOUNG })
     const reply = await claim(keeper, [place], after, { createdAt: OLD })
@@ -141,11 +124,11 @@ describe('what keeps the age of a claim', () => {
   })
 
   test('an object of the same name that is made anew begins anew', async () => {
-    const place = await gateway()
-    const [first, second] = [`team-b/first-${count}`, `team-a/second-${count}`]
-    await claim(first, [place], { domains: ['pay.example'] }, { createdAt: OLD, uid: `u1-${count}` })
+    const place = await guests.gateway()
+    const [first, second] = [`team-b/first-${guests.count}`, `team-a/second-${guests.count}`]
+    await claim(first, [place], { domains: ['pay.example'] }, { createdAt: OLD, uid: `u1-${guests.count}` })
     await claim(second, [place], { domains: ['pay.example'] }, { createdAt: YOUNG })
-    const anew = { createdAt: '2026-01-03T00:00:00Z', uid: `u2-${count}` }
+    const anew = { createdAt: '2026-01-03T00:00:00Z', uid: `u2-${guests.count}` }
     await claim(first, [place], { domains: ['pay.example'] }, anew)
     expect(await hosts(place)).toEqual([`${second}: pay.example`])
   })
@@ -153,23 +136,26 @@ describe('what keeps the age of a claim', () => {
 
 describe('each host has its own winner', () => {
   test('who loses one host keeps the others, and the status names the one', async () => {
-    const place = await gateway()
-    const [first, second] = [`team-a/first-${count}`, `team-b/second-${count}`]
+    const place = await guests.gateway()
+    const [first, second] = [`team-a/first-${guests.count}`, `team-b/second-${guests.count}`]
     await claim(first, [place], { domains: ['a.example', 'b.example'] }, { createdAt: OLD })
     const reply = await claim(second, [place], { domains: ['b.example', 'c.example'] }, { createdAt: YOUNG })
     expect(reply).toMatchObject({ accepted: true, problem: 'Conflict', gateways: [place.name] })
     expect(reply.reasons.join()).toContain('b.example belongs at Gateway')
     expect(await hosts(place)).toEqual([`${first}: a.example b.example`, `${second}: c.example`])
-    await manifests.remove('Connector', first)
+    await guests.manifests.remove('Connector', first)
     expect(await hosts(place)).toEqual([`${second}: b.example c.example`])
-    expect(await manifests.outcome('Connector', second)).toMatchObject({ accepted: true, problem: null })
+    expect(await guests.manifests.outcome('Connector', second)).toMatchObject({
+      accepted: true,
+      problem: null,
+    })
   })
 
   test.each(['012', '021', '102', '120', '201', '210'])(
     'three that each come first at one host keep it, in the order %s',
     async (order) => {
-      const place = await gateway()
-      const names = ['team-a', 'team-b', 'team-c'].map((team) => `${team}/ring-${count}`)
+      const place = await guests.gateway()
+      const names = ['team-a', 'team-b', 'team-c'].map((team) => `${team}/ring-${guests.count}`)
       const first = [['a.example'], ['b.example'], ['c.example']]
       const next = ['c.example', 'a.example', 'b.example']
       for (const at of order)
@@ -186,8 +172,8 @@ describe('each host has its own winner', () => {
   )
 
   test('three with base URLs that each come first at one host end without two at one host', async () => {
-    const place = await gateway()
-    const names = ['team-a', 'team-b', 'team-c'].map((team) => `${team}/base-${count}`)
+    const place = await guests.gateway()
+    const names = ['team-a', 'team-b', 'team-c'].map((team) => `${team}/base-${guests.count}`)
     const own = ['a.example', 'b.example', 'c.example']
     const next = ['c.example', 'a.example', 'b.example']
     for (const [at, name] of names.entries())

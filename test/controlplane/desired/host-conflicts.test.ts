@@ -1,32 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Enrolled, type Replica, startWorld, type World } from '../sync/harness.ts'
-import { createManifests, type Manifests } from './manifests.ts'
+import { describe, expect, test } from 'vitest'
+import type { Enrolled } from '../sync/harness.ts'
+import { useGuestGateways } from './guest-gateways.ts'
 
-let world: World
-let replica: Replica
-let manifests: Manifests
-let count = 0
-
-beforeAll(async () => {
-  world = await startWorld()
-  replica = await world.replica()
-  manifests = createManifests(world, replica)
-})
-afterAll(() => world.stop())
+const guests = useGuestGateways('g')
 
 const OLD = { createdAt: '2026-01-01T00:00:00Z' }
 const YOUNG = { createdAt: '2026-01-02T00:00:00Z' }
 type Spec = Readonly<Record<string, unknown>>
 
-/** A Gateway that admits everybody's Connectors, with a name of its own. */
 async function gateway(): Promise<{ enrolled: Enrolled; refs: Spec; name: string }> {
-  const name = `g${++count}`
-  await manifests.apply('Gateway', `host/${name}`, { allowedNamespaces: { connectors: { from: 'All' } } })
-  const refs = { gatewayRefs: [{ name, namespace: 'host' }] }
-  return { enrolled: await replica.enrol(`host/${name}`), refs, name: `host/${name}` }
+  const { enrolled, name, ref } = await guests.gateway()
+  return { enrolled, name, refs: { gatewayRefs: [ref] } }
 }
 const domains = (...names: string[]): Spec => ({ type: 'generic', domains: names, auth: { type: 'none' } })
-const serving = async (of: Enrolled) => (await manifests.connectors(of)).map(({ name }) => name).sort()
+const serving = async (of: Enrolled) => (await guests.manifests.connectors(of)).map(({ name }) => name).sort()
 
 const OVERLAPS: ReadonlyArray<readonly [string, Spec, Spec]> = [
   ['the same host', domains('a.corp.example'), domains('a.corp.example')],
@@ -78,23 +65,26 @@ describe.each(OVERLAPS)('%s', (_, first, second) => {
 
   test.each(orders)('is kept by $who, when it comes $when', async ({ namespace, winner, loser, when }) => {
     const { enrolled, refs, name } = await gateway()
-    const [keeper, guest] = [`${namespace}/keeps-${count}`, `team-b/guest-${count}`]
-    const keep = () => manifests.apply('Connector', keeper, { ...first, ...refs }, null, winner)
-    const take = () => manifests.apply('Connector', guest, { ...second, ...refs }, null, loser)
+    const [keeper, guest] = [`${namespace}/keeps-${guests.count}`, `team-b/guest-${guests.count}`]
+    const keep = () => guests.manifests.apply('Connector', keeper, { ...first, ...refs }, null, winner)
+    const take = () => guests.manifests.apply('Connector', guest, { ...second, ...refs }, null, loser)
     if (when === 'first') await keep()
     const reply = await take()
     expect(reply.accepted).toBe(when === 'last')
     if (when === 'last') expect(await keep()).toMatchObject({ accepted: true, gateways: [name] })
     expect(await serving(enrolled)).toEqual([keeper])
-    const outcome = await manifests.outcome('Connector', guest)
+    const outcome = await guests.manifests.outcome('Connector', guest)
     expect(outcome).toMatchObject({ accepted: false, problem: 'Conflict', in_force: 'nothing' })
     expect(outcome.reasons.join()).toContain(`to the connector ${keeper}`)
     // Applied again, nothing is different.
     await take()
     expect(await serving(enrolled)).toEqual([keeper])
-    await manifests.remove('Connector', keeper)
+    await guests.manifests.remove('Connector', keeper)
     expect(await serving(enrolled)).toEqual([guest])
-    expect(await manifests.outcome('Connector', guest)).toMatchObject({ accepted: true, problem: null })
+    expect(await guests.manifests.outcome('Connector', guest)).toMatchObject({
+      accepted: true,
+      problem: null,
+    })
   })
 })
 
@@ -109,10 +99,10 @@ test.each([
   ],
 ] as const)('%s is no conflict', async (_, first, second) => {
   const { enrolled, refs } = await gateway()
-  const names = [`team-a/one-${count}`, `team-b/two-${count}`]
+  const names = [`team-a/one-${guests.count}`, `team-b/two-${guests.count}`]
   for (const [at, spec] of [first, second].entries())
     expect(
-      await manifests.apply('Connector', names[at] ?? '', { ...spec, ...refs }, null, OLD),
+      await guests.manifests.apply('Connector', names[at] ?? '', { ...spec, ...refs }, null, OLD),
     ).toMatchObject({
       accepted: true,
       warnings: [],
@@ -125,8 +115,11 @@ test.each(['first', 'last'])(
   async (when) => {
     const { enrolled, refs } = await gateway()
     const claim = (name: string, uid: string) =>
-      manifests.apply('Connector', name, { ...domains('a.tie.example'), ...refs }, null, { ...OLD, uid })
-    const [keeper, guest] = [`team-z/keeps-${count}`, `team-b/guest-${count}`]
+      guests.manifests.apply('Connector', name, { ...domains('a.tie.example'), ...refs }, null, {
+        ...OLD,
+        uid,
+      })
+    const [keeper, guest] = [`team-z/keeps-${guests.count}`, `team-b/guest-${guests.count}`]
     if (when === 'first') await claim(keeper, 'uid-1')
     await claim(guest, 'uid-2')
     if (when === 'last') await claim(keeper, 'uid-1')
@@ -140,7 +133,7 @@ test('one owner may have a wildcard and a host in it', async () => {
     ['wide', '*.one.example'],
     ['narrow', 'a.one.example'],
   ] as const)
-    await manifests.apply('Connector', `team-c/${name}`, { ...domains(host), ...refs }, null, OLD)
+    await guests.manifests.apply('Connector', `team-c/${name}`, { ...domains(host), ...refs }, null, OLD)
   expect(await serving(enrolled)).toEqual(['team-c/narrow', 'team-c/wide'])
 })
 
@@ -154,12 +147,17 @@ test('the order in which three claims come changes nothing', async () => {
     const { enrolled, refs } = await gateway()
     for (const at of order) {
       const [name, spec, createdAt] = claims[Number(at)] ?? claims[0]
-      await manifests.apply('Connector', `${name}-${count}`, { ...spec, ...refs }, null, { createdAt })
+      await guests.manifests.apply('Connector', `${name}-${guests.count}`, { ...spec, ...refs }, null, {
+        createdAt,
+      })
     }
-    const served = (await manifests.connectors(enrolled)).map(({ name, domains: own }) => [name, ...own])
+    const served = (await guests.manifests.connectors(enrolled)).map(({ name, domains: own }) => [
+      name,
+      ...own,
+    ])
     expect(served.sort(), order).toEqual([
-      [`team-a/first-${count}`, 'a.example', 'b.example'],
-      [`team-b/second-${count}`, 'c.example'],
+      [`team-a/first-${guests.count}`, 'a.example', 'b.example'],
+      [`team-b/second-${guests.count}`, 'c.example'],
     ])
   }
 })
@@ -168,25 +166,37 @@ test('who loses at one Gateway keeps the others, and the status says so', async 
   const [one, two] = [await gateway(), await gateway()]
   const refs = [...(one.refs['gatewayRefs'] as object[]), ...(two.refs['gatewayRefs'] as object[])]
   const guest = { ...domains('*.both.example'), gatewayRefs: refs }
-  await manifests.apply('Connector', 'team-b/both', guest, null, OLD)
+  await guests.manifests.apply('Connector', 'team-b/both', guest, null, OLD)
   expect(await serving(one.enrolled)).toEqual(['team-b/both'])
-  await manifests.apply('Connector', 'host/own', { ...domains('a.both.example'), ...one.refs }, null, YOUNG)
+  await guests.manifests.apply(
+    'Connector',
+    'host/own',
+    { ...domains('a.both.example'), ...one.refs },
+    null,
+    YOUNG,
+  )
   expect(await serving(one.enrolled)).toEqual(['host/own'])
   expect(await serving(two.enrolled)).toEqual(['team-b/both'])
-  const outcome = await manifests.outcome('Connector', 'team-b/both')
+  const outcome = await guests.manifests.outcome('Connector', 'team-b/both')
   expect(outcome).toMatchObject({ accepted: true, problem: 'Conflict', gateways: [two.name] })
   expect(outcome.warnings.join()).toContain(`at Gateway ${one.name} to the connector host/own`)
 })
 
 test('a guest that has no credential yet takes no host of a connector that the API made', async () => {
   const { enrolled, refs } = await gateway()
-  await manifests.apply('Connector', 'host/api-like', { ...domains('*.api.example'), ...refs }, null, OLD)
-  await replica.db.query(
+  await guests.manifests.apply(
+    'Connector',
+    'host/api-like',
+    { ...domains('*.api.example'), ...refs },
+    null,
+    OLD,
+  )
+  await guests.replica.db.query(
     "update connectors set source = 'api', name = 'generic' where name = 'host/api-like'",
   )
-  await replica.db.query("delete from desired where name = 'api-like'")
+  await guests.replica.db.query("delete from desired where name = 'api-like'")
   const waiting = { ...domains('payroll.api.example'), auth: { type: 'bearer' } }
-  const reply = await manifests.apply('Connector', 'team-b/waits', { ...waiting, ...refs }, null, OLD)
+  const reply = await guests.manifests.apply('Connector', 'team-b/waits', { ...waiting, ...refs }, null, OLD)
   expect(reply).toMatchObject({ accepted: false, problem: 'Conflict' })
   expect(await serving(enrolled)).toEqual(['generic'])
 })

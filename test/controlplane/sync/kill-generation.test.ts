@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { openStream, person, type Replica, startWorld, type World } from './harness.ts'
+import { openStream } from './harness.ts'
+import { useTwoReplicas } from './two-replicas.ts'
 
 /* Acknowledgements of a gateway at another replica, for a kill switch that was lifted and set again. */
-let world: World
-let a: Replica
-let b: Replica
-const admin = person({ role: 'admin', email: 'root@example.com' })
+const both = useTwoReplicas()
 
-beforeAll(async () => {
-  world = await startWorld()
-  a = await world.replica()
-  b = await world.replica()
-})
-afterAll(() => world?.stop())
-
-const set = (active: boolean, body: object = {}) =>
-  a.user(admin, 'POST', '/api/dashboard/kill-switch', { active, ...(active && { reason: 'drill' }), ...body })
+const { set } = both
 const acksOf = ({ body }: { readonly body: Record<string, unknown> }) =>
   body['acknowledged'] as { acked: number; total: number }
 
@@ -24,16 +14,16 @@ test.each([
   ['everything', {}],
   ['one gateway', { scope: 'gateway:edge' }],
 ])('an acknowledgement of the earlier kill switch of %s is none of the later one', async (_, body) => {
-  const gateway = await b.enrol('default/edge')
-  const stream = await openStream(b, gateway, { processId: 'proc_edge' })
+  const gateway = await both.b.enrol('default/edge')
+  const stream = await openStream(both.b, gateway, { processId: 'proc_edge' })
   await stream.next('manifest')
-  await eventually('it is known', () => (a.hub.liveOf(gateway.id)?.processes === 1 ? true : null))
+  await eventually('it is known', () => (both.a.hub.liveOf(gateway.id)?.processes === 1 ? true : null))
   const stopped = async (since: number) =>
     stream.next('kill', ({ seq, effective }) => seq > since && effective.length === 1)
   await set(true, body)
   const first = await stopped(0)
   const ack = { kill_seq: first.seq, applied_at: new Date().toISOString() }
-  await b.gateway(gateway, 'POST', '/api/gateway/ack', ack, 'proc_edge')
+  await both.b.gateway(gateway, 'POST', '/api/gateway/ack', ack, 'proc_edge')
   await eventually('acknowledged', async () => (acksOf(await set(true, body)).acked === 1 ? true : null))
   await set(false, body)
   await stream.next('kill', ({ seq, effective }) => seq > first.seq && effective.length === 0)
@@ -41,6 +31,6 @@ test.each([
   expect(acksOf(await set(true, body))).toMatchObject({ acked: 0, total: 1 })
   await set(false, body)
   stream.close()
-  await eventually('it left', () => (a.hub.liveOf(gateway.id) === null ? true : null))
-  await a.db.query('truncate gateway_processes')
+  await eventually('it left', () => (both.a.hub.liveOf(gateway.id) === null ? true : null))
+  await both.a.db.query('truncate gateway_processes')
 })

@@ -1,33 +1,23 @@
 import pino from 'pino'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { createKillSwitch } from '../../../controlplane/services/kill-switch.ts'
 import { systemActor } from '../../../controlplane/store/audit.ts'
 import type { Db } from '../../../controlplane/store/query.ts'
 import type { KillEntry } from '../../../core/wire/kill.ts'
 import { eventually } from '../../support/eventually.ts'
-import { openStream, person, type Replica, startWorld, type World } from './harness.ts'
+import { openStream } from './harness.ts'
+import { useTwoReplicas } from './two-replicas.ts'
 
 /* Replica B announces a kill switch that it cannot store; meanwhile the same scope and source is lifted on A. */
-let world: World
-let a: Replica
-let b: Replica
-const admin = person({ role: 'admin', email: 'root@example.com' })
-
-beforeAll(async () => {
-  world = await startWorld()
-  a = await world.replica()
-  b = await world.replica()
-})
-afterAll(() => world?.stop())
+const both = useTwoReplicas()
 afterEach(async () => {
-  for (const { scope } of a.hub.kill.effective()) await set(false, scope)
+  for (const { scope } of both.a.hub.kill.effective()) await set(false, scope)
 })
 
-const set = (active: boolean, scope: string) =>
-  a.user(admin, 'POST', '/api/dashboard/kill-switch', { active, scope, ...(active && { reason: 'on A' }) })
-const stored = async () => (await a.db.query('select scope, source, reason from kill_switches')).rows
+const set = (active: boolean, scope: string) => both.set(active, { scope })
+const stored = async () => (await both.a.db.query('select scope, source, reason from kill_switches')).rows
 const eventsOf = async (reason: string) => {
-  const { rows } = await a.db.query<{ type: string; details: Record<string, unknown> }>(
+  const { rows } = await both.a.db.query<{ type: string; details: Record<string, unknown> }>(
     "select event_type as type, details from audit_events where details->>'reason' = $1 order by id",
     [reason],
   )
@@ -42,13 +32,13 @@ const announced = (ageMs: number, changes: Partial<KillEntry> = {}): KillEntry =
 
 describe('a kill switch that a gateway brings from the replica that announced it', () => {
   async function bring(entry: KillEntry) {
-    const { announcement } = b.hub.kill.announce(entry)
-    b.hub.kill.retract([announcement.id])
-    const gateway = await a.enrol('default/moved')
-    const stream = await openStream(a, gateway, { processId: 'proc_moved' })
+    const { announcement } = both.b.hub.kill.announce(entry)
+    both.b.hub.kill.retract([announcement.id])
+    const gateway = await both.a.enrol('default/moved')
+    const stream = await openStream(both.a, gateway, { processId: 'proc_moved' })
     await stream.next('manifest')
     const give = () =>
-      a.hub.say({
+      both.a.hub.say({
         ...{ process_id: 'proc_moved', gateway_id: gateway.id, kind: 'ack' },
         body: { announced: [announcement], applied_at: new Date().toISOString() },
       })
@@ -69,7 +59,7 @@ describe('a kill switch that a gateway brings from the replica that announced it
       await stream.next('kill', ({ state }) => state?.settled.includes(id) === true)
       await give()
       await stream.next('kill', ({ state }) => state?.settled.includes(id) === true)
-      expect(a.hub.kill.effective()).toEqual([])
+      expect(both.a.hub.kill.effective()).toEqual([])
       expect(await stored()).toEqual([])
       const stops = stream.messages.filter(
         (message) => message.type === 'kill' && message.effective.length > 0,
@@ -105,13 +95,16 @@ describe('a kill switch that a gateway brings from the replica that announced it
 
 test('the replica that announced it does not set it again either, once its database is back', async () => {
   let isAway = true
-  const db: Db = { ...b.db, tx: (work) => (isAway ? Promise.reject(new Error('away')) : b.db.tx(work)) }
+  const db: Db = {
+    ...both.b.db,
+    tx: (work) => (isAway ? Promise.reject(new Error('away')) : both.b.db.tx(work)),
+  }
   const reason = 'on B, lifted on A'
   const killSwitch = createKillSwitch({
     ...{
       db,
-      hub: b.hub,
-      orgId: b.orgId,
+      hub: both.b.hub,
+      orgId: both.b.orgId,
       log: pino({ level: 'silent' }),
       cancelStopped: async () => undefined,
     },
@@ -122,21 +115,21 @@ test('the replica that announced it does not set it again either, once its datab
   await set(true, 'all')
   expect((await set(false, 'all')).body['released']).toEqual(['dashboard'])
   isAway = false
-  await eventually('settled', () => (b.hub.kill.announcements().length === 0 ? true : null))
+  await eventually('settled', () => (both.b.hub.kill.announcements().length === 0 ? true : null))
   expect(await stored()).toEqual([])
   await eventually('nothing is in force', () =>
-    [a, b].every(({ hub }) => hub.kill.effective().length === 0) ? true : null,
+    [both.a, both.b].every(({ hub }) => hub.kill.effective().length === 0) ? true : null,
   )
   expect(await eventsOf(reason)).toMatchObject([{ type: 'kill_switch.activated', details: { lifted: true } }])
 })
 
 test('the kill status shows which kill switches are not stored yet', async () => {
   await set(true, 'agent:stored')
-  const { announcement } = a.hub.kill.announce(announced(0, { scope: 'agent:announced' }))
-  const { body } = await a.user(admin, 'GET', '/api/dashboard/kill-switch')
+  const { announcement } = both.a.hub.kill.announce(announced(0, { scope: 'agent:announced' }))
+  const { body } = await both.a.user(both.admin, 'GET', '/api/dashboard/kill-switch')
   expect(body['effective']).toEqual([
     expect.objectContaining({ scope: 'agent:announced', stored: false }),
     expect.not.objectContaining({ stored: expect.anything() }),
   ])
-  a.hub.kill.retract([announcement.id])
+  both.a.hub.kill.retract([announcement.id])
 })
