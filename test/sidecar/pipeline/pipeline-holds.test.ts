@@ -61,6 +61,18 @@ describe('holds', () => {
     expect(JSON.stringify(world.holds[0])).toContain('"(__proto__)":{"x":1}')
   })
 
+  it.each([
+    ['platform', 'security/merges (platform): r'],
+    ['gateway', 'security/merges: r'],
+  ] as const)('says whose rule requires the approver: tier %s', async (tier, matched) => {
+    const document = { rules: [{ name: 'r', conditions: [], decision: 'require_approval' }] }
+    const permissions = [['codehost.*', 'allow']] as const
+    const world = await start({ permissions, policies: [{ name: 'security/merges', tier, document }] })
+    await world.send(MERGE)
+    expect(world.holds).toMatchObject([{ matched_rule: matched }])
+    expectRefused(world)
+  })
+
   it('binds to agent, path, query and body', async () => {
     const world = await start(HELD)
     for (const input of [
