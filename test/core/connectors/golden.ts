@@ -113,10 +113,13 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
     const commits = runSliced(reader.read(bytes, { inflate, objectId }))
     return classify(bound, request, { kind: 'head', bytes, commits })
   }
-  const overriding = judgeOverriding(bound, request, Buffer.from(body))
-  if (overriding !== null) return overriding
+  const named = nameWithBody(bound, request, Buffer.from(body))
+  return isRefusal(named) ? named : (judgeOverriding(bound, request, Buffer.from(body)) ?? named)
+}
+
+function nameWithBody(bound: BoundConnector, request: CanonicalRequest, bytes: Buffer): Classification {
   const keys = decidingKeys(bound, request)
-  const view = parseBody(Buffer.from(body), request.body, keys)
+  const view = parseBody(bytes, request.body, keys)
   // A body that decides nothing streams by: what is wrong with it is between the agent and the upstream.
   if (isRefusal(view)) return keys.length > 0 ? view : classify(bound, request)
   return classify(bound, request, view)
