@@ -6,6 +6,7 @@ import {
   type Reach,
   RIGHTS,
   type Right,
+  type Role,
 } from '../../core/wire/rights.ts'
 import type { Principal } from './route.ts'
 
@@ -24,8 +25,29 @@ function isUnlimited(right: Right): boolean {
  */
 export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
-  if (!hasRole(user.role, RIGHTS[right].role)) return NOWHERE
-  return isUnlimited(right) ? 'all' : (user.roleNamespaces ?? 'all')
+  const given = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS[right].role))
+  if (given.length === 0) return NOWHERE
+  return isUnlimited(right)
+    ? 'all'
+    : given.map(({ namespaces }) => namespaces).reduce<Namespaces>(union, NOWHERE)
+}
+
+type RoleIn = { readonly role: Role; readonly namespaces: Namespaces }
+
+function rolesOf({ role, roleNamespaces, lowerRoles = [] }: User): readonly RoleIn[] {
+  return [{ role, namespaces: roleNamespaces ?? 'all' }, ...lowerRoles]
+}
+
+function union(a: Namespaces, b: Namespaces): Namespaces {
+  if (a === 'all' || b === 'all') return 'all'
+  return new Set([...a, ...b])
+}
+
+/** The highest role that the user has in all of these namespaces. */
+export function roleWithin(user: User, wanted: Namespaces): Role {
+  const isWithin = ({ namespaces }: RoleIn) =>
+    namespaces === 'all' || (wanted !== 'all' && [...wanted].every((name) => namespaces.has(name)))
+  return rolesOf(user).find(isWithin)?.role ?? 'viewer'
 }
 
 /**

@@ -50,6 +50,8 @@ export type Principal =
       readonly namespaces: Namespaces
       /** Where the role counts; absent = in all. */
       readonly roleNamespaces?: ReadonlySet<string>
+      /** Lower roles that count in other namespaces, too. */
+      readonly lowerRoles?: ReadonlyArray<{ readonly role: Role; readonly namespaces: Namespaces }>
       /** Where the cluster gives its caller a right; absent where the role decides. */
       readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>
       /** How the cluster identified its caller; absent for everybody else. */

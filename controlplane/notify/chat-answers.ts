@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { unstorableIn } from '../../core/storable.ts'
+import { namespacesOf, roleWithin } from '../http/rights.ts'
 import type { VouchFor } from '../oidc/confirmation.ts'
 import type { Approvals } from '../services/approvals.ts'
+import { userPrincipal } from '../services/identities.ts'
 import { newEventId } from '../services/notifications.ts'
 import type { Settings } from '../services/settings.ts'
 import { appendAudit, systemActor } from '../store/audit.ts'
@@ -86,8 +88,10 @@ async function respond(
   click: Click,
   { approvalId, nonceSha256 }: CheckedCard,
 ): Promise<ChatAnswer> {
-  const { id: userId, email, role, groups, namespaces: limit } = await userOf(deps, click)
-  const namespaces = limit === null ? 'all' : new Set(limit)
+  const user = userPrincipal(await userOf(deps, click), 'session')
+  const { userId, email, groups } = user
+  const namespaces = await namespacesOf(user, 'approvals/answer', 'namespaces')
+  const role = roleWithin(user, namespaces)
   const { id, status } = await deps.approvals.respond({
     id: approvalId,
     kinds: ['action', 'hold'],

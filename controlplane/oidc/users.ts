@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { recordEvent } from '../events.ts'
@@ -160,8 +161,10 @@ async function applyAccess(
     role: isOwner ? user.role : access.role,
     groups: access.approverGroups,
     namespaces: isOwner ? null : access.namespaces,
+    lowerRoles: isOwner ? [] : access.lowerRoles,
   }
-  const before = { role: user.role, groups: user.groups, namespaces: user.namespaces }
+  const { role, groups, namespaces, lowerRoles } = user
+  const before = { role, groups, namespaces, lowerRoles }
   if (isSame(before, next)) return user
   const changed = await updateUser(q, user.id, next)
   const { id: userId, email } = user
@@ -177,9 +180,8 @@ function isSameAddress(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-type Held = Pick<UserRow, 'role' | 'groups' | 'namespaces'>
+type Held = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
 function isSame(a: Held, b: Held): boolean {
-  const text = ({ role, groups, namespaces }: Held) => JSON.stringify([role, groups, namespaces])
-  return text(a) === text(b)
+  return isDeepStrictEqual(a, b)
 }

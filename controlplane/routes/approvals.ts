@@ -3,6 +3,7 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import { personIdOf } from '../events.ts'
+import { roleWithin } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals } from '../services/approvals.ts'
 
@@ -52,7 +53,8 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       response: Answered,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
-        const { email, role, groups, namespaces, via, clusterCredential } = user
+        const { email, groups, namespaces, via, clusterCredential } = user
+        const role = roleWithin(user, namespaces)
         const { id, status, answeredGroups } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],

@@ -101,6 +101,16 @@ async function createOwnKey(
 }
 
 function userView(row: UserRow): z.infer<z.ZodObject> & { id: string; email: string; role: UserRow['role'] } {
-  const { id, email, name, role, status, groups, namespaces } = row
-  return { id, email, name, role, status, groups, namespaces, created_at: row.createdAt }
+  const { id, email, name, role, status, groups, namespaces, lowerRoles } = row
+  return {
+    id,
+    email,
+    name,
+    role,
+    status,
+    groups,
+    namespaces,
+    lower_roles: lowerRoles,
+    created_at: row.createdAt,
+  }
 }

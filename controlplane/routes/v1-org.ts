@@ -16,6 +16,7 @@ import {
 import { actorOf, personIdOf } from '../events.ts'
 import type { AgentPrincipal } from '../http/auth.ts'
 import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
+import { roleWithin } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
 import type { Agents } from '../services/agents.ts'
@@ -135,7 +136,8 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
       const user = userOf(principal)
-      const { email, role, groups, namespaces, via, clusterCredential } = user
+      const { email, groups, namespaces, via, clusterCredential } = user
+      const role = roleWithin(user, namespaces)
       const { id, status, approval, answeredGroups } = await approvals.respond({
         id: params.approvalId,
         kinds: ['action'],

@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../../core/errors.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import { keyPrefix, matchesHash, sha256 } from '../crypto/tokens.ts'
 import type { AgentPrincipal, Identify, UserPrincipal } from '../http/auth.ts'
 import type { VouchFor } from '../oidc/confirmation.ts'
@@ -65,7 +66,7 @@ export function createIdentities({
       const user = vouched === 'changed' ? await find() : known
       if (user === undefined || vouched === 'ended') return undefined
       await touchUserKey(db, user.keyId)
-      return principal(user, 'approver_key')
+      return userPrincipal(user, 'approver_key')
     },
     async agentKey(key, isUrgent) {
       const { found, isChecked } = await agentKeys([key], isUrgent)
@@ -150,18 +151,24 @@ function unchecked<T extends object>(found: T): T & { readonly restriction: 'unc
 
 function sessionPrincipal([id, row]: KnownSession, { pageSecret }: ShownSession): UserPrincipal {
   const isPage = row.pageSecretHash !== null
-  const found = { ...principal(row, 'session'), session: { id, isPage } }
+  const found = { ...userPrincipal(row, 'session'), session: { id, isPage } }
   return isPage && !isPageOf(row, pageSecret) ? { ...found, restriction: 'page_secret' } : found
 }
 
-type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups' | 'namespaces'>
+type User = Pick<SessionUser, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
-function principal(user: User, via: UserPrincipal['via']): UserPrincipal {
+/** The user by their stored roles. */
+export function userPrincipal(user: User, via: UserPrincipal['via']): UserPrincipal {
   const { id: userId, email, role, groups } = user
   const found = { kind: 'user', userId, email, role, groups, via } as const
   if (user.namespaces === null) return { ...found, namespaces: 'all' }
   const roleNamespaces = new Set(user.namespaces)
-  return { ...found, namespaces: roleNamespaces, roleNamespaces }
+  const lowerRoles = user.lowerRoles.map((entry) => ({ role: entry.role, namespaces: reachOf(entry) }))
+  return { ...found, namespaces: roleNamespaces, roleNamespaces, lowerRoles }
+}
+
+function reachOf({ namespaces }: Pick<User, 'namespaces'>): Namespaces {
+  return namespaces === null ? 'all' : new Set(namespaces)
 }
 
 function agentPrincipal({ agent: { id, name, capabilities } }: KeyUse): AgentPrincipal {

@@ -49,7 +49,7 @@ export async function dropVoidAnswers(q: Query, row: ApprovalRow): Promise<Appro
        from jsonb_array_elements(answers) with ordinality as given(answer, place)
          left join users u on u.id = answer->>'user_id'
        where u.id is null or u.status = 'active' and u.role <> 'viewer'
-         and (u.role in ('owner', 'admin') or answer->'groups' <@ to_jsonb(u.groups)))
+         and (u.role in ('owner', 'admin') and u.namespaces is null or answer->'groups' <@ to_jsonb(u.groups)))
      where id = $1 and status = 'pending' returning ${APPROVAL_COLUMNS}`,
     [row.id],
   )

@@ -6,7 +6,7 @@ import type { UserRow } from './users.ts'
 export const SESSION_LIFE = { idleHours: 12, totalHours: 7 * 24 } as const
 export const SESSION_MAX_AGE_S = SESSION_LIFE.totalHours * 3_600
 
-export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups' | 'namespaces'> & {
+export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups' | 'namespaces' | 'lowerRoles'> & {
   readonly idHash: Buffer
   /** Null for the session of a plain client. */
   readonly pageSecretHash: Buffer | null
@@ -32,7 +32,7 @@ export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promis
   const { rows } = await q.query<SessionUser>(
     `with found as (
        select s.id_hash, s.page_secret_sha256, s.created_at, s.seen_at, u.id, u.email, u.role, u.groups,
-         u.namespaces, ${identityStateSql('i')} as identity
+         u.namespaces, u.lower_roles, ${identityStateSql('i')} as identity
        from sessions s join users u on u.id = s.user_id left join user_identities i on i.user_id = u.id
        where s.id_hash = any($1::bytea[]) and u.status = 'active' and s.expires_at > now()
          and s.seen_at > now() - make_interval(hours => $2)
@@ -40,7 +40,7 @@ export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promis
        update sessions set seen_at = now()
        where id_hash in (select id_hash from found where seen_at < now() - interval '1 minute')
      )
-     select id, email, role, groups, namespaces, id_hash as "idHash", page_secret_sha256 as "pageSecretHash", identity
+     select id, email, role, groups, namespaces, lower_roles as "lowerRoles", id_hash as "idHash", page_secret_sha256 as "pageSecretHash", identity
      from found order by created_at, id_hash`,
     [idHashes, SESSION_LIFE.idleHours],
   )
@@ -53,7 +53,7 @@ export async function listSessionsInForce(
   limit: number,
 ): Promise<ReadonlyArray<SessionUser & { readonly idleS: number }>> {
   const { rows } = await q.query<SessionUser & { idleS: number }>(
-    `select u.id, u.email, u.role, u.groups, u.namespaces, s.id_hash as "idHash",
+    `select u.id, u.email, u.role, u.groups, u.namespaces, u.lower_roles as "lowerRoles", s.id_hash as "idHash",
        s.page_secret_sha256 as "pageSecretHash", ${identityStateSql('i')} as identity,
        extract(epoch from now() - s.seen_at)::float8 as "idleS"
      from sessions s join users u on u.id = s.user_id left join user_identities i on i.user_id = u.id

@@ -45,7 +45,8 @@ export async function findUserKeys(
   prefix: string,
 ): Promise<readonly (SessionUser & { readonly keyId: string; readonly sha256: Buffer })[]> {
   const { rows } = await q.query<SessionUser & { keyId: string; sha256: Buffer }>(
-    `select u.id, u.email, u.role, u.groups, u.namespaces, ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
+    `select u.id, u.email, u.role, u.groups, u.namespaces, u.lower_roles as "lowerRoles",
+       ${identityStateSql('i')} as identity, k.id as "keyId", k.sha256
      from user_keys k join users u on u.id = k.user_id left join user_identities i on i.user_id = u.id
      where k.prefix = $1 and u.status = 'active' and k.expires_at > now()`,
     [prefix],

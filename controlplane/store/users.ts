@@ -3,6 +3,12 @@ import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
 import type { ScopedQuery } from './scoped-query.ts'
 
+export type LowerRole = {
+  readonly role: 'member' | 'viewer'
+  /** Null = every namespace. */
+  readonly namespaces: readonly string[] | null
+}
+
 export type UserRow = {
   readonly id: string
   readonly orgId: string
@@ -12,15 +18,16 @@ export type UserRow = {
   readonly status: 'active' | 'suspended'
   readonly passwordHash: string
   readonly groups: readonly string[]
-  /** Null = every namespace. */
+  /** Where the role counts. Null = every namespace. */
   readonly namespaces: readonly string[] | null
+  readonly lowerRoles: readonly LowerRole[]
   readonly createdAt: Date
 }
 
-export type UserInput = Omit<UserRow, 'status' | 'createdAt' | 'namespaces'>
+export type UserInput = Omit<UserRow, 'status' | 'createdAt' | 'namespaces' | 'lowerRoles'>
 
 const COLUMNS = `id, org_id as "orgId", email, name, role, status, password_hash as "passwordHash", groups, namespaces,
-  created_at as "createdAt"`
+  lower_roles as "lowerRoles", created_at as "createdAt"`
 
 export async function listUsers(q: Query): Promise<readonly UserRow[]> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users order by created_at, id`, [])
@@ -116,15 +123,17 @@ export async function insertUser(q: Query, row: UserInput): Promise<UserRow | un
 export async function updateUser(
   q: Query,
   id: string,
-  change: Partial<Pick<UserRow, 'role' | 'status' | 'groups' | 'namespaces'>>,
+  change: Partial<Pick<UserRow, 'role' | 'status' | 'groups' | 'namespaces' | 'lowerRoles'>>,
 ): Promise<UserRow> {
   const { rows } = await q.query<UserRow>(
     `update users set role = coalesce($2, role), status = coalesce($3, status), groups = coalesce($4, groups),
-       namespaces = case when $5 then $6::text[] else namespaces end
+       namespaces = case when $5 then $6::text[] else namespaces end,
+       lower_roles = coalesce($7::jsonb, lower_roles)
      where id = $1 returning ${COLUMNS}`,
     [
       ...[id, change.role ?? null, change.status ?? null, change.groups ?? null],
       ...[change.namespaces !== undefined, change.namespaces ?? null],
+      change.lowerRoles === undefined ? null : JSON.stringify(change.lowerRoles),
     ],
   )
   return onlyRow(rows)

@@ -6,7 +6,8 @@ import { type Enrolled, holdBody, person, type Replica, startWorld, type World }
 
 let world: World
 let replica: Replica
-let gateway: Enrolled
+/** By the namespace of their agents. */
+let gateways: Readonly<Record<string, Enrolled>>
 const asked: string[] = []
 
 beforeAll(async () => {
@@ -18,32 +19,45 @@ beforeAll(async () => {
       return group === 'of-cluster' && namespace === 'agents'
     },
   })
-  gateway = await replica.enrol('default/local')
+  gateways = {
+    agents: await replica.enrol('agents/main'),
+    elsewhere: await replica.enrol('elsewhere/main'),
+  }
 })
 afterAll(() => world.stop())
 
 const GROUPS = ['security', 'finance']
 
+function gatewayOf(namespace: string): Enrolled {
+  const found = gateways[namespace]
+  if (found === undefined) throw new Error(namespace)
+  return found
+}
+
 async function hold(sets: ReadonlyArray<readonly string[]>, distinct: boolean, namespace = 'agents') {
+  const gateway = gatewayOf(namespace)
   const required_groups = sets.map((groups, at) => ({
     policy: `policy-${at}`,
     groups: [...groups],
     distinct,
   }))
   const binding = newId('hold').padEnd(64, '0').slice(-64)
+  const agent = `${namespace}/${newId('agent')}`
+  await replica.command(gateway, 'agents.register', { name: agent })
   const reply = await replica.gateway(
     gateway,
     'POST',
     '/api/gateway/holds',
     holdBody({
       binding,
-      agent: `${namespace}/${newId('agent')}`,
+      agent,
       required_groups,
       required_approver_groups: [...new Set(sets.flat())],
     }),
   )
+  expect(reply.status, JSON.stringify(reply.body)).toBe(200)
   const { id } = reply.body['approval'] as ApprovalCard
-  return { id, binding }
+  return { id, binding, gateway }
 }
 const answer = async (id: string, who: UserPrincipal) => {
   const { status, body } = await replica.user(who, 'POST', '/api/dashboard/proxy-approvals', {
@@ -52,7 +66,7 @@ const answer = async (id: string, who: UserPrincipal) => {
   })
   return status === 200 ? body['status'] : status
 }
-const isSpent = async ({ id, binding }: { id: string; binding: string }) =>
+const isSpent = async ({ id, binding, gateway }: Awaited<ReturnType<typeof hold>>) =>
   (await replica.gateway(gateway, 'POST', `/api/gateway/holds/${id}/spend`, { binding })).body['spent']
 
 /** `verified`: what an identity provider says of the address; null = an account with a password. */

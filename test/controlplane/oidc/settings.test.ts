@@ -54,18 +54,31 @@ describe('the access of groups', () => {
     [[], null],
     [['oncall'], null],
     [['unknown', '__proto__', 'constructor'], null],
-    [['auditors'], { role: 'viewer', approverGroups: [], namespaces: null }],
+    [['auditors'], { role: 'viewer', approverGroups: [], namespaces: null, lowerRoles: [] }],
     [
       ['team-a', 'team-b'],
-      { role: 'member', approverGroups: ['team-a'], namespaces: ['team-a', 'team-a-staging', 'team-b'] },
+      {
+        ...{ role: 'member', approverGroups: ['team-a'], lowerRoles: [] },
+        namespaces: ['team-a', 'team-a-staging', 'team-b'],
+      },
     ],
     [
       ['auditors', 'team-b-leads', 'oncall'],
-      { role: 'admin', approverGroups: ['oncall'], namespaces: ['team-b'] },
+      {
+        ...{ role: 'admin', approverGroups: ['oncall'], namespaces: ['team-b'] },
+        lowerRoles: [{ role: 'viewer', namespaces: null }],
+      },
+    ],
+    [
+      ['team-a', 'team-b-leads'],
+      {
+        ...{ role: 'admin', approverGroups: ['team-a'], namespaces: ['team-b'] },
+        lowerRoles: [{ role: 'member', namespaces: ['team-a', 'team-a-staging'] }],
+      },
     ],
     [
       ['platform-admins', 'team-b-leads'],
-      { role: 'admin', approverGroups: ['security', 'sre'], namespaces: null },
+      { role: 'admin', approverGroups: ['security', 'sre'], namespaces: null, lowerRoles: [] },
     ],
   ])('%j is %j', (groups, access) => {
     expect(accessOf(groups, table())).toEqual(access)

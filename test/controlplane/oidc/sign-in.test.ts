@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { at, caller, register } from '../routes/start.ts'
 import { type OidcStage, startOidcStage } from './stage.ts'
-import { fragmentOf } from './visitor.ts'
+import { fragmentOf, type SignedIn } from './visitor.ts'
 
 let stage: OidcStage
 const users = () => stage.here.sql('select email, role, groups, namespaces, status from users order by email')
@@ -180,6 +180,86 @@ describe('a role that counts in some namespaces', () => {
     const left = await stage.here.sql("select source from kill_switches where scope = 'namespace:team-b'")
     expect(left).toEqual([{ source: 'dashboard' }])
     expect(await set(ada.call, false, 'namespace:team-b')).toBe(200)
+  })
+})
+
+describe('roles that count in different namespaces', () => {
+  const gateway = (namespace: string) =>
+    stage.here.sql(
+      `insert into gateways (id, org_id, name, spec, source)
+       select 'gw_${namespace}', id, '${namespace}/edge', '{}', 'kubernetes' from orgs on conflict do nothing`,
+    )
+  const hold = (id: string, agent: string, groups: readonly string[]) =>
+    stage.here.sql(
+      `insert into approvals (id, org_id, kind, agent, card, required_groups, expires_at)
+       select $1, id, 'hold', $2, '{"action_type":"codehost.pr.merge","connector":"codehost","parameters":{},"risk_factors":[]}',
+         $3, clock_timestamp() + interval '5 min' from orgs`,
+      [id, agent, JSON.stringify(groups.map((group) => ({ policy: 'p', groups: [group], distinct: false })))],
+    )
+  const seen = async (call: SignedIn['call'], path: string, list: string) => {
+    const { status, body } = await call('GET', `/api/dashboard/${path}`)
+    return [
+      status,
+      at<{ name: string }[]>(body, list)
+        ?.map(({ name }) => name)
+        .toSorted(),
+    ]
+  }
+
+  test('show a viewer of all namespaces who is an admin of one everything, and let them administer that one', async () => {
+    for (const namespace of ['team-a', 'team-b']) await gateway(namespace)
+    const cleo = await stage.signIn('cleo')
+    const [, names] = await seen(cleo.call, 'overview', 'gateways')
+    expect(names).toEqual(expect.arrayContaining(['team-a/edge', 'team-b/edge']))
+    expect(await seen(cleo.call, 'gateway', 'gateways')).toEqual([200, ['team-b/edge']])
+    await hold('apv_union_view', 'team-a/bot', [])
+    const answer = { id: 'apv_union_view', approved: true }
+    expect((await cleo.call('POST', '/api/dashboard/proxy-approvals', answer)).status).toBe(404)
+    const stop = { active: true, scope: 'agent:team-a/bot', reason: 'test' }
+    expect((await cleo.call('POST', '/api/dashboard/kill-switch', stop)).status).toBe(403)
+    for (const [method, path] of [
+      ['POST', 'policies'],
+      ['POST', 'agents'],
+      ['PUT', 'settings'],
+      ['POST', 'users'],
+    ] as const)
+      expect((await cleo.call(method, `/api/dashboard/${path}`, {})).status, path).toBe(403)
+  })
+
+  test('give an admin of one namespace who is a member of all no right of an admin elsewhere', async () => {
+    const lea = await stage.signIn('lea')
+    const key = at<string>((await lea.call('POST', '/api/auth/keys', {})).body, 'api_key')
+    const withKey = caller(stage.here.plane.url, { authorization: `Bearer ${key}` })
+    const answer = async (call: typeof lea.call, id: string) =>
+      (await call('POST', '/api/dashboard/proxy-approvals', { id, approved: true })).status
+    // An approver group without members is left to admins of all namespaces.
+    for (const [index, agent] of ['team-a/bot', 'team-b/bot', 'laptop'].entries()) {
+      await hold(`apv_union_${index}`, agent, ['nobody-is-in-it'])
+      for (const call of [lea.call, withKey]) expect(await answer(call, `apv_union_${index}`)).toBe(403)
+    }
+    await hold('apv_union_own', 'team-a/bot', ['responders'])
+    expect(await answer(withKey, 'apv_union_own')).toBe(200)
+    const stop = async (active: boolean, scope: string) =>
+      (await lea.call('POST', '/api/dashboard/kill-switch', { active, scope, reason: 'test' })).status
+    expect(await stop(true, 'agent:team-a/bot')).toBe(200)
+    expect(await stop(false, 'agent:team-a/bot')).toBe(403)
+    const ada = await stage.signIn('ada')
+    await ada.call('POST', '/api/dashboard/kill-switch', { active: false, scope: 'agent:team-a/bot' })
+    expect((await lea.call('POST', '/api/dashboard/policies', {})).status).toBe(403)
+  })
+
+  test('end with the group that gave one of them', async () => {
+    const cleo = await stage.signIn('cleo')
+    stage.idp.accounts.set('cleo', {
+      ...stage.idp.accounts.get('cleo'),
+      sub: 'cleo',
+      groups: ['team-b-leads'],
+    })
+    await stage.fiveMinutesLater()
+    const [, names] = await seen(cleo.call, 'overview', 'gateways')
+    expect(names).toEqual(['team-b/edge'])
+    const account = { ...stage.idp.accounts.get('cleo'), groups: ['auditors', 'team-b-leads', 'team-b'] }
+    stage.idp.accounts.set('cleo', { ...account, sub: 'cleo' })
   })
 })
 

@@ -26,6 +26,7 @@ export const GROUPS = {
   'team-b-leads': { role: 'admin', namespaces: ['team-b'] },
   auditors: { role: 'viewer' },
   oncall: { approverGroups: ['oncall'] },
+  responders: { role: 'member', approverGroups: ['responders'] },
 }
 
 export type OidcStage = AsyncDisposable & {
@@ -62,6 +63,7 @@ export async function startOidcStage(env: Record<string, string> = {}): Promise<
   account('bea', ['team-a', 'oncall'])
   account('cleo', ['auditors', 'team-b-leads', 'team-b'])
   account('dan', ['nothing-here'])
+  account('lea', ['responders', 'team-b-leads'])
   const { plane } = here
 
   async function walk(subject: string, visitor = openVisitor()) {

@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts'
 type Answer = () => Promise<{ readonly rows: readonly unknown[] }>
 
 const row = (id: string, more: object = {}) => ({
-  ...{ id: `usr_${id}`, email: `${id}@acme.test`, role: 'member', groups: [] },
+  ...{ id: `usr_${id}`, email: `${id}@acme.test`, role: 'member', groups: [], lowerRoles: [] },
   ...{ idHash: sha256(id), pageSecretHash: null, ...more },
 })
 const rows =
