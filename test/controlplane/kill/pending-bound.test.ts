@@ -1,6 +1,9 @@
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { makeRoom, notStored } from '../../../controlplane/services/kill-room.ts'
 import type { KillAnnouncement } from '../../../core/wire/kill.ts'
+import { eventually } from '../../support/eventually.ts'
+import { person, startWorld } from '../sync/harness.ts'
 
 const announcement = (n: number, scope = `agent:a${n}`): KillAnnouncement => ({
   ...{
@@ -39,3 +42,45 @@ test('the warning counts them, and says when gateways cannot keep them all', () 
   const long = many(300).map((each) => ({ ...each, entry: { ...each.entry, reason: 'r'.repeat(1_000) } }))
   expect(notStored(long)).toMatch(/300 kill switches.*too many for gateways to keep/)
 })
+
+test('over the API, while the database hangs, one caller has 100 and others go on; all are stored afterwards', async () => {
+  const world = await startWorld()
+  const locker = new pg.Client({ connectionString: world.database.adminUrl })
+  await locker.connect()
+  try {
+    const replica = await world.replica({ waits: { answerMs: 10, settledMs: 10 } })
+    const [ann, bob] = [
+      person({ role: 'admin', email: 'ann@example.com' }),
+      person({ role: 'admin', email: 'bob@example.com' }),
+    ]
+    const stop = (who: typeof ann, scope: string) =>
+      replica.user(who, 'POST', '/api/dashboard/kill-switch', { active: true, scope, reason: 'r' })
+    await locker.query('begin; lock table kill_switches in access exclusive mode')
+    for (let n = 0; n < 100; n++) expect((await stop(ann, `agent:a${n}`)).status).toBe(200)
+    const refused = await stop(ann, 'agent:late')
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      503,
+      expect.stringContaining('100 kill switches'),
+    ])
+    const others = [
+      await stop(ann, 'all'),
+      await stop(ann, 'all'),
+      await stop(ann, 'agent:A5'),
+      await stop(bob, 'agent:late'),
+    ]
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(others[3]?.body['warning']).toMatch(/102 kill switches of this replica wait/)
+    expect(replica.hub.kill.announced()).toHaveLength(102)
+    await locker.query('rollback')
+    const stored = async () => {
+      const { rows } = await replica.db.query<{ scope: string }>('select scope from kill_switches', [])
+      return new Set(rows.map(({ scope }) => scope)).size
+    }
+    await eventually('all are stored', async () => (await stored()) === 102, 30_000)
+    await eventually('none is waiting', () => replica.hub.kill.announced().length === 0, 30_000)
+    expect(replica.hub.kill.effective()).toHaveLength(102)
+  } finally {
+    await locker.end()
+    await world.stop()
+  }
+}, 60_000)
