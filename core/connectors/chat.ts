@@ -25,7 +25,7 @@ export const FURTHER_CHANNEL_FIELDS = ['additional_channels', 'context_channel_i
 const NAMING: RowNaming = {
   connector: 'chat',
   formats: new Set(['json', 'form']),
-  surface: prefixedSurface(trie, 'api'),
+  ...prefixedSurface(trie, 'api'),
   always: [...CHANNEL_FIELDS, ...FURTHER_CHANNEL_FIELDS],
   resource: channelOf,
 }

@@ -91,6 +91,10 @@ const NAMING: RowNaming = {
     if (path === null) return { tries: [gitOverHttp()], path: request }
     return { tries: base.segments.length === 0 ? [rest(), gitOverHttp()] : [rest()], path }
   },
+  below(config) {
+    const base = baseOf(config)
+    return base === null ? null : { trie: rest(), prefixes: restPrefixes(base.segments) }
+  },
   resource: repositoryOf,
 }
 

@@ -42,10 +42,20 @@ function createModelConnector(provider: Provider): Connector {
   const trie = once(() => compileRows(style.rows(), style.aliases))
   const whole = prefixedSurface(trie, style.root)
   const surface: RowNaming['surface'] = (request, config) => {
-    const { tries, path } = whole(request, config)
+    const { tries, path } = whole.surface(request, config)
     return { tries, path: style.path(path) }
   }
-  const naming: RowNaming = { connector: name, formats: new Set(['json']), surface, resource: modelOf }
+  const naming: RowNaming = {
+    connector: name,
+    formats: new Set(['json']),
+    surface,
+    below(config) {
+      const below = whole.below(config)
+      const read = (segments: readonly string[]) => style.path({ segments, rawSegments: segments }).segments
+      return below === null ? null : { ...below, read }
+    },
+    resource: modelOf,
+  }
   return {
     name,
     domains: (config) => ownedDomains(config, [domain]),

@@ -1,4 +1,5 @@
 import type { Effect, RiskLevel } from '../action/action.ts'
+import { fold } from '../action/pattern.ts'
 import { type Refusal, refusal } from '../request/canonical.ts'
 import { decodings } from '../request/percent.ts'
 import { effectOfMethod } from './named-action.ts'
@@ -17,6 +18,35 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
     if (meant === null) return false
     return exact === null || (exact !== meant && isReached(meant, method))
   })
+}
+
+/** The rows of a tree below one of the prefixes. */
+export type Below = {
+  readonly trie: RowTrie
+  readonly prefixes: readonly (readonly string[])[]
+  /** How the API reads the path behind the prefix; as it stands by default. */
+  readonly read?: (segments: readonly string[]) => readonly string[]
+}
+
+function same<T>(value: T): T {
+  return value
+}
+
+/** True for a path that a careless server would take for one of a row below one of the prefixes. */
+export function isNearPrefix({ trie, prefixes, read = same }: Below, segments: readonly string[]): boolean {
+  const below = prefixes.filter((prefix) => prefix.length > 0)
+  if (below.length === 0 || below.some((prefix) => startsWith(segments, prefix))) return false
+  return carelessReadings(segments).some((reading) =>
+    below.some(
+      (prefix) =>
+        startsWith(reading, prefix.map(fold)) &&
+        descend(trie.root, read(reading.slice(prefix.length)), 0, 'folded') !== null,
+    ),
+  )
+}
+
+function startsWith(segments: readonly string[], prefix: readonly string[]): boolean {
+  return prefix.every((segment, at) => segments[at] === segment)
 }
 
 /** By this method a row of the path is reached, or one that changes something may be. */

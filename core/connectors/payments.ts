@@ -27,7 +27,7 @@ const DOMAINS = ['api.stripe.com', 'files.stripe.com', 'connect.stripe.com', 'me
 const NAMING: RowNaming = {
   connector: 'payments',
   formats: new Set(['json', 'form']),
-  surface: prefixedSurface(trie, 'v1'),
+  ...prefixedSurface(trie, 'v1'),
   resource: paidObject,
 }
 

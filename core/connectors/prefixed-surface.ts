@@ -1,4 +1,4 @@
-import { baseOf, stripPrefix } from './domains.ts'
+import { type Base, baseOf, stripPrefix } from './domains.ts'
 import type { RowNaming } from './row-connector.ts'
 import type { RowTrie } from './row-trie.ts'
 
@@ -7,14 +7,23 @@ import type { RowTrie } from './row-trie.ts'
  * `https://host/proxy` and `https://host/proxy/v1` mean that `/proxy/v1/…` is the surface. Elsewhere on that host
  * nothing is described. Other domains may be names of the same instance, so there the surface is at the root, too.
  */
-export function prefixedSurface(trie: () => RowTrie, root: string): RowNaming['surface'] {
+export function prefixedSurface(
+  trie: () => RowTrie,
+  root: string,
+): Required<Pick<RowNaming, 'surface' | 'below'>> {
   const nothing: RowTrie[] = []
-  return (request, config) => {
-    const base = baseOf(config)
-    if (base === null) return { tries: [trie()], path: request }
-    const prefix = base.segments.at(-1) === root ? base.segments.slice(0, -1) : base.segments
-    const path = stripPrefix(request, [prefix])
-    if (base.host !== request.host) return { tries: [trie()], path: path ?? request }
-    return path === null ? { tries: nothing, path: request } : { tries: [trie()], path }
+  const prefixOf = ({ segments }: Base) => (segments.at(-1) === root ? segments.slice(0, -1) : segments)
+  return {
+    surface(request, config) {
+      const base = baseOf(config)
+      if (base === null) return { tries: [trie()], path: request }
+      const path = stripPrefix(request, [prefixOf(base)])
+      if (base.host !== request.host) return { tries: [trie()], path: path ?? request }
+      return path === null ? { tries: nothing, path: request } : { tries: [trie()], path }
+    },
+    below(config) {
+      const base = baseOf(config)
+      return base === null ? null : { trie: trie(), prefixes: [prefixOf(base)] }
+    },
   }
 }

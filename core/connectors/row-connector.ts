@@ -3,7 +3,7 @@ import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../requ
 import type { BodyView, Classification, ConnectorConfig, Row } from './connector.ts'
 import { isRecord, judgeRepeated, judgeSpelling, pickFields } from './fields.ts'
 import { namedAction, oneAction, settledByServer, unmappedAction } from './named-action.ts'
-import { isNearMiss, isStricterElsewhere, nearMiss } from './near-miss.ts'
+import { type Below, isNearMiss, isNearPrefix, isStricterElsewhere, nearMiss } from './near-miss.ts'
 import { bodyKeys, chooseRows } from './row-choice.ts'
 import type { CompiledRow, RowTrie } from './row-trie.ts'
 import { lookUp, lookUpWrites, type PathSegments, pathParameter, type RowMatch } from './rows.ts'
@@ -16,6 +16,8 @@ export type RowNaming = {
     request: CanonicalRequest,
     config: ConnectorConfig,
   ): { tries: readonly RowTrie[]; path: PathSegments }
+  /** Prefixes of a self-hosted instance, below which the rows of a tree are; null for none. */
+  below?(config: ConnectorConfig): Below | null
   /** Body formats that the API reads; others hide from us what they might tell it. */
   readonly formats: ReadonlySet<'json' | 'form'>
   /** Fields that any method of the API may read, whether or not its row names them. */
@@ -121,6 +123,8 @@ function findRows(
     if (isRefusal(match)) return match
     return isStricterElsewhere(trie, request.method, path.segments, match.rows) ? nearMiss() : match
   }
+  const below = naming.below?.(config) ?? null
+  if (below !== null && isNearPrefix(below, request.segments)) return nearMiss()
   return judgeUnmatched(tries, request.method, path)
 }
 

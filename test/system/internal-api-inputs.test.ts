@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
@@ -81,4 +82,18 @@ test('the built-in agent of the examples is neither listed nor counted', async (
   expect(listed.map(({ name }) => name).toSorted()).toEqual(['dev', 'later'])
   expect(await health()).toBe(Number(before) + 1)
   expect(vendors.recorder.seen).toEqual([])
+})
+
+test('an agent that is not active is neither listed nor counted', async () => {
+  const listed = async () =>
+    (await internal('GET', '/internal/agents')).body['agents'] as { agent_id: string; name: string }[]
+  const before = (await internal('GET', '/health')).body['agents']
+  expect((await internal('POST', '/internal/agents/register', '{"name":"paused"}')).status).toBe(200)
+  const agent_id = (await listed()).find(({ name }) => name === 'paused')?.agent_id
+  const suspended = await laptop.api('PATCH', '/api/dashboard/agents', { agent_id, action: 'suspend' })
+  expect(suspended.status).toBe(200)
+  await eventually('a list without it', async () =>
+    (await listed()).some(({ name }) => name === 'paused') ? null : true,
+  )
+  expect((await internal('GET', '/health')).body['agents']).toBe(before)
 })
