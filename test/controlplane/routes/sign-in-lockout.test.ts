@@ -7,7 +7,7 @@ import { openDb } from '../../../controlplane/store/db.ts'
 import { getOrg } from '../../../controlplane/store/orgs.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
-import { PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
+import { PASSWORD, register, startBehindProxy, startControlPlane, type TestControlPlane } from './start.ts'
 
 let postgres: TestPostgres
 const databases = new Map<TestControlPlane, TestDatabase>()
@@ -19,14 +19,14 @@ const count = { of: 0 }
 
 beforeAll(async () => {
   postgres = await workerPostgres()
-  const start = async (env: Record<string, string>) => {
+  const start = async (startOn: (database: TestDatabase) => Promise<TestControlPlane>) => {
     const database = await postgres.createMigratedDatabase()
-    const started = await startControlPlane(database, env)
+    const started = await startOn(database)
     databases.set(started, database)
     return started
   }
-  blind = await start({})
-  plane = await start({ TRUSTED_PROXIES: '127.0.0.1' })
+  blind = await start((database) => startControlPlane(database))
+  plane = await start((database) => startBehindProxy(database, 'owner@example.test'))
 }, 60_000)
 afterAll(async () => {
   await blind?.close()

@@ -53,6 +53,14 @@ export async function startControlPlane(
   }
 }
 
+/** Behind a proxy at 127.0.0.1, with open registration. The owner registered before there was a proxy. */
+export async function startBehindProxy(database: TestDatabase, owner: string): Promise<TestControlPlane> {
+  const direct = await startControlPlane(database)
+  const { status } = await register(direct.call, owner).finally(() => direct.close())
+  if (status !== 200) throw new Error(`the owner could not register: ${status}`)
+  return startControlPlane(database, { TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8', REGISTRATION: 'open' })
+}
+
 export function register(call: Call, email: string, extra: Record<string, unknown> = {}): Promise<Answer> {
   return call('POST', '/api/auth/register', { email, password: PASSWORD, name: 'Somebody', ...extra })
 }
