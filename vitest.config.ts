@@ -72,9 +72,18 @@ export default defineConfig({
       {
         test: {
           ...LIMITS,
+          name: 'capture',
+          include: ['test/capture/**/*.test.ts'],
+        },
+      },
+      {
+        test: {
+          ...LIMITS,
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/core/**', 'test/bench/**', '**/node_modules/**'],
+          exclude: ['test/core/**', 'test/capture/**', 'test/bench/**', '**/node_modules/**'],
+          // After the others: a browser drops whatever it loads when a network interface comes or goes, as those of the capture do.
+          sequence: { groupOrder: 1 },
         },
       },
     ],

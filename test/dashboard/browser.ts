@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage']
@@ -45,22 +45,9 @@ export async function visit(
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    // Other tests of this machine make and remove network interfaces; the page asks again.
-    if (message.text().includes('ERR_NETWORK_CHANGED')) return
     if (message.type() === 'error') complaints.push(`${message.text()} ${message.location().url}`)
   })
   return { page, context, complaints }
-}
-
-/**
- * Opens the address, or the present one again where it is null, and waits until `shown` is there. The browser drops
- * what it loads when a network interface comes or goes, as the tests of the capture make them: then once more.
- */
-export async function open(page: Page, address: string | null, shown: Locator): Promise<void> {
-  const load = () => (address === null ? page.reload() : page.goto(address))
-  await load().catch(() => undefined)
-  await shown.waitFor({ timeout: 10_000 }).catch(load)
-  await shown.waitFor()
 }
 
 type Violation = {

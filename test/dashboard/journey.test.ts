@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { SECRETS } from '../support/vendors.ts'
-import { open, type Visitor, visit } from './browser.ts'
+import { type Visitor, visit } from './browser.ts'
 import { cards, OWNER, PASSWORD, type Stage, startStage, whySkipped } from './stage.ts'
 
 /** One story, in order: each test stands on what the one before has done. */
@@ -21,7 +21,8 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
   test('the printed link makes its reader the owner, with the keyboard alone', async () => {
     const { page, complaints } = owner
     const link = stage.laptop.ready.owner_link ?? ''
-    await open(page, link, page.getByRole('heading', { name: 'Become the owner' }))
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'Become the owner' }).waitFor()
     await page.locator('[name="email"]:focus').waitFor()
     await page.keyboard.type(OWNER)
     await page.keyboard.press('Tab')
@@ -38,7 +39,8 @@ describe.skipIf(whySkipped !== null)('from the printed link to governed agents',
   test('the first view of somebody signed in is there within a second', async () => {
     const { page } = owner
     const started = performance.now()
-    await open(page, null, page.getByRole('heading', { name: 'Gateways' }))
+    await page.reload()
+    await page.getByRole('heading', { name: 'Gateways' }).waitFor()
     const ms = performance.now() - started
     console.log(`first view with data: ${Math.round(ms)} ms`)
     const loaded = await page.evaluate(() =>

@@ -3,7 +3,7 @@ import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
-import { findBrowser, launch, open, type View, type Visitor, visit } from './browser.ts'
+import { findBrowser, launch, type View, type Visitor, visit } from './browser.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const OWNER = 'ada@example.com'
@@ -66,7 +66,8 @@ export async function startStage(
         headers: { origin: base },
       })
       if (!answer.ok()) throw new Error(`${email} was not signed in: ${answer.status()}`)
-      await open(page, `${base}/${place}`, page.locator('#page-title'))
+      await page.goto(`${base}/${place}`)
+      await page.locator('#page-title').waitFor()
       return visitor
     },
     async invite(email, role) {

@@ -1,11 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../controlplane/cli/free-port.ts'
 import { eventually } from './eventually.ts'
 import { type Program, startProgram, stopAll } from './kube-program.ts'
 
@@ -100,7 +99,7 @@ type Start = {
 
 async function start({ assets, folder, programs, options }: Start): Promise<KubeApiServer> {
   const adminToken = randomBytes(24).toString('hex')
-  const [etcdPort, etcdPeer, port] = await freePorts(3)
+  const [etcdPort, etcdPeer, port] = await Promise.all([freePort(), freePort(), freePort()])
   const url = `https://127.0.0.1:${port}`
   const auditLogPath = join(folder, 'audit.jsonl')
   const kubeconfigPath = join(folder, 'kubeconfig')
@@ -235,15 +234,6 @@ function kubeconfig(server: string, caPem: string, token: string): string {
     contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
     'current-context': 'test',
   })
-}
-
-/** Held together until all are known, so that no two are the same. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
 }
 
 async function readOrNull(file: string): Promise<string | null> {

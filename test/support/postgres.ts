@@ -13,10 +13,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
+import { freePort } from '../../controlplane/cli/free-port.ts'
 import { digest, madeOnce } from './cluster-template.ts'
 import { createMigratedDatabases } from './migrated-database.ts'
 
@@ -168,15 +168,6 @@ function isExecutable(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
     return false
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }
 
 /** Asks until it answers; a server that ends first reports what it printed. */

@@ -1,8 +1,9 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { decode, encode, type Packet, streamEncode } from 'dns-packet'
 import { describe, expect, test } from 'vitest'
+import { freePort } from '../../../controlplane/cli/free-port.ts'
 import { type AddressPool, createAddressPool } from '../../../sidecar/listener/address-pool.ts'
 import { createDns } from '../../../sidecar/listener/dns.ts'
 import { answerDns, type DnsAnswerDeps } from '../../../sidecar/listener/dns-answer.ts'
@@ -227,12 +228,4 @@ async function waitFor(isMet: () => boolean): Promise<void> {
     if (tries > 500) throw new Error('it did not happen')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
