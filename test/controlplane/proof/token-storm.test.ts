@@ -15,6 +15,8 @@ vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
 const BATCHES_PER_AGENT = 50
 
 let here: DurableInstallation
+/** Why the database did not come back: nobody waits for it then. */
+let broken: Error | undefined
 let planes: readonly [ControlPlaneProcess, ControlPlaneProcess]
 
 beforeAll(async () => {
@@ -48,6 +50,7 @@ async function issue(): Promise<Issued[]> {
 async function use(issued: Issued, index: number): Promise<string> {
   const plane = planes[index % 2] as ControlPlaneProcess
   for (;;) {
+    if (broken !== undefined) throw broken
     const reply = await here
       .send(plane.url, 'POST', '/api/v1/tokens/verify', { body: issued })
       .catch(() => undefined)
@@ -63,21 +66,25 @@ async function use(issued: Issued, index: number): Promise<string> {
 test(`${TOKENS} tokens, each used ${USES} times at once at two replicas with a restart of the database in between, succeed exactly ${TOKENS} times`, async () => {
   const uses: string[][] = []
   let restarted: Promise<void> | undefined
+  const restart = () =>
+    here.restartDatabase().catch((error: Error) => {
+      broken = error
+    })
   for (let from = 0; from < TOKENS; from += SLICE) {
     const issued = await issue()
     expect(issued).toHaveLength(SLICE)
     const outcomes = await inLanes(issued, 8, async (one, index) => {
-      if (from + index === TOKENS / 2) restarted = here.restartDatabase()
+      if (from + index === TOKENS / 2) restarted = restart()
       return Promise.all(Array.from({ length: USES }, (_, n) => use(one, n)))
     })
     await restarted
     uses.push(...outcomes)
   }
   // Tokens were used before the restart and after it: what follows was proven through it.
-  const restart = await here.sql<{ before: boolean; uses: string }>(
+  const around = await here.sql<{ before: boolean; uses: string }>(
     'select used_at < pg_postmaster_start_time() as before, count(*) as uses from nonces group by 1 order by 1',
   )
-  expect(restart.map(({ before, uses }) => [before, Number(uses) > 0])).toEqual([
+  expect(around.map(({ before, uses }) => [before, Number(uses) > 0])).toEqual([
     [false, true],
     [true, true],
   ])
