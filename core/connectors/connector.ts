@@ -108,6 +108,9 @@ export type UserRow = {
   readonly bodies?: 'opaque' | undefined
 }
 
+/** Keys from the root object of a JSON body down to one member. */
+export type MemberPath = readonly string[]
+
 /** What a connector may know of its own configuration. */
 export type ConnectorConfig = {
   readonly name: string
@@ -154,17 +157,17 @@ export type Connector = {
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
-  /** Body fields whose whole content an action's parameters tell under names of their own. */
-  readonly retold?: readonly string[]
+  /** What of a JSON body its action's parameters do not tell: the card shows it. Absent: every top-level field is compared. */
+  untold?(body: unknown): unknown
   /** True where every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** A body that cannot be read has an action of its own: such a request is held, and its card quotes the beginning. */
   readonly quotesUnreadBody?: boolean
   /**
-   * Members of a JSON body that a client makes anew for each try, as paths (`id`, `params._meta.progressToken`): strings
-   * and numbers there are not part of what an approval is bound to.
+   * Members of a JSON body that a client makes anew for each try: short strings and numbers there are not part of what
+   * an approval is bound to.
    */
-  readonly unboundMembers?: readonly string[]
+  readonly unboundMembers?: readonly MemberPath[]
   /**
    * Formats in which a server behind it may take another method from the body of a POST. Forms that do so are refused;
    * JSON is read for it where another method has another verdict. A connector that reads its bodies anyway

@@ -1,5 +1,6 @@
 import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import { parseStrictJson, stringEnd } from '../request/strict-json.ts'
+import type { MemberPath } from './connector.ts'
 import { isRecord } from './fields.ts'
 
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -30,13 +31,15 @@ export function removeMembers(
 
 /** Stands for a value that was masked: no JSON holds it outside a string. */
 const MASK = '*'
+/** Longer strings and numbers are not masked. In characters of JSON; a `tracestate` may have 512. */
+export const MAX_MASKED = 520
 
 /**
- * Replaces strings and numbers at these paths from the root object (`id`, `params._meta.progressToken`) by a mark and
- * leaves every other character as it was. Keys match exactly. `text` is JSON without duplicate keys; text whose root is
- * no object is returned unchanged.
+ * Replaces strings and numbers of at most `MAX_MASKED` characters at these paths by a mark and leaves every other
+ * character as it was. Keys match exactly. `text` is JSON without duplicate keys; text whose root is no object is returned
+ * unchanged.
  */
-export function maskMembers(text: string, paths: readonly string[]): string {
+export function maskMembers(text: string, paths: readonly MemberPath[]): string {
   if (!/^[ \t\r\n]*\{/.test(text)) return text
   let masked = ''
   let done = 0
@@ -50,19 +53,21 @@ export function maskMembers(text: string, paths: readonly string[]): string {
 }
 
 /** What is left of the paths behind this key; an empty path is the member itself. */
-function below(paths: readonly string[], key: string): readonly string[] {
-  return paths.flatMap((path) =>
-    path === key ? [''] : path.startsWith(`${key}.`) ? [path.slice(key.length + 1)] : [],
-  )
+function below(paths: readonly MemberPath[], key: string): readonly MemberPath[] {
+  return paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []))
 }
 
 /** `text`: from behind the key to the end of the member. */
-function maskValue(text: string, paths: readonly string[]): string {
+function maskValue(text: string, paths: readonly MemberPath[]): string {
   if (paths.length === 0) return text
   const at = text.indexOf(':') + 1
   const value = text.slice(at)
-  if (!paths.includes('')) return text.slice(0, at) + maskMembers(value, paths)
-  return /^[ \t\r\n]*["\d-]/.test(value) ? `${text.slice(0, at)}${MASK}` : text
+  if (!paths.some((path) => path.length === 0)) return text.slice(0, at) + maskMembers(value, paths)
+  return isShortScalar(value) ? `${text.slice(0, at)}${MASK}` : text
+}
+
+function isShortScalar(value: string): boolean {
+  return /^[ \t\r\n]*["\d-]/.test(value) && value.trim().length <= MAX_MASKED
 }
 
 function decode(bytes: Uint8Array): string | null {

@@ -9,13 +9,12 @@ import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoin
 import { judgeHeaders } from './mcp/headers.ts'
 import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
 import { mcpRequest } from './mcp/to-request.ts'
+import { UNBOUND, untoldMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
 import { executeByRows } from './to-request.ts'
 
 /** Keys that name the call. They decide at these places only: a tool's own arguments may be called anything. */
 const DECIDING = ['jsonrpc', 'id', 'method', 'params', 'params.name']
-/** An SDK counts its requests up, and a trace has new names for each. All else in `_meta` is part of the call. */
-const UNBOUND = ['id', 'params._meta.progressToken', 'params._meta.traceparent', 'params._meta.tracestate']
 export const MAX_MCP_BATCH = 64
 
 /**
@@ -32,7 +31,7 @@ export const mcp: Connector = {
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   unboundMembers: UNBOUND,
   quotesUnreadBody: true,
-  retold: ['jsonrpc', 'id', 'method', 'params', 'body'],
+  untold: untoldMembers,
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,
   toRequest: (spec, config) =>

@@ -7,6 +7,7 @@ import {
   UNINTERESTING_HEADERS,
 } from '../../core/connectors/bound-headers.ts'
 import type { Connector } from '../../core/connectors/connector.ts'
+import { MAX_MASKED } from '../../core/connectors/json-members.ts'
 
 /** `docs/actions/held-requests.md`: what an approval is bound to, what its card shows, and which bodies nobody reads. */
 export function heldRequestsPage(connectors: readonly Connector[]): string {
@@ -42,7 +43,9 @@ function headers(): readonly string[] {
 
 function bodies(connectors: readonly Connector[]): readonly string[] {
   const unbound = connectors.flatMap(({ name, unboundMembers = [] }) =>
-    unboundMembers.length === 0 ? [] : [`\`${name}\`: ${list(unboundMembers)}`],
+    unboundMembers.length === 0
+      ? []
+      : [`\`${name}\`: ${list(unboundMembers.map((path) => path.join(' > ')))}`],
   )
   return [
     '## Bodies',
@@ -50,7 +53,7 @@ function bodies(connectors: readonly Connector[]): readonly string[] {
     'Where bodies are files, gRPC messages or another format of their own, the Connector (`bodies: opaque`) or one of its `actions` (`bodies: opaque`) says so: such a request is held, and the card states that the body is not shown, with its size, media type and SHA-256. A gRPC call whose client goes on sending is held by its name where its bodies are declared opaque, and the card says so. On connectors of type `mcp` a body that is no message is held as its action, and the card quotes its first KiB.',
     'These rows of the catalogue declare opaque bodies:',
     table(['Action', 'Method', 'Request'], opaqueRows(connectors)),
-    `A body is bound byte for byte. The parts of \`multipart/form-data\` are bound one by one, because an SDK that tries again makes a new boundary. Strings and numbers in these members of a JSON body are ignored (${unbound.join('; ')}).`,
+    `A body is bound byte for byte. The parts of \`multipart/form-data\` are bound one by one, because an SDK that tries again makes a new boundary. Strings and numbers of at most ${MAX_MASKED} characters in these members of a JSON body are ignored, keys from the root down (${unbound.join('; ')}). Every other member is bound, and the card shows what the action's parameters do not: other keys of \`_meta\`, too.`,
   ]
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { MemberPath } from '../../core/connectors/connector.ts'
 import { maskMembers } from '../../core/connectors/json-members.ts'
 import { parseBody } from '../../core/request/body.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
@@ -19,7 +20,7 @@ const OPEN_ENDED = 'open'
  * A body is bound byte for byte, with two exceptions: an SDK that tries again makes a new multipart boundary, so the
  * parts of a plain form are bound one by one; and JSON members that number the tries are left out (`unboundMembers`).
  */
-export function boundBody(exchange: Exchange, unboundMembers: readonly string[] = []): BoundBody {
+export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPath[] = []): BoundBody {
   const { bodyBytes, isOpenEnded } = exchange
   if (isOpenEnded === true) return whole(OPEN_ENDED)
   if (bodyBytes === undefined) return whole(null)
@@ -34,8 +35,9 @@ function whole(hash: string | null): BoundBody {
 }
 
 /** Null for a body that has no such members, or none that every server reads alike. */
-function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly string[]): string | null {
-  if (request === undefined || parseBody(bytes, request.body, members).kind !== 'json') return null
+function maskedJson({ request }: Exchange, bytes: Buffer, members: readonly MemberPath[]): string | null {
+  const keys = members.map((path) => path.join('.'))
+  if (request === undefined || parseBody(bytes, request.body, keys).kind !== 'json') return null
   const text = bytes.toString('utf8')
   const masked = maskMembers(text, members)
   return masked === text ? null : masked

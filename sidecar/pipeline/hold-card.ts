@@ -76,10 +76,11 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
 /** What is sent beyond what the action names. The agent's own credential is taken out of it later, so it is left out. */
 function besides({ bodyBytes, request, connector }: Exchange, parameters: Parameters = {}): Parameters {
   if (bodyBytes === undefined || request === undefined || connector === undefined) return {}
-  const { carriers, retold = [] } = connector.connector
+  const { carriers, untold } = connector.connector
   const view = parseBody(bodyBytes, request.body, [])
-  const leftOut = [...carriers.bodyFields, ...retold]
-  const fields = isRefusal(view) ? null : otherFields(view, { parameters, leftOut })
+  if (isRefusal(view)) return {}
+  const shown = view.kind === 'json' && untold !== undefined ? { ...view, value: untold(view.value) } : view
+  const fields = otherFields(shown, { parameters, leftOut: carriers.bodyFields })
   return fields === null ? {} : { other_fields: fields }
 }
 

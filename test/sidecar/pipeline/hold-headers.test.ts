@@ -268,6 +268,126 @@ describe('a held call of an MCP tool', () => {
     expect(second).toBe(first)
   })
 
+  const turn = (id: string, more = '') => `{"x-codex-turn-metadata":{"turn_id":${id}${more}}}`
+
+  it.each([
+    ['traceparent', '{"traceparent":"00-a-b-01"}', '{"traceparent":"00-c-d-01"}'],
+    ['tracestate', '{"tracestate":"a=1"}', '{"tracestate":"a=2"}'],
+    ['tool use id', '{"claudecode/toolUseId":"toolu_1"}', '{"claudecode/toolUseId":"toolu_2"}'],
+    ['key in escapes', '{"claudecode\\/toolUseId":"toolu_1"}', '{"claudecode\\/toolUseId":"toolu_2"}'],
+    ['request id of the editor', '{"vscode.requestId":"a"}', '{"vscode.requestId":"b"}'],
+    ['turn', turn('"a"', ',"turn_started_at_unix_ms":1'), turn('"b"', ',"turn_started_at_unix_ms":2')],
+    [
+      'set of them',
+      '{"claudecode/toolUseId":"toolu_7","progressToken":2}',
+      '{"claudecode/toolUseId":"toolu_9","progressToken":5}',
+    ],
+  ])('is the same call with another %s in _meta', async (_what, one, other) => {
+    const world = await start(MCP)
+    const [first, second] = await bindings(world, [call('1', params(one)), call('2', params(other))])
+    expect(first).toBeDefined()
+    expect(second).toBe(first)
+  })
+
+  const TOOL_USE = '"claudecode/toolUseId":"toolu_1"'
+
+  it.each([
+    ['an object as tool use id', '{"claudecode/toolUseId":{"account":"mallory"}}'],
+    ['a list as tool use id', '{"claudecode/toolUseId":["mallory"]}'],
+    ['a boolean as tool use id', '{"claudecode/toolUseId":true}'],
+    ['null as tool use id', '{"claudecode/toolUseId":null}'],
+    ['a text as tool use id that is longer than any', `{"claudecode/toolUseId":"${'m'.repeat(600)}"}`],
+    ['the case of a key', '{"claudecode/tooluseid":"toolu_1"}'],
+    ['a key of that beginning', '{"claudecode/toolUseIds":"toolu_1"}'],
+    ['another key of that vendor', `{${TOOL_USE},"claudecode/account":"mallory"}`],
+    ['another key of another vendor', `{${TOOL_USE},"openai/subject":"mallory"}`],
+    ['a key below', `{"claudecode":{"toolUseId":"toolu_1"}}`],
+    ['a key that is a path', `{"vscode":{"requestId":"a"}}`],
+    ['baggage', `{${TOOL_USE},"baggage":"account=mallory"}`],
+    ['another member beside the turn', turn('"a"', ',"account":"mallory"')],
+    ['an object as turn', turn('{"account":"mallory"}')],
+    ['a related task', `{${TOOL_USE},"io.modelcontextprotocol/related-task":{"taskId":"9"}}`],
+    ['_meta that is text', '"mallory"'],
+    ['_meta in a list', `[{${TOOL_USE}}]`],
+    ['_meta within _meta', `{"_meta":{${TOOL_USE}}}`],
+  ])('is another call with %s', async (_what, meta) => {
+    const world = await start(MCP)
+    const [first, second] = await bindings(world, [
+      call('1', params(`{${TOOL_USE}}`)),
+      call('1', params(meta)),
+    ])
+    expect(first).toBeDefined()
+    expect(second).not.toBe(first)
+    expect(world.upstream.seen).toEqual([])
+  })
+
+  it.each([
+    [
+      'a key of _meta that is bound',
+      call('1', params('{"progressToken":1,"account":"mallory"}')),
+      {
+        params: { _meta: { account: 'mallory' } },
+      },
+    ],
+    [
+      'members beside a turn',
+      call('1', params(turn('"a"', ',"model":"m"'))),
+      {
+        params: { _meta: { 'x-codex-turn-metadata': { model: 'm' } } },
+      },
+    ],
+    [
+      'a token that is bound',
+      call('1', params('{"progressToken":{"account":"mallory"}}')),
+      {
+        params: { _meta: { progressToken: { account: '(not shown: 7 characters)' } } },
+      },
+    ],
+    [
+      'a parameter beside the arguments',
+      call('1', params('{}', '"arguments":{},"task":{"ttl":9}')),
+      {
+        params: { task: { ttl: 9 } },
+      },
+    ],
+    ['a key beside params', call('1', `${params('{}')},"account":"mallory"`), { account: 'mallory' }],
+    [
+      'arguments of a prompt',
+      {
+        ...call('1'),
+        body: '{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p","arguments":{"to":"bob"}}}',
+      },
+      {
+        params: { arguments: { to: 'bob' } },
+      },
+    ],
+    [
+      'parameters by position',
+      { ...call('1'), body: '{"jsonrpc":"2.0","id":1,"method":"x/y","params":["pay","bob"]}' },
+      {
+        params: ['pay', 'bob'],
+      },
+    ],
+    [
+      '_meta of one of several',
+      { ...call('1'), body: `[${call('1').body},${call('2', params('{"account":"mallory"}')).body}]` },
+      {
+        messages: [{}, { params: { _meta: { account: 'mallory' } } }],
+      },
+    ],
+  ])('shows the approver %s', async (_what, input, shown) => {
+    const world = await start(MCP)
+    await world.send(input)
+    expect(world.holds[0]?.parameters['other_fields']).toEqual(shown)
+    expectRefused(world)
+  })
+
+  it('shows the approver nothing twice, and nothing that is not bound', async () => {
+    const world = await start(MCP)
+    await world.send(call('1', params(`{"progressToken":1,${TOOL_USE}}`)))
+    expect(world.holds[0]?.parameters).toEqual({ name: 'pay', arguments: { to: 'alice', amount: 1 } })
+  })
+
   it.each<readonly [string, TestExchangeInput]>([
     ['another argument', call('1', params('{"progressToken":1}', '"arguments":{"to":"bob","amount":1}'))],
     [
