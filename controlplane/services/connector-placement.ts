@@ -38,6 +38,9 @@ export type NewConnector = {
   readonly bodies?: 'opaque' | undefined
 }
 
+/** Providers whose SDKs show the reason of a refusal only where it has the format of the provider. */
+const PROVIDERS_WITH_SHAPE: ReadonlySet<string> = new Set(['llm_a', 'llm_b', 'llm_c', 'payments', 'chat'])
+
 export type Placement = {
   readonly keyring: Keyring
   readonly orgId: string
@@ -46,6 +49,8 @@ export type Placement = {
   readonly origin: RowOrigin
   /** Where the input stands in the request's body, for error messages; empty = it is the body. */
   readonly path?: string | undefined
+  /** A new connector refuses in the format of its provider, where SDKs need it. */
+  readonly prefersProviderShape?: boolean | undefined
   readonly identifyBot?: IdentifyBot | undefined
 }
 
@@ -70,7 +75,8 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const endpoint = wanted.endpoint ?? same?.spec.endpoint
   const upstream = { ...wanted.upstream, ...permissionsOf(input, same?.spec.upstream) }
   refusePlaintext({ ...wanted, upstream }, placement.path ?? '')
-  const spec = { ...wanted, upstream, ...(endpoint === undefined ? {} : { endpoint }) }
+  const errorShape = same?.spec.errorShape ?? newShape(placement)
+  const spec = { ...wanted, upstream, errorShape, ...(endpoint === undefined ? {} : { endpoint }) }
   const id = same?.id ?? newId('connector')
   const name = same?.name ?? freeName(input.type, others)
   refuseOverlaps(q, { id, name, spec, gatewayIds: [gatewayId] }, others)
@@ -88,6 +94,10 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
     origin: placement.origin,
   })
   return { row, isNew: same === undefined, domains }
+}
+
+function newShape({ prefersProviderShape, input }: Placement): ConnectorSpec['errorShape'] {
+  return prefersProviderShape === true && PROVIDERS_WITH_SHAPE.has(input.type) ? 'provider' : 'service'
 }
 
 /** What the upstream may be; what is left out is as it was. */

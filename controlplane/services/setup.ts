@@ -204,7 +204,7 @@ async function connect(
   for (const [index, input] of target.connectors.entries()) {
     const { accessRule, customPatterns, ...connector } = input
     const place = { gatewayId: gateway.id, path: `connectors.${index}`, origin: originOf(by) }
-    const placement = { ...deps, ...place, input: connector }
+    const placement = { ...deps, ...place, input: connector, prefersProviderShape: true }
     const placed = await placeConnector(q, placement)
     await noteConnector(q, { orgId: deps.orgId, by, gateway: gateway.name }, placed)
     connectors.push({ id: placed.row.id, type: placed.row.type, domains: placed.domains })

@@ -83,6 +83,8 @@ export type Row = {
   readonly bodyIsContent?: boolean
   /** The body may be a file, alone or in a multipart form: such a request is held although nobody can read it. */
   readonly bodies?: 'opaque'
+  /** The provider serves it without a credential: none is added. */
+  readonly isAnonymous?: boolean
   /** An older or alternative address of a deed that another row names, or the same deed on another owner's thing. */
   readonly isAlternative?: boolean
 }
@@ -161,6 +163,8 @@ export type Connector = {
   untold?(body: unknown): unknown
   /** True where every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
+  /** True where every row of the request's method and path needs no credential. */
+  needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** A body that cannot be read has an action of its own: such a request is held, and its card quotes the beginning. */
   readonly quotesUnreadBody?: boolean
   /**

@@ -9,6 +9,7 @@ import { LLM_A_OBJECTS } from './llm/a-objects.ts'
 import { LLM_A_ORGANIZATION } from './llm/a-organization.ts'
 import { type ApiStyle, plainStyle, resourceStyle } from './llm/api-style.ts'
 import { LLM_B_AGENTS } from './llm/b-agents.ts'
+import { LLM_B_CLIENT } from './llm/b-client.ts'
 import { LLM_B_ORGANIZATION } from './llm/b-organization.ts'
 import { LLM_C_AGENTS } from './llm/c-agents.ts'
 import { LLM_C_GRPC } from './llm/c-grpc.ts'
@@ -18,7 +19,7 @@ import { LLM_B_MODELS } from './llm/rows-b.ts'
 import { LLM_C_MODELS } from './llm/rows-c.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys, rowsAreOpaque } from './row-connector.ts'
+import { parseByRows, type RowNaming, rowKeys, rowsAreAnonymous, rowsAreOpaque } from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
@@ -65,6 +66,7 @@ function createModelConnector(provider: Provider): Connector {
     },
     decidingKeys: (request, config) => rowKeys(naming, request, config),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
+    needsNoCredential: (request, config) => rowsAreAnonymous(naming, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
     carriers,
     defaultAuth: provider.auth,
@@ -100,7 +102,7 @@ export const llmA = createModelConnector({
 export const llmB = createModelConnector({
   name: 'llm_b',
   domain: 'api.anthropic.com',
-  tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION],
+  tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION, LLM_B_CLIENT],
   style: plainStyle,
   auth: { type: 'header', header: 'x-api-key' },
   carriers: {

@@ -107,8 +107,20 @@ export function rowsAreOpaque(
   request: CanonicalRequest,
   config: ConnectorConfig,
 ): boolean {
-  const match = findRows(naming, request, config)
-  return match !== null && !isRefusal(match) && match.rows.every(({ row }) => row.bodies === 'opaque')
+  return everyRow(findRows(naming, request, config), ({ bodies }) => bodies === 'opaque')
+}
+
+/** True where every row of this method and path needs no credential. */
+export function rowsAreAnonymous(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+): boolean {
+  return everyRow(findRows(naming, request, config), ({ isAnonymous }) => isAnonymous === true)
+}
+
+function everyRow(match: RowMatch | Refusal | null, holds: (row: Row) => boolean): boolean {
+  return match !== null && !isRefusal(match) && match.rows.every(({ row }) => holds(row))
 }
 
 function findRows(

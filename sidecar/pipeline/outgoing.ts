@@ -25,9 +25,14 @@ export function outgoingOf(
   const ownPasses = snapshot?.gateway.level === 'monitor' && secret === null && scheme.type !== 'none'
   if (ownPasses) return { edit, injected: null, ownPasses }
   stripCredentials(edit, bound.connector)
-  if (secret === null || scheme.type === 'none') return { edit, injected: null, ownPasses }
+  if (secret === null || scheme.type === 'none' || needsNone(bound, request))
+    return { edit, injected: null, ownPasses }
   edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
   return { edit, injected: { secret, scheme }, ownPasses }
+}
+
+function needsNone({ connector, config }: BoundConnector, request: CanonicalRequest): boolean {
+  return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
 }
 
 /** What the connector says, completed by its type's default. */

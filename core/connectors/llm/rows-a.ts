@@ -52,6 +52,7 @@ export const LLM_A_MODELS = `
   GET    /v1/models                                    model.list                read    low
   GET    /v1/models/{id}                               model.get                 read    low
   DELETE /v1/models/{id}                               model.delete              write   high   +irreversible
+  POST   /v1/traces/ingest                             trace.ingest              compute low
   POST   /v1/batches                                   batch.create              compute medium input_file_id,endpoint
   GET    /v1/batches                                   batch.list                read    low
   GET    /v1/batches/{id}                              batch.get                 read    low

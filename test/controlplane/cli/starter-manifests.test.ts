@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkManifest, readManifestFiles } from '../../../controlplane/cli/manifest-files.ts'
 import { ensureManifests, STARTER_DIR } from '../../../controlplane/cli/starter-manifests.ts'
+import { createCatalogue } from '../../../core/connectors/catalogue.ts'
+import { buildPermissionIndex, lookupPermission } from '../../../core/decision/permissions.ts'
 import { policyWarnings } from '../../../core/decision/policy-warnings.ts'
 
 let root: string
@@ -35,6 +37,38 @@ describe('the starter manifests', () => {
   it('have policies that name known actions only', () => {
     const policies = resources.flatMap((each) => (each.kind === 'Policy' ? [each] : []))
     expect(policies.flatMap(({ spec }) => policyWarnings(spec))).toEqual([])
+  })
+
+  it('refuse in the format of the provider, whose SDKs show no other reason', () => {
+    const connectors = resources.flatMap((each) => (each.kind === 'Connector' ? [each.spec] : []))
+    const shown = connectors.filter(({ errorShape }) => errorShape === 'provider').map(({ type }) => type)
+    expect(shown.sort()).toEqual(['chat', 'llm_a', 'llm_b', 'llm_c', 'payments'])
+  })
+
+  it('refuse calls without a name on model hosts at once, and let pass what programs call for themselves', () => {
+    const rules = resources.flatMap((each) => (each.kind === 'Permission' ? each.spec.rules : []))
+    const index = buildPermissionIndex(
+      rules.map((rule, at) => ({
+        ...{
+          id: `perm_${at}`,
+          agent: '*',
+          connector_type: rule.connectorType,
+          action_pattern: rule.actionPattern,
+        },
+        ...{ decision: rule.decision, reason: rule.reason ?? null, source: 'file', managed_by: null },
+      })),
+    )
+    for (const type of ['llm_a', 'llm_b', 'llm_c'])
+      for (const verb of ['get', 'post', 'put', 'delete', 'other'])
+        expect(lookupPermission(index, 'dev', `${type}.unmapped.${verb}`)?.decision).toBe('deny')
+    const rows = [...createCatalogue().rows('llm_a'), ...createCatalogue().rows('llm_b')]
+    const own = rows.filter(({ type }) => /^llm_b\.client\.|^llm_a\.trace\.ingest$/.test(type))
+    expect(own.length).toBeGreaterThan(9)
+    for (const { type, effect } of own) {
+      expect(lookupPermission(index, 'dev', type)?.decision).toBe('allow')
+      // The policy of the set holds writes.
+      expect(effect, type).not.toBe('write')
+    }
   })
 
   it('hold no secret', () => {

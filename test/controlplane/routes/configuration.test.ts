@@ -296,6 +296,24 @@ describe('the wizard', () => {
     ).toBe(401)
   })
 
+  test('makes connectors that refuse in the format of the provider where its SDKs need it', async () => {
+    const types = ['codehost', 'llm_a', 'llm_b', 'llm_c', 'payments', 'chat'] as const
+    const connectors = [
+      ...types.map((type) => ({ type, token: 'canary-shape', accessRule: 'read_only' })),
+      { type: 'generic', token: 'canary-shape', accessRule: 'read_only', domains: ['shape.example.com'] },
+    ]
+    const body = { gateway: { name: 'shaped' }, connectors }
+    expect((await admin('POST', '/api/dashboard/gateway', body)).status).toBe(200)
+    const { rows: shapes } = await asAdmin(
+      `select c.type, c.spec->>'errorShape' as shape from connectors c join gateways g on g.id = any (c.gateway_ids)
+       where g.name like '%shaped' order by c.type`,
+    )
+    expect(Object.fromEntries(shapes.map(({ type, shape }) => [type, shape]))).toEqual({
+      ...{ codehost: 'service', generic: 'service' },
+      ...{ chat: 'provider', llm_a: 'provider', llm_b: 'provider', llm_c: 'provider', payments: 'provider' },
+    })
+  })
+
   test('without an agent answers a null key; with an unknown one says so', async () => {
     const body = { gateway: { name: 'quiet' }, connectors: [] }
     expect((await admin('POST', '/api/dashboard/gateway', body)).body).toMatchObject({
