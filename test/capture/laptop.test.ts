@@ -8,6 +8,7 @@ import { decode, encode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assertCanCapture } from '../../controlplane/cli/capture/namespace.ts'
 import { HandOver } from '../../core/capture/hand-over.ts'
+import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 import { noNamespaces } from './network.ts'
@@ -108,6 +109,22 @@ print("ready",flush=True);sys.stdin.read()`
     } finally {
       daemon.stdin.end()
       await once(daemon, 'exit')
+      rmSync(dir, { recursive: true })
+    }
+  })
+
+  test('keeps from captured commands what another run hands to its own part inside', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'seen-'))
+    const shell = `touch ${dir}/started; until [ -e ${dir}/ended ]; do grep -hsF ${laptop.data} ${tmpdir()}/chaperone-inside-*/*; done; true`
+    const watching = run('sh', '-c', shell)
+    try {
+      await eventually('started', () => existsSync(join(dir, 'started')) || null, 20_000)
+      expect((await run('true')).code).toBe(0)
+      writeFileSync(join(dir, 'ended'), '')
+      expect(await watching).toMatchObject({ code: 0, stdout: '' })
+    } finally {
+      writeFileSync(join(dir, 'ended'), '')
+      await watching
       rmSync(dir, { recursive: true })
     }
   })

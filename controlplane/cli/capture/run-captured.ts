@@ -15,7 +15,7 @@ import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './name
 /** Says to our own program which part inside the namespaces it is; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
 const Inside = z.discriminatedUnion('part', [
-  /** `file` holds a `Forwarder`: Linux limits one variable to 128 KiB. */
+  /** `file` holds a `Forwarder`: Linux limits one variable to 128 KiB. It is in the data folder, which no command can read or change. */
   z.object({ part: z.literal('forwarder'), file: z.string() }),
   /** The first process of the command's namespace: starts the command, passes signals on, reaps what is left. */
   z.object({ part: z.literal('init'), path: z.string() }),
@@ -66,7 +66,7 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
   const covers = coveredPaths(hidden)
   assertOutside(cwd, covers)
   const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
-  const insideDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-inside-')))
+  const insideDir = mkdtempSync(join(realpathSync(folder.gateway), 'chaperone-inside-'))
   const local = await openLocalPorts(folder.gateway, run.localPorts ?? [])
   try {
     const env = run.env(trustDir)
