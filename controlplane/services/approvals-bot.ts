@@ -1,3 +1,5 @@
+import { CHAT_HOST, chatTokenIn, WEBHOOK_HOSTS } from '../../core/connectors/chat.ts'
+import { baseOf } from '../../core/connectors/domains.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { isSameHash, sha256 } from '../crypto/tokens.ts'
@@ -28,8 +30,9 @@ type Credential = { readonly type: string; readonly token: string }
 export async function refuseApprovalsBot(q: Query, deps: ApprovalsBotDeps, given: Credential): Promise<void> {
   const own = await readSetting(q, deps, 'chat_bot_token')
   if (own === null) return
-  if (isSameToken(own, given.token)) throw taken()
-  if (given.type === 'chat' && (await areSameBot(deps, own, given.token))) throw taken()
+  const token = chatTokenOf(given)
+  if (isSameToken(own, given.token) || (token !== null && isSameToken(own, token))) throw taken()
+  if (token !== null && (await areSameBot(deps, own, token))) throw taken()
 }
 
 /** The same for a new token of the approvals, which a Connector may have already. */
@@ -37,8 +40,10 @@ export async function refuseConnectorsBot(q: Query, deps: ApprovalsBotDeps, toke
   for (const row of await listConnectors(q)) {
     if (row.credential === null) continue
     const theirs = deps.keyring.open(row.credential, row.id)
+    const found = chatTokenOf({ type: row.type, token: theirs })
     const isSame =
-      isSameToken(token, theirs) || (row.type === 'chat' && (await areSameBot(deps, token, theirs)))
+      isSameToken(token, theirs) ||
+      (found !== null && (isSameToken(token, found) || (await areSameBot(deps, token, found))))
     if (isSame) throw connectorHas(row.name)
   }
 }
@@ -59,9 +64,35 @@ export async function approvalsBotConnectors(
   const isApprovals = (row: ConnectorRow): boolean => {
     if (row.credential === null) return false
     const token = keyring.open(row.credential, row.id)
-    return isSameToken(botToken, token) || isSameBot(own, valid(bots.get(row.id), token))
+    const found = chatTokenOf({ type: row.type, token }) ?? token
+    return (
+      [token, found].some((one) => isSameToken(botToken, one)) ||
+      isSameBot(own, valid(bots.get(row.id), token))
+    )
   }
   return new Set(rows.filter(isApprovals).map(({ id }) => id))
+}
+
+/**
+ * The token of the chat in a credential; null where it has none. A Connector of another type may lead to the chat, too,
+ * and nothing but a token of the chat is sent there.
+ */
+export function chatTokenOf({ type, token }: Credential): string | null {
+  return chatTokenIn(token) ?? (type === 'chat' ? bare(token) : null)
+}
+
+/** Names of connectors of other types that lead to the chat by their base URL, their upstream or their credential. */
+export function connectorsToChat(keyring: Keyring, rows: readonly ConnectorRow[]): readonly string[] {
+  const leads = ({ id, credential, spec }: ConnectorRow): boolean => {
+    const urls = [spec.baseUrl, spec.upstream.url].filter((url) => url !== undefined)
+    if (urls.some((baseUrl) => isChatHost(baseOf({ baseUrl })?.host ?? ''))) return true
+    return credential !== null && chatTokenIn(keyring.open(credential, id)) !== null
+  }
+  return rows.filter((row) => row.type !== 'chat' && leads(row)).map(({ name }) => name)
+}
+
+function isChatHost(host: string): boolean {
+  return CHAT_HOST.test(host) && !WEBHOOK_HOSTS.includes(host)
 }
 
 export function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {

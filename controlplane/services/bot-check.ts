@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
+import { chatTokenIn } from '../../core/connectors/chat.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import { isSameHash, sha256 } from '../crypto/tokens.ts'
 import { type ChatBotRow, listChatBots, upsertChatBot } from '../store/chat-bots.ts'
 import { bumpVersion } from '../store/config-version.ts'
 import { listConnectors } from '../store/connectors.ts'
 import type { Db } from '../store/query.ts'
-import { APPROVALS_BOT, type IdentifyBot } from './approvals-bot.ts'
+import { APPROVALS_BOT, chatTokenOf, type IdentifyBot } from './approvals-bot.ts'
 import { readSetting } from './stored-setting.ts'
 
 export type BotCheckDeps = {
@@ -49,7 +50,7 @@ async function check(deps: BotCheckDeps): Promise<void> {
   const open = [...tokens].filter(([owner, token]) => !isKnown(known.get(owner), token))
   const found: ChatBotRow[] = []
   for (const [owner, token] of open) {
-    const identity = await identifyBot(token)
+    const identity = await identifyBot(chatTokenIn(token) ?? token)
     if (identity !== null) found.push({ owner, tokenSha256: sha256(token), ...identity })
   }
   if (found.length === 0) return
@@ -67,8 +68,9 @@ async function tokensOf(deps: BotCheckDeps): Promise<ReadonlyMap<string, string>
   if (own === null) return tokens
   tokens.set(APPROVALS_BOT, own)
   for (const row of await listConnectors(db)) {
-    if (row.type === 'chat' && row.credential !== null)
-      tokens.set(row.id, keyring.open(row.credential, row.id))
+    if (row.credential === null) continue
+    const token = keyring.open(row.credential, row.id)
+    if (chatTokenOf({ type: row.type, token }) !== null) tokens.set(row.id, token)
   }
   if (tokens.size === 1) tokens.clear()
   return tokens

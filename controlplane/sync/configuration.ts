@@ -1,10 +1,13 @@
 import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
 import type { FloorRules } from '../../core/crd/floors.ts'
-import { approvalsChannelPolicy } from '../../core/decision/approvals-channel.ts'
+import {
+  approvalsChannelElsewherePolicy,
+  approvalsChannelPolicy,
+} from '../../core/decision/approvals-channel.ts'
 import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
-import { APPROVALS_BOT_WARNING, approvalsBotConnectors } from '../services/approvals-bot.ts'
+import { APPROVALS_BOT_WARNING, approvalsBotConnectors, connectorsToChat } from '../services/approvals-bot.ts'
 import { authOf } from '../services/connector-domains.ts'
 import { atItsFloor } from '../services/gateway-floor.ts'
 import { type AgentRow, listAgents } from '../store/agents.ts'
@@ -85,7 +88,7 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
         ),
       ),
       policies: [
-        ...builtInPolicies(channel),
+        ...(channel === null ? [] : builtInPolicies(channel, connectorsToChat(deps.keyring, rows))),
         ...notReplaced(await listPolicies(q), platformNamespaces).flatMap((row) => policyEntry(row, tenancy)),
       ],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
@@ -172,8 +175,9 @@ function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): Readonly
 }
 
 /** Policies that are no rows: they are bound to every gateway, and nobody can change or disable them. */
-function builtInPolicies(channel: string | null): ReadonlyArray<Bound<PolicyEntry>> {
-  return channel === null ? [] : [{ gatewayIds: [], entry: approvalsChannelPolicy(channel) }]
+function builtInPolicies(channel: string, others: readonly string[]): ReadonlyArray<Bound<PolicyEntry>> {
+  const entries = [approvalsChannelPolicy(channel), approvalsChannelElsewherePolicy(channel, others)]
+  return entries.map((entry) => ({ gatewayIds: [], entry }))
 }
 
 function upstreamOf({ upstream }: ConnectorRow['spec']): ConnectorEntry['upstream'] {

@@ -16,6 +16,19 @@ const rows = once(() => readRows('chat', [CHAT_BASICS, CHAT_APPS, CHAT_ADMIN]))
 const trie = once(() => compileRows(rows()))
 const DOMAINS = ['slack.com', 'api.slack.com', 'www.slack.com', 'files.slack.com']
 
+/** Hosts that answer methods of the chat, workspaces (`acme.slack.com`) and `mcp.slack.com` included. */
+export const CHAT_HOST = /^([^/]*[.])?slack(-gov)?[.]com$/
+
+/** Each path of these hosts (incoming webhooks) posts to the one channel that a person chose for it. */
+export const WEBHOOK_HOSTS: readonly string[] = ['hooks.slack.com', 'hooks.slack-gov.com']
+
+const CHAT_TOKEN = /xox[a-z][.-][\w.-]+/i
+
+/** The token of the chat in a credential, which may have a scheme around it; null when there is none. */
+export function chatTokenIn(credential: string): string | null {
+  return CHAT_TOKEN.exec(credential)?.[0] ?? null
+}
+
 /** How methods of the chat name the channels that they act on. */
 export const CHANNEL_FIELDS = ['channel', 'channels', 'channel_id', 'channel_ids'] as const
 

@@ -1,4 +1,4 @@
-import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../connectors/chat.ts'
+import { CHANNEL_FIELDS, CHAT_HOST, FURTHER_CHANNEL_FIELDS, WEBHOOK_HOSTS } from '../connectors/chat.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 
 /** Above every priority that a policy can have, so that nothing allows what it denies. */
@@ -13,15 +13,11 @@ export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
  * names as they are at that moment. A configured channel that is not an id cannot be compared: then no channel passes.
  */
 export function approvalsChannelPolicy(channel: string): PolicyEntry {
-  const id = CHANNEL_ID.test(channel) ? channel : null
+  const id = idOf(channel)
   const isTaken = id === null ? (value: string) => `${value} != null` : holds(id)
-  const takenReason =
-    id === null
-      ? 'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
-      : 'Agents have no access to the channel in which approvals are answered'
+  const takenReason = id === null ? NO_ID : TAKEN
   const further = anyOf(FURTHER_CHANNEL_FIELDS, isTaken)
-  const namedReason =
-    'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
+  const namedReason = BY_ID
   const rules = [
     { name: 'approvals-channel', conditions: [anyOf(CHANNEL_FIELDS, isTaken)], reason: takenReason },
     {
@@ -42,18 +38,113 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
         'A method that the catalogue does not know may act on the channel in which approvals are answered',
     },
   ]
+  return builtIn('approvals-channel', ['chat.*'], rules)
+}
+
+/**
+ * The same for connectors of other types that lead to the chat: by the host, or by the name of a connector in `names`
+ * (their base URL, upstream or credential leads there). Their requests have no fields to look at, so all are denied; of
+ * MCP only calls that name the channel, or cannot be compared with it. Incoming webhooks pass.
+ */
+export function approvalsChannelElsewherePolicy(channel: string, names: readonly string[]): PolicyEntry {
+  const id = idOf(channel)
+  const isAt = leadsToChat(names)
+  const otherReason =
+    'A connector of another type leads to the chat, where approvals are answered in a channel. Make the Connector of type chat, so that requests are known by their channel'
+  const onMcp = ['connector.type == "mcp"', ...isAt]
+  const rule = (name: string, condition: string, reason: string) => ({
+    ...{ name, conditions: [...onMcp, condition], reason },
+  })
+  const rules = [
+    {
+      name: 'other-connector',
+      conditions: ['connector.type != "chat" && connector.type != "mcp"', ...isAt],
+      reason: otherReason,
+    },
+    rule('unknown-message', 'action.unmapped || action.type == "mcp.rpc.unknown"', UNKNOWN_MESSAGE),
+    ...(id === null
+      ? [rule('approvals-channel', 'true', NO_ID)]
+      : [
+          rule('approvals-channel', `has(${ARGUMENTS}) && ${mentions(id)}`, TAKEN),
+          rule('approvals-channel-resource', `has(parameters.uri) && ${holds(id)('parameters.uri')}`, TAKEN),
+        ]),
+    rule('plain-arguments', `has(${ARGUMENTS}) && ${isNested()}`, NESTED),
+    ...CHANNEL_FIELDS.flatMap((field) => [
+      ...(id === null ? [] : [rule(`approvals-channel-${field}`, argument(field, holds(id)), TAKEN)]),
+      rule(`${field}-by-id`, argument(field, isNoId), BY_ID),
+    ]),
+  ]
+  return builtIn('approvals-channel-elsewhere', ['*'], rules)
+}
+
+type BuiltInRule = {
+  readonly name: string
+  readonly conditions: readonly string[]
+  readonly reason: string
+}
+
+function builtIn(name: string, actions: string[], rules: readonly BuiltInRule[]): PolicyEntry {
   return {
-    id: 'pol_approvals_channel',
-    name: 'approvals-channel (built in)',
+    id: `pol_${name.replaceAll('-', '_')}`,
+    name: `${name} (built in)`,
     version: 1,
     priority: PRIORITY,
     mode: 'enforce',
     document: {
-      scope: { actions: ['chat.*'], agents: [], environments: [], connectors: [] },
-      rules: rules.map((rule) => ({ ...rule, decision: 'deny' as const, approver_groups: [] })),
+      scope: { actions, agents: [], environments: [], connectors: [] },
+      rules: rules.map(({ conditions, ...rule }) => ({
+        ...{ ...rule, conditions: [...conditions], decision: 'deny' as const, approver_groups: [] },
+      })),
       tests: [],
     },
   }
+}
+
+const NO_ID =
+  'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
+const TAKEN = 'Agents have no access to the channel in which approvals are answered'
+const BY_ID = 'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
+const UNKNOWN_MESSAGE = 'A message that cannot be read may act on the channel in which approvals are answered'
+const NESTED =
+  'Arguments of tools of the chat are texts and numbers, and lists of channels: others cannot be compared with the channel in which approvals are answered'
+
+function idOf(channel: string): string | null {
+  return CHANNEL_ID.test(channel) ? channel : null
+}
+
+const ARGUMENTS = 'parameters.arguments'
+
+/** As conditions of a rule, all of which hold. */
+function leadsToChat(names: readonly string[]): readonly string[] {
+  const webhooks = JSON.stringify(WEBHOOK_HOSTS)
+  const isHost = `has(request.host) && request.host.matches(${JSON.stringify(CHAT_HOST.source)}) && !(request.host in ${webhooks})`
+  return [[`(${isHost})`, ...named(names)].join(' || ')]
+}
+
+/** A literal list of a condition is short. */
+function named(names: readonly string[]): readonly string[] {
+  const MOST = 50
+  if (names.length === 0) return []
+  return [`connector.name in ${JSON.stringify(names.slice(0, MOST))}`, ...named(names.slice(MOST))]
+}
+
+/** The id in a text of the arguments, or in the name of one. */
+function mentions(id: string): string {
+  const isId = holds(id)
+  const value = `${ARGUMENTS}[k]`
+  return `type(${ARGUMENTS}) == map && ${ARGUMENTS}.exists(k, ${isId('k')} || (type(${value}) == string && ${isId(value)}))`
+}
+
+/** Lists only as channels, because comprehensions of conditions are not nested. */
+function isNested(): string {
+  const type = `type(${ARGUMENTS}[k])`
+  const isOther = `${type} == map || (${type} == list && !(k in ${JSON.stringify(CHANNEL_FIELDS)}))`
+  return `(type(${ARGUMENTS}) != map || ${ARGUMENTS}.exists(k, ${isOther}))`
+}
+
+/** True when the argument is there and one of its values meets the test, or is no text at all. */
+function argument(field: string, test: (value: string) => string): string {
+  return `has(${ARGUMENTS}) && type(${ARGUMENTS}) == map && ${isMet(`${ARGUMENTS}.${field}`, test)}`
 }
 
 const ID = '[A-Z][A-Z0-9]+'
@@ -61,14 +152,14 @@ const IDS = `^ *${ID}( *, *${ID})* *$`
 
 /** True when one of the fields is there and one of its values meets the test, or is no text at all. */
 function anyOf(fields: readonly string[], test: (value: string) => string): string {
-  const isMet = (field: string) => {
-    const value = `parameters.${field}`
-    const inText = `type(${value}) == string && ${test(value)}`
-    const inList = `type(${value}) == list && ${value}.exists(c, type(c) != string || ${test('c')})`
-    const isOther = `type(${value}) != string && type(${value}) != list`
-    return `(has(${value}) && (${inText} || ${inList} || ${isOther}))`
-  }
-  return fields.map(isMet).join(' || ')
+  return fields.map((field) => isMet(`parameters.${field}`, test)).join(' || ')
+}
+
+function isMet(value: string, test: (value: string) => string): string {
+  const inText = `type(${value}) == string && ${test(value)}`
+  const inList = `type(${value}) == list && ${value}.exists(c, type(c) != string || ${test('c')})`
+  const isOther = `type(${value}) != string && type(${value}) != list`
+  return `(has(${value}) && (${inText} || ${inList} || ${isOther}))`
 }
 
 function isNoId(value: string): string {

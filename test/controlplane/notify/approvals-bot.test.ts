@@ -46,6 +46,23 @@ describe('a Connector is not given the bot that shows approvals', () => {
     ['the token with its scheme', `Bearer ${OWN}`, {}],
     ['the token on a connector of another type', OWN, { type: 'generic', domains: ['slack.com'] }],
     ['another token of the same bot', 'xoxb-rotated', {}],
+    ['another token of the same bot with its scheme', 'Bearer xoxb-rotated', {}],
+    [
+      'another token of the bot on a generic connector',
+      'xoxb-rotated',
+      { type: 'generic', domains: ['slack.com'] },
+    ],
+    ['the token of the bot among others', `token=${OWN}; x=1`, { type: 'generic', domains: ['slack.com'] }],
+    [
+      'another token of the bot on a webhook',
+      'Bearer xoxb-rotated',
+      { type: 'webhook', domains: ['chat.one.test'] },
+    ],
+    [
+      'another token of the bot on an MCP server',
+      'xoxb-rotated',
+      { type: 'mcp', domains: ['mcp.slack.com'] },
+    ],
     ['a token of the same user', 'xoxp-of-the-same-user', {}],
   ])('by %s: not added, not set up, and the refusal says what to do', async (_name, token, extra) => {
     const rule = { accessRule: 'allow_all' }
@@ -66,11 +83,16 @@ describe('a Connector is not given the bot that shows approvals', () => {
   })
 
   test.each([
-    ['an app of its own', 'xoxb-of-agents'],
-    ['the same ids in another workspace', 'xoxb-elsewhere'],
-    ['a token that the provider refuses', 'xoxb-unknown'],
-  ])('but may have %s', async (_name, token) => {
-    const added = await plane.owner('POST', CONNECTORS, connector(token))
+    ['an app of its own', 'xoxb-of-agents', {}],
+    ['the same ids in another workspace', 'xoxb-elsewhere', {}],
+    ['a token that the provider refuses', 'xoxb-unknown', {}],
+    [
+      'an app of its own on a generic connector',
+      'xoxb-of-agents',
+      { type: 'generic', domains: ['slack.com'] },
+    ],
+  ])('but may have %s', async (_name, token, extra) => {
+    const added = await plane.owner('POST', CONNECTORS, connector(token, extra))
     expect(added.status, added.text).toBe(200)
     const { body } = await plane.owner('GET', CONNECTORS)
     expect(at<unknown[]>(body, 'connectors', 0, 'warnings')).toEqual([])
@@ -89,12 +111,58 @@ describe('a Connector is not given the bot that shows approvals', () => {
   })
 })
 
+test('the provider sees no credential of another kind', async () => {
+  const before = chat.calls('auth.test').length
+  const extra = { type: 'generic', domains: ['api.one.test'] }
+  const added = await plane.owner('POST', CONNECTORS, connector('sk-live-canary', extra))
+  expect(added.status, added.text).toBe(200)
+  expect(chat.calls('auth.test')).toHaveLength(before)
+  await plane.owner('DELETE', `${CONNECTORS}?connector_id=${at(added.body, 'id')}`)
+})
+
+test('connectors of other types lead no agent to the channel of the approvals', async () => {
+  await plane.owner('POST', '/api/dashboard/agents', agent)
+  const explained = async (url: string) => {
+    const query = `method=POST&url=${encodeURIComponent(url)}&agent=one`
+    return String((await plane.owner('GET', `/api/dashboard/explain?${query}`)).body['text'])
+  }
+  const connectors = [
+    ['generic', 'https://chat.one.test/api/x', { domains: ['chat.one.test'] }, 'xoxb-of-agents'],
+    ['generic', 'https://slack.com/api/x', { domains: ['slack.com'] }, 'key'],
+    [
+      'webhook',
+      'https://chat.two.test/api/x',
+      { domains: ['chat.two.test'], base_url: 'https://acme.slack.com' },
+      'key',
+    ],
+  ] as const
+  for (const [type, url, extra, token] of connectors) {
+    await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: '' } })
+    const added = await plane.owner('POST', CONNECTORS, { type, token, ...extra })
+    expect(added.status, added.text).toBe(200)
+    await plane.owner('POST', '/api/dashboard/permissions', {
+      ...{
+        gateway_name: 'default/local',
+        connector_type: type,
+        action_pattern: `${type}.*`,
+        decision: 'allow',
+      },
+    })
+    await eventually('allowed', async () => ((await explained(url)).includes('ALLOW') ? true : null))
+    await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: 'C0APPROVALS' } })
+    await eventually('denied', async () =>
+      (await explained(url)).includes('pol_approvals_channel_elsewhere') ? true : null,
+    )
+    await plane.owner('DELETE', `${CONNECTORS}?connector_id=${at(added.body, 'id')}`)
+  }
+  await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: '' } })
+})
+
 test('while the provider is away only equal tokens are refused; the rest is found later, and gets no credential', async () => {
   chat.override('auth.test', { status: 503, body: {} })
   expect((await plane.owner('POST', CONNECTORS, connector(OWN))).status).toBe(409)
   const added = await plane.owner('POST', CONNECTORS, connector('xoxb-late'))
   expect(added.status, added.text).toBe(200)
-  expect((await plane.owner('POST', '/api/dashboard/agents', agent)).status).toBe(200)
   await plane.owner('POST', '/api/dashboard/permissions', {
     ...{ gateway_name: 'default/local', connector_type: 'chat', action_pattern: 'chat.*', decision: 'allow' },
   })

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { approvalsChannelPolicy } from '../../../core/decision/approvals-channel.ts'
+import {
+  approvalsChannelElsewherePolicy,
+  approvalsChannelPolicy,
+} from '../../../core/decision/approvals-channel.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { expectRefused, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
@@ -164,13 +167,14 @@ describe('the channel of the approvals is no target for agents', () => {
 
   it('leaves an organisation as many policies of its own as it may have', async () => {
     const document = { rules: [{ name: 'all', decision: 'allow' }] }
+    const builtIn = [approvalsChannelPolicy(CHANNEL), approvalsChannelElsewherePolicy(CHANNEL, [])]
     const own = Array.from({ length: LIMITS.maxPolicies }, (_, n) => ({ id: `pol_own_${n}`, document }))
     const here = await start({
       permissions: [['chat.*', 'allow']],
-      policies: [approvalsChannelPolicy(CHANNEL), ...own],
+      policies: [...builtIn, ...own],
     })
     expect(here.state.snapshot).not.toBeNull()
-    const more = [approvalsChannelPolicy(CHANNEL), ...own, { id: 'pol_one_more', document }]
+    const more = [...builtIn, ...own, { id: 'pol_one_more', document }]
     expect(() => here.apply({ policies: more })).toThrow('more than')
   })
 
