@@ -21,6 +21,7 @@ export const ERRORS = {
   body_too_large: { status: 413, error: 'body too large' },
   unsupported_body: { status: 415, error: 'unsupported body' },
   misdirected: { status: 421, error: 'misdirected request' },
+  upgrade_refused: { status: 426, error: 'WebSocket not served' },
   rate_limited: { status: 429, error: 'rate limit exceeded' },
   too_many_holds: { status: 429, error: 'too many pending approvals' },
   headers_too_large: { status: 431, error: 'request header fields too large' },

@@ -1,5 +1,5 @@
 import type { Action } from '../action/action.ts'
-import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
+import { type CanonicalRequest, isRefusal, refusal } from '../request/canonical.ts'
 import { type OverridableFormat, overridableFormat } from '../request/method-override.ts'
 import type { BodyView, Classification, Named } from './connector.ts'
 import { actionsOf, namedAction, oneAction } from './named-action.ts'
@@ -83,10 +83,28 @@ export function nameSeen(
  * that happens, too. A read would only tell, and what it tells is not passed on.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
+  if (nameMessageSocket(bound, request) !== null) return refusal('upgrade_refused', UNREAD_MESSAGES)
   const plain = classify(bound, { ...request, isUpgrade: false }, { kind: 'absent' })
   if (isRefusal(plain)) return plain
   const changes = actionsOf(plain).filter(({ effect }) => effect !== 'read')
   return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes] }
+}
+
+const UNREAD_MESSAGES =
+  'The messages of this WebSocket are requests of their own, and the gateway does not read them here. Send each request over HTTP.'
+
+/**
+ * The upgrade to a WebSocket whose messages are requests of their own, as `<connector>.websocket.connect`. It announces
+ * their actions and does nothing else. Null for every other request.
+ */
+export function nameMessageSocket(bound: BoundConnector, request: CanonicalRequest): Named | null {
+  const { connector, config } = bound
+  const announces = request.isUpgrade ? (connector.messageActions?.(request, config) ?? null) : null
+  if (announces === null) return null
+  const type = `${connector.name}.websocket.connect`
+  const target = request.host + request.rawPath
+  const parts = { connector: connector.name, type, effect: 'read', risk: 'low', target } as const
+  return { kind: 'actions', actions: [namedAction(parts, config)], announces }
 }
 
 /** A raw channel shows nothing of what happens in it: `<connector>.tunnel.open`, `<connector>.websocket.open`, high. */

@@ -154,6 +154,11 @@ export type Connector = {
    * `head`.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
+  /**
+   * The actions of the messages of a WebSocket at this address, where each message is a request of its own; null at every
+   * other address.
+   */
+  messageActions?(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
   /** Adds the credential to a request from which the agent's own were already removed. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */

@@ -17,6 +17,7 @@ import { LLM_C_RETRIEVAL } from './llm/c-retrieval.ts'
 import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
 import { LLM_C_MODELS } from './llm/rows-c.ts'
+import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { parseByRows, type RowNaming, rowKeys, rowsAreAnonymous, rowsAreOpaque } from './row-connector.ts'
@@ -31,6 +32,8 @@ type Provider = {
   readonly style: (rows: () => readonly Row[]) => ApiStyle
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
+  /** The action whose path also takes a WebSocket, with one request in each message. */
+  readonly messages?: string
   /** What the API demands of every request and an action spec does not say. */
   readonly demanded: RawHeaders
 }
@@ -64,6 +67,12 @@ function createModelConnector(provider: Provider): Connector {
       const read = style.read(request, body)
       return isRefusal(read) ? read : parseByRows(naming, read.request, read.body, config)
     },
+    messageActions: (request, config) => {
+      if (provider.messages === undefined) return null
+      const named = parseByRows(naming, { ...request, method: 'POST', isUpgrade: false }, undefined, config)
+      const actions = isRefusal(named) ? [] : actionsOf(named)
+      return actions.some(({ type }) => type === provider.messages) ? actions : null
+    },
     decidingKeys: (request, config) => rowKeys(naming, request, config),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
     needsNoCredential: (request, config) => rowsAreAnonymous(naming, request, config),
@@ -96,6 +105,7 @@ export const llmA = createModelConnector({
   style: plainStyle,
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
+  messages: 'llm_a.response.create',
   demanded: [],
 })
 

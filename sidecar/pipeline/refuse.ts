@@ -32,7 +32,7 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
   return 'responded'
 }
 
-/** A reading of the request that cannot be served: 400, 405, 413, 415, 421 or 431. */
+/** A reading of the request that cannot be served: 400, 405, 413, 415, 421, 426 or 431. */
 export function refuseReading(exchange: Exchange, { code, detail }: Omit<Refusal, 'kind'>): StageResult {
   return refuse(exchange, { code, reason: 'ambiguous', detail, extra: { detail } })
 }
@@ -65,6 +65,7 @@ const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
   method_not_allowed: 'ambiguous',
   body_too_large: 'ambiguous',
   unsupported_body: 'ambiguous',
+  upgrade_refused: 'ambiguous',
   misdirected: 'ambiguous',
   headers_too_large: 'ambiguous',
   kill_switch: 'kill_switch',
@@ -121,6 +122,8 @@ function headersOf(exchange: Exchange, refused: Refused, contentType: string): s
   if (refused.code === 'proxy_auth_required') {
     headers.push('Proxy-Authenticate', 'Basic realm="chaperone", charset="UTF-8"')
   }
+  // RFC 9110 15.5.22: the answer names the protocol to use instead.
+  if (refused.code === 'upgrade_refused') headers.push('Upgrade', 'HTTP/1.1')
   const isHttp1 = transport !== 'connect-h2' && transport !== 'port-h2'
   if (isHttp1 && CLOSING.has(refused.code)) headers.push('Connection', 'close')
   return headers

@@ -1,4 +1,4 @@
-import { classify, decidingKeys, needsBody } from '../../../core/connectors/classify.ts'
+import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
 import type { Classification, HeadReader } from '../../../core/connectors/connector.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
@@ -49,6 +49,7 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
   if (wasRead(exchange)) return readAndClassify(exchange, given)
   const naming = nameByLine(bound, request, exchange.body.isEmpty)
   if (isRefusal(naming)) {
+    nameUnserved(exchange, given)
     // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
     return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, naming)
   }
@@ -58,6 +59,14 @@ function name(exchange: Exchange, given: Given): StageResult | Promise<StageResu
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   return isSettledBy(naming, exchange, deps.ports) ? 'continue' : readAndClassify(exchange, given)
+}
+
+/** Names an upgrade that is not served, for its record. */
+function nameUnserved(exchange: Exchange, { bound, request }: Given): void {
+  const named = nameMessageSocket(bound, request)
+  if (named === null) return
+  exchange.named = named
+  exchange.actions = actionsOf(named)
 }
 
 function wasRead(exchange: Exchange): boolean {

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { expectRefused, start } from './pipeline-world.ts'
+import type { TestExchangeInput } from './test-exchange.ts'
+import { killAll, type Rule } from './test-world.ts'
+
+const MODEL = { type: 'llm_a', name: 'team/models', auth: { type: 'bearer' } } as const
+const HANDSHAKE = [
+  ...['Connection', 'Upgrade', 'Upgrade', 'websocket', 'Sec-WebSocket-Version', '13'],
+  ...['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+]
+const SOCKET: TestExchangeInput = {
+  kind: 'upgrade',
+  host: 'api.openai.com',
+  target: '/v1/responses',
+  headers: HANDSHAKE,
+}
+const ALLOWED: readonly Rule[] = [['llm_a.*', 'allow']]
+
+describe('an upgrade to a WebSocket of model calls', () => {
+  it.each<[string, readonly Rule[]]>([
+    ['allowed by wildcard', ALLOWED],
+    ['allowed by name', [['llm_a.websocket.open', 'allow']]],
+    ['held', [['llm_a.*', 'require_approval']]],
+    ['denied', [['llm_a.*', 'deny']]],
+    ['without a rule', []],
+  ])('is answered 426 at once: %s', async (_name, permissions) => {
+    const world = await start({ connectors: [MODEL], permissions })
+    const exchange = await world.send(SOCKET)
+    expect(exchange.reply.status).toBe(426)
+    expect(exchange.reply.header('upgrade')).toBe('HTTP/1.1')
+    expect(exchange.reply.json()).toMatchObject({ error: 'WebSocket not served' })
+    expect(world.holds).toEqual([])
+    expectRefused(world)
+    expect(world.records[0]).toMatchObject({
+      ...{ action_type: 'llm_a.websocket.connect', decision: 'DENY', status: 426, method: 'GET' },
+      path: '/v1/responses',
+    })
+  })
+
+  it('is answered 426 at the level monitor, too', async () => {
+    const world = await start({ connectors: [MODEL], gateway: { enforcementLevel: 'monitor' } })
+    expect((await world.send(SOCKET)).reply.status).toBe(426)
+    expectRefused(world)
+  })
+
+  it('is answered in the shape of the provider where the Connector asks for it', async () => {
+    const world = await start({ connectors: [{ ...MODEL, errorShape: 'provider' }], permissions: ALLOWED })
+    const exchange = await world.send(SOCKET)
+    expect(exchange.reply.status).toBe(426)
+    expect(exchange.reply.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
+  })
+
+  it('is refused by the kill switch first', async () => {
+    const world = await start({ connectors: [MODEL], permissions: ALLOWED })
+    world.state.kill = [killAll()]
+    expect((await world.send(SOCKET)).reply.status).toBe(403)
+    expectRefused(world)
+  })
+
+  it.each(['/v1/realtime?model=m', '/v1/responses/resp_1', '/v1/chat/completions'])(
+    'leaves the name of other upgrades: %s',
+    async (target) => {
+      const world = await start({ connectors: [MODEL], permissions: [['llm_a.response.*', 'allow']] })
+      const exchange = await world.send({ ...SOCKET, target })
+      expect(exchange.reply.status).toBe(403)
+      expectRefused(world)
+      expect(world.records[0]).toMatchObject({ action_type: 'llm_a.websocket.open' })
+    },
+  )
+
+  it('leaves the upgrades of other connector types', async () => {
+    const world = await start({
+      connectors: [
+        { type: 'generic', name: 'team/own', domains: ['api.openai.com'], auth: { type: 'bearer' } },
+      ],
+      permissions: [['generic.websocket.open', 'deny']],
+    })
+    expect((await world.send(SOCKET)).reply.status).toBe(403)
+    expect(world.records[0]).toMatchObject({ action_type: 'generic.websocket.open' })
+  })
+})
