@@ -2,7 +2,7 @@ import { normaliseScope } from '../../core/decision/kill-switch.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { KillAnnouncement } from '../../core/wire/kill.ts'
 import type { Hub } from '../sync/hub.ts'
-import { MAX_ANNOUNCED_BYTES } from '../sync/kill-views.ts'
+import { keptOf } from '../sync/kill-views.ts'
 
 /** Of one caller and source, while the database does not answer. The scope `all` has a place of its own. */
 const MAX_PENDING = 100
@@ -26,13 +26,13 @@ export function makeRoom(
   })
 }
 
-/** Why a kill switch that gateways obey is not stored, how many are waiting, and what may become of it. */
-export function notStored(pending: readonly KillAnnouncement[]): string {
-  const isKept = JSON.stringify(pending).length <= MAX_ANNOUNCED_BYTES
+/** Why the kill switch `id`, which gateways obey, is not stored, how many are waiting, and what may become of it. */
+export function notStored(pending: readonly KillAnnouncement[], id: string): string {
+  const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
   return [
     'Connected gateways were stopped, but the stop could not be stored yet: gateways of other replicas do not know it.',
     pending.length > 1 ? `${pending.length} kill switches of this replica wait to be stored.` : '',
-    isKept ? KEPT : NOT_KEPT,
+    isLost ? NOT_KEPT : KEPT,
   ]
     .filter((text) => text !== '')
     .join(' ')
@@ -41,4 +41,4 @@ export function notStored(pending: readonly KillAnnouncement[]): string {
 const KEPT =
   'It is stored as soon as the database answers, also when this process ends before, by the next replica that one of the stopped gateways reaches. Only if all of them end before that too, the stop is lost: check `chaperone kill status` later.'
 const NOT_KEPT =
-  'They are stored as soon as the database answers. They are too many for gateways to keep: if this process ends before, some are lost. Activate the scope all, and check `chaperone kill status` later.'
+  'It is stored as soon as the database answers. Gateways keep a limited number for the next replica, and this one is not among them: if this process ends before, it is lost. Activate the scope all, which they keep, and check `chaperone kill status` later.'

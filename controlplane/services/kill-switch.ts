@@ -166,7 +166,7 @@ type Done = {
 async function activate(context: Context, change: Scoped, deadline: Deadline): Promise<Done> {
   const { hub, clock, storing } = context
   if (change.own !== undefined && (await isSettled(context, change.own, deadline)))
-    return settled(hub, deadline)
+    return settled(hub, change.own, deadline)
   const reason = change.reason?.trim() || NO_REASON
   const scopes = { scope: change.scope, own: change.own?.id }
   makeRoom(hub.kill, storing.pendingOf(change), scopes)
@@ -177,7 +177,7 @@ async function activate(context: Context, change: Scoped, deadline: Deadline): P
   const isStored = await deadline.limit(storing.store({ announcement, ...setter }), false)
   return isStored
     ? { round, order: hub.kill.order() }
-    : { round, warning: notStored(hub.kill.announcements()) }
+    : { round, warning: notStored(hub.kill.announcements(), announcement.id) }
 }
 
 /**
@@ -202,7 +202,7 @@ async function isSettled(
 }
 
 /** The stored state decides. */
-async function settled({ kill }: Context['hub'], deadline: Deadline): Promise<Done> {
+async function settled({ kill }: Context['hub'], { id }: OwnStop, deadline: Deadline): Promise<Done> {
   const isRead = await deadline.limit(
     kill.refresh().then(
       () => true,
@@ -212,7 +212,7 @@ async function settled({ kill }: Context['hub'], deadline: Deadline): Promise<Do
   )
   return isRead
     ? { round: kill.round(), order: kill.order() }
-    : { round: kill.round(), warning: notStored(kill.announcements()) }
+    : { round: kill.round(), warning: notStored(kill.announcements(), id) }
 }
 
 function after(ms: number): Promise<null> {

@@ -1,6 +1,6 @@
 import { boundedKills } from '../../core/decision/kill-bound.ts'
 import { concernsGateway, namespaceOf, namespaceOfSource } from '../../core/decision/kill-reach.ts'
-import { unionEffective } from '../../core/decision/kill-switch.ts'
+import { normaliseScope, unionEffective } from '../../core/decision/kill-switch.ts'
 import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../core/wire/kill.ts'
 import type { Configuration } from './configuration.ts'
 import { type KillBoard, killStateOf } from './kill-board.ts'
@@ -30,7 +30,7 @@ export type KillViewsDeps = {
 }
 
 /** Of what is sent as announced; further ones are sent as stored: gateways obey them and give none of them back. */
-export const MAX_ANNOUNCED_BYTES = 256 * 1024
+const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
  * Gives the views as the board is now. A kill switch of the ConfigMap of a namespace goes only to processes that serve
@@ -75,7 +75,7 @@ function viewFor(board: KillViewsDeps['board'], isFor: (entry: KillEntry) => boo
   const { entries: effective, isWhole } = boundedKills(union)
   const name = killStateOf(effective)
   if (stored === null) return { name, effective, state: undefined }
-  const sent = firstOf(announced)
+  const sent = keptOf(announced)
   const isComplete = isWhole && sent.length === announced.length
   const state = {
     order: stored.order,
@@ -86,13 +86,24 @@ function viewFor(board: KillViewsDeps['board'], isFor: (entry: KillEntry) => boo
   return { name, effective, state }
 }
 
-function firstOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
-  let bytes = 0
-  const beyond = announced.findIndex((each) => {
-    bytes += JSON.stringify(each).length
-    return bytes > MAX_ANNOUNCED_BYTES
-  })
-  return beyond === -1 ? announced : announced.slice(0, beyond)
+/**
+ * Those that gateways keep and give back to another replica: the shortest ones, so that nobody takes the room of others
+ * with long reasons, and those of the scope `all` before every other.
+ */
+export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
+  const measured = announced.map((each) => ({
+    ...{ each, bytes: JSON.stringify(each).length },
+    isNarrow: normaliseScope(each.entry.scope) !== 'all',
+  }))
+  measured.sort((a, b) => Number(a.isNarrow) - Number(b.isNarrow) || a.bytes - b.bytes)
+  let total = 0
+  const kept = new Set<KillAnnouncement>()
+  for (const { each, bytes } of measured) {
+    total += bytes
+    if (total > MAX_ANNOUNCED_BYTES) break
+    kept.add(each)
+  }
+  return announced.filter((each) => kept.has(each))
 }
 
 /** Namespaces of the agents that each gateway serves, those of no gateway in particular included. */

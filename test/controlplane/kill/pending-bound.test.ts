@@ -36,11 +36,15 @@ describe('kill switches of one caller that wait for the database', () => {
   })
 })
 
-test('the warning counts them, and says when gateways cannot keep them all', () => {
-  expect(notStored(many(1))).not.toMatch(/wait to be stored/)
-  expect(notStored(many(3))).toMatch(/3 kill switches of this replica wait to be stored.*by the next replica/)
+test('the warning counts them, and says whether gateways keep this one', () => {
+  expect(notStored(many(1), 'id0')).not.toMatch(/wait to be stored/)
+  expect(notStored(many(3), 'id1')).toMatch(
+    /3 kill switches of this replica wait to be stored.*by the next replica/,
+  )
   const long = many(300).map((each) => ({ ...each, entry: { ...each.entry, reason: 'r'.repeat(1_000) } }))
-  expect(notStored(long)).toMatch(/300 kill switches.*too many for gateways to keep/)
+  expect(notStored(long, 'id299')).toMatch(/300 kill switches.*not among them: .*lost.*scope all/)
+  expect(notStored([...long, announcement(300)], 'id300')).toMatch(/by the next replica/)
+  expect(notStored([...long, announcement(300, 'all')], 'id300')).toMatch(/by the next replica/)
 })
 
 test('over the API, while the database hangs, one caller has 100 and others go on; all are stored afterwards', async () => {

@@ -189,3 +189,27 @@ test('of announcements so many are sent as gateways can give back, and none is m
     new Set(announced.map(({ entry }) => entry.scope)),
   )
 })
+
+test('long reasons of one caller take the room of no short announcement, and the scope all has room of its own', () => {
+  const announced = Array.from({ length: 120 }, (_, at) => ({
+    ...{ id: `long${at}`, proof: 'ab'.repeat(32) },
+    entry: { ...stop('api', `agent:a${at}`), reason: '\u0001'.repeat(2_000) },
+  }))
+  const short = { id: 'short', entry: stop('dashboard', 'agent:other'), proof: 'ab'.repeat(32) }
+  const all = {
+    id: 'all',
+    entry: { ...stop('cli', 'all'), reason: 'r'.repeat(2_000) },
+    proof: 'ab'.repeat(32),
+  }
+  const given = [...announced, short, all]
+  const viewOf = createKillViews({
+    board: {
+      stored: () => ({ order: { epoch: 1, revision: 1 }, entries: [] }),
+      ...{ announced: () => given, settled: () => [] },
+    },
+    configuration: () => null,
+  })()
+  const { state } = viewOf({ gatewayId: 'g', name: 'a/b', agent: null })
+  expect(state?.announced.map(({ id }) => id)).toEqual(expect.arrayContaining(['short', 'all']))
+  expect(JSON.stringify(state?.announced).length).toBeLessThan(300 * 1024)
+})
