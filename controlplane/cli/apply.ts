@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import type { ManifestResource } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
-import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
+import { permissionWarnings } from '../../core/decision/permission-warnings.ts'
+import { policyWarnings } from '../../core/decision/policy-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { IN_FORCE_TEXT, InForce } from '../../core/wire/operator.ts'
 import { usageError } from './arguments.ts'
@@ -112,7 +113,7 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
 /** Warnings that need no control plane: those of a dry run. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
   if (kind === 'Policy') return policyWarnings(spec)
-  return kind === 'Permission' ? unknownActions(spec.rules.map(({ actionPattern }) => actionPattern)) : []
+  return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule)) : []
 }
 
 type Present = {

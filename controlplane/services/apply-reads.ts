@@ -5,10 +5,10 @@ import { type GatewayRow, listGateways } from '../store/gateways.ts'
 import { allLabels } from '../store/namespaces.ts'
 import type { Query } from '../store/query.ts'
 import { listGroups } from '../store/users.ts'
+import { declaredNames } from './declared-names.ts'
 import { fullNameOf } from './full-name.ts'
 import { storedClaims } from './host-claims.ts'
 import type { Claim } from './host-conflicts.ts'
-import { declaredNames } from './permission-warnings.ts'
 
 /**
  * What applying one object needs to know of all others: read once in a transaction, because a change may apply hundreds of

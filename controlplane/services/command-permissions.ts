@@ -1,3 +1,4 @@
+import { permissionWarnings } from '../../core/decision/permission-warnings.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { PermissionSet } from '../../core/wire/internal.ts'
 import { gatewayActor } from '../events.ts'
@@ -13,8 +14,8 @@ import {
   parsed,
   sessionRequirement,
 } from './command-context.ts'
+import { declaredNames } from './declared-names.ts'
 import { refuseManaged } from './managed.ts'
-import { declaredNames, permissionWarnings } from './permission-warnings.ts'
 
 export function createPermissionCommands(
   deps: CommandDeps,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { idlePermission } from '../../core/decision/permission-warnings.ts'
 import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
@@ -15,7 +16,6 @@ import {
 } from './desired-context.ts'
 import { fullNameOf } from './full-name.ts'
 import { bindGateways, namespaceOf, standing } from './gateway-binding.ts'
-import { idlePermission } from './permission-warnings.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {

@@ -1,4 +1,4 @@
-import { fold, matchesPattern, parsePattern } from '../action/pattern.ts'
+import { fold, matchesPattern, type Pattern, parsePattern } from '../action/pattern.ts'
 import { nearest } from '../nearest.ts'
 import { createCatalogue } from './catalogue.ts'
 import { once } from './once.ts'
@@ -44,6 +44,28 @@ export function unknownActionWarning(text: string): string | null {
   if (meant === undefined && OPEN.has(type)) return null
   const hint = meant === undefined ? '' : ` Did you mean ${meant}${pattern.isExact ? '' : '*'}?`
   return `No known action matches "${text}".${hint}`
+}
+
+/**
+ * A warning about a pattern that a rule that allows cannot match, although one that denies can: what allows compares
+ * names exactly, and no part of `unmapped`. Null when there is nothing to say. `declared`: names of the rows of Connectors.
+ */
+export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
+  const pattern = parsePattern(text)
+  const { names } = known()
+  if (isUnmappedPattern(pattern)) return null
+  const tightened = names.filter((name) => matchesPattern(pattern, name, 'tighten'))
+  const isIdle = ![...tightened, ...declared].some((name) => matchesPattern(pattern, name, 'allow'))
+  if (tightened.length === 0 || !isIdle) return null
+  const plain = parsePattern(fold(text))
+  const isMeant = tightened.some((name) => matchesPattern(plain, name, 'allow'))
+  const hint = isMeant ? ` Did you mean ${plain.text}?` : ''
+  return `"${text}" allows nothing: what allows compares names exactly.${hint}`
+}
+
+/** `codehost.unmapped.*` and `codehost.unmapped.post`, which no row describes. */
+function isUnmappedPattern({ text }: Pattern): boolean {
+  return /^[a-z_]+\.unmapped\.(\*|[a-z]+)$/.test(text)
 }
 
 function unknownType(text: string, type: string, types: readonly string[]): string | null {

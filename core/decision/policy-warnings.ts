@@ -1,4 +1,4 @@
-import { unknownActionWarning } from '../connectors/action-names.ts'
+import { idleAllowWarning, unknownActionWarning } from '../connectors/action-names.ts'
 import type { PolicyDocument, PolicyRule } from '../crd/schemas.ts'
 import { nearest } from '../nearest.ts'
 import { conditionWarnings } from './condition-warnings.ts'
@@ -10,10 +10,16 @@ export function policyWarnings(document: PolicyDocument): readonly string[] {
     // A test of a name that does not exist passes whatever the rules say.
     ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
+    ...idleAllows(document),
     ...repeatedNames(rules),
     ...deadRules(rules),
     ...uselessGroups(rules),
   ]
+}
+
+function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {
+  if (!rules.some(({ decision }) => decision === 'allow')) return []
+  return scope.actions.flatMap((pattern) => idleAllowWarning(pattern) ?? [])
 }
 
 /** Patterns of actions that match no action that is known. Full sentences. */

@@ -12,10 +12,11 @@ import {
   PolicyResource,
   type PolicySpec,
 } from '../../core/crd/schemas.ts'
+import { type PatternRule, permissionWarnings } from '../../core/decision/permission-warnings.ts'
 import { documentProblems } from '../../core/decision/policy-document.ts'
 import { policyTestCost } from '../../core/decision/policy-test-cost.ts'
 import { runPolicyTests } from '../../core/decision/policy-tests.ts'
-import { policyWarnings, unknownActions } from '../../core/decision/policy-warnings.ts'
+import { policyWarnings } from '../../core/decision/policy-warnings.ts'
 import { nearest } from '../../core/nearest.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 
@@ -81,8 +82,8 @@ function withoutStop(spec: unknown): unknown {
 function judge({ kind, spec }: { readonly kind: string; readonly spec: unknown }): AdmissionResponse {
   if (kind === 'Policy') return judgePolicy(spec as PolicySpec)
   if (kind !== 'Permission') return { allowed: true }
-  const { rules } = spec as { readonly rules: ReadonlyArray<{ readonly actionPattern: string }> }
-  return { allowed: true, warnings: unknownActions(rules.map(({ actionPattern }) => actionPattern)) }
+  const { rules } = spec as { readonly rules: readonly PatternRule[] }
+  return { allowed: true, warnings: rules.flatMap((rule) => permissionWarnings(rule)) }
 }
 
 function judgePolicy(document: PolicyDocument): AdmissionResponse {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { idlePermission } from '../../../controlplane/services/permission-warnings.ts'
+import { idlePermission } from '../../../core/decision/permission-warnings.ts'
 import { startTestInstallation, type TestInstallation } from './installation.ts'
 import { at } from './start.ts'
 
@@ -28,6 +28,13 @@ test.each([
   ['mcp', 'mcp.tool.read_*', null],
   ['mcp', 'mcp.toolsread', null],
   ['chat', 'chat.message.posts', 'chat.message.post'],
+  ['*', 'codehost.PR.merge', 'codehost.pr.merge'],
+  ['*', 'codehost.PR.mer*', 'codehost.pr.mer*'],
+  ['*', 'codehost.unmap*', null],
+  ['*', 'Codehost.*', 'codehost.*'],
+  ['generic', 'generic.GET', 'generic.get'],
+  ['generic', 'generic.unmap*', null],
+  ['webhook', 'webhook.Po*', 'webhook.po*'],
 ])('%s: %s allows nothing', (type, pattern, meant) => {
   const warning = idlePermission(rule(type, pattern))
   expect(warning).toContain(pattern)
@@ -52,6 +59,13 @@ test.each([
   ['generic', 'generic.get'],
   ['generic', 'generic.orders.refund'],
   ['webhook', 'webhook.*'],
+  ['*', '*'],
+  ['*', 'codehost.*'],
+  ['*', 'codehost.unmapped.post'],
+  ['*', 'codehost.unmapped.*'],
+  ['*', 'mcp.tools.Create_*'],
+  ['*', 'mcp.rpc.unknown'],
+  ['*', 'acme.Deploy'],
 ] as const)('%s: %s can match', (type, pattern) => {
   expect(idlePermission(rule(type, pattern))).toBeNull()
 })
@@ -59,6 +73,8 @@ test.each([
 test('what tightens compares without case, and may name what no row describes', () => {
   expect(idlePermission(rule('codehost', 'codehost.PR.merge', 'deny'))).toBeNull()
   expect(idlePermission(rule('codehost', 'codehost.own.thing'), ['codehost.own.thing'])).toBeNull()
+  expect(idlePermission(rule('*', 'codehost.PR.merge', 'deny'))).toBeNull()
+  expect(idlePermission(rule('generic', 'generic.G*'), ['generic.Gift'])).toBeNull()
 })
 
 test('the API answers the warning, and the list shows it', async () => {

@@ -33,6 +33,22 @@ test('a test of an action that nobody knows is a warning with the nearest name',
     expect(warningsOf(type)).toEqual([])
 })
 
+test.each([
+  ['codehost.PR.merge', 'allow', 'Did you mean codehost.pr.merge?'],
+  ['Codehost.*', 'allow', 'Did you mean codehost.*?'],
+  ['codehost.unmap*', 'allow', 'allows nothing'],
+  ['codehost.PR.merge', 'deny', null],
+  ['codehost.PR.merge', 'require_approval', null],
+  ['codehost.pr.*', 'allow', null],
+  ['codehost.unmapped.post', 'allow', null],
+  ['mcp.tools.Create_*', 'allow', null],
+  ['acme.Deploy', 'allow', null],
+])('a scope of %s with a rule that decides %s', (pattern, decision, warning) => {
+  const text = `scope: { actions: [${JSON.stringify(pattern)}] }\nrules: [{ name: r, decision: ${decision} }]\n`
+  const wanted = warning === null ? [] : [expect.stringContaining(warning)]
+  expect(parsePolicyYaml(text).warnings).toEqual(wanted)
+})
+
 describe('a name in a condition that nobody knows', () => {
   test.each([
     ['actoin.type == "a"', 'Unknown variable: actoin (did you mean action?)'],

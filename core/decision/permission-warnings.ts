@@ -1,11 +1,12 @@
-import { matchesPattern, parsePattern } from '../../core/action/pattern.ts'
-import { createCatalogue } from '../../core/connectors/catalogue.ts'
-import { once } from '../../core/connectors/once.ts'
-import { unknownActions } from '../../core/decision/policy-warnings.ts'
-import type { RuleDecision } from '../../core/decision/vocabulary.ts'
-import { nearest } from '../../core/nearest.ts'
-import type { ConnectorRow } from '../store/connectors.ts'
+import { matchesPattern, parsePattern } from '../action/pattern.ts'
+import { idleAllowWarning } from '../connectors/action-names.ts'
+import { createCatalogue } from '../connectors/catalogue.ts'
+import { once } from '../connectors/once.ts'
+import { nearest } from '../nearest.ts'
+import { unknownActions } from './policy-warnings.ts'
+import type { RuleDecision } from './vocabulary.ts'
 
+/** One rule of a permission. */
 export type PatternRule = {
   readonly connectorType: string
   readonly actionPattern: string
@@ -28,7 +29,8 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
   if (connectorType !== '*' && !stem.startsWith(prefix) && !prefix.startsWith(stem)) {
     return `${actionPattern} names no action of connector type ${connectorType} and never matches.`
   }
-  if (decision !== 'allow' || BY_CONFIGURATION.has(connectorType)) return null
+  if (decision !== 'allow') return null
+  if (BY_CONFIGURATION.has(connectorType)) return idleAllowWarning(actionPattern, declared)
   if (OPEN[connectorType]?.some((open) => stem.startsWith(open) || open.startsWith(stem))) return null
   const names = [...namesOf(connectorType), ...declared]
   const pattern = parsePattern(actionPattern)
@@ -68,9 +70,4 @@ export function permissionWarnings(rule: PatternRule, declared: readonly string[
   if (unknown.length > 0) return unknown
   const idle = idlePermission(rule, declared)
   return idle === null ? [] : [idle]
-}
-
-/** Action names of the rows that a Connector declares. */
-export function declaredNames({ spec }: Pick<ConnectorRow, 'spec'>): readonly string[] {
-  return spec.actions.map(({ action }) => action)
 }
