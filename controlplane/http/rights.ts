@@ -77,6 +77,17 @@ export async function requireAlso(
   return new Set([...given].filter((name) => namespaces.has(name)))
 }
 
+/** Where the caller of a route sees requests of agents as well; asked when it is called. */
+export function visibleRecords({
+  principal,
+  namespaces: given,
+}: {
+  readonly principal: Principal
+  readonly namespaces: Namespaces
+}): () => Promise<Namespaces> {
+  return () => requireAlso(principal, 'records/get', { given, isNamespaced: true })
+}
+
 type Found = { readonly namespaces: Exclude<Namespaces, 'all'>; readonly isNamespaced: boolean }
 
 function refusal(user: User, right: Right, { namespaces, isNamespaced }: Found) {

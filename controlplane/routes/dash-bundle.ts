@@ -3,8 +3,11 @@ import { PolicySpec } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { actorOf } from '../events.ts'
 import { parseInput } from '../http/input.ts'
+import { visibleRecords } from '../http/rights.ts'
 import { type Route, route } from '../http/route.ts'
 import type { Bundle, BundleItem } from '../services/bundle.ts'
+import { orReplayed } from '../services/edit-replay.ts'
+import type { PolicyReplay } from '../services/policy-replay.ts'
 import {
   AgentName,
   Capabilities,
@@ -68,8 +71,10 @@ const ExportView = z.object({
   policies: z.array(z.looseObject({ name: z.string(), policyYaml: z.string() })),
 })
 
-export function createBundleRoutes({ bundle }: { readonly bundle: Bundle }): readonly Route[] {
-  return [exportRoute(bundle), importRoute(bundle)]
+export type BundleRoutesDeps = { readonly bundle: Bundle; readonly policyReplay: PolicyReplay }
+
+export function createBundleRoutes(deps: BundleRoutesDeps): readonly Route[] {
+  return [exportRoute(deps.bundle), importRoute(deps)]
 }
 
 function exportRoute(bundle: Bundle): Route {
@@ -95,7 +100,7 @@ function exportRoute(bundle: Bundle): Route {
   })
 }
 
-function importRoute(bundle: Bundle): Route {
+function importRoute(deps: BundleRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/api/dashboard/import',
@@ -104,10 +109,11 @@ function importRoute(bundle: Bundle): Route {
     body: ImportBody,
     bodyLimit: MAX_BUNDLE,
     response: ImportView,
-    handler: async ({ body, principal }) => {
+    handler: async ({ body, ...caller }) => {
       const agents = body.agents.map((item) => checked(AgentItem, item))
       const policies = body.policies.map((item) => withoutVersion(checked(PolicyItem, item)))
-      return bundle.import(actorOf(principal), { agents, policies })
+      const by = actorOf(caller.principal)
+      return orReplayed(deps, visibleRecords(caller), () => deps.bundle.import(by, { agents, policies }))
     },
   })
 }

@@ -3,8 +3,8 @@ import type { FloorRules } from '../../core/crd/floors.ts'
 import { PolicySpec } from '../../core/crd/schemas.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { actorOf } from '../events.ts'
-import { requireAlso } from '../http/rights.ts'
-import { type Route, type RouteInput, route } from '../http/route.ts'
+import { visibleRecords } from '../http/rights.ts'
+import { type Route, route } from '../http/route.ts'
 import { orReplayed } from '../services/edit-replay.ts'
 import type { Origins } from '../services/object-origins.ts'
 import type { Policies, SavedPolicy } from '../services/policies.ts'
@@ -88,7 +88,7 @@ function create(deps: PolicyRoutesDeps): Route {
     response: Saved,
     handler: async ({ body, ...caller }) => {
       const create = () => policies.create(actorOf(caller.principal), body)
-      return savedView(await orReplayed(deps, visibleTo(caller), create))
+      return savedView(await orReplayed(deps, visibleRecords(caller), create))
     },
   })
 }
@@ -105,7 +105,7 @@ function patch(deps: PolicyRoutesDeps): Route {
     handler: async ({ body, ...caller }) => {
       const { policy_id: id, expected_version: expected, ...fields } = body
       const update = () => policies.update(actorOf(caller.principal), id, fields, expected)
-      return savedView(await orReplayed(deps, visibleTo(caller), update))
+      return savedView(await orReplayed(deps, visibleRecords(caller), update))
     },
   })
 }
@@ -121,18 +121,10 @@ function remove(deps: PolicyRoutesDeps): Route {
     response: Ok,
     handler: async ({ query, ...caller }) => {
       const remove = () => policies.remove(actorOf(caller.principal), query.policy_id)
-      await orReplayed(deps, visibleTo(caller), remove)
+      await orReplayed(deps, visibleRecords(caller), remove)
       return { ok: true }
     },
   })
-}
-
-/** Where the caller sees requests of agents. */
-function visibleTo({
-  principal,
-  namespaces: given,
-}: Pick<RouteInput<never, never, never>, 'principal' | 'namespaces'>): () => Promise<Namespaces> {
-  return () => requireAlso(principal, 'records/get', { given, isNamespaced: true })
 }
 
 function savedView({ row, warnings }: SavedPolicy): z.infer<typeof Saved> {

@@ -62,10 +62,10 @@ export function createPolicyDeskRoutes(deps: PolicyDeskRoutesDeps): readonly Rou
         'Which recent requests would be decided otherwise with this policy (requires `records/get` as well); nothing is stored',
       body: ReplayBody,
       response: ReplayReply,
-      handler: async ({ principal, namespaces: given, body: { policy_id: policyId, ...draft } }) => {
+      handler: async ({ principal, namespaces: given, body: { policy_id: policyId, limit, ...draft } }) => {
         // Its answer is made of requests of agents.
         const namespaces = await requireAlso(principal, 'records/get', { given, isNamespaced: true })
-        return deps.policyReplay(namespaces, { ...draft, policyId })
+        return deps.policyReplay(namespaces, { drafts: [{ ...draft, policyId }], limit })
       },
     }),
     route({

@@ -11,6 +11,7 @@ import type { SectionLibrary } from '../sync/library.ts'
 
 /** What an agent's own gateway knows. */
 export type GatewayRules = {
+  readonly id: string
   readonly snapshot: Snapshot
   /** By connector type, in the order in which the gateway asks them. */
   readonly connectors: ReadonlyMap<string, readonly BoundConnector[]>
@@ -51,7 +52,7 @@ export function createActionRules(deps: {
       [...set.texts].map(([name, text]) => [name, JSON.parse(text) as unknown]),
     )
     const snapshot = buildSnapshot({ version: set.version, sections, hashes: set.hashes }, before?.snapshot)
-    const rules = { snapshot, connectors: connectorsOf(snapshot) }
+    const rules = { id, snapshot, connectors: connectorsOf(snapshot) }
     gateways.set(id, rules)
     return rules
   }

@@ -1,13 +1,13 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
-import { EditedInYaml } from './edited-in-yaml.ts'
-import type { PolicyReplay } from './policy-replay.ts'
+import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
+import type { PolicyReplay, ReplayDraft } from './policy-replay.ts'
 
 /** How many of the newest records. */
 const LIMIT = 200
 
 /**
- * Runs the edit of one policy. Where objects are edited in YAML, the refusal says also what the edit would change in recent
+ * Runs an edit of policies. Where objects are edited in YAML, the refusal says also what the edit would change in recent
  * requests, to callers who may see requests.
  *
  * @param namespaces Where the caller may; rejects with `forbidden` for a caller who may nowhere.
@@ -30,13 +30,16 @@ async function withReplay(
   policyReplay: PolicyReplay,
   namespaces: () => Promise<Namespaces>,
 ): Promise<EditedInYaml> {
-  const [policy] = error.refused.policies ?? []
-  const visible = policy === undefined ? null : await namespaces().catch(noneIfForbidden)
-  if (policy === undefined || visible === null) return error
-  const { id, isStored, policyYaml, enabled, priority, mode } = policy
-  const draft = { policyYaml, enabled, priority, mode, limit: LIMIT }
-  const replay = await policyReplay(visible, isStored ? { ...draft, policyId: id } : draft)
+  const { policies = [] } = error.refused
+  const visible = policies.length === 0 ? null : await namespaces().catch(noneIfForbidden)
+  if (visible === null) return error
+  const replay = await policyReplay(visible, { drafts: policies.map(draftOf), limit: LIMIT })
   return new EditedInYaml({ ...error.refused, replay })
+}
+
+function draftOf({ id, isStored, ...draft }: EditedPolicy): ReplayDraft {
+  const { policyYaml, enabled, priority, mode, gatewayIds } = draft
+  return { policyYaml, enabled, priority, mode, gatewayIds, policyId: isStored ? id : undefined }
 }
 
 function noneIfForbidden(error: unknown): null {

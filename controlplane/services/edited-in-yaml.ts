@@ -14,6 +14,8 @@ export type EditedPolicy = {
   readonly enabled: boolean
   readonly priority: number
   readonly mode: 'enforce' | 'monitor'
+  /** Empty = all. */
+  readonly gatewayIds: readonly string[]
   readonly tests: readonly PolicyTestResult[]
 }
 

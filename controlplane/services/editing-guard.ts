@@ -108,10 +108,10 @@ function editedPolicies(
 }
 
 function edited(
-  { id, name, text: policyYaml, enabled, priority, mode, tests }: StoredRows['policies'][number],
+  { id, name, text: policyYaml, enabled, priority, mode, gatewayIds, tests }: StoredRows['policies'][number],
   state: Pick<EditedPolicy, 'isStored' | 'isRemoved'>,
 ): EditedPolicy {
-  return { id, name, policyYaml, enabled, priority, mode, tests, ...state }
+  return { id, name, policyYaml, enabled, priority, mode, gatewayIds, tests, ...state }
 }
 
 const MOST_NAMES = 8

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { actionFromSpec, type KnownAction } from '../../core/action/spec.ts'
 import { classify } from '../../core/connectors/classify.ts'
 import type { Named } from '../../core/connectors/connector.ts'
@@ -12,12 +13,11 @@ import { proxiedInputs, withCredential } from '../../core/decision/proxied.ts'
 import { LOG_DECISION } from '../../core/decision/vocabulary.ts'
 import type { TrafficRecord } from '../../core/record.ts'
 import { type CanonicalRequest, isRefusal } from '../../core/request/canonical.ts'
-import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { ReplayReply } from '../../core/wire/governance.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { type AgentRow, listAgentsIn } from '../store/agents.ts'
 import { getPolicyIn } from '../store/policies.ts'
-import type { ScopedReads } from '../store/scoped-query.ts'
+import type { ScopedQuery, ScopedReads } from '../store/scoped-query.ts'
 import { listTraffic } from '../store/traffic.ts'
 import { knownByName } from './action-names.ts'
 import type { ActionRulesSource, GatewayRules } from './action-rules.ts'
@@ -30,19 +30,26 @@ export type PolicyReplayDeps = {
   readonly actionRules: Pick<ActionRulesSource, 'fresh'>
 }
 
-export type ReplayInput = {
+/** A policy as it would be. */
+export type ReplayDraft = {
   readonly policyYaml: string
   /** The policy whose text it would replace; without it the text is a policy of its own. */
   readonly policyId?: string | undefined
+  /** Where it would be bound; empty = at all gateways. Default: where the replaced policy is. */
+  readonly gatewayIds?: readonly string[] | undefined
   readonly enabled: boolean
   readonly priority: number
   readonly mode: 'enforce' | 'monitor'
+}
+
+export type ReplayInput = {
+  readonly drafts: readonly ReplayDraft[]
   /** How many of the newest records. */
   readonly limit: number
 }
 
 /**
- * Decides recorded requests twice by the rules of now: as they are, and with the given text in place. Bodies are not
+ * Decides recorded requests twice by the rules of now: as they are, and with the drafts in place. Bodies are not
  * recorded, so conditions on parameters see none. Throws `validation` for a text that cannot be read.
  */
 export type PolicyReplay = (namespaces: Namespaces, input: ReplayInput) => Promise<ReplayReply>
@@ -50,34 +57,31 @@ export type PolicyReplay = (namespaces: Namespaces, input: ReplayInput) => Promi
 const NOT_STORED = 'pol_draft'
 
 export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
-  return async (namespaces, input) => {
+  return async (namespaces, { drafts, limit }) => {
     const { orgId } = deps
     const query = deps.read(namespaces)
-    const { document } = parsePolicyYaml(input.policyYaml)
-    const row = input.policyId === undefined ? undefined : await getPolicyIn(query, input.policyId)
-    const { priority, mode } = input
-    const draft = compilePolicy({
-      id: row?.id ?? NOT_STORED,
-      name: row?.name ?? 'this policy',
-      version: (row?.version ?? 0) + 1,
-      priority,
-      mode,
-      document,
-    })
+    const placed: PlacedDraft[] = []
+    for (const [index, draft] of drafts.entries()) placed.push(await placedDraft(query, draft, index))
     const [rules, agents, records] = await Promise.all([
       deps.actionRules.fresh(),
       listAgentsIn(query),
-      listTraffic(query, orgId, { filter: {}, limit: input.limit }),
+      listTraffic(query, orgId, { filter: {}, limit }),
     ])
     const byName = new Map(agents.map((agent) => [agent.name, agent]))
-    const indexes = createIndexes(draft, input.enabled)
-    const cases = records.map((record) => {
+    const indexes = createIndexes(placed)
+    const caseOf = (record: TrafficRecord): Case | null => {
       const agent = byName.get(record.agent ?? '')
       const gateway = agent === undefined ? null : rules.gatewayOf(agent)
       return agent === undefined || gateway === null
         ? null
-        : replayed(deps, { record, agent, gateway, policies: indexes(gateway.snapshot) })
-    })
+        : { record, agent, gateway, policies: indexes(gateway) }
+    }
+    const cases: Array<Change | null> = []
+    for (const record of records) {
+      const found = caseOf(record)
+      cases.push(found === null ? null : replayed(deps, found))
+      if (placed.length > 1) await setImmediate()
+    }
     const known = cases.filter((each) => each !== null)
     return {
       considered: known.length,
@@ -87,17 +91,48 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
   }
 }
 
-/** The policies of a gateway with the draft among them, made once for each gateway. */
-function createIndexes(draft: CompiledPolicy, isEnabled: boolean): (snapshot: Snapshot) => PolicyIndex {
-  const made = new Map<Snapshot, PolicyIndex>()
-  return (snapshot) => {
-    const known = made.get(snapshot)
+type PlacedDraft = {
+  readonly policy: CompiledPolicy
+  readonly enabled: boolean
+  /** Empty = all. */
+  readonly gatewayIds: readonly string[]
+}
+
+/** One of many at a time: a text takes a while to compile. */
+async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number): Promise<PlacedDraft> {
+  const { policyYaml, policyId, gatewayIds, enabled, priority, mode } = draft
+  if (index > 0) await setImmediate()
+  const { document } = parsePolicyYaml(policyYaml)
+  const row = policyId === undefined ? undefined : await getPolicyIn(query, policyId)
+  const policy = compilePolicy({
+    id: row?.id ?? `${NOT_STORED}${index}`,
+    name: row?.name ?? 'this policy',
+    version: (row?.version ?? 0) + 1,
+    priority,
+    mode,
+    document,
+  })
+  return { policy, enabled, gatewayIds: gatewayIds ?? row?.gatewayIds ?? [] }
+}
+
+/** The policies of a gateway with the drafts among them, made once for each gateway. */
+function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) => PolicyIndex {
+  const made = new Map<string, PolicyIndex>()
+  const replaced = new Set(drafts.map(({ policy }) => policy.id))
+  return ({ id, snapshot }) => {
+    const known = made.get(id)
     if (known !== undefined) return known
     const { all } = snapshot.policies
-    const others = all.filter(({ id }) => id !== draft.id)
-    const present = all.find(({ id }) => id === draft.id)
-    const index = buildPolicyIndex(isEnabled ? [...others, inPlaceOf(present, draft)] : others)
-    made.set(snapshot, index)
+    const others = all.filter((policy) => !replaced.has(policy.id))
+    const present = new Map(all.map((policy) => [policy.id, policy]))
+    const bound = drafts.filter(
+      ({ enabled, gatewayIds }) => enabled && (gatewayIds.length === 0 || gatewayIds.includes(id)),
+    )
+    const index = buildPolicyIndex([
+      ...others,
+      ...bound.map(({ policy }) => inPlaceOf(present.get(policy.id), policy)),
+    ])
+    made.set(id, index)
     return index
   }
 }

@@ -27,36 +27,48 @@ beforeAll(async () => {
   })
   const agent = { name: 'team/bot', runtime: 'x', environment: 'production', gateway: 'team/edge' }
   expect((await here.admin('POST', '/api/dashboard/agents', agent)).status).toBe(200)
-  await recordRequest('GET')
+  await recordRequest('team/bot')
+  await serveOther()
   const { body } = await here.admin('GET', '/api/dashboard/policies')
   const rows = at<{ id: string; name: string }[]>(body, 'policies')
   policyId = rows.find(({ name }) => name === 'team/edge')?.id ?? ''
 })
 afterAll(() => here?.[Symbol.asyncDispose]())
 
-async function put(kind: string, spec: object): Promise<void> {
+async function put(kind: string, spec: object, namespace = 'team'): Promise<void> {
   const operator = caller(here.plane.url, { authorization: `Bearer ${OPERATOR_TOKEN}` })
-  const metadata = { name: 'edge', namespace: 'team' }
-  const answer = await operator('PUT', `/api/operator/desired/${kind}/team/edge`, {
-    ...{ uid: kind, generation: 1, source: 'kubernetes', managed_by: `kubernetes ${kind} team/edge` },
+  const metadata = { name: 'edge', namespace }
+  const answer = await operator('PUT', `/api/operator/desired/${kind}/${namespace}/edge`, {
+    ...{ uid: `${kind}-${namespace}`, generation: 1, source: 'kubernetes' },
+    managed_by: `kubernetes ${kind} ${namespace}/edge`,
     resource: { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata, spec },
     ...(kind === 'Connector' ? { credential: 'canary-secret' } : {}),
   })
   expect(answer.body, answer.text).toMatchObject({ accepted: true })
 }
 
-async function recordRequest(method: string): Promise<void> {
+/** A Gateway of another namespace, which allows the same, and a request of its agent. */
+async function serveOther(): Promise<void> {
+  await put('Gateway', {}, 'other')
+  const gatewayRefs = [{ name: 'edge' }]
+  const credential = { secretRef: { name: 's' } }
+  await put('Connector', { type: 'generic', domains: [HOST], credential, gatewayRefs }, 'other')
+  const rules = [{ connectorType: 'generic', actionPattern: 'generic.*', decision: 'allow' }]
+  await put('Permission', { gatewayRefs, agents: ['other/bot'], rules }, 'other')
+  const agent = { name: 'other/bot', runtime: 'x', environment: 'production', gateway: 'other/edge' }
+  expect((await here.admin('POST', '/api/dashboard/agents', agent)).status).toBe(200)
+  await recordRequest('other/bot')
+}
+
+let seq = 0
+
+async function recordRequest(agent: string): Promise<void> {
   const [org] = await here.sql('select id from orgs')
+  const connector = agent.replace('/bot', '/edge')
   const record = {
-    ...{
-      id: 'rec_one',
-      process_id: 'proc_one',
-      seq: 1,
-      time: new Date().toISOString(),
-      gateway: 'team/edge',
-    },
-    ...{ agent: 'team/bot', connector: 'team/edge', action_type: 'generic.unmapped.get', decision: 'ALLOW' },
-    ...{ would: null, note: null, reason: 'permission', approval_id: null, act_id: null, method },
+    ...{ id: `rec_${++seq}`, process_id: 'proc_one', seq, time: new Date().toISOString() },
+    ...{ gateway: connector, agent, connector, action_type: 'generic.unmapped.get', decision: 'ALLOW' },
+    ...{ would: null, note: null, reason: 'permission', approval_id: null, act_id: null, method: 'GET' },
     ...{ host: HOST, path: '/items', status: 200, error_type: null, latency_ms: 1, overhead_ms: 1 },
     ...{
       bytes_in: 0,
@@ -93,28 +105,30 @@ describe('the answer to an edit of a policy, beside its manifest', () => {
     ['allow', failed],
   ])('has the results of its tests, and what it changes in recent traffic (%s)', async (outcome, result) => {
     const created = edited(await post('policies', { name: 'mine', policyYaml: withTest(outcome) }))
+    const denied = (name: string) => ({
+      ...{ agent: `${name}/bot`, before: { decision: 'ALLOW' }, after: { decision: 'DENY' } },
+    })
     expect(created['tests']).toEqual([{ policy: 'mine', tests: [result] }])
     const patch = { policy_id: policyId, policyYaml: withTest(outcome) }
     const changed = edited(await here.admin('PATCH', '/api/dashboard/policies', patch))
     expect(changed['tests']).toEqual([{ policy: 'team/edge', tests: [result] }])
-    for (const { replay } of [created, changed] as { replay?: unknown }[])
-      expect(replay).toMatchObject({
-        considered: 1,
-        skipped: 0,
-        changes: [{ agent: 'team/bot', before: { decision: 'ALLOW' }, after: { decision: 'DENY' } }],
-      })
+    expect(created['replay']).toMatchObject({
+      ...{ considered: 2, skipped: 0, changes: [denied('other'), denied('team')] },
+    })
+    // It is bound to one Gateway.
+    expect(changed['replay']).toMatchObject({ considered: 2, skipped: 0, changes: [denied('team')] })
   })
 
   test('says that one without tests has none, and one that is removed changes nothing here', async () => {
     const body = edited(await post('policies', { name: 'plain', policyYaml: RULE, enabled: false }))
     expect(body).toMatchObject({
       tests: [{ policy: 'plain', tests: [] }],
-      replay: { considered: 1, changes: [] },
+      replay: { considered: 2, changes: [] },
     })
     const path = `/api/dashboard/policies?policy_id=${policyId}`
     expect(edited(await here.admin('DELETE', path))).toMatchObject({
       ...{ tests: [], removed: [{ kind: 'Policy', namespace: 'team', name: 'edge' }] },
-      replay: { considered: 1, changes: [] },
+      replay: { considered: 2, changes: [] },
     })
   })
 
@@ -122,10 +136,42 @@ describe('the answer to an edit of a policy, beside its manifest', () => {
     const policies = ['one', 'two'].map((name) => ({ name, policyYaml: withTest('deny') }))
     const body = edited(await post('import', { version: '1.0', policies }))
     expect(body['tests']).toEqual(policies.map(({ name }) => ({ policy: name, tests: [passed] })))
+    expect(agentsOf(body)).toEqual(['other/bot', 'team/bot'])
     const rule = { connector_type: 'generic', action_pattern: 'generic.*', decision: 'deny' }
     const other = edited(await post('permissions', { ...rule, gateway_name: 'team/edge', agent: 'team/x' }))
     expect(other['tests']).toEqual([])
     expect(other).not.toHaveProperty('replay')
+  })
+})
+
+const agentsOf = (body: Answer['body']) =>
+  at<{ agent: string }[]>(body, 'replay', 'changes').map(({ agent }) => agent)
+
+describe('what an import would change in recent traffic', () => {
+  const imported = async (...policies: object[]) => edited(await post('import', { version: '1.0', policies }))
+  const allow = `scope: { actions: [generic.unmapped.get] }\n${RULE.replace('deny', 'allow')}`
+
+  test('counts its policies together, each at the gateways that it names', async () => {
+    const denial = { name: 'denial', policyYaml: RULE }
+    expect(agentsOf(await imported({ ...denial, gateways: ['other/edge'] }))).toEqual(['other/bot'])
+    const permit = { name: 'permit', policyYaml: allow, priority: 500, gateways: ['team/edge'] }
+    expect(agentsOf(await imported({ ...denial, priority: 100 }, permit))).toEqual(['other/bot'])
+  })
+
+  test('is nothing where its policies are off, or fail their own tests', async () => {
+    for (const policy of [
+      { policyYaml: RULE, enabled: false },
+      { policyYaml: RULE, mode: 'monitor' },
+      { policyYaml: withTest('allow') },
+    ]) {
+      const { replay } = await imported({ name: 'mild', ...policy })
+      expect(replay).toMatchObject({ considered: 2, skipped: 0 })
+      expect(
+        at<{ after: { decision: string } }[]>(replay, 'changes').filter(
+          ({ after }) => after.decision !== 'ALLOW',
+        ),
+      ).toEqual([])
+    }
   })
 })
 

@@ -6,7 +6,7 @@ import type { Namespaces } from '../../../core/wire/rights.ts'
 
 const POLICY: EditedPolicy = {
   ...{ id: 'pol_1', isStored: false, isRemoved: false, name: 'mine', policyYaml: 'rules: []', enabled: true },
-  ...{ priority: 100, mode: 'enforce', tests: [] },
+  ...{ priority: 100, mode: 'enforce', gatewayIds: [], tests: [] },
 }
 const NONE = { considered: 0, skipped: 0, changes: [] }
 const refusing = (policies: readonly EditedPolicy[]) => async () => {
@@ -28,9 +28,13 @@ test('requests are replayed for the namespaces where the caller sees records, an
   const team = new Set(['team'])
   const seen = await extraOf(async () => team, refusing([POLICY]))
   expect(seen.extra).toMatchObject({ editing: 'yaml', replay: NONE })
-  expect(seen.asked).toEqual([[team, expect.not.objectContaining({ policyId: 'pol_1' })]])
-  const stored = await extraOf(async () => 'all', refusing([{ ...POLICY, isStored: true }]))
-  expect(stored.asked).toEqual([['all', expect.objectContaining({ policyId: 'pol_1' })]])
+  const drafts = (...ids: (string | undefined)[]) => ({
+    drafts: ids.map((policyId) => expect.objectContaining({ policyId })),
+    limit: 200,
+  })
+  expect(seen.asked).toEqual([[team, drafts(undefined)]])
+  const stored = await extraOf(async () => 'all', refusing([{ ...POLICY, isStored: true }, POLICY]))
+  expect(stored.asked).toEqual([['all', drafts('pol_1', undefined)]])
 
   const refused = await extraOf(nowhere, refusing([POLICY]))
   expect(refused.extra).toMatchObject({ editing: 'yaml', tests: [{ policy: 'mine', tests: [] }] })
