@@ -24,7 +24,7 @@ test.each([
   ['codehost', 'codehost.pr.mrege', 'Did you mean codehost.pr.merge?'],
   ['codehost', 'codehost.PR.merge', 'allows nothing'],
   ['codehost', 'chat.message.post', 'never matches'],
-  ['*', 'codehost.unmap*', 'allows nothing'],
+  ['generic', 'generic.GET', 'allows nothing'],
 ])('kubectl shows why a permission of %s for %s never matches', (type, pattern, wanted) => {
   expect(permission(type, pattern)).toEqual([expect.stringContaining(wanted)])
 })
