@@ -113,7 +113,7 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
 /** Warnings that need no control plane: those of a dry run. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
   if (kind === 'Policy') return policyWarnings(spec)
-  return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule)) : []
+  return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []
 }
 
 type Present = {

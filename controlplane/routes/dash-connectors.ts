@@ -11,6 +11,7 @@ import type { Config } from '../services/config.ts'
 import { authOf, connectorWarnings, ownedDomains } from '../services/connector-domains.ts'
 import { declaredNames } from '../services/declared-names.ts'
 import type { Origins } from '../services/object-origins.ts'
+import { rulesBeside } from '../services/rules-beside.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 import type { PermissionRow } from '../store/permissions.ts'
 import { AgentName, ConnectorFields, Id, Ok } from './fields.ts'
@@ -99,7 +100,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
         return {
           permissions: rows.map((row) => ({
             ...permissionView(row, { gateways, origins }),
-            warnings: permissionWarnings(row, declared),
+            warnings: permissionWarnings(row, declared, rulesBeside(row, rows)),
           })),
         }
       },
@@ -126,7 +127,8 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
           agent: body.agent,
         })
         const declared = (await config.connectors(namespaces)).flatMap(declaredNames)
-        const warnings = permissionWarnings(row, declared)
+        const rows = await config.permissions(namespaces, body.gateway_name)
+        const warnings = permissionWarnings(row, declared, rulesBeside(row, rows))
         return { ok: true, id: row.id, ...(warnings.length === 0 ? {} : { warnings }) }
       },
     }),

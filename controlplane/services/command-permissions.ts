@@ -16,6 +16,7 @@ import {
 } from './command-context.ts'
 import { declaredNames } from './declared-names.ts'
 import { refuseManaged } from './managed.ts'
+import { rulesBeside } from './rules-beside.ts'
 
 export function createPermissionCommands(
   deps: CommandDeps,
@@ -44,9 +45,10 @@ async function setPermission(
   const { db, orgId } = deps
   const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {
-    const same = (await listPermissions(q, gatewayId)).filter((row) => isSame(row, input))
+    const rows = await listPermissions(q, gatewayId)
+    const same = rows.filter((row) => isSame(row, input))
     for (const row of same) refuseManaged(q, row)
-    const warnings = await warningsOf(q, input)
+    const warnings = await warningsOf(q, input, rulesBeside({ gatewayId, agent: input.agent ?? '*' }, rows))
     if (same[0]?.decision === input.decision) return { ok: true, id: same[0].id, ...warnings }
     if (!isStricter(input.decision, same[0]?.decision)) requireSession('This permission requires')
     const row = await upsertPermission(q, {
@@ -77,14 +79,18 @@ async function setPermission(
   })
 }
 
-async function warningsOf(q: Query, input: PermissionSet): Promise<{ warnings?: readonly string[] }> {
+async function warningsOf(
+  q: Query,
+  input: PermissionSet,
+  beside: readonly PermissionRow[],
+): Promise<{ warnings?: readonly string[] }> {
   const declared = (await listConnectors(q)).flatMap(declaredNames)
   const rule = {
     connectorType: input.connector_type,
     actionPattern: input.action_pattern,
     decision: input.decision,
   }
-  const warnings = permissionWarnings(rule, declared)
+  const warnings = permissionWarnings(rule, declared, beside)
   return warnings.length === 0 ? {} : { warnings }
 }
 

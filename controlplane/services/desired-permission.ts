@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { idlePermission } from '../../core/decision/permission-warnings.ts'
+import { idlePermission, unreadSockets } from '../../core/decision/permission-warnings.ts'
 import { unknownActions } from '../../core/decision/policy-warnings.ts'
 import { appendAudit } from '../store/audit.ts'
 import { listOwnedPermissions, type ObjectKey } from '../store/desired.ts'
@@ -38,7 +38,7 @@ export const permissionApplier: Applier<'Permission'> = {
       const inForce = rows.length === 0 ? 'nothing' : 'binding_lost'
       return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed, inForce })
     }
-    const warnings = idleRules(object, await context.reads.declaredActions())
+    const warnings = ruleWarnings(object, await context.reads.declaredActions())
     return accepted({ changed, gateways: namesOf(gateways), warnings, reasons, problem, bound })
   },
   async inForce({ q }, key) {
@@ -162,8 +162,11 @@ function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[
   })
 }
 
-/** Patterns that can never match: most likely spelling mistakes. */
-function idleRules({ spec }: ManifestObject<'Permission'>, declared: readonly string[]): readonly string[] {
+/** Patterns that can never match, most likely spelling mistakes, and those that allow what nobody reads. */
+function ruleWarnings(
+  { spec }: ManifestObject<'Permission'>,
+  declared: readonly string[],
+): readonly string[] {
   const patterns = spec.rules.map(({ actionPattern }) => actionPattern)
   const idle = spec.rules.flatMap((rule, index) => {
     const isForeign = idlePermission({ ...rule, decision: 'deny' }) !== null
@@ -171,7 +174,10 @@ function idleRules({ spec }: ManifestObject<'Permission'>, declared: readonly st
     const why = isForeign || !isUnknown ? idlePermission(rule, declared) : null
     return why === null ? [] : [`spec.rules[${index}]: ${why}`]
   })
-  return [...idle, ...unknownActions(patterns.filter((pattern) => !declared.includes(pattern)))]
+  const unread = spec.rules.flatMap((rule, index) =>
+    unreadSockets(rule, spec.rules).map((text) => `spec.rules[${index}]: ${text}`),
+  )
+  return [...idle, ...unread, ...unknownActions(patterns.filter((pattern) => !declared.includes(pattern)))]
 }
 
 function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {

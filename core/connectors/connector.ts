@@ -159,6 +159,8 @@ export type Connector = {
    * other address.
    */
   messageActions?(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
+  /** The API that it offers over a WebSocket whose messages the gateway does not read (`<name>.websocket.open`). */
+  readonly unreadSocketApi?: string
   /** Adds the credential to a request from which the agent's own were already removed. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */

@@ -34,6 +34,8 @@ type Provider = {
   readonly carriers: CredentialCarriers
   /** The action whose path also takes a WebSocket, with one request in each message. */
   readonly messages?: string
+  /** See `Connector`. */
+  readonly unreadSocketApi?: string
   /** What the API demands of every request and an action spec does not say. */
   readonly demanded: RawHeaders
 }
@@ -77,6 +79,7 @@ function createModelConnector(provider: Provider): Connector {
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
     needsNoCredential: (request, config) => rowsAreAnonymous(naming, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
+    ...(provider.unreadSocketApi === undefined ? {} : { unreadSocketApi: provider.unreadSocketApi }),
     carriers,
     defaultAuth: provider.auth,
     get catalogue() {
@@ -106,6 +109,7 @@ export const llmA = createModelConnector({
   auth: { type: 'bearer' },
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   messages: 'llm_a.response.create',
+  unreadSocketApi: 'Realtime API',
   demanded: [],
 })
 
@@ -134,5 +138,6 @@ export const llmC = createModelConnector({
     query: ['key', '$key', 'token', '$access_token', '$oauth_token', 'bearer_token', '$bearer_token'],
     bodyFields: [],
   },
+  unreadSocketApi: 'Live API',
   demanded: [],
 })

@@ -2,6 +2,7 @@ import { matchesPattern, parsePattern } from '../action/pattern.ts'
 import { idleAllowWarning } from '../connectors/action-names.ts'
 import { createCatalogue } from '../connectors/catalogue.ts'
 import { once } from '../connectors/once.ts'
+import { BUILT_IN } from '../connectors/registry.ts'
 import { nearest } from '../nearest.ts'
 import { unknownActions } from './policy-warnings.ts'
 import type { RuleDecision } from './vocabulary.ts'
@@ -65,9 +66,31 @@ function wildcardsOf(names: readonly string[]): readonly string[] {
 }
 
 /** What is wrong with the pattern of a permission that can be stored all the same; empty when nothing is. */
-export function permissionWarnings(rule: PatternRule, declared: readonly string[] = []): readonly string[] {
+export function permissionWarnings(
+  rule: PatternRule,
+  declared: readonly string[] = [],
+  others: readonly PatternRule[] = [],
+): readonly string[] {
   const unknown = declared.includes(rule.actionPattern) ? [] : unknownActions([rule.actionPattern])
   if (unknown.length > 0) return unknown
   const idle = idlePermission(rule, declared)
-  return idle === null ? [] : [idle]
+  return idle === null ? unreadSockets(rule, others) : [idle]
+}
+
+/**
+ * Warns where a rule allows, by wildcard alone, WebSockets of a model provider that nobody reads. `others`: the rules for
+ * the same agents; one that names the action is a decision about it.
+ */
+export function unreadSockets(rule: PatternRule, others: readonly PatternRule[]): readonly string[] {
+  const { connectorType, actionPattern, decision } = rule
+  const pattern = parsePattern(actionPattern)
+  if (decision !== 'allow' || pattern.isExact) return []
+  return BUILT_IN.flatMap(({ name, unreadSocketApi: api }) => {
+    const type = `${name}.websocket.open`
+    const isCovered = ['*', name].includes(connectorType) && matchesPattern(pattern, type, 'allow')
+    if (api === undefined || !isCovered || others.some((other) => other.actionPattern === type)) return []
+    return [
+      `${actionPattern} also allows ${type} (${api}). The gateway does not read what is sent over such a WebSocket, so rules on model calls do not apply to it. Add a rule for ${type}.`,
+    ]
+  })
 }

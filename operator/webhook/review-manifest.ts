@@ -83,7 +83,7 @@ function judge({ kind, spec }: { readonly kind: string; readonly spec: unknown }
   if (kind === 'Policy') return judgePolicy(spec as PolicySpec)
   if (kind !== 'Permission') return { allowed: true }
   const { rules } = spec as { readonly rules: readonly PatternRule[] }
-  return { allowed: true, warnings: rules.flatMap((rule) => permissionWarnings(rule)) }
+  return { allowed: true, warnings: rules.flatMap((rule) => permissionWarnings(rule, [], rules)) }
 }
 
 function judgePolicy(document: PolicyDocument): AdmissionResponse {

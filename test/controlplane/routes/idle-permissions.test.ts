@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { idlePermission } from '../../../core/decision/permission-warnings.ts'
+import { idlePermission, permissionWarnings } from '../../../core/decision/permission-warnings.ts'
 import { startTestInstallation, type TestInstallation } from './installation.ts'
 import { at } from './start.ts'
 
@@ -75,6 +75,59 @@ test('what tightens compares without case, and may name what no row describes', 
   expect(idlePermission(rule('codehost', 'codehost.own.thing'), ['codehost.own.thing'])).toBeNull()
   expect(idlePermission(rule('*', 'codehost.PR.merge', 'deny'))).toBeNull()
   expect(idlePermission(rule('generic', 'generic.G*'), ['generic.Gift'])).toBeNull()
+})
+
+const open = (type: string) => rule(type, `${type}.websocket.open`)
+
+test.each([
+  ['llm_a', 'llm_a.*', 'Realtime API'],
+  ['llm_a', 'llm_a.web*', 'Realtime API'],
+  ['llm_a', 'llm_a.websocket.*', 'Realtime API'],
+  ['llm_a', 'llm_a.websocket.open*', 'Realtime API'],
+  ['llm_a', '*', 'Realtime API'],
+  ['llm_c', 'llm_c.*', 'Live API'],
+  ['*', '*', 'Live API'],
+  ['*', 'llm_a.*', 'Realtime API'],
+  ['*', 'llm*', 'Live API'],
+] as const)('%s: %s warns, because it also allows WebSockets that are not read', (type, pattern, api) => {
+  const warning = permissionWarnings(rule(type, pattern)).join(' ')
+  expect(warning).toContain(api)
+  expect(warning).toContain('websocket.open')
+  expect(permissionWarnings(rule(type, pattern, 'deny'))).toEqual([])
+  const named = ['llm_a', 'llm_c'].map(open)
+  expect(permissionWarnings(rule(type, pattern), [], named)).toEqual([])
+  expect(permissionWarnings(rule(type, pattern), [], [rule('llm_a', 'llm_a.websocket.*')])).not.toEqual([])
+})
+
+test.each([
+  ['llm_a', 'llm_a.websocket.open'],
+  ['llm_a', 'llm_a.response.*'],
+  ['llm_a', 'llm_a.websocket.connect*'],
+  ['llm_b', 'llm_b.*'],
+  ['codehost', 'codehost.*'],
+  ['mcp', 'mcp.*'],
+] as const)('%s: %s does not', (type, pattern) => {
+  expect(permissionWarnings(rule(type, pattern)).filter((text) => text.includes('WebSocket'))).toEqual([])
+})
+
+test('the API answers that warning until a rule of the same agents names the action', async () => {
+  const path = '/api/dashboard/permissions'
+  const body = {
+    gateway_name: 'local',
+    connector_type: 'llm_a',
+    action_pattern: 'llm_a.*',
+    decision: 'allow',
+  }
+  const made = await here.admin('POST', path, body)
+  expect(String(made.body['warnings'])).toContain('llm_a.websocket.open')
+  const other = { ...body, action_pattern: 'llm_a.websocket.open', decision: 'deny' }
+  await here.admin('POST', path, { ...other, agent: 'another' })
+  expect(String((await here.admin('POST', path, body)).body['warnings'])).toContain('llm_a.websocket.open')
+  await here.admin('POST', path, other)
+  expect((await here.admin('POST', path, body)).body).not.toHaveProperty('warnings')
+  const { body: listed } = await here.admin('GET', path)
+  const rows = at<{ action_pattern: string; warnings: string[] }[]>(listed, 'permissions')
+  expect(rows.find((row) => row.action_pattern === 'llm_a.*')?.warnings).toEqual([])
 })
 
 test('the API answers the warning, and the list shows it', async () => {
