@@ -226,3 +226,38 @@ describe('an approver group whose members only the cluster knows', () => {
     expect(await isSpent(held)).toBe(false)
   })
 })
+
+describe('an answer that was given before its user', () => {
+  const set = (change: string) => `update users set ${change} where id = $1`
+  const lower = (role: string, namespaces: readonly string[] | null) =>
+    `role = 'admin', namespaces = '{elsewhere}', lower_roles = '${JSON.stringify([{ role, namespaces }])}'`
+  test.each([
+    ['had a role in its namespace only', set("namespaces = '{agents}'"), 'approved'],
+    [
+      'had a role in its namespace beside a higher one elsewhere',
+      set(lower('member', ['agents'])),
+      'approved',
+    ],
+    ['had a role everywhere beside a higher one elsewhere', set(lower('member', null)), 'approved'],
+    ['was an admin of its namespace', set("role = 'admin', namespaces = '{elsewhere,agents}'"), 'approved'],
+    ['had a role in another namespace only', set("namespaces = '{elsewhere}'"), 'pending'],
+    ['had a role in no namespace', set("namespaces = '{}'"), 'pending'],
+    ['was an admin of another namespace', set("role = 'admin', namespaces = '{elsewhere}'"), 'pending'],
+    [
+      'was a viewer in its namespace beside a higher role elsewhere',
+      set(lower('viewer', ['agents'])),
+      'pending',
+    ],
+    ['was a viewer everywhere beside a higher role elsewhere', set(lower('viewer', null)), 'pending'],
+    ['had lower roles elsewhere', set(lower('member', ['elsewhere', 'agents-2'])), 'pending'],
+    ['was removed at the provider', 'update user_identities set tokens = null where user_id = $1', 'pending'],
+  ])('%s', async (_, change, status) => {
+    const held = await hold(DISTINCT, false)
+    const first = { ...(await account(address('ann'), true)), groups: ['security'] }
+    expect(await answer(held.id, first)).toBe('pending')
+    await replica.db.query(change, [first.userId])
+    const second = { ...(await account(address('bob'), true)), groups: ['finance'] }
+    expect(await answer(held.id, second)).toBe(status)
+    expect(await isSpent(held)).toBe(status === 'approved')
+  })
+})
