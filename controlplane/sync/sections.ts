@@ -92,6 +92,7 @@ function permissionShards(rows: readonly PermissionRow[]): Array<[string, Permis
 
 function permissionEntry(row: PermissionRow): PermissionEntry {
   const { id, agent, decision, reason, source } = row
+  const manifest = manifestName(row)
   return {
     id,
     agent,
@@ -101,7 +102,14 @@ function permissionEntry(row: PermissionRow): PermissionEntry {
     reason,
     source,
     managed_by: row.managedBy,
+    ...(manifest === undefined ? {} : { manifest }),
   }
+}
+
+/** Manifests of a folder are all in one namespace. */
+function manifestName({ owner, source }: PermissionRow): string | undefined {
+  const [, namespace, name] = owner?.split('/') ?? []
+  return source === 'kubernetes' && name !== undefined ? `${namespace}/${name}` : name
 }
 
 function byId(a: { id: string }, b: { id: string }): number {

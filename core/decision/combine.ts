@@ -16,7 +16,7 @@ export function combineUnknown(decisions: readonly Decision[]): Decision {
   if (first === undefined || decisions.length === 1) return first ?? NOTHING
   const types = decisions.map(({ actionType = '' }) => actionType)
   const decisive = decisions.reduce(stricter)
-  const reason = `The request may be any of ${types.join(', ')}; ${decisive.actionType} decides. ${decisive.reason}`
+  const reason = `${decisive.reason} The request may be any of ${types.join(', ')}; ${decisive.actionType} decides.`
   return { ...together(decisive, decisions), reason }
 }
 
@@ -53,7 +53,7 @@ export function combineAll(types: readonly string[], decisions: readonly Decisio
   if (decisions.length === 1) return first
   const decisive = decisions.reduce(stricter)
   const place = decisions.indexOf(decisive)
-  const reason = `Action ${place + 1} of ${decisions.length} (${types[place]}) decides for the request. ${decisive.reason}`
+  const reason = `${decisive.reason} Action ${place + 1} of ${decisions.length} (${types[place]}) decides for the request.`
   return { ...together(decisive, decisions), reason }
 }
 

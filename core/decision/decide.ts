@@ -19,7 +19,7 @@ import { killReason } from './kill-switch.ts'
 import { lookupPermission, type PermissionIndex } from './permissions.ts'
 import type { PolicyIndex } from './policy-index.ts'
 import { collectOpinions, matchedRule, tracePolicies, weigh } from './policy-opinion.ts'
-import { agentReason, levelReason, reasonOf, shadowReason } from './reasons.ts'
+import { agentReason, agentRemedy, levelReason, reasonOf, remedyOf, shadowReason } from './reasons.ts'
 import { strictest, strictness, type Verdict } from './vocabulary.ts'
 
 /** The rules one decision is taken under. */
@@ -144,6 +144,7 @@ function conclude(given: Conclusion): Decision {
     ...outcomeOf(given),
     permission: permission?.id ?? null,
     permissionPattern: permission?.pattern ?? null,
+    permissionManifest: permission?.manifest ?? undefined,
     policies: policyRefs(shadowed.policy),
     rules: shadowed.policy.opinions.map(matchedRule),
     decisive: decisiveRule(judged),
@@ -157,11 +158,12 @@ function decisiveRule({ isByPolicy, policy }: Judgement): MatchedRule | undefine
   return isByPolicy && policy.decisive !== null ? matchedRule(policy.decisive) : undefined
 }
 
-type Outcome = Pick<Decision, 'verdict' | 'would' | 'reason' | 'source' | 'requiredGroups'>
+type Outcome = Pick<Decision, 'verdict' | 'would' | 'reason' | 'remedy' | 'source' | 'requiredGroups'>
 
 function outcomeOf({ level, input, risk, judged, shadowed }: Conclusion): Outcome {
   if (input.agent.status !== 'active') {
-    return { verdict: 'deny', would: 'deny', reason: agentReason(input), source: 'agent', requiredGroups: [] }
+    const both = { reason: agentReason(input), remedy: agentRemedy(input) }
+    return { verdict: 'deny', would: 'deny', ...both, source: 'agent', requiredGroups: [] }
   }
   const { verdict: strict, isByPolicy, source } = judged
   const would = strictest(strict, shadowed.verdict)
@@ -172,7 +174,8 @@ function outcomeOf({ level, input, risk, judged, shadowed }: Conclusion): Outcom
   const asking = verdict === 'hold' ? judged : shadowed
   const requiredGroups = would === 'hold' || verdict === 'hold' ? asking.policy.requiredGroups : []
   const reason = withShadow(reasonOf(judged, input), judged, shadowed)
-  if (verdict === strict) return { verdict, would, reason, source, requiredGroups }
+  const remedy = remedyOf(judged, input)
+  if (verdict === strict) return { verdict, would, reason, remedy, source, requiredGroups }
   return {
     verdict,
     would,
@@ -195,6 +198,7 @@ export function underKillSwitch(decision: Decision, entry: KillEntry): Decision 
     verdict: 'deny',
     would: 'deny',
     reason: killReason(entry),
+    remedy: undefined,
     source: 'kill',
     requiredGroups: [],
   }

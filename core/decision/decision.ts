@@ -75,10 +75,14 @@ export type Decision = {
   /** What full enforcement says; equal to `verdict` unless the level let something pass. */
   readonly would: Verdict
   readonly reason: string
+  /** How whoever writes the rules permits it. Agents do not get it. */
+  readonly remedy?: string | undefined
   readonly source: DecisionSource
   /** `perm_…`: the permission that won, when one matched. */
   readonly permission: string | null
   readonly permissionPattern: string | null
+  /** The name of that permission's manifest; absent for a row of the API. */
+  readonly permissionManifest?: string | undefined
   /** `pol_…@version` of every policy that had an opinion. */
   readonly policies: readonly string[]
   readonly rules: readonly MatchedRule[]

@@ -13,11 +13,13 @@ export type Explained = {
   readonly action: Action | null
   readonly decision: Decision
   readonly snapshotVersion: number | null
+  /** How to permit it is for whoever writes the rules. */
+  readonly isForAgent?: true
 }
 
 /**
  * Why a request is answered as it is: everything that was seen, the winner, and the version of the rules. The command
- * line and every refusal print exactly this text.
+ * line and every refusal print this text; a refusal leaves out how to permit the request.
  */
 export function explainText(given: Explained): string {
   const { request, agent, connector, action, decision } = given
@@ -30,6 +32,7 @@ export function explainText(given: Explained): string {
     ...policyLines(decision),
     ['verdict', verdictLine(decision)],
     ['reason', decision.reason],
+    ...(decision.remedy === undefined || given.isForAgent === true ? [] : [['to permit', decision.remedy]]),
     ['snapshot', given.snapshotVersion === null ? 'none' : String(given.snapshotVersion)],
   ]
     .map(([label = '', text = '']) => `${label.padEnd(11)} ${oneLine(text)}`)
@@ -40,8 +43,9 @@ function actionLine(action: Action, { riskScore, riskFactors }: Decision): strin
   return `${action.type} (${action.effect}, risk ${riskScore}: ${riskFactors.join(', ')})`
 }
 
-function permissionLine({ permission, permissionPattern }: Decision): string {
-  return permission === null ? 'none matches' : `"${permissionPattern}" (${permission})`
+function permissionLine({ permission, permissionPattern, permissionManifest }: Decision): string {
+  if (permission === null) return 'none matches'
+  return `"${permissionPattern}" (${permissionManifest === undefined ? permission : `Permission ${permissionManifest}`})`
 }
 
 function policyLines({ rules }: Decision): string[][] {

@@ -10,6 +10,8 @@ export type PermissionMatch = {
   /** `*`, the agent's name, or `namespace/*`. */
   readonly agent: string
   readonly reason: string | null
+  /** The name of its manifest; null for a row of the API. */
+  readonly manifest: string | null
 }
 
 /** The winners of one pattern for one agent (or `*`): what allows is compared exactly, what tightens folded. */
@@ -204,8 +206,8 @@ function put(node: Node, entry: PermissionEntry): void {
   const side = entry.decision === 'allow' ? 'allow' : 'tighten'
   const current = slot[side]
   if (current !== null && !replaces(entry, current)) return
-  const { id, action_pattern: pattern, decision, agent, reason } = entry
-  slot[side] = { id, pattern, decision, agent, reason }
+  const { id, action_pattern: pattern, decision, agent, reason, manifest = null } = entry
+  slot[side] = { id, pattern, decision, agent, reason, manifest }
 }
 
 function slotOf(node: Node, agent: string): Slot {

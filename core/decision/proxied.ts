@@ -57,7 +57,15 @@ export function withCredential(
     entry.withheld ??
     'Add one (credential.secretRef of the Connector, or its token), or set its auth to none.'
   const reason = `Connector "${entry.name}" has no credential${entry.withheld === undefined ? '' : ' to send'}. ${cause}`
-  return { ...decision, verdict: 'deny', would: 'deny', reason, source: 'connector', requiredGroups: [] }
+  return {
+    ...decision,
+    verdict: 'deny',
+    would: 'deny',
+    reason,
+    remedy: undefined,
+    source: 'connector',
+    requiredGroups: [],
+  }
 }
 
 function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {

@@ -14,7 +14,7 @@ const DOES: Readonly<Record<Verdict, string>> = {
 }
 const WOULD: Readonly<Record<Verdict, string>> = { allow: 'allow', hold: 'hold', deny: 'deny' }
 
-/** Full sentences: what decided, why, and what to change. */
+/** Full sentences: why, and what decided. */
 export function reasonOf(judgement: Judgement, input: DecisionInput): string {
   const { nameReason } = input.action
   const reason = rulesReason(judgement, input)
@@ -37,12 +37,9 @@ function rulesReason(judgement: Judgement, input: DecisionInput): string {
 
 function policyReason({ policy, rule, error }: Opinion, type: string): string {
   if (policy.invalid !== null) return invalidReason(policy, type)
-  const own = rule.reason === null ? '' : `: ${rule.reason}`
-  const head = `${kindOf(policy)} "${policy.name}", rule "${rule.name}", ${DOES[rule.verdict]} ${type}${own}`
-  const cause =
-    error === null ? '' : ` The rule applies because ${error}; guard it with has() or complete the request.`
-  if (rule.verdict !== 'deny') return sentence(head) + cause
-  return `${sentence(head)}${cause} To permit it, change that rule (${policy.id}).`
+  const head = `${kindOf(policy)} "${policy.name}", rule "${rule.name}", ${DOES[rule.verdict]} ${type}.`
+  const cause = error === null ? '' : ` The rule applies because ${sentence(error)}`
+  return withOwn(rule.reason, head) + cause
 }
 
 /** Whoever reads it has to know whether a tenant or the platform team can change the rule. */
@@ -51,24 +48,50 @@ function kindOf({ tier }: Opinion['policy']): string {
 }
 
 function invalidReason(policy: Opinion['policy'], type: string): string {
-  const { id, name, invalid } = policy
-  const head = `${kindOf(policy)} "${name}" is invalid and was never in force, so everything in its scope is denied, ${type} too (policy_invalid)`
-  return `${head}. ${sentence(invalid ?? '')} To permit it, correct that policy (${id}).`
+  const head = `${kindOf(policy)} "${policy.name}" is invalid and was never in force, so everything in its scope is denied, ${type} too (policy_invalid)`
+  return `${head}. ${sentence(policy.invalid ?? '')}`
 }
 
 function permissionReason(permission: PermissionMatch, verdict: Verdict, type: string): string {
-  const whose = permission.agent === '*' ? '' : ` for agent "${permission.agent}"`
-  const own = permission.reason === null ? '' : `: ${permission.reason}`
-  const head = `Permission "${permission.pattern}"${whose} ${DOES[verdict]} ${type}${own}`
-  if (verdict !== 'deny') return sentence(head)
-  return `${sentence(head)} To permit it, change that permission (${permission.id}) or add a more specific one.`
+  return withOwn(permission.reason, `${permissionName(permission)} ${DOES[verdict]} ${type}.`)
+}
+
+/** A manifest has a name that a person wrote; a row of the API is known by its pattern. */
+function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
+  if (manifest !== null) return `Permission "${manifest}", rule "${pattern}",`
+  return `Permission "${pattern}"${agent === '*' ? '' : ` for agent "${agent}"`}`
+}
+
+/** The words of the person who wrote the rule come first: clients cut what follows. */
+function withOwn(own: string | null, head: string): string {
+  return own === null ? head : `${sentence(own)} ${head}`
 }
 
 function defaultReason({ verdict }: Judgement, { action, agent }: DecisionInput): string {
   const head = `No permission matches ${action.type} for agent "${agent.name}"`
   if (verdict === 'allow') return `${head}; the gateway's default allows it.`
-  const effect = verdict === 'hold' ? 'requires approval' : 'denies it'
-  return `${head}, so the gateway's default ${effect}. To permit it, add a permission for "${action.type}" with the decision allow.`
+  return `${head}, so the gateway's default ${verdict === 'hold' ? 'requires approval' : 'denies it'}.`
+}
+
+/** How a denial is changed, for whoever writes the rules; undefined where nothing is denied. */
+export function remedyOf(judgement: Judgement, { action }: DecisionInput): string | undefined {
+  const { source, permission, policy, verdict } = judgement
+  if (verdict !== 'deny' || judgement.isSilent) return undefined
+  const { decisive } = policy
+  if (source === 'permission' && permission !== null) return permissionRemedy(permission)
+  if ((source === 'policy' || source === 'policy_invalid') && decisive !== null) return policyRemedy(decisive)
+  return `Add a permission for "${action.type}" with the decision allow.`
+}
+
+function permissionRemedy({ id, manifest }: PermissionMatch): string {
+  const name = manifest === null ? `that permission (${id})` : `that rule of Permission "${manifest}"`
+  return `Change ${name} or add a more specific one.`
+}
+
+function policyRemedy({ policy, error }: Opinion): string {
+  if (policy.invalid !== null) return `Correct that policy (${policy.id}).`
+  const guard = error === null ? '' : ' Guard its condition with has(), or complete the request.'
+  return `Change that rule (${policy.id}).${guard}`
 }
 
 /** Put before the reason when the level let something pass. */
@@ -81,10 +104,13 @@ export function shadowReason({ policy, rule }: Opinion): string {
 }
 
 export function agentReason({ agent }: DecisionInput): string {
-  if (agent.status === 'revoked') {
-    return `Agent "${agent.name}" is revoked, which is permanent. Register a new agent and use its key.`
-  }
-  return `Agent "${agent.name}" is ${agent.status}. An admin can activate it on the dashboard's agents page.`
+  const end = agent.status === 'revoked' ? ', which is permanent' : ''
+  return `Agent "${agent.name}" is ${agent.status}${end}.`
+}
+
+export function agentRemedy({ agent }: DecisionInput): string {
+  if (agent.status === 'revoked') return 'Register a new agent and use its key.'
+  return "An admin can activate the agent on the dashboard's agents page."
 }
 
 function sentence(text: string): string {

@@ -104,6 +104,8 @@ export const PermissionEntry = z.object({
   reason: z.string().nullable(),
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
+  /** The name of its manifest, on a cluster `namespace/name`; absent for rows of the API. */
+  manifest: z.string().max(600).optional(),
 })
 
 export const PolicyEntry = z.object({

@@ -44,5 +44,6 @@ function explain(exchange: Exchange, decision: Decision): string {
     action: actions?.find((action) => action.type === type) ?? null,
     decision,
     snapshotVersion: snapshot?.version ?? null,
+    isForAgent: true,
   })
 }

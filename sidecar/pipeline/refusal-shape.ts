@@ -1,4 +1,4 @@
-import { ERRORS } from '../../core/errors.ts'
+import { ERRORS, type ErrorCode } from '../../core/errors.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { Exchange } from './exchange.ts'
 import type { Refused } from './refuse.ts'
@@ -14,10 +14,10 @@ const JSON_RPC_DENIED = -32001
  */
 export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
   const { status } = ERRORS[refused.code]
-  const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused, body) : null
+  const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused.code, body) : null
   if (rpc !== null) return rpc
   if (isGit(exchange)) {
-    const text = `${refused.error ?? ERRORS[refused.code].error}: ${refused.detail}\n`
+    const text = `${body['error']}: ${body['message']}\n`
     return { status, contentType: 'text/plain; charset=utf-8', body: text }
   }
   const provider =
@@ -30,14 +30,14 @@ function isMcp(exchange: Exchange): boolean {
 }
 
 /** Only decisions about the call itself: what a client should retry or repair stays an HTTP status. */
-function jsonRpcAnswer(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer | null {
-  if (ERRORS[refused.code].status !== 403) return null
+function jsonRpcAnswer(exchange: Exchange, code: ErrorCode, body: Record<string, unknown>): Answer | null {
+  if (ERRORS[code].status !== 403) return null
   const message = parseJson(exchange.bodyBytes)
   const isBatch = Array.isArray(message)
   const answers = (isBatch ? message : [message]).flatMap((each: unknown) => {
     const id = requestId(each)
     if (id === undefined) return []
-    return [{ jsonrpc: '2.0', id, error: { code: JSON_RPC_DENIED, message: refused.detail, data: body } }]
+    return [{ jsonrpc: '2.0', id, error: { code: JSON_RPC_DENIED, message: body['message'], data: body } }]
   })
   if (answers.length === 0) return null
   return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(isBatch ? answers : answers[0]) }
@@ -67,8 +67,7 @@ function providerAnswer(exchange: Exchange, body: Record<string, unknown>, statu
   const type = exchange.connector?.connector.name ?? ''
   const shape = PROVIDER_SHAPES[type]
   if (shape === undefined) return null
-  const text =
-    body['message'] === body['error'] ? String(body['message']) : `${body['error']}: ${body['message']}`
+  const text = String(body['message'])
   const { status: own = status, value } = shape({ text, status, body })
   return { status: own, contentType: JSON_TYPE, body: JSON.stringify(value) }
 }

@@ -6,7 +6,7 @@ import { HEADERS } from '../../core/wire/limits.ts'
 import type { DenyReason, Exchange, StageResult } from './exchange.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 
-/** What an agent is told when its request ends here. `detail` says what to change; `extra` joins the body. */
+/** The answer to an agent whose request ends here. `detail` says why, or what to change; `extra` joins the body. */
 export type Refused = {
   readonly code: ErrorCode
   /** Null for trouble that is not a denial: an upstream that failed, an error of our own. */
@@ -15,6 +15,8 @@ export type Refused = {
   /** Replaces the text of the code in `error`. */
   readonly error?: string
   readonly retryAfterS?: number
+  /** The id that `message` names; the record's when absent. */
+  readonly reference?: string
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
@@ -90,7 +92,8 @@ const DEFAULT_RETRY_S = 1
 
 /** The body that an error of this kind has. None is made: nobody reads its stack, and that is most of what it costs. */
 function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
-  const { code, detail, error } = refused
+  const { code, error } = refused
+  const detail = messageOf(exchange, refused)
   const retryAfterS = retryAfter(refused)
   return errorBody({
     name: 'ChaperoneError',
@@ -105,6 +108,17 @@ function bodyOf(exchange: Exchange, refused: Refused): Record<string, unknown> {
     },
   })
 }
+
+/** Refusals by a rule or a person: the same request again has the same answer. */
+const FINAL: ReadonlySet<ErrorCode> = new Set(['denied', 'approval_denied'])
+
+/** A model reads it: the reason, what to do about it, and the id with which the owner finds the request. */
+function messageOf({ id, recordId }: Exchange, { code, detail, reference }: Refused): string {
+  if (FINAL.has(code)) return `${detail} ${ADVICE} (${reference ?? recordId ?? id})`
+  return reference === undefined ? detail : `${detail} (${reference})`
+}
+
+const ADVICE = 'Do not retry; ask the owner of this agent.'
 
 function headersOf(exchange: Exchange, refused: Refused, contentType: string): string[] {
   const { decision, transport } = exchange

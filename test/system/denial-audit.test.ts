@@ -171,7 +171,7 @@ describe('a proxied denial and one of v1 leave the same evidence', () => {
     })
     expect(chain['action.denied']).toMatchObject({
       decision: 'deny',
-      reason: expect.stringContaining('Permission "codehost.repo.update" denies'),
+      reason: expect.stringContaining('rule "codehost.repo.update", denies'),
       matched_policy: null,
       matched_rule: 'codehost.repo.update',
       risk_score: 20,
@@ -306,7 +306,7 @@ test('approval_denied and approval_expired end the chain of what was held, which
     expect((await held).status).toBe(403)
   }
   for (const [work, why] of [
-    [answer, /was denied: not today/],
+    [answer, /^not today\. A person denied/],
     [async () => expect((await agent.send(merge)).status).toBe(403), /Nobody answered/],
   ] as const) {
     const found = await eventsOf('action.denied', work)

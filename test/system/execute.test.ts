@@ -272,7 +272,7 @@ test('what the gateway denies wins over the token', async () => {
   const answer = await execute(agent, id, token)
   expect(answer.status).toBe(403)
   expect(String(answer.body['error'])).toMatch(
-    /^Execution failed: denied: Permission "codehost.issue.create"/,
+    /^Execution failed: denied: Permission "[^"]+", rule "codehost.issue.create"/,
   )
   expect(vendors.recorder.seen.length).toBe(before)
   expect((await agent.call('GET', `/api/v1/actions/${id}`)).body['status']).toBe('execution_failed')

@@ -139,14 +139,19 @@ function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult 
   if (outcome.kind === 'deferred') return refuseDeferred(exchange, outcome.approvalId)
   const { kind, approvalId, note } = outcome
   const isExpired = kind === 'expired'
-  const said = note === null || note === '' ? '' : `: ${note}`
   const detail = isExpired
-    ? `Nobody answered approval ${approvalId} in time. Send the request again to ask once more.`
-    : `Approval ${approvalId} was ${kind}${said}`
+    ? 'Nobody answered in time. Send the request again to ask once more.'
+    : [
+        noteSentence(note),
+        kind === 'denied' ? 'A person denied this request.' : 'The approval was cancelled.',
+      ]
+        .filter(Boolean)
+        .join(' ')
   return refuse(exchange, {
     code: isExpired ? 'approval_expired' : 'approval_denied',
     reason: isExpired ? 'approval_expired' : 'approval_denied',
     detail,
+    reference: approvalId,
     extra: {
       approval_id: approvalId,
       decision: 'deny',
@@ -155,4 +160,9 @@ function refuseUnapproved(exchange: Exchange, outcome: Unapproved): StageResult 
       note,
     },
   })
+}
+
+function noteSentence(note: string | null): string {
+  const text = note?.trim() ?? ''
+  return text === '' || /[.!?]$/.test(text) ? text : `${text}.`
 }

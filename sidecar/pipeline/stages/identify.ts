@@ -50,8 +50,7 @@ export function createRefresh(ports: PipelinePorts): Stage {
 
 function checkStatus(exchange: Exchange, agent: AgentEntry): StageResult {
   if (agent.status === 'active') return 'continue'
-  const what = agent.status === 'revoked' ? 'Register a new agent.' : 'An admin can activate it again.'
-  const detail = `Agent "${agent.name}" is ${agent.status}. ${what}`
+  const detail = `Agent "${agent.name}" is ${agent.status}.`
   const extra = { decision: 'deny', reason: detail }
   return refuse(exchange, { code: 'denied', reason: 'agent', detail, error: `agent ${agent.status}`, extra })
 }

@@ -225,7 +225,7 @@ describe('several actions in one request', () => {
     const decision = decideAll(rules, inputs('mcp.tools.list', 'mcp.tools.delete', 'mcp.tools.send'))
     expect(decision).toMatchObject({ verdict: 'deny', permission: 'perm_no' })
     expect(decision.reason).toMatch(
-      /^Action 2 of 3 \(mcp\.tools\.delete\) decides for the request\. Permission/,
+      /^Permission .* Action 2 of 3 \(mcp\.tools\.delete\) decides for the request\.$/,
     )
   })
 
@@ -311,6 +311,26 @@ describe('explain', () => {
       'reason      Policy "guard", rule "ask", requires approval for codehost.pr.merge.',
       'snapshot    17',
     ])
+  })
+
+  test('says how to permit what is denied, but not to agents', () => {
+    const denying = rulesOf({
+      ...{ level: 'full_enforce', default: 'deny', policies: [] },
+      permissions: [
+        {
+          ...{ id: 'perm_1', connector_type: 'codehost', manifest: 'team/dev' },
+          ...{ action_pattern: 'codehost.pr.*', decision: 'deny' },
+        },
+      ],
+    })
+    const given = {
+      ...{ request: 'PUT x', agent: 'bot', connector: 'codehost', snapshotVersion: 1 },
+      action: actionOf({ type: 'codehost.pr.merge' }),
+      decision: decide(denying, inputOf({ type: 'codehost.pr.merge' })),
+    }
+    expect(explainText(given)).toContain('permission  "codehost.pr.*" (Permission team/dev)')
+    expect(explainText(given)).toContain('to permit   Change that rule of Permission "team/dev"')
+    expect(explainText({ ...given, isForAgent: true })).not.toContain('to permit')
   })
 
   test('an agent cannot forge a line', () => {

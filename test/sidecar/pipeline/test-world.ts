@@ -26,7 +26,12 @@ import { createUpstream } from '../../../sidecar/upstream/http.ts'
 import { type Recorder, type RecorderOptions, startRecorder } from '../../support/recorder.ts'
 import { type TestExchangeInput, type TestReply, testExchange } from './test-exchange.ts'
 
-export type Rule = readonly [pattern: string, decision: PermissionEntry['decision'], agent?: string]
+export type Rule = readonly [
+  pattern: string,
+  decision: PermissionEntry['decision'],
+  agent?: string,
+  over?: Partial<PermissionEntry>,
+]
 
 export type Rules = {
   readonly connectors?: ReadonlyArray<Partial<ConnectorEntry>>
@@ -242,7 +247,7 @@ function agentOf(over: Partial<AgentEntry>): AgentEntry {
   }
 }
 
-function permissionOf([action_pattern, decision, agent = '*']: Rule, n: number): PermissionEntry {
+function permissionOf([action_pattern, decision, agent = '*', over = {}]: Rule, n: number): PermissionEntry {
   return {
     id: `perm_${n}`,
     agent,
@@ -252,6 +257,7 @@ function permissionOf([action_pattern, decision, agent = '*']: Rule, n: number):
     reason: null,
     source: 'api',
     managed_by: null,
+    ...over,
   }
 }
 
