@@ -3,6 +3,7 @@ import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical
 import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
 import type { Commits, PackTools } from './codehost/push/pack.ts'
+import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { NameRules } from './names.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
@@ -174,6 +175,10 @@ export type Connector = {
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** A body that cannot be read has an action of its own: such a request is held, and its card quotes the beginning. */
   readonly quotesUnreadBody?: boolean
+  /**
+   * How the client of a held request gets server-sent events while it waits; null when it did not ask for events.
+   */
+  eventFormat?(held: HeldRequest): EventFormat | null
   /**
    * Members of a JSON body that a client makes anew for each try: short strings and numbers there are not part of what
    * an approval is bound to.

@@ -14,6 +14,7 @@ import { LLM_B_ORGANIZATION } from './llm/b-organization.ts'
 import { LLM_C_AGENTS } from './llm/c-agents.ts'
 import { LLM_C_GRPC } from './llm/c-grpc.ts'
 import { LLM_C_RETRIEVAL } from './llm/c-retrieval.ts'
+import { eventsA, eventsB, eventsC, type ProviderEvents } from './llm/event-format.ts'
 import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
 import { LLM_C_MODELS } from './llm/rows-c.ts'
@@ -36,6 +37,7 @@ type Provider = {
   readonly messages?: string
   /** See `Connector`. */
   readonly unreadSocketApi?: string
+  readonly eventFormat: ProviderEvents
   /** What the API demands of every request and an action spec does not say. */
   readonly demanded: RawHeaders
 }
@@ -82,6 +84,7 @@ function createModelConnector(provider: Provider): Connector {
     ...(provider.unreadSocketApi === undefined ? {} : { unreadSocketApi: provider.unreadSocketApi }),
     carriers,
     defaultAuth: provider.auth,
+    eventFormat: provider.eventFormat,
     get catalogue() {
       return rows()
     },
@@ -107,6 +110,7 @@ export const llmA = createModelConnector({
   tables: [LLM_A_MODELS, LLM_A_OBJECTS, LLM_A_ORGANIZATION, LLM_A_AGENTS, LLM_A_FEDERATION],
   style: plainStyle,
   auth: { type: 'bearer' },
+  eventFormat: eventsA,
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
   messages: 'llm_a.response.create',
   unreadSocketApi: 'Realtime API',
@@ -119,6 +123,7 @@ export const llmB = createModelConnector({
   tables: [LLM_B_MODELS, LLM_B_AGENTS, LLM_B_ORGANIZATION, LLM_B_CLIENT],
   style: plainStyle,
   auth: { type: 'header', header: 'x-api-key' },
+  eventFormat: eventsB,
   carriers: {
     headers: ['anthropic-api-key', 'anthropic-auth-token'],
     query: ['key', 'token'],
@@ -133,6 +138,7 @@ export const llmC = createModelConnector({
   tables: [LLM_C_MODELS, LLM_C_RETRIEVAL, LLM_C_AGENTS, LLM_C_GRPC],
   style: resourceStyle,
   auth: { type: 'header', header: 'x-goog-api-key' },
+  eventFormat: eventsC,
   carriers: {
     headers: ['x-goog-api-key', 'gemini-api-key', 'google-api-key'],
     query: ['key', '$key', 'token', '$access_token', '$oauth_token', 'bearer_token', '$bearer_token'],

@@ -6,6 +6,7 @@ import type { BodyView, Classification, Connector, ConnectorConfig } from './con
 import { injectAuth } from './credentials.ts'
 import { executeAddress } from './domains.ts'
 import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
+import { mcpEventFormat } from './mcp/event-format.ts'
 import { judgeHeaders } from './mcp/headers.ts'
 import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
 import { mcpRequest } from './mcp/to-request.ts'
@@ -32,6 +33,7 @@ export const mcp: Connector = {
   unboundMembers: UNBOUND,
   quotesUnreadBody: true,
   untold: untoldMembers,
+  eventFormat: mcpEventFormat,
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,
   toRequest: (spec, config) =>

@@ -10,6 +10,9 @@ export const LIMITS = {
   headerBlockBytes: 16 * 1024,
   decidingBodyBytes: 1024 * 1024,
   heldBodyBytes: 8 * 1024 * 1024,
+  /** A held request whose client takes events gets the first after this time, then one at each interval. */
+  heldEventsAfterMs: 10_000,
+  heldEventsEveryMs: 15_000,
   /** Bodies above this give way to other requests before each stage that may read them. */
   pacedBodyBytes: 64 * 1024,
   /** Time that all edits of one answer take; an answer beyond it passes as it is. */

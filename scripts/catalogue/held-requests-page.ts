@@ -8,6 +8,7 @@ import {
 } from '../../core/connectors/bound-headers.ts'
 import type { Connector } from '../../core/connectors/connector.ts'
 import { MAX_MASKED } from '../../core/connectors/json-members.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
 
 /** `docs/actions/held-requests.md`: what an approval is bound to, what its card shows, and which bodies nobody reads. */
 export function heldRequestsPage(connectors: readonly Connector[]): string {
@@ -17,6 +18,7 @@ export function heldRequestsPage(connectors: readonly Connector[]): string {
     'An approval is bound to the agent, the connector, method, host, path, query, header fields and body of one request, and to the rules that held it. A client that gave up waiting may send the request again: when the same is asked, it passes by the same approval, once. Anything else is held with a card of its own.',
     ...headers(),
     ...bodies(connectors),
+    ...events(),
     '',
   ].join('\n\n')
 }
@@ -54,6 +56,34 @@ function bodies(connectors: readonly Connector[]): readonly string[] {
     'These rows of the catalogue declare opaque bodies:',
     table(['Action', 'Method', 'Request'], opaqueRows(connectors)),
     `A body is bound byte for byte. The parts of \`multipart/form-data\` are bound one by one, because an SDK that tries again makes a new boundary. Strings and numbers of at most ${MAX_MASKED} characters in these members of a JSON body are ignored, keys from the root down (${unbound.join('; ')}). Every other member is bound, and the card shows what the action's parameters do not: other keys of \`_meta\`, too.`,
+  ]
+}
+
+function events(): readonly string[] {
+  const [after, every] = [LIMITS.heldEventsAfterMs / 1000, LIMITS.heldEventsEveryMs / 1000]
+  return [
+    '## While a request waits',
+    `Many clients end a call that is silent for a minute. A held request whose client takes server-sent events gets status 200 and the first event ${after} s after the hold began, and one every ${every} s until there is an answer. The answer of the upstream, or the refusal, is the rest of that stream. A request that is answered earlier, and every other request, is answered as without a hold.`,
+    table(
+      ['Connectors', 'Requests', 'While it waits', 'Refusal'],
+      [
+        [
+          '`mcp`',
+          'one request with an id, other than `initialize`, with `text/event-stream` in `Accept`',
+          'a comment, and `notifications/progress` where the client gave a `progressToken`',
+          'JSON-RPC error (`-32001`; `-32603` for errors of the upstream)',
+        ],
+        [
+          '`llm_a`',
+          '`stream: true`',
+          'a comment',
+          '`error`; for responses the event `error`, then `response.failed`',
+        ],
+        ['`llm_b`', '`stream: true`', 'the event `ping`', 'the event `error`'],
+        ['`llm_c`', '`streamGenerateContent` with `alt=sse`', 'a blank line', '`error` as data'],
+      ],
+    ),
+    'Refusals are in the format of the provider whatever `errorShape` says. The record of a refusal says `DENY`, with the status that was sent: 200. An error of the upstream is an event, too, and the record says the status of the upstream. A request that goes on to the upstream asks for no compression, because the head of the stream was sent before.',
   ]
 }
 

@@ -1,6 +1,7 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { Action } from '../../core/action/action.ts'
 import type { Named, OutboundEdit } from '../../core/connectors/connector.ts'
+import type { EventFormat } from '../../core/connectors/event-format.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { ErrorCode } from '../../core/errors.ts'
@@ -85,7 +86,15 @@ export type Reply = {
   upgrade(head: string): Duplex
   /** Asks the client, where the protocol has a way to; false also when it takes nothing. Never rejects. */
   isThere?(): Promise<boolean>
+  /** Set while an event stream is open that was begun before there was an answer: every answer is a part of it. */
+  readonly events?: OpenEvents | undefined
   readonly bytesOut: number
+}
+
+export type OpenEvents = {
+  readonly format: EventFormat
+  /** Ends a stream that gets no answer, visibly incomplete. */
+  cut(): void
 }
 
 export type ReplyStream = {
@@ -146,7 +155,8 @@ export type Exchange = {
   readonly raw: RawRequest
   readonly credentials: Credentials
   readonly body: RequestBody
-  readonly reply: Reply
+  /** The listener's. A held request whose client takes events gets one around it. */
+  reply: Reply
   /** Fires once when the client went away or the kill switch cut the exchange; the reason is `signal.reason`. */
   readonly abort: ExchangeAbort
   /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */

@@ -135,8 +135,10 @@ function endFailed(exchange: Exchange, error: unknown): void {
   const kill = killedBy(exchange)
   if (reply.isStarted) outcome.note ??= 'cut'
   else if (kill !== null) refuseKilled(exchange, kill)
-  else if (abort.signal.aborted) outcome.note ??= 'the agent left'
-  else refuseFailure(exchange, error)
+  else if (abort.signal.aborted) {
+    outcome.note ??= 'the agent left'
+    reply.events?.cut()
+  } else refuseFailure(exchange, error)
 }
 
 function finish(exchange: Exchange, ports: PipelinePorts, bytesOf: (json: string) => Buffer): void {

@@ -21,6 +21,8 @@ export type PipelinePorts = {
   readonly events: EventPort
   readonly refusals: RefusalPort
   readonly clock: { nowMs(): number; monotonicMs(): number }
+  /** When a held request gets events, and how often; those of `LIMITS` when absent. */
+  readonly heldEvents?: { readonly openAfterMs: number; readonly everyMs: number }
   readonly newId: (kind: 'request' | 'record' | 'actionRequest') => string
 }
 

@@ -1,12 +1,17 @@
+import type { ErrorObject } from '../../core/connectors/event-format.ts'
+import { isRecord } from '../../core/connectors/fields.ts'
 import { ERRORS, type ErrorCode } from '../../core/errors.ts'
 import { headerValue } from '../../core/request/headers.ts'
+import { isFinalStatus, type UpstreamError } from './event-answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { Refused } from './refuse.ts'
 
 export type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
 const JSON_TYPE = 'application/json'
+export const EVENTS_TYPE = 'text/event-stream'
 const JSON_RPC_DENIED = -32001
+const JSON_RPC_INTERNAL = -32603
 
 /**
  * Puts a refusal into the form its client shows: JSON-RPC for an MCP request that waits for an answer, plain text for
@@ -14,6 +19,12 @@ const JSON_RPC_DENIED = -32001
  */
 export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
   const { status } = ERRORS[refused.code]
+  const { events } = exchange.reply
+  if (events !== undefined) {
+    const text = events.format.failure(errorObject(exchange, status, body), isFinalStatus(status))
+    // The status that was sent when the events began.
+    return { status: 200, contentType: EVENTS_TYPE, body: text }
+  }
   const rpc = isMcp(exchange) ? jsonRpcAnswer(exchange, refused.code, body) : null
   if (rpc !== null) return rpc
   if (isGit(exchange)) {
@@ -23,6 +34,24 @@ export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<
   const provider =
     exchange.connector?.entry.errorShape === 'provider' ? providerAnswer(exchange, body, status) : null
   return provider ?? { status, contentType: JSON_TYPE, body: JSON.stringify(body) }
+}
+
+/** A refusal, or an error of the upstream, as the object that an event of the connector's type holds. */
+function errorObject(exchange: Exchange, status: number, body: ErrorObject): ErrorObject {
+  const text = String(body['message'])
+  const shape = PROVIDER_SHAPES[exchange.connector?.connector.name ?? '']
+  if (shape !== undefined) return shape({ text, status, body }).value
+  const code = status === 403 ? JSON_RPC_DENIED : JSON_RPC_INTERNAL
+  const id = requestId(parseJson(exchange.bodyBytes)) ?? null
+  return { jsonrpc: '2.0', id, error: { code, message: text, data: body } }
+}
+
+/** An answer of the upstream that is in the format of the API already stays as it is. */
+export function upstreamError(exchange: Exchange, { status, text, body }: UpstreamError): ErrorObject {
+  const isOwn = isMcp(exchange)
+    ? body?.['jsonrpc'] === '2.0' && body['id'] === requestId(parseJson(exchange.bodyBytes))
+    : isRecord(body?.['error'])
+  return isOwn && body !== null ? body : errorObject(exchange, status, { message: text })
 }
 
 function isMcp(exchange: Exchange): boolean {
@@ -72,8 +101,8 @@ function providerAnswer(exchange: Exchange, body: Record<string, unknown>, statu
   return { status: own, contentType: JSON_TYPE, body: JSON.stringify(value) }
 }
 
-type ShapeInput = { readonly text: string; readonly status: number; readonly body: Record<string, unknown> }
-type Shape = (input: ShapeInput) => { readonly status?: number; readonly value: unknown }
+type ShapeInput = { readonly text: string; readonly status: number; readonly body: ErrorObject }
+type Shape = (input: ShapeInput) => { readonly status?: number; readonly value: ErrorObject }
 
 const PROVIDER_SHAPES: Readonly<Record<string, Shape>> = {
   codehost: ({ text, status, body }) => ({ value: { ...body, message: text, status: String(status) } }),
@@ -131,10 +160,7 @@ function googleStatus(status: number): string {
 }
 
 /** Clients look for the delay of a retry in the body. */
-function googleDetails({
-  retry_after: seconds,
-  request_id: id,
-}: Record<string, unknown>): readonly unknown[] {
+function googleDetails({ retry_after: seconds, request_id: id }: ErrorObject): readonly unknown[] {
   const type = 'type.googleapis.com/google.rpc'
   return [
     { '@type': `${type}.ErrorInfo`, reason: 'CHAPERONE_REFUSED', domain: 'chaperone' },

@@ -26,8 +26,12 @@ export function pathKind({ segments }: CanonicalRequest, config: ConnectorConfig
 }
 
 /** GET that asks for the server's event stream. */
-export function opensStream({ method, rawHeaders }: CanonicalRequest): boolean {
-  if (method !== 'GET') return false
+export function opensStream(request: CanonicalRequest): boolean {
+  return request.method === 'GET' && acceptsEvents(request)
+}
+
+/** True when the client names the type of event streams; a wildcard is no such sign. */
+export function acceptsEvents({ rawHeaders }: CanonicalRequest): boolean {
   const accepted = headerValues(rawHeaders, 'accept').flatMap((value) => value.toLowerCase().split(','))
   return accepted.some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim())

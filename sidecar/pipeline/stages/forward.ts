@@ -59,7 +59,7 @@ function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer }
     method: raw.method,
     path: outbound.rawTarget,
     rawHeaders:
-      edit === null && !isScrubbed(exchange) ? outbound.rawHeaders : askForPlain(outbound.rawHeaders),
+      edit === null && !isReadHere(exchange) ? outbound.rawHeaders : askForPlain(outbound.rawHeaders),
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
     edit,
@@ -67,7 +67,7 @@ function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer }
   }
 }
 
-/** What is compressed could not be scrubbed. */
-function isScrubbed({ connector, echoMask }: Exchange): boolean {
-  return connector?.entry.scrubResponses === true && Boolean(echoMask)
+/** What is compressed could neither be scrubbed nor become a part of an event stream. */
+function isReadHere({ connector, echoMask, reply }: Exchange): boolean {
+  return reply.events !== undefined || (connector?.entry.scrubResponses === true && Boolean(echoMask))
 }

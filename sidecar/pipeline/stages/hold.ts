@@ -6,6 +6,7 @@ import { bindingOf, boundRequest, sha256Hex } from '../binding.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
+import { replyWithEvents } from '../held-events.ts'
 import { describeHold } from '../hold-card.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { primaryType } from '../primary-action.ts'
@@ -38,10 +39,23 @@ type Holding = { readonly ports: PipelinePorts; readonly budget: BodyBudget; rea
 async function hold(exchange: Exchange, { ports, budget, stages }: Holding): Promise<StageResult> {
   const read = await readWhole(exchange, budget, stages.name)
   if (read === 'responded' || !isStillHeld(exchange)) return read
+  const events = replyWithEvents(exchange, ports)
+  try {
+    return await holdUntilSettled(exchange, ports, stages.recheck)
+  } finally {
+    events?.released()
+  }
+}
+
+async function holdUntilSettled(
+  exchange: Exchange,
+  ports: PipelinePorts,
+  recheck: readonly Stage[],
+): Promise<StageResult> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const unread = judgeUnread(exchange)
     if (unread !== null) return refuseReading(exchange, unread)
-    const result = await holdOnce(exchange, ports, stages.recheck)
+    const result = await holdOnce(exchange, ports, recheck)
     if (result !== 'again') return result
   }
   return refuseRestless(exchange)

@@ -1,0 +1,52 @@
+import { type ErrorObject, type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
+import { isRecord } from '../fields.ts'
+
+/** The format of a provider's streams, for requests that asked for one: those whose action says so. */
+export type ProviderEvents = (held: HeldRequest) => EventFormat | null
+
+const COMMENT = ': the request is in progress\n\n'
+
+export const eventsA: ProviderEvents = (held) => {
+  if (!asksForStream(held)) return null
+  const isResponse = held.actions.some(({ type }) => type === 'llm_a.response.create_stream')
+  return plainFormat(COMMENT, isResponse ? failedResponse : (error) => eventText(null, error))
+}
+
+export const eventsB: ProviderEvents = (held) =>
+  asksForStream(held)
+    ? plainFormat(eventText('ping', { type: 'ping' }), (error) => eventText('error', error))
+    : null
+
+/**
+ * Without `alt=sse` the stream is a JSON list. Clients of this provider take every line for data but blank ones, so no
+ * comment is sent.
+ */
+export const eventsC: ProviderEvents = (held) => {
+  const { query } = held.request
+  const isEvents = query.some(([name, value]) => (name === 'alt' || name === '$alt') && value === 'sse')
+  return isEvents && asksForStream(held) ? plainFormat('\n', (error) => eventText(null, error)) : null
+}
+
+function asksForStream({ request, actions }: HeldRequest): boolean {
+  return request.method === 'POST' && actions.length === 1 && actions[0]?.type.endsWith('_stream') === true
+}
+
+function plainFormat(idle: string, failure: EventFormat['failure']): EventFormat {
+  return { idle, waiting: () => idle, failure, answerHead: 'data: ' }
+}
+
+/**
+ * SDKs raise what an event has as `error`; Codex ignores that event and ends its turn for good only on a failed response
+ * with the final code: with any other it sends the request again, and an approver would be asked again.
+ */
+function failedResponse(body: ErrorObject, isFinal: boolean): string {
+  const error = isRecord(body['error']) ? body['error'] : body
+  const { message = 'refused', code = null, param = null } = error
+  const response = { ...RESPONSE, error: { code: isFinal ? 'invalid_prompt' : 'server_error', message } }
+  return (
+    eventText('error', { type: 'error', sequence_number: 0, code, message, param, error }) +
+    eventText('response.failed', { type: 'response.failed', sequence_number: 1, response })
+  )
+}
+
+const RESPONSE = { id: 'resp_refused', object: 'response', created_at: 0, status: 'failed', output: [] }

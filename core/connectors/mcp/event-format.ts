@@ -1,0 +1,46 @@
+import { type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
+import { isRecord } from '../fields.ts'
+import { acceptsEvents, pathKind } from './endpoint-paths.ts'
+
+const IDLE = ': the request is in progress\n\n'
+const WAITING = 'Waiting for an approver to answer.'
+/** Smaller than the first step of any server, so that the progress of one token never goes back. */
+const STEP = 0.001
+
+/**
+ * For one request with an id whose client takes events. Null for `initialize`: its answer names the session in a header
+ * field. Null for batches, and for ids that JSON.parse would round.
+ */
+export function mcpEventFormat({ request, config, body }: HeldRequest): EventFormat | null {
+  if (request.method !== 'POST' || pathKind(request, config) === 'other') return null
+  if (!acceptsEvents(request)) return null
+  const message = body()
+  if (!isRecord(message) || message['jsonrpc'] !== '2.0' || !isToken(message['id'])) return null
+  const { method, params } = message
+  if (typeof method !== 'string' || method === 'initialize') return null
+  return formatFor(progressToken(params))
+}
+
+function formatFor(token: string | number | null): EventFormat {
+  return {
+    idle: IDLE,
+    waiting: (count) => (token === null ? IDLE : IDLE + progress(token, count)),
+    failure: (error) => eventText('message', error),
+    answerHead: 'event: message\ndata: ',
+  }
+}
+
+function progress(progressToken: string | number, count: number): string {
+  const params = { progressToken, progress: count * STEP, message: WAITING }
+  return eventText('message', { jsonrpc: '2.0', method: 'notifications/progress', params })
+}
+
+function progressToken(params: unknown): string | number | null {
+  const meta = isRecord(params) ? params['_meta'] : undefined
+  const token = isRecord(meta) ? meta['progressToken'] : undefined
+  return isToken(token) ? token : null
+}
+
+function isToken(value: unknown): value is string | number {
+  return typeof value === 'string' || Number.isSafeInteger(value)
+}
