@@ -85,15 +85,18 @@ const NAMING: RowNaming = {
     if (request.host === GIT_HOST) return { tries: [gitOverHttp()], path: request }
     if (PUBLIC_API.has(request.host)) return { tries: [rest()], path: request }
     const base = baseOf(config)
-    if (base === null || base.host !== request.host) return { tries: [rest(), gitOverHttp()], path: request }
+    if (base === null || base.segments.length === 0 || base.host !== request.host) {
+      const path = stripPrefix(request, USUAL_PREFIXES)
+      return path === null ? { tries: [rest(), gitOverHttp()], path: request } : { tries: [rest()], path }
+    }
     const path = stripPrefix(request, restPrefixes(base.segments))
     // Outside the prefix there is no REST: the same words there are pages for people.
     if (path === null) return { tries: [gitOverHttp()], path: request }
-    return { tries: base.segments.length === 0 ? [rest(), gitOverHttp()] : [rest()], path }
+    return { tries: [rest()], path }
   },
   below(config) {
     const base = baseOf(config)
-    return base === null ? null : { trie: rest(), prefixes: restPrefixes(base.segments) }
+    return { trie: rest(), prefixes: [...restPrefixes(base?.segments ?? []), ...USUAL_PREFIXES] }
   },
   resource: repositoryOf,
 }
@@ -121,7 +124,7 @@ function isGraphqlPath(host: string, path: string, config: ConnectorConfig): boo
   if (base === null && PUBLIC_API.has(host)) return path === 'graphql'
   if (base === null && host === GIT_HOST) return false
   const own = base?.segments.join('/') ?? ''
-  return path === 'api/graphql' || path === 'graphql' || (own !== '' && path === `${own}/graphql`)
+  return GRAPHQL_PATHS.has(path) || (own !== '' && path === `${own}/graphql`)
 }
 
 /** A path that a careless server takes for the one of GraphQL would hide all its deeds behind one name. */
@@ -132,9 +135,17 @@ function isNearGraphql({ host, rawPath, segments }: CanonicalRequest, config: Co
 
 const PUBLIC_API = new Set(['api.github.com', 'uploads.github.com'])
 
+const GRAPHQL_PATHS: ReadonlySet<string> = new Set(['graphql', 'api/graphql', 'api/v3/graphql'])
+
+/** Where a self-hosted instance has REST and its uploads, whether or not the base URL says so. */
+const USUAL_PREFIXES: readonly (readonly string[])[] = [
+  ['api', 'v3'],
+  ['api', 'uploads'],
+]
+
 /** `/api/v3` has a sister for uploads. */
 function restPrefixes(base: readonly string[]): readonly (readonly string[])[] {
-  return base.join('/') === 'api/v3' ? [base, ['api', 'uploads']] : [base]
+  return base.join('/') === 'api/v3' ? USUAL_PREFIXES : [base]
 }
 
 /** `owner/repo`, without the `.git` that clone addresses carry; an organisation stands for itself. */

@@ -8,7 +8,7 @@ import { descend, rowsOf, writesOf } from './rows.ts'
 
 /**
  * True for a path without a row that a careless server would take for one: it ignores case, empty segments, white space
- * around them or what follows a `;`, or decodes once more. A name of its own (`unmapped`) would let a listed deed pass
+ * around them, what follows a `;` or an encoded `?`, or decodes once more. A name of its own (`unmapped`) would let a listed deed pass
  * under another name.
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
@@ -56,8 +56,8 @@ function isReached(leaf: Leaf, method: string): boolean {
   )
 }
 
-/** What a careless server could read as something else: `CREATE`, `%63reate`, ` create`, `create;x`. */
-const CARELESS = /[A-Z%;\s]/
+/** What a careless server could read as something else: `CREATE`, `%63reate`, ` create`, `create;x`, `create?x`. */
+const CARELESS = /[A-Z%;?#\s]/
 
 /** True where a careless server would take a parameter's value for a word of the path, and so do something stricter. */
 export function isStricterElsewhere(
@@ -90,8 +90,18 @@ export function carelessReadings(segments: readonly string[]): readonly (readonl
 /** What servers take for a slash: nothing that is encoded, what is decoded, and what would be if it were decoded. */
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
-/** With what follows a `;` and without: one server cuts it off, the next one only trims what is there. */
+/**
+ * With what follows a `;` and without: one server cuts it off, the next one only trims what is there. A `?` or `#` that
+ * was encoded ends the path where a server decodes before it looks for the query.
+ */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
+  const end = segments.findIndex((segment) => /[?#]/.test(segment))
+  if (end === -1) return readSemicolons(segments)
+  const short = [...segments.slice(0, end), segments[end]?.split(/[?#]/)[0] ?? '']
+  return [...readSemicolons(segments), ...readSemicolons(short)]
+}
+
+function readSemicolons(segments: readonly string[]): readonly (readonly string[])[] {
   const cut = segments.map((segment) => segment.split(';')[0] ?? '')
   const spellings = segments.some((segment) => segment.includes(';')) ? [cut, segments] : [cut]
   return spellings.flatMap(trimmings)
