@@ -101,6 +101,9 @@ export function cardLines(card: ApprovalCard): string[] {
     ...(card.requested_by_agent_text === null
       ? []
       : [`  the agent says (unchecked): "${card.requested_by_agent_text}"`]),
+    ...(card.left_at
+      ? [`  agent       left at ${card.left_at}; a yes counts if it sends the request again`]
+      : []),
     `  expires     ${card.expires_at}`,
   ].map(printable)
 }

@@ -9,6 +9,7 @@ import {
   AckBody,
   HoldBody,
   HoldReply,
+  LeaveBody,
   ResultBody,
   SpendBody,
   SpendReply,
@@ -188,6 +189,20 @@ function holds({ approvals }: GatewayRoutesDeps): readonly Route[] {
       response: SpendReply,
       handler: async ({ principal, params, body }) =>
         approvals.spend(holderOf(gatewayOf(principal)), params.id, body.binding),
+    }),
+    route({
+      method: 'POST',
+      path: `${SYNC_PATHS.holds}/:id/leave`,
+      auth: 'gateway',
+      summary:
+        'The requests that waited for an approval have gone away: it no longer counts against the limit',
+      params: z.object({ id: z.string().max(100) }),
+      body: LeaveBody,
+      response: z.object({ ok: z.literal(true) }),
+      handler: async ({ principal, params, body }) => {
+        await approvals.leave(holderOf(gatewayOf(principal)), params.id, body)
+        return { ok: true as const }
+      },
     }),
   ]
 }

@@ -26,6 +26,7 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
     responded_by: row.respondedBy,
     responded_via: row.via,
     note: row.note,
+    left_at: row.leftAt?.toISOString() ?? null,
   }
 }
 

@@ -4,6 +4,7 @@ import type { KillEntry } from '../../core/wire/kill.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import type { HoldBody, HoldReply, SpendReply } from '../../core/wire/sync.ts'
+import { removeAsker } from '../store/approval-askers.ts'
 import { type ApprovalFilter, listApprovals } from '../store/approval-list.ts'
 import type { ApprovalKind, ApprovalRow } from '../store/approvals.ts'
 import { getApproval, spendHold } from '../store/approvals.ts'
@@ -40,6 +41,12 @@ export type Approvals = {
   hold(owner: HoldOwner, body: HoldBody): Promise<HoldReply>
   /** True exactly once per approved hold. `not_found` for a hold of another gateway, or of another agent in a pod. */
   spend(holder: HoldHolder, id: string, binding: string): Promise<SpendReply>
+  /** The last request that waited as `asker` has gone away. `not_found` as above. */
+  leave(
+    holder: HoldHolder,
+    id: string,
+    left: { readonly binding: string; readonly asker: string },
+  ): Promise<void>
   /**
    * Pending until every required set of groups has an answer; one deny denies. Throws `not_found`, `conflict` (ended, or
    * answered by this person already), `gone` (too late), `forbidden` (not in a required group).
@@ -74,6 +81,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       }
       const spent = await spendHold(db, key)
       return { spent, status: await statusOfHold(db, holder, id) }
+    },
+    async leave(holder, id, { binding, asker }) {
+      const { gatewayId } = holder
+      await statusOfHold(db, holder, id)
+      await removeAsker(db, { id, gatewayId, binding: bindingOf(gatewayId, binding), asker })
     },
     respond: (answer) => respond(deps, answer),
     async list(namespaces, filter) {

@@ -5,9 +5,9 @@ import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 import type { HoldBody, HoldReply } from '../../core/wire/sync.ts'
 import { sha256Hex } from '../crypto/sha256.ts'
+import { addAsker, countPendingHolds, expireLeft } from '../store/approval-askers.ts'
 import {
   type ApprovalRow,
-  countPendingHolds,
   expireOverdue,
   findPendingHold,
   findUnspentHold,
@@ -42,7 +42,9 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
   if (executed !== undefined) return executed
   const key = { gatewayId: owner.gatewayId, binding, agent: body.agent }
   const pending = await findPendingHold(q, key)
-  if (pending !== undefined) return { outcome: 'joined', approval: approvalCard(pending) }
+  if (pending !== undefined) {
+    return { outcome: 'joined', approval: approvalCard(await addAsker(q, pending.id, body.asker)) }
+  }
   const unspent = await findUnspentHold(q, { ...key, windowS: LIMITS.approvedRetryWindowS })
   if (unspent !== undefined) return { outcome: 'approved', approval: approvalCard(unspent) }
   // What is overdue may still stand as pending under this very binding, of which only one may be open.
@@ -78,7 +80,8 @@ export function bindingOf(gatewayId: string, binding: string): string {
   return createHash('sha256').update(`${gatewayId}\n${binding}`).digest('hex')
 }
 
-async function create(q: Query, { owner, body, orgId }: HoldInput, binding: string): Promise<ApprovalRow> {
+async function create(q: Query, input: HoldInput, binding: string): Promise<ApprovalRow> {
+  const { owner, body, orgId } = input
   const limits = await holdLimits(q, owner.gatewayId)
   if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
     throw new ChaperoneError('too_many_holds', {
@@ -87,6 +90,9 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
     })
   }
   await refuseForeignAction(q, body)
+  // They do not count above; without an end an agent could open any number by leaving.
+  const left = { orgId, agent: body.agent, limit: limits.maxPendingPerAgent }
+  await appendExpired(q, await expireLeft(q, left), input.onEnded)
   const row = await insertApproval(q, {
     orgId,
     kind: 'hold',
@@ -97,6 +103,7 @@ async function create(q: Query, { owner, body, orgId }: HoldInput, binding: stri
     card: cardFacts(body),
     requiredGroups: requiredOf(body),
     timeoutS: limits.timeoutSeconds,
+    asker: body.asker,
   })
   await appendAuditAll(q, holdEvents(row, body, { orgId, owner }))
   return row

@@ -1,4 +1,5 @@
 import type { ApprovalStatus } from '../../core/wire/internal.ts'
+import { HAS_LEFT } from './approval-askers.ts'
 import { APPROVAL_COLUMNS, type ApprovalKind, type ApprovalRow } from './approvals.ts'
 import type { ScopedQuery } from './scoped-query.ts'
 
@@ -16,7 +17,10 @@ const MAX_PAGE = 8 * 1024 * 1024
 /** An approval reads as expired from the moment of its expiry, before the expiry is written down. */
 const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_timestamp() then 'expired' else status end`
 
-/** Newest first, with the number of all that fit. Fewer than `limit` where the cards are large, but at least one. */
+/**
+ * Newest first, with the number of all that fit. Pending approvals whose agent left are in the unfiltered list only. Fewer than
+ * `limit` where the cards are large, but at least one.
+ */
 export async function listApprovals(
   q: ScopedQuery,
   orgId: string,
@@ -34,7 +38,7 @@ export async function listApprovals(
     (within) => `with page as (
        select id as of_id, octet_length(card::text) as size, total, row_number() over newest as place
        from (select id, created_at, card, count(*) over ()::int as total from approvals
-         where org_id = $1 and ($2::text is null or ${SHOWN_STATUS} = $2) and ($3::text is null or kind = $3)
+         where org_id = $1 and ($2::text is null or (${SHOWN_STATUS} = $2 and not ($2 = 'pending' and ${HAS_LEFT}))) and ($3::text is null or kind = $3)
            and ($4::text is null or gateway_id = $4)
            and ${within.name('agent')}
          order by created_at desc, id desc limit $5 offset $6) as asked

@@ -69,6 +69,8 @@ export type ApprovalRow = {
   readonly via: string | null
   readonly note: string | null
   readonly spentAt: Date | null
+  /** When the last request that waited for it left; null while one waits. */
+  readonly leftAt: Date | null
   /** By the database's clock, when the row was read: pending ones past it count as expired. */
   readonly isOverdue: boolean
 }
@@ -76,7 +78,7 @@ export type ApprovalRow = {
 export type ApprovalInput = Pick<
   ApprovalRow,
   'orgId' | 'kind' | 'gatewayId' | 'agent' | 'actId' | 'binding' | 'card' | 'requiredGroups'
-> & { readonly timeoutS: number }
+> & { readonly timeoutS: number; readonly asker?: string | undefined }
 
 export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id as "gatewayId", agent, act_id as "actId", binding, card,
   (select a.id from agents a where a.org_id = approvals.org_id and a.name = approvals.agent
@@ -85,7 +87,7 @@ export const APPROVAL_COLUMNS = `id, org_id as "orgId", kind, status, gateway_id
   coalesce(required_groups, case when required_approver_groups = '{}' then '[]' else jsonb_build_array(
     jsonb_build_object('policy', '', 'groups', required_approver_groups, 'distinct', false)) end) as "requiredGroups",
   created_at as "createdAt", expires_at as "expiresAt",
-  responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt",
+  responded_at as "respondedAt", responded_by as "respondedBy", via, note, spent_at as "spentAt", left_at as "leftAt",
   expires_at <= clock_timestamp() as "isOverdue"`
 
 /** Serialises everything that opens approvals for one agent, until the transaction ends. */
@@ -97,9 +99,9 @@ export async function lockAgentApprovals(q: Query, orgId: string, agent: string)
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
     `insert into approvals (id, org_id, kind, gateway_id, agent, act_id, binding, card, required_approver_groups,
-       required_groups, created_at, expires_at)
+       required_groups, created_at, expires_at, askers)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, statement_timestamp(),
-       statement_timestamp() + make_interval(secs => $11)) returning ${APPROVAL_COLUMNS}`,
+       statement_timestamp() + make_interval(secs => $11), array_remove(array[$12::text], null)) returning ${APPROVAL_COLUMNS}`,
     [
       newId(row.kind === 'hold' ? 'hold' : 'approval'),
       row.orgId,
@@ -112,6 +114,7 @@ export async function insertApproval(q: Query, row: ApprovalInput): Promise<Appr
       groupNames(row.requiredGroups),
       JSON.stringify(row.requiredGroups),
       row.timeoutS,
+      row.asker ?? null,
     ],
   )
   return onlyRow(rows)
@@ -169,15 +172,6 @@ export async function findUnspentHold(
     [key.gatewayId, key.binding, key.agent, key.windowS],
   )
   return rows[0]
-}
-
-export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
-  const { rows } = await q.query<{ count: number }>(
-    `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'
-       and status = 'pending' and expires_at > clock_timestamp()`,
-    [orgId, agent],
-  )
-  return onlyRow(rows).count
 }
 
 export async function getApproval(q: Query, id: string): Promise<ApprovalRow | undefined> {

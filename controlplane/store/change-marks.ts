@@ -1,3 +1,4 @@
+import { HAS_LEFT } from './approval-askers.ts'
 import type { ScopedQuery } from './scoped-query.ts'
 
 /** What stands for the state of each kind; compared, never read. */
@@ -13,12 +14,15 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
   return row
 }
 
+/** Agents that left, came back, or left so long ago that their approvals leave the list. */
+const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${HAS_LEFT})`
+
 function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(
     [orgId],
     (within) => `select
        concat_ws(' ',
-         (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers))) from approvals where org_id = $1 and status = 'pending'
+         (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers)), ${LEAVES}) from approvals where org_id = $1 and status = 'pending'
             and expires_at > clock_timestamp()),
          (select max(responded_at) from approvals where responded_at is not null)) as approvals,
        concat_ws(' ',
@@ -47,7 +51,7 @@ function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]>
        select max(updated_at) as newest, count(*) as objects from desired where ${within.namespace('namespace')}
      )
      select
-       (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers)), events.newest) from approvals
+       (select concat_ws(' ', count(*), max(expires_at), sum(jsonb_array_length(answers)), ${LEAVES}, events.newest) from approvals
         where org_id = $1 and status = 'pending' and expires_at > clock_timestamp() and ${within.name('agent')}) as approvals,
        concat_ws(' ', seen.newest, events.newest) as traffic,
        concat_ws(' ', judged.newest, judged.objects, seen.agents, events.newest) as config,

@@ -63,6 +63,8 @@ export const ApprovalCard = z.object({
   /** `internal`: nothing proves `responded_by`. */
   responded_via: z.string().nullable().optional(),
   note: z.string().nullable(),
+  /** When the agent went away; null while a request of it waits. */
+  left_at: z.string().nullable().optional(),
 })
 
 const name = z.string().min(1).max(253)

@@ -7,6 +7,8 @@ export const LIMITS = {
   approvalTimeoutS: 300,
   approvedRetryWindowS: 300,
   maxPendingHoldsPerAgent: 20,
+  /** A question whose last asker left so long ago leaves the list; clients that try again are back sooner. */
+  askerAbsenceS: 30,
   headerBlockBytes: 16 * 1024,
   decidingBodyBytes: 1024 * 1024,
   heldBodyBytes: 8 * 1024 * 1024,

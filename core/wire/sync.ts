@@ -200,6 +200,8 @@ export const AckBody = z.object({
 })
 
 /** Asks for a person. The control plane joins, coalesces or opens; it alone holds the state. */
+const Asker = z.string().min(1).max(64)
+
 export const HoldBody = z.object({
   /** Hex SHA-256 over agent, connector, method, host, path, query, headers, body hash and policy versions. */
   binding: z.string(),
@@ -228,7 +230,12 @@ export const HoldBody = z.object({
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   unread_body: UnreadBody.nullable().default(null),
+  /** Names the requests of one process that wait for it together; absent from gateways of older versions. */
+  asker: Asker.optional(),
 })
+
+/** The last of the requests that waited as `asker` has gone away. */
+export const LeaveBody = z.object({ binding: z.string(), asker: Asker })
 
 /**
  * `outcome`: `created`, `joined` (pending already), `approved` (a person said yes within the retry window, unspent),

@@ -14,6 +14,8 @@ export type HoldCalls = {
    * such approval. Null when nobody answers.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
+  /** Reports that nobody waits as `asker` any more. False when nobody answers; an older control plane has no such call. */
+  leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
 
 export function createHoldCalls(client: ControlClient): HoldCalls {
@@ -35,6 +37,11 @@ export function createHoldCalls(client: ControlClient): HoldCalls {
       if (reply.status === 404) return 'unknown'
       const parsed = SpendReply.safeParse(jsonOf(reply))
       return parsed.success ? parsed.data : null
+    },
+    async leave(approvalId, left) {
+      const path = `${SYNC_PATHS.holds}/${encodeURIComponent(approvalId)}/leave`
+      const reply = await client.post(path, left).catch((): ControlReply | null => null)
+      return reply !== null && reply.status < 500
     },
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { ApprovalCard } from '../../core/wire/internal.ts'
 import type { HoldBody, SpendReply, VerdictMessage } from '../../core/wire/sync.ts'
 import type { HoldOutcome } from '../pipeline/ports.ts'
@@ -43,8 +44,11 @@ export class HoldGroup {
   #wake: () => void = () => undefined
   #deadline: NodeJS.Timeout | null = null
 
+  /** The approval is pending, as far as known here. */
+  #isOpen = false
+
   constructor(hold: HoldBody, deps: HoldGroupDeps) {
-    this.#hold = hold
+    this.#hold = { ...hold, asker: randomUUID() }
     this.#deps = deps
   }
 
@@ -60,7 +64,7 @@ export class HoldGroup {
     this.#waiters.add(waiter)
   }
 
-  /** The client of one waiter went away, or the kill switch cut it. The approval stays. */
+  /** The client of one waiter went away, or the kill switch cut it. The approval stays, and says so after the last. */
   leave(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter)) return
     waiter.settle({ kind: 'aborted', approvalId: this.approvalId })
@@ -85,17 +89,31 @@ export class HoldGroup {
       this.#each((waiter) => waiter.fail(error))
     } finally {
       this.#stopTimer()
+      if (this.#isOpen) void this.#reportLeave()
     }
   }
 
   /** Fails everyone, for a stop of the process. */
   fail(error: unknown): void {
+    this.#isOpen = false
     this.#each((waiter) => waiter.fail(error))
     this.#signal({ kind: 'empty' })
   }
 
   async #askFirst(): Promise<void> {
     this.#opened(await this.#deps.calls.ask(this.#hold))
+  }
+
+  /** Without it the approval counts against the limit of the agent until it expires. Never rejects. */
+  async #reportLeave(): Promise<void> {
+    const { binding, asker = '' } = this.#hold
+    const backoff = createBackoff(this.#deps.random, 250, 2_000)
+    for (let waited = 0; waited < RETRY_MS; ) {
+      if (await this.#deps.calls.leave(this.#approval?.id ?? '', { binding, asker })) return
+      const ms = backoff.next()
+      waited += ms
+      await pause(ms, new AbortController().signal)
+    }
   }
 
   /** Waits for one release and lets one pass, or ends the group. */
@@ -134,6 +152,7 @@ export class HoldGroup {
 
   #opened({ outcome, approval }: Awaited<ReturnType<HoldCalls['ask']>>): void {
     this.#approval = approval
+    this.#isOpen = outcome === 'created' || outcome === 'joined'
     if (outcome === 'deferred') {
       this.#each((waiter) => waiter.settle({ kind: 'deferred', approvalId: approval.id }))
       return
@@ -157,11 +176,13 @@ export class HoldGroup {
       )
       return
     }
+    this.#isOpen = false
     this.#waiters.delete(latest)
     latest.settle({ kind: 'approved', approvalId, by })
   }
 
   #end(kind: End, note: string | null): void {
+    this.#isOpen = false
     const approvalId = this.#approval?.id ?? ''
     this.#each((waiter) => waiter.settle({ kind, approvalId, note }))
   }

@@ -41,6 +41,23 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
+  test('a card whose agent left says so, and can be answered', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/overview')
+    await context.route('**/api/dashboard/proxy-approvals?*', async (route) => {
+      const response = await route.fetch()
+      const body = await response.json()
+      const approvals = body.approvals.map((card: object) => ({ ...card, left_at: new Date().toISOString() }))
+      await route.fulfill({ response, json: { ...body, approvals } })
+    })
+    const held = stage.merge('{"commit_title":"gone"}')
+    await page.goto(page.url().replace('#/overview', '#/approvals'))
+    const card = cards(page).filter({ hasText: 'gone' })
+    await card.getByText('The agent left').waitFor()
+    await card.getByRole('button', { name: 'Deny' }).click()
+    expect(await held).toMatchObject({ status: 403, body: { error: 'approval denied' } })
+    await context.close()
+  })
+
   test('the page of a suspended approver cannot approve and shows the way in', async () => {
     const id = await stage.invite('mallory@example.com', 'member')
     const { page, context } = await stage.signedIn('mallory@example.com', '#/approvals')

@@ -108,6 +108,111 @@ describe('a hold', () => {
   })
 })
 
+const leave = (id: string, binding: string, asker: string, on = replica, who = gateway) =>
+  on.gateway(who, 'POST', `/api/gateway/holds/${id}/leave`, { binding, asker })
+const pendingOf = async (agent: string) => {
+  const { body } = await replica.user(
+    person(),
+    'GET',
+    '/api/dashboard/proxy-approvals?status=pending&limit=500',
+  )
+  return (body['approvals'] as ApprovalCard[]).filter((card) => card.agent === agent)
+}
+/** Moves the time at which agents left into the past. */
+const ageLeave = (seconds: number, agent: string) =>
+  replica.db.query('update approvals set left_at = left_at - make_interval(secs => $1) where agent = $2', [
+    seconds,
+    agent,
+  ])
+
+describe('a hold whose agent left', () => {
+  const open = async (agent: string, asker = 'a1') => {
+    const binding = hash()
+    const { body } = await ask(holdBody({ binding, agent, asker }))
+    return { id: body.approval.id, binding }
+  }
+
+  test('says so, leaves the list of pending ones after half a minute, and is back when the agent is', async () => {
+    const { id, binding } = await open('leaver')
+    expect((await pendingOf('leaver'))[0]).toMatchObject({ id, left_at: null })
+    expect((await leave(id, binding, 'a1')).status).toBe(200)
+    expect((await pendingOf('leaver'))[0]).toMatchObject({ id, left_at: expect.any(String) })
+    await ageLeave(29, 'leaver')
+    expect(await pendingOf('leaver')).toHaveLength(1)
+    await ageLeave(2, 'leaver')
+    expect(await pendingOf('leaver')).toEqual([])
+    const again = await ask(holdBody({ binding, agent: 'leaver', asker: 'a2' }), second)
+    expect(again.body).toMatchObject({ outcome: 'joined', approval: { id, left_at: null } })
+    expect(await pendingOf('leaver')).toHaveLength(1)
+  })
+
+  test('can still be answered, and the yes is used by the same request when it is sent again', async () => {
+    const { id, binding } = await open('answered-late')
+    await leave(id, binding, 'a1')
+    await ageLeave(100, 'answered-late')
+    expect((await answer(id, true)).body).toMatchObject({ ok: true, status: 'approved' })
+    const again = await ask(holdBody({ binding, agent: 'answered-late', asker: 'a2' }))
+    expect(again.body).toMatchObject({ outcome: 'approved', approval: { id } })
+  })
+
+  test('does not count against the limit, and an agent that leaves opens no more than twice the limit', async () => {
+    const agent = 'restless'
+    for (let round = 0; round < 3; round++) {
+      const opened = await Promise.all(Array.from({ length: 20 }, () => open(agent)))
+      const refused = await ask(holdBody({ binding: hash(), agent, asker: 'b' }))
+      expect(refused.status).toBe(429)
+      await Promise.all(opened.map(({ id, binding }) => leave(id, binding, 'a1')))
+      // Who leaves and comes at once does not make room.
+      expect((await ask(holdBody({ binding: hash(), agent, asker: 'b' }))).status).toBe(429)
+      await ageLeave(31, agent)
+    }
+    expect((await ask(holdBody({ binding: hash(), agent, asker: 'b' }))).status).toBe(200)
+    const { rows } = await replica.db.query<{ status: string; count: number }>(
+      'select status, count(*)::int as count from approvals where agent = $1 group by status order by status',
+      [agent],
+    )
+    expect(rows).toEqual([
+      { status: 'expired', count: 41 },
+      { status: 'pending', count: 20 },
+    ])
+  })
+
+  test('is one whose last waiting process left, whatever the order of their reports', async () => {
+    const agent = 'two-processes'
+    const { id, binding } = await open(agent, 'p1')
+    await ask(holdBody({ binding, agent, asker: 'p2' }), second)
+    await leave(id, binding, 'p1')
+    expect((await pendingOf(agent))[0]).toMatchObject({ left_at: null })
+    // Repeated, unknown and foreign reports change nothing.
+    await leave(id, binding, 'p1')
+    await leave(id, binding, 'nobody')
+    await leave(id, hash(), 'p2')
+    expect((await pendingOf(agent))[0]).toMatchObject({ left_at: null })
+    await leave(id, binding, 'p2', second)
+    expect((await pendingOf(agent))[0]).toMatchObject({ left_at: expect.any(String) })
+  })
+
+  test('is not reported by another gateway', async () => {
+    const { id, binding } = await open('mine')
+    const other = await replica.enrol('default/stranger')
+    expect((await leave(id, binding, 'a1', replica, other)).status).toBe(404)
+    expect((await pendingOf('mine'))[0]).toMatchObject({ left_at: null })
+  })
+
+  test.each(['', 'x'.repeat(65)])('has an asker of 1 to 64 characters (%j is refused)', async (asker) => {
+    const { id, binding } = await open('named')
+    expect((await leave(id, binding, asker)).status).toBe(400)
+    expect((await ask(holdBody({ binding: hash(), agent: 'named', asker }))).status).toBe(400)
+  })
+
+  test('is none where the gateway is of an older version', async () => {
+    const binding = hash()
+    const { id } = (await ask(holdBody({ binding, agent: 'older' }))).body.approval
+    await leave(id, binding, 'a1')
+    expect((await pendingOf('older'))[0]).toMatchObject({ left_at: null })
+  })
+})
+
 describe('an approval', () => {
   test('is spent exactly once by 32 parallel uses on two replicas', async () => {
     const binding = hash()

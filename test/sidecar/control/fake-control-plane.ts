@@ -13,6 +13,7 @@ import {
   CertificateBody,
   type DownMessage,
   HoldBody,
+  LeaveBody,
   StatusBody,
   SYNC_PATHS,
 } from '../../../core/wire/sync.ts'
@@ -50,6 +51,12 @@ export class FakeControlPlane implements AsyncDisposable {
   effective: KillEntry[] = []
   holdPosts = 0
   spends = 0
+  /** Approvals that nobody waits for any more, as reported. */
+  readonly leaves: Array<{ readonly id: string; readonly binding: string; readonly asker: string }> = []
+  /** Of every hold that was asked for. */
+  readonly askers: string[] = []
+  /** Answers to reports of leaving before one is taken. */
+  leaveFailures = 0
   /** What a command is answered. */
   reply: (command: CommandBody) => CommandReply = () => ({ status: 200, body: { ok: true } })
   /** Set to answer this status to record batches. */
@@ -193,6 +200,7 @@ export class FakeControlPlane implements AsyncDisposable {
     else if (path === SYNC_PATHS.certificate) return this.#certificate(body, response)
     else if (path === SYNC_PATHS.records) return this.#records(body, response)
     else if (path === SYNC_PATHS.holds) return this.#hold(HoldBody.parse(body), response)
+    else if (path.endsWith('/leave')) return this.#leave(path.split('/').at(-2) ?? '', body, response)
     else if (path.startsWith(SYNC_PATHS.holds)) return this.#spend(path.split('/').at(-2) ?? '', response)
     else if (path === SYNC_PATHS.commands) {
       const command = CommandBody.parse(body)
@@ -267,6 +275,7 @@ export class FakeControlPlane implements AsyncDisposable {
 
   #hold(body: HoldBody, response: ServerResponse): unknown {
     this.holdPosts++
+    this.askers.push(body.asker ?? '')
     const same = [...this.holds.values()].filter((hold) => hold.body.binding === body.binding)
     const pending = same.find((hold) => hold.status === 'pending')
     const unspent = same.find((hold) => hold.status === 'approved' && !hold.isSpent)
@@ -288,6 +297,12 @@ export class FakeControlPlane implements AsyncDisposable {
     const spent = hold.status === 'approved' && !hold.isSpent
     if (spent) hold.isSpent = true
     return reply(response, 200, { spent, status: hold.status })
+  }
+
+  #leave(id: string, body: unknown, response: ServerResponse): unknown {
+    if (this.leaveFailures-- > 0) return reply(response, 503, { error: 'unavailable' })
+    this.leaves.push({ id, ...LeaveBody.parse(body) })
+    return reply(response, 200, { ok: true })
   }
 
   #card({ id, body, status }: Hold): ApprovalCard {

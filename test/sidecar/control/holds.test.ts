@@ -112,6 +112,58 @@ describe('a held request', () => {
     expect(await outcome).toMatchObject({ kind: 'approved', approvalId: second })
   })
 
+  test('reports that the agent left once the last request that waits has gone away, and not before', async () => {
+    await using world = await connected()
+    world.fake.leaveFailures = 2
+    const clients = [1, 2, 3].map(() => new AbortController())
+    const gone = clients.map((client) => world.control.holds.wait(hold(), client.signal))
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    const id = firstPending(world)
+    const asker = world.fake.holds.get(id)?.body.asker ?? ''
+    clients[0]?.abort()
+    clients[1]?.abort()
+    await Promise.all(gone.slice(0, 2))
+    expect(world.control.holds.waiting).toBe(1)
+    clients[2]?.abort()
+    await until('report', () => world.fake.leaves.length === 1)
+    expect(world.fake.leaves).toEqual([{ id, binding: 'b1', asker }])
+    expect(asker).not.toBe('')
+  })
+
+  test('a request that comes again waits under another name, so that a late report of the first does not count for it', async () => {
+    await using world = await connected()
+    const first = new AbortController()
+    const gone = world.control.holds.wait(hold(), first.signal)
+    await until('hold', () => world.fake.pendingHolds().length === 1)
+    first.abort()
+    await gone
+    const again = world.control.holds.wait(hold(), never())
+    await until('report', () => world.fake.leaves.length === 1 && world.fake.askers.length === 2)
+    expect(world.fake.askers[1]).not.toBe(world.fake.leaves[0]?.asker)
+    world.fake.respond(firstPending(world), 'approved')
+    expect(await again).toMatchObject({ kind: 'approved' })
+  })
+
+  test.each(['approved', 'denied', 'expired', 'cancelled'] as const)(
+    'reports nothing when it was %s',
+    async (status) => {
+      await using world = await connected()
+      const outcome = world.control.holds.wait(hold(), never())
+      await until('hold', () => world.fake.pendingHolds().length === 1)
+      world.fake.respond(firstPending(world), status)
+      await outcome
+      await until('end', () => world.control.holds.waiting === 0)
+      // The next call is behind a report that would have been sent.
+      const client = new AbortController()
+      const gone = world.control.holds.wait(hold('b2'), client.signal)
+      await until('hold', () => world.fake.pendingHolds().length === 1)
+      client.abort()
+      await gone
+      await until('report', () => world.fake.leaves.length > 0)
+      expect(world.fake.leaves.map(({ binding }) => binding)).toEqual(['b2'])
+    },
+  )
+
   test('a yes that was given while nobody waited is used by the retry', async () => {
     await using world = await connected()
     const client = new AbortController()

@@ -10,6 +10,7 @@ import { TeachingEmpty } from '../../parts/teaching-empty.tsx'
 import { TimeText } from '../../parts/time-text.tsx'
 import { UntrustedText } from '../../parts/untrusted-text.tsx'
 import { hrefOf } from '../../routing/place.ts'
+import { hasLeft } from './has-left.ts'
 
 const STEP = 50
 
@@ -20,7 +21,7 @@ export function AnswerHistory({ wanted }: { readonly wanted: string | null }) {
   return (
     <Loaded of={all}>
       {({ approvals, total }) => {
-        const answered = approvals.filter(({ status }) => status !== 'pending')
+        const answered = approvals.filter((card) => card.status !== 'pending' || hasLeft(card))
         if (answered.length === 0) {
           return (
             <TeachingEmpty icon="clock" title="No answers yet">
@@ -78,7 +79,11 @@ function Answered({ card, isWanted }: { readonly card: ApprovalCard; readonly is
             {card.target === null ? null : <UntrustedText text={card.target} />}
           </Text>
           <Text size="sm" c="dimmed" component="div">
-            {card.responded_by === null ? 'Nobody answered' : `By ${answeredBy(card)}`}
+            {hasLeft(card)
+              ? 'The agent left'
+              : card.responded_by === null
+                ? 'Nobody answered'
+                : `By ${answeredBy(card)}`}
             {card.note === null ? null : ': '}
             {card.note === null ? null : <UntrustedText text={card.note} />}
           </Text>

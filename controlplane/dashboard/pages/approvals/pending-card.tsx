@@ -10,7 +10,9 @@ import { visibleLength } from '../../parts/visible-text.ts'
 import { AgentWords } from './agent-words.tsx'
 import { AnswerForm } from './answer-form.tsx'
 import { ExpiredNote } from './expired-note.tsx'
+import { hasLeft } from './has-left.ts'
 import { HeaderList } from './header-list.tsx'
+import { LeftNote } from './left-note.tsx'
 import { ParameterList } from './parameter-list.tsx'
 import { RequestFacts } from './request-facts.tsx'
 import { UnreadBody } from './unread-body.tsx'
@@ -58,6 +60,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
         />
         {card.unread_body === null ? null : <UnreadBody body={card.unread_body} />}
         {card.requested_by_agent_text === null ? null : <AgentWords text={card.requested_by_agent_text} />}
+        {isOver || !hasLeft(card) ? null : <LeftNote />}
         {isOver ? (
           <ExpiredNote agent={card.agent} onDismiss={onDismiss} />
         ) : (
