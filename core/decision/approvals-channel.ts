@@ -148,7 +148,8 @@ function argument(field: string, test: (value: string) => string): string {
 }
 
 const ID = '[A-Z][A-Z0-9]+'
-const IDS = `^ *${ID}( *, *${ID})* *$`
+/** With commas, or as a list in JSON: clients send lists so in forms. No escape fits in. */
+const IDS = `^ *(${ID}( *, *${ID})*|\\[ *"${ID}"( *, *"${ID}")* *\\]) *$`
 
 /** True when one of the fields is there and one of its values meets the test, or is no text at all. */
 function anyOf(fields: readonly string[], test: (value: string) => string): string {

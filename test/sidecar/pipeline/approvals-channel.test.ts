@@ -126,6 +126,30 @@ const DENIED: Record<string, TestExchangeInput> = {
   'an invitation by an administrator': json('admin.users.invite', {
     ...{ email: 'x@example.com', team_id: 'T1', channel_ids: ['C0OTHER', CHANNEL] },
   }),
+  'a list of channels in JSON, in a form': form(
+    'canvases.access.set',
+    `canvas_id=F1&access_level=read&channel_ids=%5B%22C0OTHER%22%2C%22${CHANNEL}%22%5D`,
+  ),
+  'the channel alone in such a list': form(
+    'canvases.access.set',
+    `canvas_id=F1&channel_ids=%5B%22${CHANNEL}%22%5D`,
+  ),
+  'an escape in such a list': form(
+    'canvases.access.set',
+    'canvas_id=F1&channel_ids=%5B%22C0%5Cu0041PPROVALS%22%5D',
+  ),
+  'a name in such a list': form(
+    'canvases.access.set',
+    'canvas_id=F1&channel_ids=%5B%22C0OTHER%22%2C%22approvals%22%5D',
+  ),
+  'a list in such a list': form(
+    'canvases.access.set',
+    `canvas_id=F1&channel_ids=%5B%5B%22${CHANNEL}%22%5D%5D`,
+  ),
+  'an object in such a list': form(
+    'canvases.access.set',
+    `canvas_id=F1&channel_ids=%5B%7B%22id%22%3A%22${CHANNEL}%22%7D%5D`,
+  ),
   'a method that nobody knows': form('chat.somethingNew', `channel=${CHANNEL}`),
   'a method that nobody knows, without a channel': query('chat.somethingNew', ''),
 }
@@ -137,6 +161,10 @@ const PASSED: Record<string, TestExchangeInput> = {
   'a post that mentions the channel': json('chat.postMessage', { channel: 'C0OTHER', text: `<#${CHANNEL}>` }),
   'a channel whose id begins alike': json('chat.postMessage', { channel: `${CHANNEL}2`, text: 'x' }),
   'a file in several channels': form('files.upload', 'channels=C0OTHER, C0THIRD&filename=x'),
+  'a list of channels in JSON, in a form': form(
+    'canvases.access.set',
+    'canvas_id=F1&access_level=read&channel_ids=%5B%22C0OTHER%22%2C%22C0THIRD%22%5D',
+  ),
   'an invitation to several channels': json('admin.users.invite', {
     ...{ email: 'x@example.com', team_id: 'T1', channel_ids: ['C0OTHER', 'C0THIRD'] },
   }),
