@@ -190,6 +190,8 @@ export type Connector = {
    * (`carriers.bodyFields`) need not say so.
    */
   readonly overridable?: readonly OverridableFormat[]
+  /** True where the API documents `items[]` and `items[0]` in queries as the list `items`. */
+  readonly readsBrackets?: boolean
   /**
    * Makes what naming needs of the connector's tables. Called when a record of this type comes into force, so that the
    * first request does not wait for it; a process without such a record never pays for it.

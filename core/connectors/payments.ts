@@ -53,6 +53,7 @@ export const payments: Connector = {
   // `key` is how the provider's browser library sends its key, in the query and in forms.
   carriers: { headers: [], query: ['key', '_stripe_key'], bodyFields: ['key'] },
   defaultAuth: { type: 'bearer' },
+  readsBrackets: true,
   get catalogue() {
     return rows()
   },

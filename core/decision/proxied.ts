@@ -1,4 +1,5 @@
 import type { Action } from '../action/action.ts'
+import type { Connector } from '../connectors/connector.ts'
 import type { BoundConnector } from '../connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../request/canonical.ts'
 import { plainQueryFacts, queryFacts } from '../request/repeated-names.ts'
@@ -36,7 +37,7 @@ export function proxiedInputs(
       ...(entry.environment === undefined ? {} : { environment: entry.environment }),
     },
     request: requestFacts(request),
-    otherQuery: otherQuery(request),
+    otherQuery: otherQuery(request, connector),
     nowMs,
   }
   return { rules: rulesOf(snapshot), inputs: actions.map((action) => ({ action, ...common })) }
@@ -82,11 +83,14 @@ const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
 /** What separates or spells names in ways that servers read differently. */
 const READ_DIFFERENTLY = /[;[%+]/
 
-function otherQuery({ rawQuery, query }: CanonicalRequest): RequestFacts['query'] | undefined {
+function otherQuery(
+  { rawQuery, query }: CanonicalRequest,
+  { readsBrackets = false }: Connector,
+): RequestFacts['query'] | undefined {
   if (query.length === 0 || !READ_DIFFERENTLY.test(rawQuery)) return undefined
   const parts = rawQuery.split('&').filter((part) => part !== '')
   const pairs = parts.map(readPair).flatMap((pair) => (isRefusal(pair) ? [] : [pair]))
-  const plain = plainQueryFacts(pairs)
+  const plain = plainQueryFacts(pairs, readsBrackets)
   return isSame(plain, queryFacts(query)) ? undefined : plain
 }
 

@@ -36,12 +36,23 @@ export function queryFacts(query: Pairs): Readonly<Record<string, string | reado
   return Object.fromEntries([...groups.values()].flatMap(factsOf))
 }
 
-/** Query parameters as they stand: the same name again makes a list. */
-export function plainQueryFacts(query: Pairs): Readonly<Record<string, string | readonly string[]>> {
+/** Query parameters as they stand: the same name again makes a list, and so do brackets where the API reads them. */
+export function plainQueryFacts(
+  query: Pairs,
+  readsBrackets: boolean,
+): Readonly<Record<string, string | readonly string[]>> {
   const values = new Map<string, string[]>()
-  for (const [name, value] of query) values.set(name, [...(values.get(name) ?? []), value])
+  const lists = new Set<string>()
+  for (const [name, value] of query) {
+    const plain = readsBrackets ? plainName(name) : name
+    if (plain !== name) lists.add(plain)
+    for (const each of new Set([name, plain])) values.set(each, [...(values.get(each) ?? []), value])
+  }
   return Object.fromEntries(
-    [...values].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]),
+    [...values].map(([name, [first = '', ...more]]) => [
+      name,
+      more.length === 0 && !lists.has(name) ? first : [first, ...more],
+    ]),
   )
 }
 

@@ -108,3 +108,51 @@ describe('a parameter that every server finds', () => {
     expect(here.upstream.seen).toHaveLength(1)
   })
 })
+
+describe('brackets in queries of an API that documents them', () => {
+  const sent = async (condition: string, query: string) => {
+    const here = await start({
+      connectors: [{ type: 'payments', domains: ['api.stripe.com'] }],
+      permissions: [['payments.*', 'allow']],
+      policies: [
+        {
+          id: 'pol_expand',
+          document: {
+            scope: { actions: ['payments.*'] },
+            rules: [
+              { name: 'known', conditions: [condition], decision: 'allow' },
+              { name: 'rest', decision: 'deny' },
+            ],
+          },
+        },
+      ],
+    })
+    const target = `/v1/charges?${query}`
+    const { reply } = await here.send({ method: 'GET', host: 'api.stripe.com', target })
+    return { here, reply }
+  }
+
+  it.each([
+    ['"data.customer" in request.query.expand', 'expand[]=data.customer'],
+    ['"data.customer" in request.query.expand', 'expand[0]=data.customer&expand[1]=data.refunds'],
+    ['"data.customer" in request.query.expand', 'expand%5B%5D=data.customer'],
+    ['has(request.query.created)', 'created[gte]=1700000000&limit=3'],
+    ['request.query.expand.exists(e, e == "data.customer")', 'limit=3&expand[]=data.customer'],
+  ])('are the list of their name: %s with %s', async (condition, query) => {
+    const { here, reply } = await sent(condition, query)
+    expect(reply.status, reply.text()).toBe(200)
+    expect(here.upstream.seen).toHaveLength(1)
+  })
+
+  it.each([
+    ['"data.customer" in request.query.expand', 'y;expand[]=data.customer'],
+    ['has(request.query.created)', '+created[gte]=1'],
+    ['has(request.query.created)', 'x=1;created[gte]=1'],
+    ['has(request.query.created)', '[created]=1'],
+    ['"a" in request.query.expand', 'expand[]=b;expand[]=a'],
+  ])('allow nothing where only some servers find them: %s with %s', async (condition, query) => {
+    const { here, reply } = await sent(condition, query)
+    expect([400, 403]).toContain(reply.status)
+    expectRefused(here)
+  })
+})
