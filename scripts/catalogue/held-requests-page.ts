@@ -80,7 +80,12 @@ function events(): readonly string[] {
           '`error`; for responses the event `error`, then `response.failed`',
         ],
         ['`llm_b`', '`stream: true`', 'the event `ping`', 'the event `error`'],
-        ['`llm_c`', '`streamGenerateContent` with `alt=sse`', 'a blank line', '`error` as data'],
+        [
+          '`llm_c`',
+          '`streamGenerateContent` with `alt=sse` by the google-genai SDKs',
+          'a blank line',
+          '`error` as data',
+        ],
       ],
     ),
     'Refusals are in the format of the provider whatever `errorShape` says. The record of a refusal says `DENY`, with the status that was sent: 200. An error of the upstream is an event, too, and the record says the status of the upstream. A request that goes on to the upstream asks for no compression, because the head of the stream was sent before.',

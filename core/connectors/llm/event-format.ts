@@ -1,3 +1,4 @@
+import { headerValues } from '../../request/headers.ts'
 import { type ErrorObject, type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
 import { isRecord } from '../fields.ts'
 
@@ -18,14 +19,20 @@ export const eventsB: ProviderEvents = (held) =>
     : null
 
 /**
- * Without `alt=sse` the stream is a JSON list. Clients of this provider take every line for data but blank ones, so no
- * comment is sent.
+ * Without `alt=sse` the stream is a JSON list. The google-genai SDKs skip blank lines, and some versions of them no other
+ * line without data; older SDKs (`genai-js`) fail on both, so that other clients wait for the head of the answer.
  */
 export const eventsC: ProviderEvents = (held) => {
-  const { query } = held.request
+  const { query, rawHeaders } = held.request
   const isEvents = query.some(([name, value]) => (name === 'alt' || name === '$alt') && value === 'sse')
-  return isEvents && asksForStream(held) ? plainFormat('\n', (error) => eventText(null, error)) : null
+  const [client = '', ...more] = headerValues(rawHeaders, 'x-goog-api-client')
+  const skipsBlankLines = more.length === 0 && GENAI_SDK.test(client)
+  return isEvents && skipsBlankLines && asksForStream(held)
+    ? plainFormat('\n', (error) => eventText(null, error))
+    : null
 }
+
+const GENAI_SDK = /^google-genai-sdk\/|\sgoogle-genai-sdk\//
 
 function asksForStream({ request, actions }: HeldRequest): boolean {
   return request.method === 'POST' && actions.length === 1 && actions[0]?.type.endsWith('_stream') === true

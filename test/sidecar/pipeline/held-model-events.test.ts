@@ -23,10 +23,11 @@ function ask(
   target: string,
   body: unknown = { model: 'm', stream: true },
 ): TestExchangeInput {
-  const headers = ['Content-Type', 'application/json', 'Accept', 'application/json']
+  const headers = ['Content-Type', 'application/json', 'Accept', 'application/json', ...SDK]
   return { method: 'POST', host: HOSTS[type], target, headers, body: JSON.stringify(body) }
 }
 
+const SDK = ['X-Goog-Api-Client', 'google-genai-sdk/2.32.0 gl-node/v24.21.0']
 const CHAT = '/v1/chat/completions'
 const GEMINI = '/v1beta/models/m:streamGenerateContent?alt=sse'
 
@@ -130,6 +131,21 @@ describe('a held request for a stream of a model', () => {
     await held.done
     const last = dataIn(held.reply.text()).at(-1)
     expect(last).toMatchObject({ type: 'error', error: { message: expect.stringContaining(text) } })
+  })
+
+  it.each([
+    ['generative-ai of JavaScript', ['X-Goog-Api-Client', 'genai-js/0.24.1']],
+    ['another client', []],
+    ['a client with a similar name', ['X-Goog-Api-Client', 'my-google-genai-sdk/1']],
+    ['two names', ['X-Goog-Api-Client', 'genai-js/0.24.1', 'X-Goog-Api-Client', 'google-genai-sdk/2.32.0']],
+  ])('of Gemini is answered as before for %s: blank lines end its stream', async (_what, named) => {
+    const input = ask('llm_c', GEMINI, { contents: [] })
+    const headers = [...(input.headers ?? []).slice(0, -SDK.length), ...named]
+    const held = await holdRequest(rulesFor('llm_c'), { ...input, headers })
+    expect(held.exchange.reply).toBe(held.reply)
+    held.settle('denied')
+    await held.done
+    expect(held.reply.state).toBe('sent')
   })
 
   it.each([
