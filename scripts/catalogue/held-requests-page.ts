@@ -88,7 +88,7 @@ function events(): readonly string[] {
         ],
       ],
     ),
-    'Refusals are in the format of the provider whatever `errorShape` says. The record of a refusal says `DENY`, with the status that was sent: 200. An error of the upstream is an event, too, and the record says the status of the upstream. A request that goes on to the upstream asks for no compression, because the head of the stream was sent before.',
+    'Refusals are in the format of the provider whatever `errorShape` says. The record of a refusal says `DENY`, with the status that was sent: 200. An error of the upstream, or of the connection to it, is an event, too; the record says its own status (429, 502), as without a hold. A request that goes on to the upstream asks for no compression, because the head of the stream was sent before.',
   ]
 }
 

@@ -29,9 +29,17 @@ export function refuse(exchange: Exchange, refused: Refused): StageResult {
   outcome.reason = refused.detail
   exchange.assignRecord?.(exchange)
   const answer = shapeRefusal(exchange, refused, bodyOf(exchange, refused))
-  outcome.status = answer.status
+  outcome.status = recordedStatus(exchange, refused, answer.status)
   reply.send(answer.status, headersOf(exchange, refused, answer.contentType), answer.body)
   return 'responded'
+}
+
+/**
+ * The status that was sent. A failure that is no denial keeps its own within an open event stream, because an execution
+ * with status 200 counts as done.
+ */
+function recordedStatus({ reply }: Exchange, { code, reason }: Refused, sent: number): number {
+  return reply.events !== undefined && reason === null ? ERRORS[code].status : sent
 }
 
 /** A reading of the request that cannot be served: 400, 405, 413, 415, 421, 426 or 431. */

@@ -41,7 +41,10 @@ async function hold(exchange: Exchange, { ports, budget, stages }: Holding): Pro
   if (read === 'responded' || !isStillHeld(exchange)) return read
   const events = replyWithEvents(exchange, ports)
   try {
-    return await holdUntilSettled(exchange, ports, stages.recheck)
+    const result = await holdUntilSettled(exchange, ports, stages.recheck)
+    // From here on the status is that of the upstream: what began with 200 has not been executed yet.
+    if (result === 'continue') exchange.outcome.status = null
+    return result
   } finally {
     events?.released()
   }

@@ -3,7 +3,7 @@ import type { Answer } from '../../support/recorder.ts'
 import { dataIn, eventsIn, holdRequest } from './held-world.ts'
 import { expectRefused } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
-import { killAll, type Rules } from './test-world.ts'
+import { journalFailure, killAll, type Rules } from './test-world.ts'
 
 const RULES: Rules = {
   connectors: [{ type: 'mcp', name: 'tools', domains: ['tools.example'], auth: { type: 'bearer' } }],
@@ -167,6 +167,41 @@ describe('a held MCP call whose client takes events', () => {
       { jsonrpc: '2.0', id: 7, error: { code: -32603, message: expect.stringContaining(text) } },
     ])
     expect(held.world.records).toMatchObject([{ decision: 'ALLOW', approval_id: 'apv_9' }])
+  })
+
+  it('is not recorded as executed where the client leaves before the server answers', async () => {
+    const held = await holdRequest(RULES, call())
+    held.world.upstream.answerWith(() =>
+      held.exchange.abort.abort(new Error('the client closed the connection')),
+    )
+    await held.sent('progress')
+    held.settle('approved')
+    await held.done
+    expect(held.reply.state).toBe('destroyed')
+    expect(held.world.intents).toMatchObject([{ decision: 'ALLOW', status: null }])
+    expect(held.world.records).toMatchObject([{ decision: 'ALLOW', status: null, approval_id: 'apv_9' }])
+  })
+
+  it('is not recorded as executed where the server breaks the connection', async () => {
+    const held = await holdRequest(RULES, call())
+    held.world.upstream.answerWith((_request, response) => void response.destroy())
+    await held.sent('progress')
+    held.settle('approved')
+    await held.done
+    expect(held.reply).toMatchObject({ status: 200, state: 'ended' })
+    expect(held.world.records).toMatchObject([{ decision: 'ALLOW', status: 502, error_type: 'connect' }])
+  })
+
+  it('is refused within the stream where the journal fails after the yes', async () => {
+    const held = await holdRequest(RULES, call())
+    held.world.state.intentError = journalFailure()
+    await held.sent('progress')
+    held.settle('approved')
+    await held.done
+    expect(rest(held.reply.text())).toMatchObject([{ id: 7, error: { code: -32603 } }])
+    expect(held.reply.state).toBe('ended')
+    expectRefused(held.world)
+    expect(held.world.records).toMatchObject([{ decision: 'DENY', status: 200 }])
   })
 
   it('passes on an error of the server in JSON-RPC', async () => {
