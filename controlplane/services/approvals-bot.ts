@@ -81,14 +81,14 @@ export function chatTokenOf({ type, token }: Credential): string | null {
   return chatTokenIn(token) ?? (type === 'chat' ? bare(token) : null)
 }
 
-/** Names of connectors of other types that lead to the chat by their base URL, their upstream or their credential. */
-export function connectorsToChat(keyring: Keyring, rows: readonly ConnectorRow[]): readonly string[] {
+/** Connectors of other types that lead to the chat by their base URL, their upstream or their credential. */
+export function connectorsToChat(keyring: Keyring, rows: readonly ConnectorRow[]): readonly ConnectorRow[] {
   const leads = ({ id, credential, spec }: ConnectorRow): boolean => {
     const urls = [spec.baseUrl, spec.upstream.url].filter((url) => url !== undefined)
     if (urls.some((baseUrl) => isChatHost(baseOf({ baseUrl })?.host ?? ''))) return true
     return credential !== null && chatTokenIn(keyring.open(credential, id)) !== null
   }
-  return rows.filter((row) => row.type !== 'chat' && leads(row)).map(({ name }) => name)
+  return rows.filter((row) => row.type !== 'chat' && leads(row))
 }
 
 function isChatHost(host: string): boolean {
@@ -99,6 +99,12 @@ export function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean
   if (a === null || b === null || a.teamId === null || a.teamId !== b.teamId) return false
   return (a.botId !== null && a.botId === b.botId) || (a.userId !== null && a.userId === b.userId)
 }
+
+/** So many connectors that lead to the chat are told apart by name; the others get no credential. */
+export const MAX_CONNECTORS_TO_CHAT = 500
+
+/** Why a connector beyond them gets no credential. */
+export const TOO_MANY_TO_CHAT = `More than ${MAX_CONNECTORS_TO_CHAT} Connectors of other types lead to the chat, where approvals are answered in a channel. Make them of type chat, or remove some.`
 
 /** What a warning of such a connector says. */
 export const APPROVALS_BOT_WARNING =

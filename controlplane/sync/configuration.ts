@@ -1,13 +1,15 @@
 import { withoutExposedCredential } from '../../core/connectors/clear-text.ts'
 import type { FloorRules } from '../../core/crd/floors.ts'
-import {
-  approvalsChannelElsewherePolicy,
-  approvalsChannelPolicy,
-} from '../../core/decision/approvals-channel.ts'
 import { namespaceOf } from '../../core/decision/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../core/wire/sync.ts'
 import type { Keyring } from '../crypto/keyring.ts'
-import { APPROVALS_BOT_WARNING, approvalsBotConnectors, connectorsToChat } from '../services/approvals-bot.ts'
+import {
+  APPROVALS_BOT_WARNING,
+  approvalsBotConnectors,
+  connectorsToChat,
+  MAX_CONNECTORS_TO_CHAT,
+  TOO_MANY_TO_CHAT,
+} from '../services/approvals-bot.ts'
 import { authOf } from '../services/connector-domains.ts'
 import { atItsFloor } from '../services/gateway-floor.ts'
 import { type AgentRow, listAgents } from '../store/agents.ts'
@@ -19,6 +21,7 @@ import { listPolicies } from '../store/policies.ts'
 import { listPublicKeys } from '../store/public-keys.ts'
 import type { Db, Query } from '../store/query.ts'
 import { currentEpoch } from '../store/state-order.ts'
+import { approvalsChannelPolicies } from './approvals-channel-policies.ts'
 import { notReplaced } from './built-in-policies.ts'
 import { gatewayAtUrl } from './gateway-at-url.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
@@ -67,7 +70,13 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
     await q.query('set transaction isolation level repeatable read, read only')
     const { channel, botToken } = await deps.approvalsChat(q)
     const rows = await listConnectors(q)
-    const withheld = await approvalsBotConnectors(q, deps.keyring, { rows, botToken })
+    const bots = await approvalsBotConnectors(q, deps.keyring, { rows, botToken })
+    const toChat = channel === null ? [] : connectorsToChat(deps.keyring, rows)
+    const excess = toChat.slice(MAX_CONNECTORS_TO_CHAT)
+    const withheld = new Map([
+      ...excess.map(({ id }) => [id, TOO_MANY_TO_CHAT] as const),
+      ...[...bots].map((id) => [id, APPROVALS_BOT_WARNING] as const),
+    ])
     const gateways = await listGateways(q)
     const names = new Map(gateways.map(({ id, name }) => [id, name]))
     const { platformNamespaces = new Set() } = deps
@@ -88,7 +97,9 @@ export async function loadConfiguration(deps: ConfigurationDeps): Promise<Config
         ),
       ),
       policies: [
-        ...(channel === null ? [] : builtInPolicies(channel, connectorsToChat(deps.keyring, rows))),
+        ...(channel === null
+          ? []
+          : approvalsChannelPolicies(channel, gateways, toChat.slice(0, MAX_CONNECTORS_TO_CHAT))),
         ...notReplaced(await listPolicies(q), platformNamespaces).flatMap((row) => policyEntry(row, tenancy)),
       ],
       permissions: Map.groupBy(await listAllPermissions(q), (row) => row.gatewayId),
@@ -102,8 +113,8 @@ type Loaded = {
   readonly gateways: readonly GatewayRow[]
   /** The organisation's token; null when none is set. */
   readonly token: string | null
-  /** Ids of connectors whose credential is the approvals' bot: agents never act as the bot whose cards people answer. */
-  readonly withheld: ReadonlySet<string>
+  /** Why a credential is not sent, by connector: agents never act as the bot whose cards people answer. */
+  readonly withheld: ReadonlyMap<string, string>
 }
 
 /** One entry; two where only some of its gateways may use the organisation's token. */
@@ -111,11 +122,11 @@ function boundEntries(
   row: ConnectorRow,
   { deps, gateways, token, withheld }: Loaded,
 ): Bound<ConnectorEntry>[] {
-  const isWithheld = withheld.has(row.id)
-  const own = row.credential === null || isWithheld ? null : deps.keyring.open(row.credential, row.id)
+  const why = withheld.get(row.id)
+  const own = row.credential === null || why !== undefined ? null : deps.keyring.open(row.credential, row.id)
   const entry = {
     ...withoutExposedCredential(connectorEntry(row, own)),
-    ...(isWithheld ? { withheld: APPROVALS_BOT_WARNING } : {}),
+    ...(why === undefined ? {} : { withheld: why }),
   }
   if (own !== null || token === null) return [{ gatewayIds: row.gatewayIds, entry }]
   const users = organisationTokenGateways(row, gateways, deps.organisationToken.scope)
@@ -172,12 +183,6 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
 function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
   const isUsable = ({ entry }: Bound<ConnectorEntry>) => entry.secret !== null || entry.auth.type === 'none'
   return [...connectors.filter(isUsable), ...connectors.filter((connector) => !isUsable(connector))]
-}
-
-/** Policies that are no rows: they are bound to every gateway, and nobody can change or disable them. */
-function builtInPolicies(channel: string, others: readonly string[]): ReadonlyArray<Bound<PolicyEntry>> {
-  const entries = [approvalsChannelPolicy(channel), approvalsChannelElsewherePolicy(channel, others)]
-  return entries.map((entry) => ({ gatewayIds: [], entry }))
 }
 
 function upstreamOf({ upstream }: ConnectorRow['spec']): ConnectorEntry['upstream'] {

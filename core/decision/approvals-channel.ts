@@ -42,24 +42,37 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * The same for connectors of other types that lead to the chat: by the host, or by the name of a connector in `names`
- * (their base URL, upstream or credential leads there). Their requests have no fields to look at, so all are denied; of
- * MCP only calls that name the channel, or cannot be compared with it. Incoming webhooks pass.
+ * The same for connectors of other types, at hosts of the chat. Their requests have no fields to look at, so all are denied;
+ * of MCP only calls that name the channel, or cannot be compared with it. Incoming webhooks pass.
  */
-export function approvalsChannelElsewherePolicy(channel: string, names: readonly string[]): PolicyEntry {
-  const id = idOf(channel)
-  const isAt = leadsToChat(names)
-  const otherReason =
-    'A connector of another type leads to the chat, where approvals are answered in a channel. Make the Connector of type chat, so that requests are known by their channel'
-  const onMcp = ['connector.type == "mcp"', ...isAt]
+export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
+  const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
+  const isAt = `has(request.host) && ${host} && !(request.host in ${JSON.stringify(WEBHOOK_HOSTS)})`
+  return builtIn('approvals-channel-elsewhere', ['*'], elsewhere(idOf(channel), isAt))
+}
+
+/** A literal list of a condition is short. */
+const NAMES_OF_ONE_RULE = 60
+
+/** The same for connectors with these names, whose base URL, upstream or credential leads to the chat. */
+export function approvalsChannelConnectorsPolicy(channel: string, names: readonly string[]): PolicyEntry {
+  const parts = Array.from({ length: Math.ceil(names.length / NAMES_OF_ONE_RULE) }, (_, at) =>
+    names.slice(at * NAMES_OF_ONE_RULE, (at + 1) * NAMES_OF_ONE_RULE),
+  )
+  const rules = parts.flatMap((part) => elsewhere(idOf(channel), `connector.name in ${JSON.stringify(part)}`))
+  return builtIn('approvals-channel-connectors', ['*'], rules)
+}
+
+function elsewhere(id: string | null, isAt: string): readonly BuiltInRule[] {
+  const onMcp = ['connector.type == "mcp"', isAt]
   const rule = (name: string, condition: string, reason: string) => ({
     ...{ name, conditions: [...onMcp, condition], reason },
   })
-  const rules = [
+  return [
     {
       name: 'other-connector',
-      conditions: ['connector.type != "chat" && connector.type != "mcp"', ...isAt],
-      reason: otherReason,
+      conditions: ['connector.type != "chat" && connector.type != "mcp"', isAt],
+      reason: OTHER_TYPE,
     },
     rule('unknown-message', 'action.unmapped || action.type == "mcp.rpc.unknown"', UNKNOWN_MESSAGE),
     ...(id === null
@@ -74,7 +87,6 @@ export function approvalsChannelElsewherePolicy(channel: string, names: readonly
       rule(`${field}-by-id`, argument(field, isNoId), BY_ID),
     ]),
   ]
-  return builtIn('approvals-channel-elsewhere', ['*'], rules)
 }
 
 type BuiltInRule = {
@@ -104,6 +116,8 @@ const NO_ID =
   'The setting chat_channel_id is not the id of a channel, so no channel can be told apart from it. Set it to the id (C…)'
 const TAKEN = 'Agents have no access to the channel in which approvals are answered'
 const BY_ID = 'Name the channel by its id (C…): a name cannot be compared with the channel of the approvals'
+const OTHER_TYPE =
+  'A connector of another type leads to the chat, where approvals are answered in a channel. Make the Connector of type chat, so that requests are known by their channel'
 const UNKNOWN_MESSAGE = 'A message that cannot be read may act on the channel in which approvals are answered'
 const NESTED =
   'Arguments of tools of the chat are texts and numbers, and lists of channels: others cannot be compared with the channel in which approvals are answered'
@@ -113,20 +127,6 @@ function idOf(channel: string): string | null {
 }
 
 const ARGUMENTS = 'parameters.arguments'
-
-/** As conditions of a rule, all of which hold. */
-function leadsToChat(names: readonly string[]): readonly string[] {
-  const webhooks = JSON.stringify(WEBHOOK_HOSTS)
-  const isHost = `has(request.host) && request.host.matches(${JSON.stringify(CHAT_HOST.source)}) && !(request.host in ${webhooks})`
-  return [[`(${isHost})`, ...named(names)].join(' || ')]
-}
-
-/** A literal list of a condition is short. */
-function named(names: readonly string[]): readonly string[] {
-  const MOST = 50
-  if (names.length === 0) return []
-  return [`connector.name in ${JSON.stringify(names.slice(0, MOST))}`, ...named(names.slice(MOST))]
-}
 
 /** The id in a text of the arguments, or in the name of one. */
 function mentions(id: string): string {

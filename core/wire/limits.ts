@@ -33,7 +33,7 @@ export const LIMITS = {
   maxPermissions: 100_000,
   maxPolicies: 1_000,
   /** Beside those of the organisation. */
-  maxBuiltInPolicies: 2,
+  maxBuiltInPolicies: 3,
   metricAgents: 500,
   metricToolNames: 200,
   /** Lease steps after the stream is lost (design 8). */

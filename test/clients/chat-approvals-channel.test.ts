@@ -16,7 +16,7 @@ async function start(): Promise<World> {
   const world = await startWorld({
     connectors: [{ id: 'conn_chat', name: 'chat', type: 'chat', domains: ['slack.com', 'files.slack.com'] }],
     permissions: [['chat.*', 'allow']],
-    policies: [approvalsChannelPolicy(CHANNEL), approvalsChannelElsewherePolicy(CHANNEL, [])],
+    policies: [approvalsChannelPolicy(CHANNEL), approvalsChannelElsewherePolicy(CHANNEL)],
   })
   worlds.push(world)
   return world

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { approvalsChannelElsewherePolicy } from '../../../core/decision/approvals-channel.ts'
+import {
+  approvalsChannelConnectorsPolicy,
+  approvalsChannelElsewherePolicy,
+} from '../../../core/decision/approvals-channel.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rules } from './test-world.ts'
@@ -11,12 +14,16 @@ const POST: TestExchangeInput = {
 }
 type Connector = NonNullable<Rules['connectors']>[number]
 
+/** More than fit into one rule. */
+const MANY = [...Array.from({ length: 120 }, (_, n) => `team/chat-${n}`), 'proxied']
+
 const world = (connector: Connector, channel = CHANNEL) =>
   start({
     connectors: [{ id: 'conn_other', name: 'other', ...connector }],
     permissions: [[`${connector.type}.*`, 'allow']],
     policies: [
-      approvalsChannelElsewherePolicy(channel, ['proxied']),
+      approvalsChannelElsewherePolicy(channel),
+      approvalsChannelConnectorsPolicy(channel, MANY),
       {
         id: 'pol_allow',
         priority: 1_000_000,
@@ -134,7 +141,7 @@ describe('the channel of the approvals is no target for agents of other connecto
       expect(reply.text()).not.toContain('does not compile')
       expectRefused(here)
       expect(here.records[0]).toMatchObject({ decision: 'DENY', reason: 'policy' })
-      expect(here.records[0]?.policies[0]).toBe('pol_approvals_channel_elsewhere@1')
+      expect(here.records[0]?.policies[0]).toMatch(/^pol_approvals_channel_(elsewhere|connectors)@1$/)
     },
   )
 

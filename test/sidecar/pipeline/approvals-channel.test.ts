@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  approvalsChannelConnectorsPolicy,
   approvalsChannelElsewherePolicy,
   approvalsChannelPolicy,
 } from '../../../core/decision/approvals-channel.ts'
@@ -195,7 +196,11 @@ describe('the channel of the approvals is no target for agents', () => {
 
   it('leaves an organisation as many policies of its own as it may have', async () => {
     const document = { rules: [{ name: 'all', decision: 'allow' }] }
-    const builtIn = [approvalsChannelPolicy(CHANNEL), approvalsChannelElsewherePolicy(CHANNEL, [])]
+    const builtIn = [
+      approvalsChannelPolicy(CHANNEL),
+      approvalsChannelElsewherePolicy(CHANNEL),
+      approvalsChannelConnectorsPolicy(CHANNEL, ['a']),
+    ]
     const own = Array.from({ length: LIMITS.maxPolicies }, (_, n) => ({ id: `pol_own_${n}`, document }))
     const here = await start({
       permissions: [['chat.*', 'allow']],
