@@ -35,6 +35,7 @@ const ENTRIES = {
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
   ['controlplane/store/migrations', 'bin/migrations'],
   ['controlplane/cli/starter', 'bin/starter'],
+  ['starters', 'bin/starters'],
   ['controlplane/cli/node-preload', 'bin/node-preload'],
 ]
 

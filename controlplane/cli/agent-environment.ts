@@ -6,6 +6,7 @@ import {
   proxyVariables,
   trustVariables,
 } from '../../core/capture/client-variables.ts'
+import { offSwitches } from '../../core/capture/off-switches.ts'
 import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 
 export type AgentEnvironmentInput = {
@@ -36,6 +37,7 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
   return {
     ...withoutSecrets(proxyUrl === null ? withoutProxies(env) : env),
     ...Object.fromEntries(placeholders),
+    ...offSwitches(env),
     ...(proxyUrl === null ? {} : proxyVariables(proxyUrl)),
     ...trustVariables({ caFile, bundleFile: caBundleFile, wgetrcFile }),
     [JAVA_OPTIONS_VARIABLE]: java.filter(Boolean).join(' '),

@@ -69,3 +69,8 @@ export function list(invocation: Invocation, name: string): readonly string[] {
   if (Array.isArray(value)) return value
   return typeof value === 'string' ? [value] : []
 }
+
+/** Whether the user named the data folder. */
+export function isNamed({ env, ...given }: Invocation): boolean {
+  return given.options['data'] !== undefined || (env['CHAPERONE_DATA'] ?? '') !== ''
+}

@@ -13,7 +13,7 @@ export function dataOption(named: string | null): string {
 export function nextSteps(command: string, named: string | null): readonly string[] {
   const data = dataOption(named)
   const steps = [
-    [`run${data} -- python agent.py`, 'start an agent behind the gateway'],
+    [`run${data} -- claude`, 'start an agent behind the gateway: codex, gemini, python agent.py, …'],
     [`traffic${data} -f`, 'what agents do, as they do it'],
     [`approvals ls${data}`, 'what waits for a person'],
     [`doctor${data}`, 'what is missing, and the line that mends it'],

@@ -5,18 +5,21 @@ import { TRUST_FILES } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { javaTrustStoreOf } from '../../core/x509/java-trust-store.ts'
 import { type AgentEnvironmentInput, agentEnvironment } from './agent-environment.ts'
+import { agentProgramOf } from './agent-programs.ts'
 import { usageError } from './arguments.ts'
 import { allowedPorts } from './capture/allowed-ports.ts'
 import { hiddenFolders } from './capture/hidden-folders.ts'
 import { runCaptured, runInside } from './capture/run-captured.ts'
 import { type ApiClient, controlPlane, localGateway, running } from './client.ts'
-import { type Command, flag, type Invocation, list, text } from './command.ts'
+import { type Command, flag, type Invocation, isNamed, list, text } from './command.ts'
+import { commandName } from './command-name.ts'
 import { type RunFile, writePrivate } from './data-folder.ts'
 import { type Watch, watchDirectConnections } from './direct-connections.ts'
 import { DEFAULT_AGENT, keyIn, listAgents, registerAgent, untilApplied } from './local-agents.ts'
+import { dataOption } from './next-steps.ts'
 import { newOwnerLink } from './owner-link-client.ts'
 import { passThrough } from './pass-through.ts'
-import { bypassNotice, limitNotice } from './run-notices.ts'
+import { bypassNotice, limitNotice, starterNotice } from './run-notices.ts'
 
 const NODE_PRELOAD = fileURLToPath(new URL('./node-preload/preload.cjs', import.meta.url))
 
@@ -47,7 +50,8 @@ export const run: Command = {
     },
   },
   examples: [
-    ['chaperone run -- python agent.py', 'as the agent dev'],
+    ['chaperone run -- claude', 'Claude Code, as the agent dev'],
+    ['chaperone run -- python agent.py', 'any other program'],
     ['chaperone run --agent triage -- node triage.mjs', 'as another agent (chaperone agent create triage)'],
     ['chaperone run -- curl -sS -X DELETE https://api.github.com/repos/acme/site', 'denied, with the reason'],
     ['chaperone run --capture -- ./agent', 'an agent whose client knows of no proxy'],
@@ -80,6 +84,7 @@ async function start(invocation: Invocation): Promise<number> {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
   }
   const facts = running(folder)
+  offerStarter(invocation, facts.manifests)
   if (!flag(invocation, 'capture')) {
     terminal.warn(limitNotice(command, env))
     const trust = { ...writeStores(folder.gateway, facts.ca_bundle_file), caFile: facts.ca_file }
@@ -92,6 +97,15 @@ async function start(invocation: Invocation): Promise<number> {
     hidden: [...hiddenFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
+}
+
+function offerStarter(invocation: Invocation, manifests: string): void {
+  const { rest, cwd, terminal, folder } = invocation
+  const program = agentProgramOf(rest, cwd)
+  if (program === null) return
+  const data = dataOption(isNamed(invocation) ? folder.root : null)
+  const notice = starterNotice(program, { manifests, command: `${commandName(cwd)} apply${data}` })
+  if (notice !== null) terminal.warn(notice)
 }
 
 /** Runs the command and says once when it goes around the gateway: at its end where it may be drawing on the terminal. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { portOption, usageError } from './arguments.ts'
-import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
+import { type Command, EXIT, flag, type Invocation, isNamed, text } from './command.ts'
 import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
 import { withoutKey } from './local-agents.ts'
@@ -98,11 +98,6 @@ function upOptions(invocation: Invocation): InstallationOptions {
     env,
     warn: (line) => terminal.warn(`chaperone: ${line}`),
   }
-}
-
-/** Whether the user named the data folder. */
-function isNamed({ env, ...given }: Invocation): boolean {
-  return given.options['data'] !== undefined || (env['CHAPERONE_DATA'] ?? '') !== ''
 }
 
 function approvalsMode(value = 'session'): InstallationOptions['approvals'] {

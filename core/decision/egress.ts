@@ -1,5 +1,6 @@
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Decision } from './decision.ts'
+import { knownHostText } from './known-hosts.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /** May a host that no connector owns be reached without being governed? The level `monitor` lets it pass and says so. */
@@ -37,7 +38,10 @@ function remedyFor(entries: readonly string[], host: string, port: number): stri
   const entry = port === HTTPS_PORT ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
   const [other] = entries
   if (other === undefined)
-    return `Add a connector with this domain and port, or list ${entry} in egress.allowedHosts of the gateway.`
+    return (
+      knownHostText(host) ??
+      `Add a connector with this domain and port, or list ${entry} in egress.allowedHosts of the gateway.`
+    )
   return `egress.allowedHosts of the gateway lists ${other} for port ${readAllowed(other).port} only: list ${entry} as well, or add a connector with this domain and port.`
 }
 

@@ -86,3 +86,27 @@ it.each(['CHAPERONE_TOKEN', 'MASTER_KEY', 'MASTER_KEY_FILE', 'MAINTENANCE_SECRET
     }
   },
 )
+
+it('turns off what makers of agent programs collect, unless the person has set the switch, also to nothing', () => {
+  const switches = [
+    ...['AIDER_CHECK_UPDATE', 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CREWAI_DISABLE_TELEMETRY'],
+    ...['DISABLE_TELEMETRY', 'DO_NOT_TRACK', 'LITELLM_LOCAL_MODEL_COST_MAP', 'OPENAI_AGENTS_DISABLE_TRACING'],
+    ...['OPENCODE_DISABLE_MODELS_FETCH', 'OTEL_SDK_DISABLED'],
+  ]
+  const env = agentEnvironment({ ...input, env: {} })
+  for (const name of switches) expect(env[name], name).toMatch(/^(1|true|True|false)$/)
+  for (const name of switches)
+    for (const value of ['', '0', 'own']) {
+      const kept = agentEnvironment({ ...input, env: { [name]: value } })
+      expect(kept[name]).toBe(value)
+    }
+  const captured = agentEnvironment({ ...input, proxyUrl: null, env: {} })
+  for (const name of switches) expect(captured[name]).toBe(env[name])
+})
+
+it('leaves OpenTelemetry on where a person has set it up', () => {
+  const own = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
+  const env = agentEnvironment({ ...input, env: own })
+  expect(env['OTEL_SDK_DISABLED']).toBeUndefined()
+  expect(env['CREWAI_DISABLE_TELEMETRY']).toBe('true')
+})

@@ -59,3 +59,28 @@ test('a refusal names the entry that is missing', () => {
     'lists a.example for port 443 only: list a.example:8443',
   )
 })
+
+test.each([
+  ['telemetry.crewai.com', 4319, /CrewAI reports telemetry there, and works without it/],
+  ['ab.chatgpt.com', 443, /Codex reports metrics there/],
+  ['chatgpt.com', 443, /With an API key it works without it/],
+  ['play.googleapis.com', 443, /Gemini CLI reports its usage there/],
+  ['models.opencode.ai', 443, /OpenCode looks up its list of models there/],
+] as const)(
+  '%s is refused with what an agent program wants of it, and no way to add it',
+  (host, port, text) => {
+    const decision = decideUnowned(snapshotWith(), host, port)
+    expect(decision).toMatchObject({ verdict: 'deny', reason: expect.stringMatching(text) })
+    expect(decision.reason).toContain(`No connector owns ${host}:${port}.`)
+    expect(decision.reason).not.toContain('egress.allowedHosts')
+    const listed = port === 443 ? host : `${host}:${port}`
+    expect(decideUnowned(snapshotWith(listed), host, port).verdict).toBe('allow')
+  },
+)
+
+test.each(['x.chatgpt.com', 'chatgpt.com.evil.test', 'evilchatgpt.com', 'constructor', '__proto__', ''])(
+  'the host %j is no known one',
+  (host) => {
+    expect(decideUnowned(snapshotWith(), host, 443).reason).toContain('egress.allowedHosts')
+  },
+)

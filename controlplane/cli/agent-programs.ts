@@ -1,0 +1,138 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+
+/** An agent program that has a starter: `starters/STARTER.yaml`. */
+export type AgentProgram = {
+  readonly name: string
+  readonly starter: string
+  /** Names of its command. */
+  readonly commands: readonly string[]
+  /** Its packages, as launchers such as npx and uvx name them. */
+  readonly packages: readonly string[]
+  /** In the source text of a script that uses it. */
+  readonly imports?: RegExp
+}
+
+export const AGENT_PROGRAMS: readonly AgentProgram[] = [
+  program('Claude Code', 'claude-code', ['claude'], ['@anthropic-ai/claude-code'], {
+    js: '@anthropic-ai/claude-agent-sdk',
+    py: 'claude_agent_sdk',
+  }),
+  program('Codex', 'codex', ['codex'], ['@openai/codex'], { js: '@openai/codex-sdk' }),
+  program('Gemini CLI', 'gemini-cli', ['gemini'], ['@google/gemini-cli']),
+  program('OpenCode', 'opencode', ['opencode'], ['opencode-ai'], { js: '@opencode-ai/sdk' }),
+  program('Aider', 'aider', ['aider'], ['aider-chat', 'aider-install']),
+  program(
+    'LangGraph',
+    'langgraph',
+    ['langgraph', 'langgraphjs'],
+    ['langgraph-cli', '@langchain/langgraph-cli'],
+    {
+      js: '@langchain/langgraph',
+      py: 'langgraph',
+    },
+  ),
+  {
+    ...program('The OpenAI Agents SDK', 'openai-agents', [], []),
+    // Its package of Python has a name that others have, too.
+    imports:
+      /["']@openai\/agents(?:\/[\w/-]*)?["']|^\s*from\s+agents\s+import\s[^#;]{0,200}\b(?:Agent|Runner)\b/m,
+  },
+  program('CrewAI', 'crewai', ['crewai'], ['crewai'], { py: 'crewai' }),
+]
+
+/** Programs that run another one, which one of their arguments names. */
+const LAUNCHERS = new Set([
+  'npx',
+  'bunx',
+  'pnpm',
+  'pnpx',
+  'yarn',
+  'npm',
+  'uvx',
+  'uv',
+  'pipx',
+  'env',
+  'command',
+  'sudo',
+])
+const INTERPRETERS = /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|uv|pypy[\d.]*)$/
+const SCRIPT = /\.([cm]?[jt]sx?|py)$/
+const HEAD_BYTES = 64 * 1024
+
+/** The agent program that a command starts; null for any other. Reads at most the beginning of one script. */
+export function agentProgramOf(command: readonly string[], cwd: string): AgentProgram | null {
+  const words = command.filter((word) => !/^(-|[A-Za-z_]\w*=)/.test(word))
+  const first = basename(words[0] ?? '')
+  return programOf(first) ?? launchedProgram(first, words.slice(1)) ?? programOfScript(scriptIn(words), cwd)
+}
+
+/** `npx -y PACKAGE`, `uvx --from PACKAGE COMMAND`, `python -m MODULE`. */
+function launchedProgram(launcher: string, words: readonly string[]): AgentProgram | null {
+  if (!LAUNCHERS.has(launcher) && !INTERPRETERS.test(launcher)) return null
+  const word = words.find((each) => !VERBS.has(each)) ?? ''
+  return programOfPackage(word) ?? (word.startsWith('@') ? null : programOf(basename(word)))
+}
+
+/** The script among the words of a command, itself or behind its interpreter. */
+function scriptIn(words: readonly string[]): string | null {
+  const at = words.findIndex((word) => SCRIPT.test(word))
+  const isRun = at === 0 || words.slice(0, at).some((word) => INTERPRETERS.test(basename(word)))
+  return isRun ? (words[at] ?? null) : null
+}
+
+/** Between a launcher and what it runs. */
+const VERBS = new Set(['exec', 'x', 'dlx', 'run', 'tool'])
+
+function programOf(name: string): AgentProgram | null {
+  const bare = name.replace(/\.(exe|cmd|ps1|mjs|js|py)$/, '')
+  return AGENT_PROGRAMS.find(({ commands }) => commands.includes(bare)) ?? null
+}
+
+/** `@scope/name@version`, `name==version`, `name[extra]`. */
+function programOfPackage(word: string): AgentProgram | null {
+  const bare = word.replace(/(?<=.)@.*$|[=<>~[].*$/, '')
+  return AGENT_PROGRAMS.find(({ packages }) => packages.includes(bare)) ?? null
+}
+
+function programOfScript(script: string | null, cwd: string): AgentProgram | null {
+  if (script === null) return null
+  const text = headOf(resolve(cwd, script))
+  return AGENT_PROGRAMS.find(({ imports }) => imports?.test(text) === true) ?? null
+}
+
+function headOf(file: string): string {
+  try {
+    const descriptor = openSync(file, 'r')
+    try {
+      const bytes = Buffer.alloc(HEAD_BYTES)
+      return bytes.toString('utf8', 0, readSync(descriptor, bytes))
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    // The command itself will say what is wrong with its script.
+    if (error instanceof Error && 'code' in error) return ''
+    throw error
+  }
+}
+
+type Imports = { readonly js?: string; readonly py?: string }
+
+function program(
+  name: string,
+  starter: string,
+  commands: readonly string[],
+  ...[packages, imports]: readonly [readonly string[], Imports?]
+): AgentProgram {
+  const base = { name, starter, commands, packages }
+  return imports === undefined ? base : { ...base, imports: importsOf(imports) }
+}
+
+function importsOf({ js, py }: Imports): RegExp {
+  const patterns = [
+    ...(js === undefined ? [] : [`(?:from|import|require\\()\\s*["']${js}(?:/[\\w/-]*)?["']`]),
+    ...(py === undefined ? [] : [`^\\s*(?:from\\s+${py}(?:\\.[\\w.]+)?\\s+import\\b|import\\s+${py}\\b)`]),
+  ]
+  return new RegExp(patterns.join('|'), 'm')
+}
