@@ -142,7 +142,7 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
 }
 
 /** No longer key folds to a deciding one; folding may multiply the length of a key by 18. */
-const MAX_FOLDED = 512
+export const MAX_FOLDED = 512
 
 /** Upper then lower, because some letters (long s, dotless i) meet ASCII in one direction only. */
 export function fold(key: string): string {
@@ -227,9 +227,9 @@ function trailing(text: string, at: number): Refusal | null {
 }
 
 /** A list while short, a set once it grows: small objects stay cheap, large ones linear. */
-type KeySet = { readonly list: string[]; set: Set<string> | null }
+export type KeySet = { readonly list: string[]; set: Set<string> | null }
 
-function addKey(keys: KeySet, key: string): boolean {
+export function addKey(keys: KeySet, key: string): boolean {
   if (keys.set !== null) {
     const before = keys.set.size
     return keys.set.add(key).size > before

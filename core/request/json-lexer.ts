@@ -1,0 +1,182 @@
+/** `more`: the bytes up to the given end are read; a token may be cut there. */
+export type Token = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'number' | 'literal' | 'invalid' | 'more'
+
+/** No longer number is read: no server keeps so many digits. */
+export const MAX_NUMBER_BYTES = 1_024
+
+/**
+ * Tokens of a JSON text (RFC 8259) in UTF-8. Reads up to any given byte and goes on from there: strings of any length may
+ * be cut. Expects valid UTF-8.
+ */
+export class JsonLexer {
+  /** First byte of the last token, and the byte behind it. */
+  start = 0
+  end = 0
+  readonly #bytes: Uint8Array
+  #at = 0
+  /** The text before `#at` ends within a string that began at `start`. */
+  #isInString = false
+  #hasEscapes = false
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  get startsWithBom(): boolean {
+    const [first, second, third] = this.#bytes
+    return first === 0xef && second === 0xbb && third === 0xbf
+  }
+
+  next(limit: number): Token {
+    if (this.#isInString) return this.#string(limit)
+    const bytes = this.#bytes
+    let at = this.#at
+    while (at < limit && KIND[bytes[at] ?? 0] === BLANK) at += 1
+    this.#at = at
+    if (at >= limit) return 'more'
+    this.start = at
+    return this.#begin(bytes[at] ?? 0, limit)
+  }
+
+  /** The last string, decoded. */
+  text(): string {
+    const bytes = this.#bytes
+    const [from, to] = [this.start + 1, this.end - 1]
+    const inner = shortAscii(bytes, from, to) ?? UTF8.decode(bytes.subarray(from, to))
+    return this.#hasEscapes ? String(JSON.parse(`"${inner}"`)) : inner
+  }
+
+  #begin(byte: number, limit: number): Token {
+    const mark = MARKS[byte]
+    if (mark !== undefined) {
+      this.#at += 1
+      this.end = this.#at
+      return mark
+    }
+    if (byte === QUOTE) {
+      this.#at += 1
+      this.#isInString = true
+      this.#hasEscapes = false
+      return this.#string(limit)
+    }
+    return KIND[byte] === DIGIT || byte === MINUS ? this.#number() : this.#literal()
+  }
+
+  #string(limit: number): Token {
+    for (let at = this.#at; ; ) {
+      at = skipPlain(this.#bytes, at, limit)
+      this.#at = at
+      if (at >= limit) return 'more'
+      const byte = this.#bytes[at]
+      if (byte === QUOTE) return this.#endString(at + 1)
+      const length = byte === BACKSLASH ? this.#escape(at) : 0
+      if (length === 0) return 'invalid'
+      this.#hasEscapes = true
+      at += length
+    }
+  }
+
+  #endString(at: number): Token {
+    this.#at = at
+    this.end = at
+    this.#isInString = false
+    return 'string'
+  }
+
+  /** Length of the escape at this place; 0 when it is none. It may reach beyond the limit of the slice. */
+  #escape(at: number): number {
+    const byte = this.#bytes[at + 1] ?? 0
+    if (byte !== LOWER_U) return ESCAPED[byte] === 1 ? 2 : 0
+    for (let digit = at + 2; digit < at + 6; digit++) {
+      if (HEX[this.#bytes[digit] ?? 0] !== 1) return 0
+    }
+    return 6
+  }
+
+  /** Numbers and literals are short: they are read beyond the limit of the slice. */
+  #number(): Token {
+    const end = this.#wordEnd(MAX_NUMBER_BYTES)
+    if (!NUMBER.test(this.#latin1(end))) return 'invalid'
+    return this.#word(end, 'number')
+  }
+
+  #literal(): Token {
+    const end = this.#wordEnd('false'.length)
+    return LITERALS.has(this.#latin1(end)) ? this.#word(end, 'literal') : 'invalid'
+  }
+
+  #word(end: number, token: Token): Token {
+    this.#at = end
+    this.end = end
+    return token
+  }
+
+  #wordEnd(most: number): number {
+    let at = this.#at
+    const last = Math.min(this.#bytes.length, at + most + 1)
+    while (at < last && KIND[this.#bytes[at] ?? 0] !== BLANK && KIND[this.#bytes[at] ?? 0] !== BREAK) at += 1
+    return at
+  }
+
+  #latin1(end: number): string {
+    let text = ''
+    for (let at = this.#at; at < end; at++) text += String.fromCharCode(this.#bytes[at] ?? 0)
+    return text.length > MAX_NUMBER_BYTES ? '' : text
+  }
+}
+
+function skipPlain(bytes: Uint8Array, from: number, limit: number): number {
+  let at = from
+  while (at < limit && IN_STRING[bytes[at] ?? 0] === 1) at += 1
+  return at
+}
+
+/** Most keys are short: a decoder would cost several times as much for them. Null for other text. */
+function shortAscii(bytes: Uint8Array, from: number, to: number): string | null {
+  if (to - from > SHORT) return null
+  let text = ''
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte >= 0x80) return null
+    text += String.fromCharCode(byte)
+  }
+  return text
+}
+
+const SHORT = 24
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const MINUS = 0x2d
+const LOWER_U = 0x75
+const BLANK = 1
+const DIGIT = 2
+/** Ends a number or a literal without being a part of it. */
+const BREAK = 3
+
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null'])
+const MARKS: Readonly<Record<number, Token>> = {
+  123: '{',
+  125: '}',
+  91: '[',
+  93: ']',
+  44: ',',
+  58: ':',
+}
+
+const KIND = new Uint8Array(256)
+for (const char of ' \t\n\r') KIND[char.charCodeAt(0)] = BLANK
+for (const char of '0123456789') KIND[char.charCodeAt(0)] = DIGIT
+for (const char of '{}[],:"') KIND[char.charCodeAt(0)] = BREAK
+
+/** Bytes that stand for themselves in a string; those of other characters of UTF-8 among them. */
+const IN_STRING = new Uint8Array(256).fill(1, 0x20)
+IN_STRING[QUOTE] = 0
+IN_STRING[BACKSLASH] = 0
+
+const ESCAPED = new Uint8Array(256)
+for (const char of '"\\/bfnrt') ESCAPED[char.charCodeAt(0)] = 1
+
+const HEX = new Uint8Array(256)
+for (const char of '0123456789abcdefABCDEF') HEX[char.charCodeAt(0)] = 1
