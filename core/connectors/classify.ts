@@ -38,6 +38,12 @@ export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): 
   return bound.connector.decidingKeys?.(request, bound.config) ?? []
 }
 
+/** Members for a scan of the body of this request, which is read to its end whatever the rules say; null for other requests. */
+export function scannedMembers(bound: BoundConnector, request: CanonicalRequest): readonly string[] | null {
+  if (request.method === 'CONNECT' || request.isUpgrade) return null
+  return bound.connector.scannedMembers?.(request, bound.config) ?? null
+}
+
 /** True when the class cannot be settled without the body: an MCP POST always, others when they have candidates. */
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
   if (decidingKeys(bound, request).length > 0) return true

@@ -86,6 +86,8 @@ export type Row = {
   readonly bodies?: 'opaque'
   /** The provider serves it without a credential: none is added. */
   readonly isAnonymous?: boolean
+  /** The API accepts bodies beyond `LIMITS.modelBodyBytes`. */
+  readonly isLong?: boolean
   /** An older or alternative address of a deed that another row names, or the same deed on another owner's thing. */
   readonly isAlternative?: boolean
 }
@@ -150,6 +152,11 @@ export type Connector = {
   parseAction(request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig): Classification
   /** Body keys that the class of this request depends on, as paths (`state`, `params.name`); empty when it does not. */
   decidingKeys?(request: CanonicalRequest, config: ConnectorConfig): readonly string[]
+  /**
+   * Given where a JSON body is scanned to its end before the request is decided, whatever the rules: the members that name
+   * and describe the request, as paths (see `scanJson`). The body view `json` then holds nothing else. Null for other requests.
+   */
+  scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
   /**
    * Given where the first bytes of the body, whatever its type, tell what the request does. They come as the body view
    * `head`.

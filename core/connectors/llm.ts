@@ -21,7 +21,7 @@ import { LLM_C_MODELS } from './llm/rows-c.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { parseByRows, type RowNaming, rowKeys, rowsAreAnonymous, rowsAreOpaque } from './row-connector.ts'
+import { computedMembers, parseByRows, type RowNaming, rowKeys, rowsAreAnonymous, rowsAreOpaque } from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'
@@ -78,6 +78,7 @@ function createModelConnector(provider: Provider): Connector {
       return actions.some(({ type }) => type === provider.messages) ? actions : null
     },
     decidingKeys: (request, config) => rowKeys(naming, request, config),
+    scannedMembers: (request, config) => computedMembers(naming, request, config, style.body),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
     needsNoCredential: (request, config) => rowsAreAnonymous(naming, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),

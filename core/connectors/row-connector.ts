@@ -101,6 +101,38 @@ export function rowKeys(
   return match === null || isRefusal(match) || match.rows.length === 1 ? [] : bodyKeys(match.rows)
 }
 
+/**
+ * Members that name and describe a request whose rows only compute from a JSON body, as paths: those of the rows and
+ * `others`. Null for other rows, and where the API accepts bodies that are too long to be kept.
+ */
+export function computedMembers(
+  naming: RowNaming,
+  request: CanonicalRequest,
+  config: ConnectorConfig,
+  others: MemberPathsOf,
+): readonly string[] | null {
+  const match = findRows(naming, request, config)
+  if (match === null || isRefusal(match) || !match.rows.every(({ row }) => isComputed(row))) return null
+  const known = computed.get(match.rows)
+  if (known !== undefined) return known
+  const names = match.rows.flatMap(({ row }) => fieldNames(naming, row))
+  const members = [...new Set([...bodyKeys(match.rows), ...names.flatMap(others.spellings), ...others.paths])]
+  computed.set(match.rows, members)
+  return members
+}
+
+/** What an API reads beside the fields of its rows, and how it spells these. */
+export type MemberPathsOf = {
+  readonly paths: readonly string[]
+  readonly spellings: (name: string) => readonly string[]
+}
+
+const computed = new WeakMap<readonly CompiledRow[], readonly string[]>()
+
+function isComputed({ effect, bodies, isLong, method }: Row): boolean {
+  return effect === 'compute' && method === 'POST' && bodies !== 'opaque' && isLong !== true
+}
+
 /** True where every row of this method and path declares opaque bodies. */
 export function rowsAreOpaque(
   naming: RowNaming,

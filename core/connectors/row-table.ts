@@ -4,12 +4,13 @@ import type { Discriminator, Row } from './connector.ts'
 /**
  * Reads catalogue rows from tables that people can scan, one operation a line, columns apart by spaces:
  *
- *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@anonymous] [@same]
+ *   METHOD TEMPLATE ACTION EFFECT RISK [when] [fields] [+hint]… [@content] [@opaque] [@anonymous] [@long] [@same]
  *
  * ACTION without the connector's name. `when` is `?state=closed` (body key equals), `?stream=true` (boolean true),
  * `?sha:string` (a string under the key), `?!state` (otherwise) or `??service=x` (query equals). `fields` is a comma
  * list of body or query fields that become parameters; `name[]` may be sent several times. Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file,
- * of whatever type, and the fields stand in the query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added. `@same`: an older or alternative address of a deed that a row
+ * of whatever type, and the fields stand in the query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added. `@long`: the
+ * API accepts bodies beyond 32 MiB. `@same`: an older or alternative address of a deed that a row
  * without this mark names, or the same deed on what another kind of owner has. `#` begins a comment.
  * A line that does not read so throws: it is a mistake in the catalogue, found when the program or a test loads it.
  */
@@ -54,6 +55,7 @@ function readExtras(rest: readonly string[]): Omit<Row, 'method' | 'template' | 
     ...(rest.includes('@content') ? { bodyIsContent: true, bodies: 'opaque' } : {}),
     ...(rest.includes('@opaque') ? { bodies: 'opaque' } : {}),
     ...(rest.includes('@anonymous') ? { isAnonymous: true } : {}),
+    ...(rest.includes('@long') ? { isLong: true } : {}),
     ...(rest.includes('@same') ? { isAlternative: true } : {}),
   }
 }

@@ -23,12 +23,21 @@ export function parseBody(
   }
   const format = formatOf(info.mediaType)
   if (format === 'opaque') return { kind: 'opaque', bytes }
-  if (info.charset !== undefined && info.charset !== 'utf-8' && info.charset !== 'utf8') {
+  if (!isUtf8(info.charset)) {
     return refusal('unsupported_body', `the body's charset is ${info.charset}; send UTF-8`)
   }
   const text = decodeUtf8(bytes)
   if (text === null) return refusal('malformed_request', 'the body is not valid UTF-8')
   return format === 'json' ? readJson(text, decidingKeys) : readForm(text, bytes)
+}
+
+/** True for a body that is labelled JSON in UTF-8, without an encoding. */
+export function isPlainJson({ mediaType, charset, encoding }: BodyInfo): boolean {
+  return encoding === undefined && isUtf8(charset) && formatOf(mediaType) === 'json'
+}
+
+function isUtf8(charset: string | undefined): boolean {
+  return charset === undefined || charset === 'utf-8' || charset === 'utf8'
 }
 
 /** What a media type (lower case, without parameters) makes of a body. */

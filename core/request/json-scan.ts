@@ -62,7 +62,7 @@ export function* scanJson(bytes: Uint8Array, { keep }: ScanRequest): Sliced<Scan
   return scan.finish()
 }
 
-function isUtf8(decoder: TextDecoder, bytes: Uint8Array, isMore: boolean): boolean {
+function isUtf8(decoder: typeof UTF8, bytes: Uint8Array, isMore: boolean): boolean {
   try {
     decoder.decode(bytes, { stream: isMore })
     return true

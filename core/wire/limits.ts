@@ -15,6 +15,8 @@ export const LIMITS = {
   /** A held request whose client takes events gets the first after this time, then one at each interval. */
   heldEventsAfterMs: 10_000,
   heldEventsEveryMs: 15_000,
+  /** What providers accept as one model request (Anthropic: 32 MB). */
+  modelBodyBytes: 32 * 1024 * 1024,
   /** Bodies above this give way to other requests before each stage that may read them. */
   pacedBodyBytes: 64 * 1024,
   /** Time that all edits of one answer take; an answer beyond it passes as it is. */

@@ -48,6 +48,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     actions: undefined,
     named: undefined,
     bodyBytes: undefined,
+    scan: undefined,
     reservedBytes: undefined,
     isOpenEnded: undefined,
     decision: undefined,

@@ -1,6 +1,7 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
 import { type CompiledPolicy, concerns } from '../../core/decision/compiled-policy.ts'
+import { policyLabel } from '../../core/decision/rule-label.ts'
 import { formatOf } from '../../core/request/body.ts'
 import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
@@ -36,18 +37,28 @@ export function bodyQuestions({ policies }: Snapshot, actions: readonly Action[]
  * True when one of them concerns this exchange's agent and connector. Without its fact such a condition has no value
  * and could only tighten, so a body that can be read has to be.
  */
-export function areAskedFor(
-  questions: readonly BodyQuestion[],
-  { agent, connector, snapshot }: Exchange,
-): boolean {
-  if (questions.length === 0) return false
-  if (agent === undefined || connector === undefined) return true
+export function areAskedFor(questions: readonly BodyQuestion[], exchange: Exchange): boolean {
+  return questions.length > 0 && questions.some(isAskedBy(exchange))
+}
+
+/** Labels of the policies among them that concern this exchange. */
+export function askingPolicies(questions: readonly BodyQuestion[], exchange: Exchange): readonly string[] {
+  const asking = questions.filter(isAskedBy(exchange))
+  return [...new Set(asking.map(({ policy }) => labelOf(policy)))]
+}
+
+function labelOf({ name, tier }: CompiledPolicy): string {
+  return policyLabel(tier === 'platform' ? { policyName: name, tier } : { policyName: name })
+}
+
+function isAskedBy({ agent, connector, snapshot }: Exchange): (question: BodyQuestion) => boolean {
+  if (agent === undefined || connector === undefined) return () => true
   const common = {
     agent,
     connector: { name: connector.entry.name, type: connector.connector.name },
     ...(snapshot === undefined ? {} : { gateway: snapshot.gateway }),
   }
-  return questions.some(({ policy, action }) => concerns(policy, { ...common, action }))
+  return ({ policy, action }) => concerns(policy, { ...common, action })
 }
 
 /** A body in a format that has fields: JSON or a form. */

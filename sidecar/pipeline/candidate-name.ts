@@ -1,6 +1,6 @@
 import type { Action } from '../../core/action/action.ts'
 import { nameSeen } from '../../core/connectors/classify.ts'
-import { createKeyScan, formatOf, type KeyScan } from '../../core/request/body.ts'
+import { createKeyScan, isPlainJson, type KeyScan } from '../../core/request/body.ts'
 import type { BodyWatch } from '../upstream/outbound.ts'
 import type { Exchange } from './exchange.ts'
 import { isSettledByBody, type Naming } from './naming.ts'
@@ -13,16 +13,11 @@ const MAX_SCANNED = 256 * 1024
  * set of candidates, named by the strictest, unless the whole body was read and the key stands in it at most once.
  */
 export function scanCandidates(exchange: Exchange): BodyWatch | null {
-  const { naming, named } = exchange
+  const { naming, named, request } = exchange
+  // A body in another format, charset or encoding is not what a scan for JSON keys reads.
+  const isReadable = request !== undefined && isPlainJson(request.body)
   const isOpen = named !== undefined && isSettledByBody(named)
-  return isOpen && naming !== undefined && isReadable(exchange) ? new CandidateScan(exchange, naming) : null
-}
-
-/** A body in another format, charset or encoding is not what a scan for JSON keys reads. */
-function isReadable({ request }: Exchange): boolean {
-  const { mediaType, encoding, charset } = request?.body ?? {}
-  const isUtf8 = charset === undefined || charset === 'utf-8' || charset === 'utf8'
-  return encoding === undefined && isUtf8 && formatOf(mediaType) === 'json'
+  return isOpen && naming !== undefined && isReadable ? new CandidateScan(exchange, naming) : null
 }
 
 class CandidateScan implements BodyWatch {

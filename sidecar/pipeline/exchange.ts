@@ -9,6 +9,7 @@ import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/reques
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { RefusalRow } from '../../core/state/refusal-windows.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
+import type { BodyScan } from './body-scan.ts'
 import type { EchoMask } from './echo-mask.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
 import type { Naming } from './naming.ts'
@@ -176,6 +177,8 @@ export type Exchange = {
   named?: Named | undefined
   /** Whole body, when a stage had to read it. */
   bodyBytes?: Buffer | undefined
+  /** What a scan of the whole body found. */
+  scan?: BodyScan | undefined
   /** What of its agent's memory for whole bodies it has taken; kept by `body-budget.ts`. */
   reservedBytes?: number | undefined
   /** True when it is held while its client goes on sending: what the body will be nobody knows yet. */

@@ -2,6 +2,7 @@ import type { Action, Parameters } from '../../core/action/action.ts'
 import { shownHeaders } from '../../core/connectors/bound-headers.ts'
 import { canonicalTarget } from '../../core/connectors/canonical-target.ts'
 import { otherFields } from '../../core/connectors/other-fields.ts'
+import { scannedFields } from '../../core/connectors/scanned-fields.ts'
 import { shownEnvironment } from '../../core/decision/environment.ts'
 import { groupNames, requiredView } from '../../core/decision/required-groups.ts'
 import { ruleLabel } from '../../core/decision/rule-label.ts'
@@ -74,10 +75,12 @@ function parametersOf(exchange: Exchange, primary: Action | undefined): Paramete
 }
 
 /** What is sent beyond what the action names. The agent's own credential is taken out of it later, so it is left out. */
-function besides({ bodyBytes, request, connector }: Exchange, parameters: Parameters = {}): Parameters {
+function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
+  const { bodyBytes, request, connector, scan } = exchange
   if (bodyBytes === undefined || request === undefined || connector === undefined) return {}
   const { carriers, untold } = connector.connector
-  const view = parseBody(bodyBytes, request.body, [])
+  const view =
+    scan?.bytes === bodyBytes ? scannedFields(bodyBytes, scan.result) : parseBody(bodyBytes, request.body, [])
   if (isRefusal(view)) return {}
   const shown = view.kind === 'json' && untold !== undefined ? { ...view, value: untold(view.value) } : view
   const fields = otherFields(shown, { parameters, leftOut: carriers.bodyFields })

@@ -41,7 +41,7 @@ export function createPipeline(
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
-  const naming = [createClassify({ ports, pacer, inflateBudget }), createDecide(ports)] as const
+  const naming = [createClassify({ ports, pacer, budget, inflateBudget }), createDecide(ports)] as const
   const again = [createRefresh(ports), killGuard, route, ...naming] as const
   const cleared = [
     createOverride(ports, budget),

@@ -25,9 +25,15 @@ export function staysUnread(exchange: Exchange): boolean {
 export function judgeUnread(exchange: Exchange): Refusal | null {
   const { request, body, bodyBytes, isOpenEnded } = exchange
   if (request === undefined || body.isEmpty || opaqueDeclaration(exchange) !== null) return null
+  if (wasScanned(exchange)) return null
   if (isOpenEnded === true) return unread('has no end yet: the client goes on sending')
   if (exchange.connector?.connector.quotesUnreadBody === true) return null
   return bodyBytes === undefined ? judgeLabel(request.body) : judgeBytes(bodyBytes, request.body)
+}
+
+/** The bytes were read as JSON to their end. */
+function wasScanned({ scan, bodyBytes }: Exchange): boolean {
+  return scan !== undefined && scan.bytes === bodyBytes
 }
 
 function judgeBytes(bytes: Buffer, info: BodyInfo): Refusal | null {
@@ -64,6 +70,7 @@ const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
 export function describeUnread(exchange: Exchange): UnreadBody | null {
   const { request, bodyBytes, connector } = exchange
   if (request === undefined || bodyBytes === undefined || bodyBytes.length === 0) return null
+  if (wasScanned(exchange)) return null
   const view = parseBody(bodyBytes, request.body, [])
   if (!isRefusal(view) && view.kind !== 'opaque' && view.kind !== 'invalid') return null
   const { mediaType, encoding } = request.body

@@ -1,9 +1,17 @@
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../request/canonical.ts'
 import type { BodyView, Row } from '../connector.ts'
 import { once } from '../once.ts'
+import type { MemberPathsOf } from '../row-connector.ts'
 import type { RowAlias } from '../row-trie.ts'
 import type { PathSegments } from '../rows.ts'
-import { fieldNamesOf, judgeModel, readFieldNames, readQueryNames } from './resource-bodies.ts'
+import {
+  fieldNamesOf,
+  judgeModel,
+  MODEL_PATHS,
+  readFieldNames,
+  readQueryNames,
+  snakeCase,
+} from './resource-bodies.ts'
 import {
   joinVerb,
   judgeVerbs,
@@ -24,6 +32,8 @@ export type ApiStyle = {
   path(path: PathSegments): PathSegments
   /** Request and body with the names of the rows; a refusal where servers could read them in two ways. */
   read(request: CanonicalRequest, body: BodyView | undefined): Reading | Refusal
+  /** What is read of a body beside the fields of the rows, and the spellings of these. */
+  readonly body: MemberPathsOf
   /** The target of a request that was made from one of `rows`. */
   target(target: string): string
 }
@@ -36,6 +46,7 @@ export function plainStyle(rows: () => readonly Row[]): ApiStyle {
     ...{ root: 'v1', aliases: [], rows },
     path: (path) => path,
     read: (request, body) => ({ request, body }),
+    body: { paths: [], spellings: (name) => [name] },
     target: (target) => target,
   }
 }
@@ -56,6 +67,7 @@ export function resourceStyle(published: () => readonly Row[]): ApiStyle {
       const query = readQueryNames(request.query, names())
       return { request: query === request.query ? request : { ...request, query }, body: view }
     },
+    body: { paths: MODEL_PATHS, spellings: (name) => [name, snakeCase(name)] },
     target: joinVerb,
   }
 }

@@ -11,7 +11,7 @@ export function fieldNamesOf(rows: readonly Row[]): FieldNames {
   return new Map(names.filter((name) => snakeCase(name) !== name).map((name) => [snakeCase(name), name]))
 }
 
-function snakeCase(name: string): string {
+export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
@@ -59,7 +59,15 @@ export function judgeModel({ segments }: PathSegments, body: BodyView | undefine
   )
 }
 
-/** The models that the messages of the API name beside the path. */
+/** Where the messages of the API name models beside the path. */
+export const MODEL_PATHS: readonly string[] = [
+  'model',
+  'requests.*.model',
+  'generateContentRequest.model',
+  'generate_content_request.model',
+  'batch.model',
+]
+
 function modelsIn(body: unknown): readonly unknown[] {
   if (!isRecord(body)) return []
   const requests = Array.isArray(body['requests']) ? body['requests'] : []

@@ -3,7 +3,7 @@ export const LLM_B_MODELS = `
   POST   /v1/messages                                  message.create_stream     compute low    ?stream=true model,stream,max_tokens
   POST   /v1/messages                                  message.create            compute low    ?!stream model,stream,max_tokens
   POST   /v1/messages/count_tokens                     message.count_tokens      compute low    model
-  POST   /v1/messages/batches                          batch.create              compute medium
+  POST   /v1/messages/batches                          batch.create              compute medium @long
   GET    /v1/messages/batches                          batch.list                read    low
   GET    /v1/messages/batches/{id}                     batch.get                 read    low
   DELETE /v1/messages/batches/{id}                     batch.delete              write   medium +irreversible

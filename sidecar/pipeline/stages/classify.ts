@@ -1,11 +1,13 @@
 import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
-import type { Classification, HeadReader } from '../../../core/connectors/connector.ts'
+import type { BodyView, Classification, HeadReader } from '../../../core/connectors/connector.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { parseBody } from '../../../core/request/body.ts'
-import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import type { BodyBudget } from '../body-budget.ts'
 import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
+import { membersToScan, scanBody } from '../body-scan.ts'
 import { decideNaming, decideRead, rulingOn } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { InflateBudget } from '../inflate-budget.ts'
@@ -13,11 +15,12 @@ import { isSettledByBody, type Naming, nameByLine } from '../naming.ts'
 import type { Pacer } from '../pacer.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuseReading } from '../refuse.ts'
+import { tooLong, withPolicies } from '../too-large.ts'
 import { staysUnread } from '../unread-body.ts'
 
 /**
- * Names what the request does. The body is read only where the verdict depends on it: when every class that it could
- * be gets the same verdict, it streams.
+ * Names what the request does. The body is read only where the verdict depends on it (when every class that it could
+ * be gets the same verdict, it streams), and where the connector has it scanned to its end.
  */
 export function createClassify(deps: ClassifyDeps): Stage {
   return {
@@ -35,6 +38,7 @@ export function createClassify(deps: ClassifyDeps): Stage {
 export type ClassifyDeps = {
   readonly ports: PipelinePorts
   readonly pacer: Pacer
+  readonly budget: BodyBudget
   readonly inflateBudget: InflateBudget
 }
 
@@ -45,20 +49,35 @@ type Given = {
 }
 
 function name(exchange: Exchange, given: Given): StageResult | Promise<StageResult> {
-  const { bound, request, deps } = given
+  const { bound, request } = given
   if (wasRead(exchange)) return readAndClassify(exchange, given)
   const naming = nameByLine(bound, request, exchange.body.isEmpty)
-  if (isRefusal(naming)) {
-    nameUnserved(exchange, given)
-    // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
-    return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, naming)
-  }
+  if (!isRefusal(naming)) return nameByBody(exchange, naming, given)
+  nameUnserved(exchange, given)
+  // Some requests are nothing without their body (MCP, GraphQL); the rest is refused as it stands.
+  return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, naming)
+}
+
+/** What the line says, where no rule and no connector asks for more. */
+function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
+  const { ports } = given.deps
   const isAsked = !exchange.body.isEmpty && areAskedFor(rulingOn(naming, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
   // A policy asks for what stands in the body, and the body is in no format that we can read.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
-  return isSettledBy(naming, exchange, deps.ports) ? 'continue' : readAndClassify(exchange, given)
+  if (!isSettledBy(naming, exchange, ports)) return readAndClassify(exchange, given)
+  const isScanned = membersToScan(exchange) !== null && mayBeSent(exchange, naming, ports)
+  return isScanned ? readAndClassify(exchange, given) : 'continue'
+}
+
+/** The body of a request that is denied whatever it says is not waited for. */
+function mayBeSent(exchange: Exchange, naming: Naming, ports: PipelinePorts): boolean {
+  if (exchange.decision !== undefined) return exchange.decision.verdict !== 'deny'
+  const decision = decideNaming(exchange, naming, ports.clock.nowMs())
+  if (decision === 'split') return true
+  exchange.decision = decision
+  return decision.verdict !== 'deny'
 }
 
 /** Names an upgrade that is not served, for its record. */
@@ -93,18 +112,28 @@ function isHere(exchange: Exchange): boolean {
   return length === exchange.body.bytesIn && encoding === undefined && hasReadableBody(exchange)
 }
 
-async function readAndClassify(exchange: Exchange, { bound, request, deps }: Given): Promise<StageResult> {
-  const bytes = exchange.bodyBytes ?? (await exchange.body.buffer(LIMITS.decidingBodyBytes))
-  if (bytes === null) {
-    const detail = `The class of this request depends on its body, which may have at most ${LIMITS.decidingBodyBytes} bytes.`
-    return refuseReading(exchange, { code: 'body_too_large', detail })
-  }
-  if (exchange.bodyBytes === undefined) {
-    exchange.bodyBytes = bytes
-    await deps.pacer.turnForBody(exchange)
-  }
-  const view = parseBody(bytes, request.body, decidingKeys(bound, request))
-  return settle(exchange, isRefusal(view) ? view : classify(bound, request, view))
+async function readAndClassify(exchange: Exchange, given: Given): Promise<StageResult> {
+  const { budget } = given.deps
+  const keep = membersToScan(exchange)
+  const limit = keep === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
+  const bytes = exchange.bodyBytes ?? (await budget.read(exchange, limit))
+  if (bytes === null) return refuseReading(exchange, tooLong(exchange, limit))
+  const view = await viewBody(exchange, { ...given, bytes, keep })
+  const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
+  // What was decided by the line stands where no rule looks at the body.
+  if (exchange.decision?.verdict !== 'allow') exchange.decision = undefined
+  return settle(exchange, named)
+}
+
+type Whole = Given & { readonly bytes: Buffer; readonly keep: readonly string[] | null }
+
+function viewBody(
+  exchange: Exchange,
+  { bound, request, deps, bytes, keep }: Whole,
+): BodyView | Refusal | Promise<BodyView | Refusal> {
+  return keep === null
+    ? parseBody(bytes, request.body, decidingKeys(bound, request))
+    : scanBody(exchange, bytes, { keep, pacer: deps.pacer })
 }
 
 type ByHead = Given & { readonly head: HeadReader }

@@ -11,6 +11,7 @@ import { describeHold } from '../hold-card.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { primaryType } from '../primary-action.ts'
 import { refuse, refuseReading } from '../refuse.ts'
+import { tooLongToHold } from '../too-large.ts'
 import { judgeUnread, staysUnread } from '../unread-body.ts'
 import { runAll } from './renew.ts'
 
@@ -104,7 +105,7 @@ async function readWhole(
     return 'continue'
   }
   const bytes = await budget.read(exchange, LIMITS.heldBodyBytes)
-  if (bytes === null) return refuseBody(exchange)
+  if (bytes === null) return refuseReading(exchange, tooLongToHold(exchange, LIMITS.heldBodyBytes))
   return isOpaque ? 'continue' : nameAnew(exchange, name)
 }
 
@@ -134,11 +135,6 @@ async function ask(exchange: Exchange, ports: PipelinePorts, card: HoldBody): Pr
 function refuseRestless(exchange: Exchange): StageResult {
   const detail = 'The rules for this request changed again and again while it was held. Send it again.'
   return refuse(exchange, { code: 'not_ready', reason: 'not_ready', detail })
-}
-
-function refuseBody(exchange: Exchange): StageResult {
-  const detail = `A request that waits for a person may have a body of at most ${LIMITS.heldBodyBytes} bytes.`
-  return refuseReading(exchange, { code: 'body_too_large', detail })
 }
 
 /** An execution waits for its approval in the control plane. The record says HOLD: nobody has denied it. */

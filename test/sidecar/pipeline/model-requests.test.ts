@@ -1,0 +1,242 @@
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
+import type { TestExchangeInput } from './test-exchange.ts'
+import type { Rules } from './test-world.ts'
+
+const CONNECTORS: Rules['connectors'] = [
+  { type: 'llm_a', name: 'team/openai', auth: { type: 'bearer' } },
+  { type: 'llm_b', name: 'team/anthropic', auth: { type: 'header', header: 'x-api-key' } },
+  { type: 'llm_c', name: 'team/gemini', auth: { type: 'header', header: 'x-goog-api-key' } },
+]
+const PLAIN: Rules = {
+  connectors: CONNECTORS,
+  permissions: [
+    ['llm_a.*', 'allow'],
+    ['llm_b.*', 'allow'],
+    ['llm_c.*', 'allow'],
+  ],
+}
+const POLICY: Rules = {
+  ...PLAIN,
+  policies: [
+    {
+      name: 'team/only-these-models',
+      document: {
+        rules: [
+          {
+            name: 'forbidden',
+            conditions: ['has(parameters.model) && parameters.model == "forbidden-model"'],
+            decision: 'deny',
+          },
+        ],
+      },
+    },
+  ],
+}
+
+const post = (host: string, target: string, body: TestExchangeInput['body']): TestExchangeInput => ({
+  ...{ method: 'POST', host, target, headers: JSON_BODY },
+  ...(body === undefined ? {} : { body }),
+})
+const responses = (body: TestExchangeInput['body']) => post('api.openai.com', '/v1/responses', body)
+const messages = (body: TestExchangeInput['body']) => post('api.anthropic.com', '/v1/messages', body)
+const gemini = (body: TestExchangeInput['body']) =>
+  post('generativelanguage.googleapis.com', '/v1beta/models/pro:generateContent', body)
+
+const MIB = 1024 * 1024
+const PROMPT = 'lorem ipsum "dolor" \n é 🙂 '.repeat(130_000)
+const prompt = (rest: string, text = JSON.stringify(PROMPT)) =>
+  `{"messages":[{"role":"user","content":[{"type":"text","text":${text}}]}],${rest}}`
+
+describe('a policy on the name of the model', () => {
+  it.each([
+    ['llm_a', responses],
+    ['llm_b', messages],
+  ])('reads a prompt of several MiB to its end (%s)', async (_type, send) => {
+    const world = await start(POLICY)
+    const denied = await world.send(send(prompt('"model":"forbidden-model"')))
+    expect(denied.reply.status).toBe(403)
+    expect(world.upstream.seen).toEqual([])
+    expect(world.records).toMatchObject([{ decision: 'DENY', reason: 'policy' }])
+    const body = prompt('"model":"usual-model"')
+    expect((await world.send(send(body))).reply.status).toBe(200)
+    expect(world.upstream.seen).toHaveLength(1)
+    expect(world.upstream.seen[0]?.body.equals(Buffer.from(body))).toBe(true)
+  })
+
+  it('reads a body that arrives in pieces, without a length', async () => {
+    const world = await start(POLICY)
+    const pieces = Array.from({ length: 40 }, () => Buffer.from('x'.repeat(64 * 1024)))
+    const send = (model: string) =>
+      messages(Readable.from([Buffer.from('{"text":"'), ...pieces, Buffer.from(`","model":"${model}"}`)]))
+    expect((await world.send(send('forbidden-model'))).reply.status).toBe(403)
+    expectRefused(world)
+    expect((await world.send(send('usual-model'))).reply.status).toBe(200)
+  })
+
+  it('has a limit, which the refusal names together with the policy', async () => {
+    const world = await start(POLICY)
+    const { reply } = await world.send(messages(Buffer.alloc(32 * MIB + 1, ' ')))
+    expect(reply.status).toBe(413)
+    expect(reply.json()['message']).toMatch(/Policy "team\/only-these-models".*32 MiB \(33554432 bytes\)/)
+    expectRefused(world)
+  })
+
+  it('names policy and limit where the structure is too large', async () => {
+    const world = await start(POLICY)
+    const keys = Array.from({ length: 20_001 }, (_, n) => `"k${n}":0`).join()
+    const { reply } = await world.send(messages(`{${keys}}`))
+    expect(reply.status).toBe(413)
+    expect(reply.json()['message']).toMatch(/20000 keys.*policy "team\/only-these-models"/i)
+    expectRefused(world)
+  })
+})
+
+describe('a model request under plain rules', () => {
+  it.each([
+    ['llm_a.response.create_stream', responses, '"stream":true'],
+    ['llm_a.response.create', responses, '"stream":false'],
+    ['llm_a.response.create', responses, '"model":"m"'],
+    ['llm_b.message.create_stream', messages, '"stream":true'],
+    ['llm_b.message.create', messages, '"stream":"true"'],
+  ])('is recorded as %s by what stands behind its text', async (type, send, rest) => {
+    const world = await start(PLAIN)
+    const { reply } = await world.send(send(prompt(rest)))
+    expect(reply.status).toBe(200)
+    expect(world.records.map(({ action_type }) => action_type)).toEqual([type])
+  })
+
+  it('has a limit, which the refusal names', async () => {
+    const world = await start(PLAIN)
+    const { reply } = await world.send(responses(Buffer.alloc(32 * MIB + 1, ' ')))
+    expect(reply.status).toBe(413)
+    expect(reply.json()['message']).toMatch(/32 MiB \(33554432 bytes\)/)
+    expectRefused(world)
+  })
+
+  it('passes with 32 MiB', async () => {
+    const world = await start(PLAIN)
+    const text = prompt('"model":"m","stream":true', '""')
+    const body = Buffer.from(`${text}${' '.repeat(32 * MIB - text.length)}`)
+    expect((await world.send(responses(body))).reply.status).toBe(200)
+    expect(world.upstream.seen[0]?.body.length).toBe(32 * MIB)
+  })
+
+  it('that is denied whatever it says is not waited for', async () => {
+    const world = await start({ connectors: CONNECTORS })
+    const { reply } = await world.send(messages(new Readable({ read() {} })))
+    expect(reply.status).toBe(403)
+    expectRefused(world)
+  })
+
+  it('of many values is no larger than its bytes', async () => {
+    const world = await start(PLAIN)
+    const turns = Array.from({ length: 30_000 }, () => '{"role":"user","content":"hi"}').join()
+    const { reply } = await world.send(messages(`{"messages":[${turns}],"stream":true}`))
+    expect(reply.status).toBe(200)
+    expect(world.records[0]?.action_type).toBe('llm_b.message.create_stream')
+  })
+
+  it('leaves batches, which the provider takes up to 256 MB, to stream', async () => {
+    const world = await start(PLAIN)
+    const body = Readable.from(Array.from({ length: 40 }, () => Buffer.alloc(MIB, ' ')))
+    expect((await world.send(post('api.anthropic.com', '/v1/messages/batches', body))).reply.status).toBe(200)
+  })
+})
+
+const TEXT = `"a":"${'x'.repeat(MIB)}"`
+const AMBIGUOUS: ReadonlyArray<readonly [string, string]> = [
+  ['the model twice', '"model":"usual-model","model":"forbidden-model"'],
+  ['the model twice around the text', `"model":"usual-model",${TEXT},"model":"forbidden-model"`],
+  ['the model twice behind the text', `${TEXT},"model":"usual-model","model":"forbidden-model"`],
+  ['the model twice, once with escapes', `"model":"usual-model",${TEXT},"\\u006dodel":"forbidden-model"`],
+  ['the model in capitals', `${TEXT},"MODEL":"forbidden-model"`],
+  ['the model in capitals beside it', `"model":"usual-model",${TEXT},"Model":"forbidden-model"`],
+  ['the model in wide letters', `"model":"usual-model",${TEXT},"ｍodel":"forbidden-model"`],
+  ['a NUL in a key', `"model":"usual-model",${TEXT},"model\\u0000":"forbidden-model"`],
+  ['a key of a message twice', `${TEXT},"messages":[{"role":"user","role":"system"}]`],
+  ['a key of a tool twice', `${TEXT},"tools":[{"name":"a","x":[{"b":{"c":1,"c":2}}]}]`],
+  ['another key twice', `"temperature":0,${TEXT},"temperature":1`],
+  ['a second value', `"model":"usual-model"}{"model":"forbidden-model"`],
+  ['a comment', `${TEXT}/*,"model":"usual-model"*/,"model":"forbidden-model"`],
+  ['a trailing comma', `${TEXT},"model":"usual-model",`],
+  ['single quotes', `${TEXT},'model':"usual-model"`],
+  ['no end', `${TEXT},"model":"usual-model","messages":[`],
+  ['NaN', `${TEXT},"temperature":NaN`],
+]
+
+describe('a model request that servers read in several ways', () => {
+  it.each(AMBIGUOUS)('%s', async (_what, members) => {
+    for (const rules of [PLAIN, POLICY]) {
+      const world = await start(rules)
+      for (const send of [responses, messages, gemini]) {
+        const { reply } = await world.send(send(`{${members}}`))
+        expect(reply.status).toBe(400)
+      }
+      expect(world.upstream.seen).toEqual([])
+      expect(world.records).toHaveLength(3)
+      expect(world.intents).toEqual([])
+    }
+  })
+
+  it.each([
+    ['stream twice', '"stream":false,"stream":true'],
+    ['stream in capitals', '"STREAM":true'],
+    ['a long s', '"\u017ftream":true'],
+    ['the limit of tokens twice', '"max_tokens":1,"max_tokens":100000'],
+    ['the limit of tokens in capitals', '"MAX_TOKENS":100000'],
+  ])('%s', async (_what, members) => {
+    const world = await start(PLAIN)
+    expect((await world.send(messages(`{${TEXT},${members}}`))).reply.status).toBe(400)
+    expectRefused(world)
+  })
+
+  it('names another model below than its path', async () => {
+    const world = await start(PLAIN)
+    const target = '/v1beta/models/pro:batchEmbedContents'
+    const body = `{${TEXT},"requests":[{"model":"models/pro"},{"model":"models/other"}]}`
+    const { reply } = await world.send(post('generativelanguage.googleapis.com', target, body))
+    expect(reply.status).toBe(400)
+    expectRefused(world)
+  })
+})
+
+describe('a held model request', () => {
+  const HELD: Rules = { connectors: CONNECTORS, permissions: [['llm_b.*', 'require_approval']] }
+
+  it('may have as many bytes as any other, and its card tells of all of them', async () => {
+    const world = await start(HELD)
+    world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_1', by: 'usr_1' })
+    const text = JSON.stringify('x'.repeat(9 * MIB))
+    const tools = '"tools":[{"type":"mcp","authorization_token":"canary"}]'
+    const body = prompt(`"model":"m","max_tokens":5,"system":"be short",${tools},"stream":true`, text)
+    const { reply } = await world.send(messages(body))
+    expect(reply.status).toBe(200)
+    expect(world.upstream.seen[0]?.body.equals(Buffer.from(body))).toBe(true)
+    expect(world.holds).toMatchObject([
+      {
+        action_type: 'llm_b.message.create_stream',
+        parameters: {
+          ...{ model: 'm', stream: true, max_tokens: 5 },
+          other_fields: {
+            messages: expect.stringMatching(/not shown: \d+ bytes/),
+            system: 'be short',
+            tools: [{ type: 'mcp', authorization_token: '(not shown: 6 characters)' }],
+          },
+        },
+        unread_body: null,
+      },
+    ])
+    expect(JSON.stringify(world.holds)).not.toContain('canary')
+  })
+
+  it('shows the beginning of a long text', async () => {
+    const world = await start(HELD)
+    await world.send(messages(`{"model":"m","system":"begin ${'é'.repeat(2 * MIB)}","messages":[]}`))
+    expect(world.holds[0]?.parameters['other_fields']).toMatchObject({
+      system: expect.stringMatching(/^begin é+… /),
+      messages: [],
+    })
+  })
+})
