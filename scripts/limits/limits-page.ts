@@ -21,6 +21,8 @@ import {
   MAX_JSON_NODES,
   SLOW_KEY_NODES,
 } from '../../core/request/json-bounds.ts'
+import { MAX_NUMBER_BYTES } from '../../core/request/json-lexer.ts'
+import { SCAN_BOUNDS } from '../../core/request/json-scan.ts'
 import { MAX_LOOSE_CHARS } from '../../core/request/loose-json.ts'
 import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/multipart.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
@@ -55,6 +57,13 @@ const REQUESTS: readonly Row[] = [
     'as its format',
     `above ${bytes(LIMITS.pacedBodyBytes)} one turn of the event loop for each stage`,
     '413',
+  ],
+  [
+    'Model request (JSON of `llm_a`, `llm_b`, `llm_c` from which the provider computes), held ones included',
+    bytes(LIMITS.modelBodyBytes),
+    `depth ${MAX_JSON_DEPTH}; ${number(SCAN_BOUNDS.openKeys)} keys and ${bytes(SCAN_BOUNDS.openKeyChars)} of keys in objects that are open at one place; numbers of ${bytes(MAX_NUMBER_BYTES)}; fields that name and describe the request: ${bytes(SCAN_BOUNDS.keptBytes)}, bounded as JSON`,
+    `one scan to its end, without a value of it, in slices of ${bytes(SCAN_BOUNDS.sliceBytes)}, one in a turn of the event loop`,
+    '413; 400 for depth and numbers',
   ],
   ['Body of a held request', bytes(LIMITS.heldBodyBytes), 'as its format', 'the same', '413'],
   [

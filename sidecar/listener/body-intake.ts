@@ -33,6 +33,8 @@ export class BodyIntake implements RequestBody {
   readonly #declared: number | null
   #chunks: Buffer[] = []
   #queued = 0
+  /** Where a body of a declared length is put together, so that it never takes its memory twice. */
+  #room: Buffer | null = null
   #isComplete = false
   #isDiscarding = false
   #error: Error | null = null
@@ -56,6 +58,7 @@ export class BodyIntake implements RequestBody {
     if (this.#waiter !== null || this.#stream !== null) {
       return Promise.reject(new Error('the request body is already being read'))
     }
+    this.#makeRoom()
     return new Promise((resolve, reject) => {
       this.#waiter = { limit, wanted: 0, resolve, reject }
       this.#source.want()
@@ -108,10 +111,28 @@ export class BodyIntake implements RequestBody {
       if (!this.#stream.push(chunk)) this.#source.hold()
       return
     }
-    addChunk(this.#chunks, chunk)
+    this.#store(chunk)
     this.#queued += chunk.length
     this.#notifyWaiter()
     if (this.#waiter === null && this.#queued >= READ_AHEAD_BYTES) this.#source.hold()
+  }
+
+  /** The system commits no memory before it is written. */
+  #makeRoom(): void {
+    if (this.#declared === null || this.#declared <= READ_AHEAD_BYTES || this.#queued > this.#declared) return
+    this.#room = Buffer.allocUnsafeSlow(this.#declared)
+    this.#room.set(this.#whole())
+    this.#chunks = [this.#room.subarray(0, this.#queued)]
+  }
+
+  #store(chunk: Buffer): void {
+    const room = this.#room
+    if (room === null || this.#queued + chunk.length > room.length) {
+      addChunk(this.#chunks, chunk)
+      return
+    }
+    room.set(chunk, this.#queued)
+    this.#chunks = [room.subarray(0, this.#queued + chunk.length)]
   }
 
   complete(): void {

@@ -42,7 +42,7 @@ function gatewayPid(): number {
   return pid
 }
 
-test('a 20 MB chat body streams through and the gateway stays small', async () => {
+test('a 20 MB chat body is read to its end, arrives unchanged, and the gateway stays small', async () => {
   vendors.recorder.answerWith(replyJson({ ok: true }))
   const before = vendors.recorder.seen.length
   const body = Buffer.from(`{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(20_000_000)}"}]}`)

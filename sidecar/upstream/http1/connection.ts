@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { HeldHead } from './held-head.ts'
+import { inPieces } from './pieces.ts'
 import { sendBody } from './request-body.ts'
 import { declaredLength, type RequestFraming, type RequestLine, requestHead } from './request-head.ts'
 import {
@@ -37,6 +38,8 @@ export type ConnectionOwner = {
 
 /** Head and body up to this size leave as one write: one TLS record, one system call. */
 const JOIN_BYTES = 16 * 1024
+/** More of a body is sent in pieces: TLS would encrypt all of it in one turn of the event loop, into as much memory again. */
+const PIECE_BYTES = 256 * 1024
 const MAX_INTERIMS = 64
 
 /**
@@ -113,6 +116,11 @@ export class UpstreamConnection implements BodySink {
       this.socket.write(whole)
       return
     }
+    if (body.length > PIECE_BYTES) {
+      this.socket.write(head, 'latin1')
+      this.#sendSource(inPieces(body, PIECE_BYTES), body.length, null)
+      return
+    }
     this.socket.cork()
     this.socket.write(head, 'latin1')
     this.socket.write(body)
@@ -124,8 +132,12 @@ export class UpstreamConnection implements BodySink {
     const length = declared === null ? null : Number(declared)
     const framing: RequestFraming = length === null ? { kind: 'chunked' } : { kind: 'length', length }
     this.socket.write(requestHead(request, framing), 'latin1')
+    this.#sendSource(source, length, request.onBodyChunk)
+  }
+
+  #sendSource(source: Readable, length: number | null, onChunk: WireRequest['onBodyChunk']): void {
     this.#stopSending = sendBody(source, {
-      ...{ socket: this.socket, length, onChunk: request.onBodyChunk },
+      ...{ socket: this.socket, length, onChunk },
       onFinished: () => {
         this.#stopSending = null
       },
