@@ -30,6 +30,7 @@ export const ERRORS = {
   address_refused: { status: 502, error: 'upstream address refused' },
   upstream_tls: { status: 502, error: 'upstream TLS check failed' },
   not_ready: { status: 503, error: 'not ready' },
+  overloaded: { status: 503, error: 'overloaded' },
   journal_unavailable: { status: 503, error: 'journal unavailable' },
   lease_expired: { status: 503, error: 'control plane lost' },
   upstream_timeout: { status: 504, error: 'upstream timeout' },

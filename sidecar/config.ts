@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
 import { isConfidential } from '../core/loopback.ts'
 import { REFUSAL_LIMITS } from '../core/state/refusal-windows.ts'
+import { LIMITS } from '../core/wire/limits.ts'
 import type { ConnectionSettings } from './connection-limits.ts'
 
 export type GatewayConfig = {
@@ -17,6 +18,8 @@ export type GatewayConfig = {
   readonly dataDir: string
   readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
   readonly journalMaxBytes: number
+  /** Of request bodies that are kept in memory; null: a part of the memory of the process. */
+  readonly bodyBudgetBytes: number | null
   /** A turn of the event loop that takes longer is reported. */
   readonly eventLoopBlockedMs: number
   /** Refusals of an agent in a minute that have a record each, whatever they are. */
@@ -68,6 +71,7 @@ export function readConfig(env: Env): GatewayConfig {
       bundleFile: text(env, 'CA_BUNDLE_FILE') ?? join(dataDir, 'ca-bundle.crt'),
     },
     journalMaxBytes: journalMaxBytes(env),
+    bodyBudgetBytes: bodyBudgetBytes(env),
     eventLoopBlockedMs: eventLoopBlockedMs(env),
     wholeRefusals: wholeRefusals(env),
     connections: {
@@ -151,6 +155,16 @@ function journalMaxBytes(env: Env): number {
   if (/^\d+$/.test(value) && Number.isSafeInteger(bytes) && bytes >= MIN_JOURNAL_BYTES) return bytes
   throw new Error(
     `JOURNAL_MAX_BYTES is "${value}": set it to a whole number of bytes, at least ${MIN_JOURNAL_BYTES}, or leave it out for ${JOURNAL_BYTES}`,
+  )
+}
+
+function bodyBudgetBytes(env: Env): number | null {
+  const value = text(env, 'BODY_BUDGET_BYTES')
+  if (value === null) return null
+  const bytes = Number(value)
+  if (/^\d+$/.test(value) && Number.isSafeInteger(bytes) && bytes >= LIMITS.decidingBodyBytes) return bytes
+  throw new Error(
+    `BODY_BUDGET_BYTES is "${value}": set it to a whole number of bytes, at least ${LIMITS.decidingBodyBytes}, or leave it out for a quarter of the memory limit`,
   )
 }
 

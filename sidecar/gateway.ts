@@ -32,6 +32,7 @@ import { Journal } from './journal/journal.ts'
 import { lockDataDir } from './journal/lock.ts'
 import type { FrontDeps } from './listener/deps.ts'
 import { createFront, type Front } from './listener/front.ts'
+import { bodyBudget, memoryLimit } from './memory-limit.ts'
 import { createMetrics } from './metrics.ts'
 import { resolveAbsolute } from './name-owner.ts'
 import { once } from './once.ts'
@@ -154,7 +155,10 @@ function createCore(config: GatewayConfig, given: Made) {
     refusals,
   }
   const watchdog = createWatchdog({ log, clock, config, onBlocked: metrics.loopBlocked })
-  const handle = createPipeline(ports, upstream, watchdog.stages)
+  const handle = createPipeline(ports, upstream, {
+    clock: watchdog.stages,
+    bodyBudget: { totalBytes: bodyBudget(config.bodyBudgetBytes, memoryLimit()) },
+  })
   const execute = createExecutor({ ports, handle })
   return {
     ...{ lock, address, journal, control, uploader, upstream, ports, kill, live, rate, refusals, watchdog },

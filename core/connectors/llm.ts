@@ -21,7 +21,14 @@ import { LLM_C_MODELS } from './llm/rows-c.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
-import { computedMembers, parseByRows, type RowNaming, rowKeys, rowsAreAnonymous, rowsAreOpaque } from './row-connector.ts'
+import {
+  computedMembers,
+  parseByRows,
+  type RowNaming,
+  rowKeys,
+  rowsAreAnonymous,
+  rowsAreOpaque,
+} from './row-connector.ts'
 import { readRows } from './row-table.ts'
 import { compileRows } from './row-trie.ts'
 import { executeByRows } from './to-request.ts'

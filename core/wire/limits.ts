@@ -17,6 +17,8 @@ export const LIMITS = {
   heldEventsEveryMs: 15_000,
   /** What providers accept as one model request (Anthropic: 32 MB). */
   modelBodyBytes: 32 * 1024 * 1024,
+  /** How long a body waits for room in the budget of kept bodies. */
+  bodyBudgetWaitMs: 10_000,
   /** Bodies above this give way to other requests before each stage that may read them. */
   pacedBodyBytes: 64 * 1024,
   /** Time that all edits of one answer take; an answer beyond it passes as it is. */

@@ -65,6 +65,13 @@ const REQUESTS: readonly Row[] = [
     `one scan to its end, without a value of it, in slices of ${bytes(SCAN_BOUNDS.sliceBytes)}, one in a turn of the event loop`,
     '413; 400 for depth and numbers',
   ],
+  [
+    'Bodies that are kept, of all requests together',
+    '`BODY_BUDGET_BYTES`, by default a quarter of the memory limit of the process and at most 1 GiB',
+    '',
+    `a body waits ${LIMITS.bodyBudgetWaitMs / 1000} s for room; it is kept until the upstream begins to answer`,
+    '503 with `Retry-After`; 413 for a body that never fits',
+  ],
   ['Body of a held request', bytes(LIMITS.heldBodyBytes), 'as its format', 'the same', '413'],
   [
     'JSON',

@@ -67,6 +67,7 @@ function bodyOf(bytes: Buffer | null): RequestBody {
     endsWithin: async () => true,
     buffer: async (limit) => (bytes === null || bytes.length <= limit ? (bytes ?? Buffer.alloc(0)) : null),
     forward: () => bytes,
+    release: () => undefined,
     bytesIn: bytes?.length ?? 0,
   }
 }

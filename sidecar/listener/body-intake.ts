@@ -149,6 +149,13 @@ export class BodyIntake implements RequestBody {
     this.#settle((waiter) => waiter.reject(error))
   }
 
+  release(): void {
+    if (!this.#isComplete) return
+    this.#chunks = []
+    this.#room = null
+    this.#queued = 0
+  }
+
   /** Nobody wants what is left; it is read and thrown away so that the connection can go on. */
   discard(): void {
     this.#isDiscarding = true
@@ -220,4 +227,5 @@ export const EMPTY_BODY: RequestBody = {
   peek: () => Promise.resolve(NOTHING),
   endsWithin: () => Promise.resolve(true),
   forward: () => null,
+  release: ignore,
 }

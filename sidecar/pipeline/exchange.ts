@@ -72,6 +72,8 @@ export type RequestBody = {
   forward(): Buffer | Readable | null
   /** Bytes received so far. */
   readonly bytesIn: number
+  /** Discards what was read: nobody reads the body any more. */
+  release(): void
 }
 
 /** The reply, in the words of the client's protocol. Exactly one of `send`, `stream`, `upgrade` is called, once. */
@@ -179,7 +181,7 @@ export type Exchange = {
   bodyBytes?: Buffer | undefined
   /** What a scan of the whole body found. */
   scan?: BodyScan | undefined
-  /** What of its agent's memory for whole bodies it has taken; kept by `body-budget.ts`. */
+  /** What of the budget of kept bodies it has taken; kept by `body-budget.ts`. */
   reservedBytes?: number | undefined
   /** True when it is held while its client goes on sending: what the body will be nobody knows yet. */
   isOpenEnded?: boolean | undefined

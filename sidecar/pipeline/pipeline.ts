@@ -1,5 +1,5 @@
 import type { Upstream } from '../upstream/http.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { type BodyBudgetOptions, createBodyBudget } from './body-budget.ts'
 import { createConcurrency } from './concurrency.ts'
 import type { Exchange, Stage, StageResult } from './exchange.ts'
 import { createInflateBudget } from './inflate-budget.ts'
@@ -25,6 +25,13 @@ import { createOverride } from './stages/override.ts'
 import { createRenew } from './stages/renew.ts'
 import { route } from './stages/route.ts'
 
+export type PipelineOptions = {
+  readonly clock?: StageClock
+  readonly bodyBudget?: Omit<BodyBudgetOptions, 'pacer'>
+}
+
+const BODY_BUDGET_BYTES = 256 * 1024 * 1024
+
 /**
  * Serves one exchange from its head to its record. A stage continues or has responded; whatever throws is answered
  * as a refusal, and nothing that throws before `forward` can reach an upstream. The record is written exactly once.
@@ -33,11 +40,12 @@ import { route } from './stages/route.ts'
 export function createPipeline(
   ports: PipelinePorts,
   upstream: Upstream,
-  clock: StageClock = createStageClock(ports.clock.monotonicMs),
+  options: PipelineOptions = {},
 ): (exchange: Exchange) => Promise<void> {
+  const clock = options.clock ?? createStageClock(ports.clock.monotonicMs)
   const concurrency = createConcurrency()
   const pacer = createPacer(clock)
-  const budget = createBodyBudget(pacer)
+  const budget = createBodyBudget({ pacer, ...(options.bodyBudget ?? { totalBytes: BODY_BUDGET_BYTES }) })
   const inflateBudget = createInflateBudget(ports.clock.monotonicMs)
   const recordBytes = createRecordBytes()
   const killGuard = createKillGuard(ports)
@@ -58,7 +66,7 @@ export function createPipeline(
     ...cleared,
     createRenew(ports, [...again, ...cleared]),
     createIntent(ports),
-    createForward(ports, upstream, pacer),
+    createForward(ports, { upstream, pacer, budget }),
   ]
 
   return async (exchange) => {

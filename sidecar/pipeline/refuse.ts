@@ -85,6 +85,7 @@ const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
   rate_limited: 'rate_limit',
   too_many_holds: 'rate_limit',
   not_ready: 'not_ready',
+  overloaded: 'not_ready',
   journal_unavailable: 'not_ready',
   lease_expired: 'not_ready',
   address_refused: 'address',

@@ -89,6 +89,7 @@ function sendOn(connection: UpstreamConnection, request: WireRequest, relay: Rel
 
 function wireRequest(exchange: Exchange, outbound: Outbound, relay: Relay): WireRequest {
   const { target, method, body, rawHeaders } = outbound
+  outbound.body = null
   const isWhole = body === null || Buffer.isBuffer(body)
   if (body !== null && isWhole) relay.sees(body)
   return {

@@ -10,8 +10,11 @@ export type Outbound = {
   readonly method: string
   readonly path: string
   readonly rawHeaders: RawHeaders
-  readonly body: Buffer | Readable | null
+  /** Null once it is sent: the answer may take minutes. */
+  body: Buffer | Readable | null
   readonly watch?: BodyWatch | null
+  /** Called when the answer begins. */
+  readonly onHead?: (() => void) | null
   readonly edit?: AnswerEdit | null
   /** Takes the injected credential out of the answer. */
   readonly echoMask?: EchoMask | null

@@ -83,6 +83,7 @@ export class Relay implements ResponseHandler, Watched {
       this.#cut(notSwitched(this.#outbound.target.host))
       return
     }
+    this.#outbound.onHead?.()
     const { outcome } = this.#exchange
     outcome.upstreamHeadAt = this.#deps.monotonicMs()
     outcome.status = status

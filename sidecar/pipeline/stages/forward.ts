@@ -5,17 +5,23 @@ import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
 import { plainTarget, targetOf, type UpstreamTarget } from '../../upstream/target.ts'
+import type { BodyBudget } from '../body-budget.ts'
 import { scanCandidates } from '../candidate-name.ts'
 import type { Exchange, Stage } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { askForPlain, toolFilterOf } from '../tool-filter.ts'
 
+export type ForwardDeps = {
+  readonly upstream: Upstream
+  readonly pacer: Pacer
+  readonly budget: BodyBudget
+}
+
 /** The only stage that reaches an upstream. */
 export function createForward(
   { clock }: Pick<PipelinePorts, 'clock'>,
-  upstream: Upstream,
-  pacer: Pacer,
+  { upstream, pacer, budget }: ForwardDeps,
 ): Stage {
   return {
     name: 'forward',
@@ -24,7 +30,7 @@ export function createForward(
       if (request === undefined) throw new Error('forwarded before it was read')
       const target = whereTo(exchange, request)
       if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
-      return upstream.forward(exchange, outboundOf(exchange, target, { nowMs: clock.nowMs(), pacer }))
+      return upstream.forward(exchange, outboundOf(exchange, target, { nowMs: clock.nowMs(), pacer, budget }))
     },
   }
 }
@@ -48,9 +54,9 @@ function whereTo({ connector, snapshot }: Exchange, request: CanonicalRequest): 
   return plainTarget(request, snapshot !== undefined && mayBePrivate(snapshot, host, port))
 }
 
-type Sending = { readonly nowMs: number; readonly pacer: Pacer }
+type Sending = Omit<ForwardDeps, 'upstream'> & { readonly nowMs: number }
 
-function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer }: Sending): Outbound {
+function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer, budget }: Sending): Outbound {
   const { outbound, raw } = exchange
   if (outbound === undefined) throw new Error('forwarded before its credentials were seen to')
   const edit = toolFilterOf(exchange, nowMs, pacer)
@@ -64,7 +70,16 @@ function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer }
     watch: scanCandidates(exchange),
     edit,
     echoMask: exchange.echoMask ?? null,
+    onHead: exchange.reservedBytes === undefined ? null : () => discardBody(exchange, budget),
   }
+}
+
+/** The request is not sent again, and its answer may take minutes. */
+function discardBody(exchange: Exchange, budget: BodyBudget): void {
+  exchange.bodyBytes = undefined
+  exchange.scan = undefined
+  exchange.body.release()
+  budget.release(exchange)
 }
 
 /** What is compressed could neither be scrubbed nor become a part of an event stream. */

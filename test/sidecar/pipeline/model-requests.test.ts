@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { replySse } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
-import type { TestExchangeInput } from './test-exchange.ts'
+import { type TestExchangeInput, testExchange } from './test-exchange.ts'
 import type { Rules } from './test-world.ts'
 
 const CONNECTORS: Rules['connectors'] = [
@@ -238,5 +239,56 @@ describe('a held model request', () => {
       system: expect.stringMatching(/^begin é+… /),
       messages: [],
     })
+  })
+})
+
+describe('the budget of kept bodies', () => {
+  const FULL = { bodyBudget: { totalBytes: 2 * MIB, waitMs: 50 } }
+  const TWO: Rules = { ...PLAIN, agents: [{}, { id: 'agent_2', name: 'other' }] }
+  const body = (kib: number) => prompt('"stream":true', JSON.stringify('x'.repeat(kib * 1024)))
+
+  it('refuses with 503 and Retry-After what finds no room, in the shape of the provider', async () => {
+    const connectors = CONNECTORS.map((one) => ({ ...one, errorShape: 'provider' as const }))
+    const world = await start({ ...TWO, connectors }, FULL)
+    world.upstream.answerWith(() => undefined)
+    const first = testExchange(messages(body(1900)))
+    const done = world.run(first)
+    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(1))
+    const other = { ...messages(body(900)), credentials: { kind: 'port', agent: 'other' } } as const
+    const { reply } = await world.send(other)
+    expect(reply.status).toBe(503)
+    expect(reply.header('retry-after')).toBe('5')
+    expect(reply.json()).toMatchObject({
+      type: 'error',
+      error: { message: expect.stringContaining('2 MiB') },
+    })
+    expect(world.upstream.seen).toHaveLength(1)
+    expect(world.records).toMatchObject([{ status: 503, reason: 'not_ready' }])
+    first.abort.abort(new Error('gone'))
+    await done
+  })
+
+  it('has room again as soon as the provider begins to answer', async () => {
+    const world = await start(TWO, FULL)
+    world.upstream.answerWith(replySse(100_000, 5))
+    const exchanges = Array.from({ length: 4 }, () => testExchange(messages(body(1900))))
+    const done = exchanges.map((exchange) => world.run(exchange))
+    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(4), 10_000)
+    for (const exchange of exchanges) {
+      await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0))
+      expect(exchange.bodyBytes).toBeUndefined()
+      exchange.abort.abort(new Error('gone'))
+    }
+    await Promise.all(done)
+  })
+
+  it('is given back by requests that are refused', async () => {
+    const world = await start(PLAIN, FULL)
+    for (let n = 0; n < 5; n++) {
+      expect(
+        (await world.send(messages(`{"a":1,"a":2,"b":"${'x'.repeat(1900 * 1024)}"}`))).reply.status,
+      ).toBe(400)
+    }
+    expect((await world.send(messages(body(1900)))).reply.status).toBe(200)
   })
 })

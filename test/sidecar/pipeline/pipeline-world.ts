@@ -1,4 +1,5 @@
 import { afterEach, expect } from 'vitest'
+import type { PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import { type Rules, startWorld, type World } from './test-world.ts'
 
@@ -8,8 +9,8 @@ afterEach(async () => {
 })
 
 /** Ends with the test. */
-export async function start(rules: Rules = {}): Promise<World> {
-  const world = await startWorld(rules)
+export async function start(rules: Rules = {}, pipeline: PipelineOptions = {}): Promise<World> {
+  const world = await startWorld(rules, { pipeline })
   worlds.push(world)
   return world
 }

@@ -114,6 +114,7 @@ function testBody(body: TestExchangeInput['body']): RequestBody {
     peek: async () => whole ?? Buffer.alloc(0),
     endsWithin: async () => whole !== null,
     forward: () => replay,
+    release: () => undefined,
   }
 }
 

@@ -18,7 +18,7 @@ import type {
 } from '../../../core/wire/sync.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
 import type { ExchangeSignal } from '../../../sidecar/pipeline/exchange-abort.ts'
-import { createPipeline } from '../../../sidecar/pipeline/pipeline.ts'
+import { createPipeline, type PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
 import type { HoldOutcome, PipelinePorts } from '../../../sidecar/pipeline/ports.ts'
 import { createRefusals, type Refusals } from '../../../sidecar/pipeline/refusals.ts'
 import { createDialer } from '../../../sidecar/upstream/dial.ts'
@@ -72,7 +72,10 @@ export type World = AsyncDisposable & {
   ports: PipelinePorts
 }
 
-export async function startWorld(rules: Rules = {}, options: RecorderOptions = {}): Promise<World> {
+export async function startWorld(
+  rules: Rules = {},
+  { pipeline, ...options }: RecorderOptions & { readonly pipeline?: PipelineOptions } = {},
+): Promise<World> {
   const recorder = await startRecorder(options)
   const upstream = createUpstream({ dialer: createDialer(), monotonicMs: () => performance.now() })
   const records: TrafficRecord[] = []
@@ -143,7 +146,7 @@ export async function startWorld(rules: Rules = {}, options: RecorderOptions = {
     },
   }
   const refusals = createRefusals(ports)
-  const run = createPipeline(ports, upstream)
+  const run = createPipeline(ports, upstream, pipeline)
   const apply = (next: Rules) => {
     state.snapshot = snapshotOf(next, recorder.port, (state.snapshot?.version ?? 0) + 1)
   }

@@ -1,0 +1,175 @@
+import { describe, expect, test, vi } from 'vitest'
+import { type BodyBudget, createBodyBudget } from '../../../sidecar/pipeline/body-budget.ts'
+import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
+import { testExchange } from './test-exchange.ts'
+
+const KIB = 1024
+const LIMIT = 64 * 1024 * KIB
+
+function start(totalBytes: number, waitMs = 60_000) {
+  const budget = createBodyBudget({ pacer: { turnForBody: () => null }, totalBytes, waitMs })
+  return { budget, read: (exchange: Exchange) => watch(budget, exchange) }
+}
+
+/** A request with a body of so many KiB. */
+function request(agent: string, kib: number, length: number | null = kib * KIB): Exchange {
+  const exchange = testExchange({ method: 'POST', body: Buffer.alloc(kib * KIB) })
+  const body = length === null ? { isChunked: true } : { isChunked: false, length }
+  return Object.assign(exchange, { agent: { name: agent }, request: { body } }) as unknown as Exchange
+}
+
+type Watched = {
+  state: 'waits' | 'read' | 'too long' | 'refused'
+  error: unknown
+  readonly done: Promise<void>
+}
+
+function watch(budget: BodyBudget, exchange: Exchange): Watched {
+  const watched: Watched = {
+    state: 'waits',
+    error: null,
+    done: budget.read(exchange, LIMIT).then(
+      (bytes) => {
+        watched.state = bytes === null ? 'too long' : 'read'
+      },
+      (error: unknown) => {
+        watched.state = 'refused'
+        watched.error = error
+      },
+    ),
+  }
+  return watched
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the budget of the process', () => {
+  test('is shared: what finds it full waits until there is room, and is then read', async () => {
+    const { budget, read } = start(1024 * KIB)
+    const first = request('a', 500)
+    const others = [request('b', 500), request('c', 500)]
+    await read(first).done
+    const [second, third] = others.map(read)
+    await settle()
+    expect([second?.state, third?.state]).toEqual(['read', 'waits'])
+    budget.release(first)
+    await third?.done
+    expect(third?.state).toBe('read')
+  })
+
+  test('refuses with 503 and Retry-After what has waited too long, and gives its place to nobody', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { budget, read } = start(1024 * KIB, 10_000)
+      const first = request('a', 1000)
+      await read(first).done
+      const second = read(request('b', 1000))
+      await vi.advanceTimersByTimeAsync(9_999)
+      expect(second.state).toBe('waits')
+      await vi.advanceTimersByTimeAsync(1)
+      await second.done
+      expect(second.error).toMatchObject({ code: 'overloaded', status: 503, options: { retryAfterS: 5 } })
+      expect(String(second.error)).toMatch(/1 MiB \(1048576 bytes\).*10 s.*BODY_BUDGET_BYTES/)
+      budget.release(first)
+      const third = read(request('c', 1000))
+      await third.done
+      expect(third.state).toBe('read')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('counts nothing that has waited for an agent that left', async () => {
+    const { budget, read } = start(1024 * KIB)
+    const first = request('a', 1000)
+    await read(first).done
+    const left = request('b', 1000)
+    const waiting = read(left)
+    const next = read(request('c', 900))
+    left.abort.abort(new Error('the client left'))
+    await waiting.done
+    expect(waiting.error).toMatchObject({ message: 'the client left' })
+    budget.release(first)
+    await next.done
+    budget.release(left)
+    expect(next.state).toBe('read')
+    const more = read(request('d', 200))
+    await settle()
+    expect(more.state).toBe('waits')
+  })
+
+  test('leaves its last quarter to agents that have nothing in it', async () => {
+    const { read } = start(1024 * KIB)
+    const own = [request('a', 400), request('a', 400)].map(read)
+    const other = read(request('b', 500))
+    await settle()
+    expect(own.map(({ state }) => state)).toEqual(['read', 'waits'])
+    expect(other.state).toBe('read')
+  })
+
+  test('gives room to the agent that has least of it, in the order of arrival', async () => {
+    const { budget, read } = start(1024 * KIB)
+    const large = request('a', 700)
+    await read(large).done
+    const small = request('b', 200)
+    await read(small).done
+    const waiting = [request('b', 300), request('a', 300), request('c', 300), request('d', 300)].map(read)
+    await settle()
+    budget.release(large)
+    await settle()
+    expect(waiting.map(({ state }) => state)).toEqual(['waits', 'read', 'read', 'waits'])
+  })
+
+  test('takes a whole limit for a body without a length until its end is there', async () => {
+    const { read } = start(2 * LIMIT)
+    const exchanges = [request('a', 100, null), request('b', 100, null), request('c', 100, null)]
+    const done = exchanges.map(read)
+    await Promise.all(done.map((one) => one.done))
+    expect(exchanges.map(({ reservedBytes }) => reservedBytes)).toEqual([100, 100, 100].map((n) => n * KIB))
+  })
+
+  test('refuses at once what it can never hold, with both limits named', async () => {
+    const { budget, read } = start(1024 * KIB)
+    for (const length of [2048 * KIB, null]) {
+      const exchange = request('a', 2048, length)
+      const one = read(exchange)
+      await one.done
+      budget.release(exchange)
+      expect(one.error).toMatchObject({ code: 'body_too_large' })
+      expect(String(one.error)).toMatch(/1 MiB \(1048576 bytes\).*BODY_BUDGET_BYTES/)
+    }
+    const next = read(request('a', 900))
+    await next.done
+    expect(next.state).toBe('read')
+  })
+
+  test('is not taken by bodies of at most 64 KiB, nor by those beyond the limit', async () => {
+    const { read } = start(100 * KIB)
+    const small = Array.from({ length: 10 }, () => request('a', 64))
+    await Promise.all(small.map((one) => read(one).done))
+    expect(small.map(({ reservedBytes }) => reservedBytes ?? 0)).toEqual(small.map(() => 0))
+    const long = request('a', 65 * 1024)
+    const watched = read(long)
+    await watched.done
+    expect([watched.state, long.reservedBytes ?? 0]).toEqual(['too long', 0])
+  })
+
+  test('gets back all that was taken, however often a body is read and released', async () => {
+    const { budget, read } = start(1024 * KIB)
+    for (let round = 0; round < 50; round++) {
+      const exchanges = Array.from({ length: 8 }, (_, n) =>
+        request(`agent-${n % 3}`, 100 + round * n, n % 2 ? undefined : null),
+      )
+      const done = exchanges.map(async (exchange, n) => {
+        await read(exchange).done
+        if (n % 2) await read(exchange).done
+        budget.release(exchange)
+        budget.release(exchange)
+      })
+      await Promise.all(done)
+    }
+    const all = read(request('a', 1024))
+    await all.done
+    expect(all.state).toBe('read')
+  })
+})
