@@ -212,7 +212,10 @@ describe('a held model request', () => {
     const text = JSON.stringify('x'.repeat(9 * MIB))
     const tools = '"tools":[{"type":"mcp","authorization_token":"canary"}]'
     const body = prompt(`"model":"m","max_tokens":5,"system":"be short",${tools},"stream":true`, text)
-    const { reply } = await world.send(messages(body))
+    const exchange = testExchange(messages(body))
+    // The exchange gets a reply around this one while it is held.
+    const { reply } = exchange
+    await world.run(exchange)
     expect(reply.status).toBe(200)
     expect(world.upstream.seen[0]?.body.equals(Buffer.from(body))).toBe(true)
     expect(world.holds).toMatchObject([
