@@ -166,11 +166,7 @@ function createCore(config: GatewayConfig, given: Made) {
       leaf.clear()
       leaf.preMint(terminatedHosts(control.snapshots.current()?.hosts ?? NO_HOSTS))
     },
-    handle,
-    view,
-    metrics,
-    recent,
-    events,
+    ...{ handle, view, metrics, recent, events },
   }
 }
 

@@ -8,6 +8,20 @@ export const SLOW_KEY_NODES = 8
 /** Members and elements of one body; plain elements are cheap. */
 export const MAX_JSON_COMMAS = 200_000
 
+/** Bounds of a scan. The bytes of a body are bounded where it is read. */
+export const SCAN_BOUNDS = {
+  /** Bytes between two yields: a fraction of a millisecond, and some milliseconds of the worst input. */
+  sliceBytes: 64 * 1024,
+  /** Keys of the objects that are open at one place. */
+  openKeys: 20_000,
+  /** Characters of those keys. */
+  openKeyChars: 1024 * 1024,
+  /** Text of all values that are kept. */
+  keptBytes: 1024 * 1024,
+  /** Members of the root of which the place is known. */
+  members: 256,
+} as const
+
 export function tooManyValues(): Refusal {
   return refusal(
     'body_too_large',

@@ -1,23 +1,21 @@
 import type { Sliced } from '../sliced.ts'
-import { type Refusal, refusal } from './canonical.ts'
-import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES } from './json-bounds.ts'
+import type { Refusal } from './canonical.ts'
+import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
 import { JsonLexer, type Token } from './json-lexer.ts'
+import {
+  byteOrderMark,
+  couldBe,
+  notJson,
+  notUtf8,
+  nulInKey,
+  tooDeep,
+  tooManyKeys,
+  tooMuchKept,
+  trailingData,
+  twice,
+} from './json-problems.ts'
 import { type MemberPaths, memberPaths } from './member-paths.ts'
 import { addKey, fold, type KeySet, MAX_FOLDED } from './strict-json.ts'
-
-/** Bounds of a scan. The bytes of a body are bounded where it is read. */
-export const SCAN_BOUNDS = {
-  /** Bytes between two yields: a fraction of a millisecond, and some milliseconds of the worst input. */
-  sliceBytes: 64 * 1024,
-  /** Keys of the objects that are open at one place. */
-  openKeys: 20_000,
-  /** Characters of those keys. */
-  openKeyChars: 1024 * 1024,
-  /** Text of all values that are kept. */
-  keptBytes: 1024 * 1024,
-  /** Members of the root of which the place is known. */
-  members: 256,
-} as const
 
 export type ScanRequest = {
   /**
@@ -131,7 +129,7 @@ class Scan {
   }
 
   #take(token: Exclude<Token, 'more'>): Refusal | null {
-    if (this.#expected === 'nothing') return trailing()
+    if (this.#expected === 'nothing') return trailingData()
     switch (token) {
       case 'invalid':
         return notJson()
@@ -208,7 +206,7 @@ class Scan {
     if (this.#lexer.end - this.#lexer.start > SCAN_BOUNDS.openKeyChars) return tooManyKeys()
     const key = this.#lexer.text()
     if (frame === undefined) return notJson()
-    if (key.includes('\0')) return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
+    if (key.includes('\0')) return nulInKey()
     if (!addKey(frame.keys, key)) return twice(key)
     const other = frame.paths === null ? null : foldsTo(frame.paths, key)
     if (other !== null) return couldBe(key, other)
@@ -296,49 +294,4 @@ function foldsTo({ folded }: MemberPaths, key: string): string | null {
   if (folded.size === 0 || key.length > MAX_FOLDED) return null
   const name = folded.get(fold(key))
   return name === undefined || name === key ? null : name
-}
-
-function notUtf8(): Refusal {
-  return refusal('malformed_request', 'the body is not valid UTF-8')
-}
-
-function notJson(): Refusal {
-  return refusal('malformed_request', 'the body is not valid JSON')
-}
-
-function byteOrderMark(): Refusal {
-  return refusal('ambiguous_request', 'the JSON body begins with a byte order mark')
-}
-
-function trailing(): Refusal {
-  return refusal('ambiguous_request', 'the body holds more data after the JSON value')
-}
-
-function tooDeep(): Refusal {
-  return refusal('malformed_request', `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels`)
-}
-
-function twice(key: string): Refusal {
-  return refusal('ambiguous_request', `the key "${key.slice(0, 100)}" appears twice in one JSON object`)
-}
-
-function couldBe(key: string, other: string): Refusal {
-  return refusal(
-    'ambiguous_request',
-    `the key "${key.slice(0, 100)}" could be read as "${other}"; send it exactly so`,
-  )
-}
-
-function tooManyKeys(): Refusal {
-  return refusal(
-    'body_too_large',
-    `an object of the JSON body, together with those around it, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys`,
-  )
-}
-
-function tooMuchKept(key: string): Refusal {
-  return refusal(
-    'body_too_large',
-    `the fields of the JSON body that rules look at, "${key}" among them, have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements`,
-  )
 }

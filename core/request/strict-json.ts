@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from './canonical.ts'
+import type { Refusal } from './canonical.ts'
 import {
   MAX_JSON_COMMAS,
   MAX_JSON_DEPTH,
@@ -6,6 +6,7 @@ import {
   SLOW_KEY_NODES,
   tooManyValues,
 } from './json-bounds.ts'
+import { byteOrderMark, couldBe, notJson, nulInKey, tooDeep, trailingData, twice } from './json-problems.ts'
 
 /**
  * Parses JSON of which every parser makes the same thing, in linear time. `decidingKeys` are the keys that a class
@@ -15,11 +16,10 @@ import {
  * values than `json-bounds.ts` allows (`body_too_large`). The bounds are checked before anything is parsed.
  */
 export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
-  if (text.charCodeAt(0) === 0xfeff)
-    return refusal('ambiguous_request', 'the JSON body begins with a byte order mark')
+  if (text.charCodeAt(0) === 0xfeff) return byteOrderMark()
   const wrong = scanKeys(text, decidingKeys)
   if (wrong !== null) return wrong
-  return tryParse(text) ?? refusal('malformed_request', 'the body is not valid JSON')
+  return tryParse(text) ?? notJson()
 }
 
 export type ParsedJson = { readonly kind: 'parsed'; readonly value: unknown }
@@ -91,7 +91,7 @@ function open(scan: Scan, isObject: boolean): Refusal | null {
   scan.nodes += 1
   if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
   if (stack.length >= MAX_JSON_DEPTH) {
-    return refusal('malformed_request', `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels`)
+    return tooDeep()
   }
   const parent = stack.at(-1)
   // Elements of a root array are roots themselves: a JSON-RPC batch. Other arrays hold nothing that decides.
@@ -114,9 +114,8 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   if (scan.nodes > MAX_JSON_NODES) return tooManyValues()
   const key = decodeKey(inner)
   if (key === null) return null
-  if (key.includes('\0')) return refusal('ambiguous_request', 'a key of the JSON body holds a NUL')
-  if (!addKey(frame.keys, key))
-    return refusal('ambiguous_request', `the key "${key.slice(0, 100)}" appears twice in one JSON object`)
+  if (key.includes('\0')) return nulInKey()
+  if (!addKey(frame.keys, key)) return twice(key)
   frame.memberPath = frame.path === null ? null : frame.path === '' ? key : `${frame.path}.${key}`
   return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
 }
@@ -132,10 +131,7 @@ function judgeFold(deciding: readonly FoldedKey[] | undefined, key: string): Ref
   const folded = fold(key)
   for (const one of deciding) {
     if (one.folded === folded && one.exact !== key) {
-      return refusal(
-        'ambiguous_request',
-        `the key "${key.slice(0, 100)}" could be read as "${one.exact}"; send it exactly so`,
-      )
+      return couldBe(key, one.exact)
     }
   }
   return null
@@ -223,7 +219,7 @@ function trailing(text: string, at: number): Refusal | null {
   SPACES.lastIndex = at
   SPACES.test(text)
   if (SPACES.lastIndex === text.length) return null
-  return refusal('ambiguous_request', 'the body holds more data after the JSON value')
+  return trailingData()
 }
 
 /** A list while short, a set once it grows: small objects stay cheap, large ones linear. */

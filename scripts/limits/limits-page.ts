@@ -19,10 +19,10 @@ import {
   MAX_JSON_COMMAS,
   MAX_JSON_DEPTH,
   MAX_JSON_NODES,
+  SCAN_BOUNDS,
   SLOW_KEY_NODES,
 } from '../../core/request/json-bounds.ts'
 import { MAX_NUMBER_BYTES } from '../../core/request/json-lexer.ts'
-import { SCAN_BOUNDS } from '../../core/request/json-scan.ts'
 import { MAX_LOOSE_CHARS } from '../../core/request/loose-json.ts'
 import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/multipart.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
