@@ -175,7 +175,7 @@ export type Connector = {
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme
   /** What of a JSON body its action's parameters do not tell: the card shows it. Absent: every top-level field is compared. */
-  untold?(body: unknown): unknown
+  untold?(body: unknown, config: ConnectorConfig): unknown
   /** True where every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True where every row of the request's method and path needs no credential. */

@@ -82,7 +82,10 @@ function besides(exchange: Exchange, parameters: Parameters = {}): Parameters {
   const view =
     scan?.bytes === bodyBytes ? scannedFields(bodyBytes, scan.result) : parseBody(bodyBytes, request.body, [])
   if (isRefusal(view)) return {}
-  const shown = view.kind === 'json' && untold !== undefined ? { ...view, value: untold(view.value) } : view
+  const shown =
+    view.kind === 'json' && untold !== undefined
+      ? { ...view, value: untold(view.value, connector.config) }
+      : view
   const fields = otherFields(shown, { parameters, leftOut: carriers.bodyFields })
   return fields === null ? {} : { other_fields: fields }
 }

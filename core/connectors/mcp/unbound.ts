@@ -1,6 +1,10 @@
-import type { MemberPath } from '../connector.ts'
+import { isRefusal } from '../../request/canonical.ts'
+import type { ConnectorConfig, MemberPath } from '../connector.ts'
 import { isRecord } from '../fields.ts'
 import { MAX_MASKED } from '../json-members.ts'
+import { nameMessage, UNKNOWN } from './message.ts'
+
+type Members = Readonly<Record<string, unknown>>
 
 /**
  * Members that a client makes anew for each try: the number of the request, and these keys of `_meta`. Sources: the
@@ -19,45 +23,37 @@ export const UNBOUND: readonly MemberPath[] = [
 ]
 
 /**
- * What a body holds beyond the method, the tool and the arguments that an action's parameters name, and beyond
- * `UNBOUND`. A batch becomes `messages`, in their order; a body that is no message is returned as it is.
+ * What a body holds beyond what the names and parameters of its actions say, and beyond `UNBOUND`. A batch becomes
+ * `messages`, in their order; a body that is no object is returned as it is.
  */
-export function untoldMembers(body: unknown): unknown {
-  if (!Array.isArray(body)) return untoldOf(body)
-  const messages = body.map(untoldOf)
+export function untoldMembers(body: unknown, config: ConnectorConfig): unknown {
+  if (!Array.isArray(body)) return untoldOf(body, config)
+  const messages = body.map((message) => untoldOf(message, config))
   return messages.every(isEmptyRecord) ? {} : { messages }
 }
 
-function untoldOf(message: unknown): unknown {
+function untoldOf(message: unknown, config: ConnectorConfig): unknown {
   if (!isRecord(message)) return message
+  const action = nameMessage(message, config)
+  const isNamed = !isRefusal(action) && action.type !== UNKNOWN
   const { jsonrpc, method, params, ...rest } = withoutUnbound(message)
-  const isMessage = jsonrpc === '2.0' && (typeof method === 'string' || method === undefined)
-  const named = isMessage ? {} : { ...member('jsonrpc', jsonrpc), ...member('method', method) }
-  const more = isRecord(params) ? beyondNamed(params, method) : params
-  return { ...named, ...(isEmptyRecord(more) ? {} : member('params', more)), ...rest }
+  const named = isNamed ? {} : { ...member('jsonrpc', jsonrpc), ...member('method', method) }
+  const more = isNamed && isRecord(params) ? withoutTold(params, action.parameters) : params
+  return { ...named, ...(isNamed && isEmptyRecord(more) ? {} : member('params', more)), ...rest }
 }
 
-/** `nameMessage` makes parameters of these. */
-function beyondNamed(params: Readonly<Record<string, unknown>>, method: unknown): unknown {
-  const { uri, name } = params
-  const told = method === 'tools/call' ? ['name', 'arguments'] : subject(uri, name)
-  const isTold = method !== 'tools/call' || typeof name === 'string'
-  return isTold ? Object.fromEntries(Object.entries(params).filter(([key]) => !told.includes(key))) : params
+/** Parameters are the very values of `params`, but for `method`, which is the message's. */
+function withoutTold(params: Members, parameters: Members): Members {
+  const isTold = (key: string, value: unknown) =>
+    key !== 'method' && Object.hasOwn(parameters, key) && parameters[key] === value
+  return Object.fromEntries(Object.entries(params).filter(([key, value]) => !isTold(key, value)))
 }
 
-function subject(uri: unknown, name: unknown): readonly string[] {
-  if (typeof uri === 'string') return ['uri']
-  return typeof name === 'string' ? ['name'] : []
+function withoutUnbound(message: Members): Members {
+  return UNBOUND.reduce<Members>(withoutMember, message)
 }
 
-function withoutUnbound(message: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return UNBOUND.reduce<Readonly<Record<string, unknown>>>(withoutMember, message)
-}
-
-function withoutMember(
-  record: Readonly<Record<string, unknown>>,
-  [key, ...below]: MemberPath,
-): Readonly<Record<string, unknown>> {
+function withoutMember(record: Members, [key, ...below]: MemberPath): Members {
   if (key === undefined || !Object.hasOwn(record, key)) return record
   const { [key]: value, ...rest } = record
   if (below.length === 0) return isUnbound(value) ? rest : record
@@ -72,7 +68,7 @@ function isUnbound(value: unknown): boolean {
   )
 }
 
-function member(key: string, value: unknown): Readonly<Record<string, unknown>> {
+function member(key: string, value: unknown): Members {
   return value === undefined ? {} : { [key]: value }
 }
 

@@ -362,6 +362,16 @@ describe('a held call of an MCP tool', () => {
       },
     ],
     [
+      'the name in a call that is none',
+      { ...call('1'), body: '{"id":1,"method":"No Method!","params":{"name":"pay","uri":"u"}}' },
+      { method: 'No Method!', params: { name: 'pay', uri: 'u' } },
+    ],
+    [
+      'a parameter that is named like the method',
+      { ...call('1'), body: '{"jsonrpc":"2.0","id":1,"method":"x/y","params":{"method":"x/y"}}' },
+      { params: { method: 'x/y' } },
+    ],
+    [
       'parameters by position',
       { ...call('1'), body: '{"jsonrpc":"2.0","id":1,"method":"x/y","params":["pay","bob"]}' },
       {
