@@ -8,6 +8,7 @@ import { policyProblems } from '../../../controlplane/cli/policy-problems.ts'
 import { STARTER_DIR } from '../../../controlplane/cli/starter-manifests.ts'
 import { createCatalogue } from '../../../core/connectors/catalogue.ts'
 import { decide } from '../../../core/decision/decide.ts'
+import { permissionWarnings } from '../../../core/decision/permission-warnings.ts'
 import { buildPermissionIndex } from '../../../core/decision/permissions.ts'
 import { compilePolicy } from '../../../core/decision/policy-document.ts'
 import { buildPolicyIndex } from '../../../core/decision/policy-index.ts'
@@ -86,6 +87,8 @@ describe.each(sets.map((set) => [set.name, set] as const))('the starter %s', (na
 
   test('is valid, its policy passes its own tests and names known actions only', () => {
     expect(set.problems).toEqual([])
+    const rules = set.resources.flatMap((each) => (each.kind === 'Permission' ? each.spec.rules : []))
+    expect(rules.flatMap((rule) => permissionWarnings(rule, [], rules))).toEqual([])
     const policies = set.resources.flatMap((each) => (each.kind === 'Policy' ? [each.spec] : []))
     expect(policies).toHaveLength(1)
     expect(policies.flatMap((spec) => policyWarnings(spec))).toEqual([])
