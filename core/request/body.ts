@@ -15,25 +15,27 @@ export function parseBody(
   decidingKeys: readonly string[],
 ): BodyView | Refusal {
   if (bytes.length === 0) return { kind: 'absent' }
-  if (info.encoding !== undefined) {
-    return refusal(
-      'unsupported_body',
-      `the body is ${info.encoding}-encoded; send it without Content-Encoding`,
-    )
-  }
+  const unread = judgeLabel(info)
+  if (unread !== null) return unread
   const format = formatOf(info.mediaType)
   if (format === 'opaque') return { kind: 'opaque', bytes }
-  if (!isUtf8(info.charset)) {
-    return refusal('unsupported_body', `the body's charset is ${info.charset}; send UTF-8`)
-  }
   const text = decodeUtf8(bytes)
   if (text === null) return refusal('malformed_request', 'the body is not valid UTF-8')
   return format === 'json' ? readJson(text, decidingKeys) : readForm(text, bytes)
 }
 
+/** Why a body with this label is not read, whatever its bytes are; null for one that is. */
+export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
+  if (encoding !== undefined) {
+    return refusal('unsupported_body', `the body is ${encoding}-encoded; send it without Content-Encoding`)
+  }
+  if (formatOf(mediaType) === 'opaque' || isUtf8(charset)) return null
+  return refusal('unsupported_body', `the body's charset is ${charset}; send UTF-8`)
+}
+
 /** True for a body that is labelled JSON in UTF-8, without an encoding. */
-export function isPlainJson({ mediaType, charset, encoding }: BodyInfo): boolean {
-  return encoding === undefined && isUtf8(charset) && formatOf(mediaType) === 'json'
+export function isPlainJson(info: BodyInfo): boolean {
+  return formatOf(info.mediaType) === 'json' && judgeLabel(info) === null
 }
 
 function isUtf8(charset: string | undefined): boolean {

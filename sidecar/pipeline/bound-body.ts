@@ -5,6 +5,7 @@ import { parseBody } from '../../core/request/body.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import { boundaryOf, readParts } from '../../core/request/multipart.ts'
+import { bodyHash } from './body-hash.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What of a body an approval is bound to; `withType` gives the headers with the part of Content-Type that is bound. */
@@ -27,7 +28,7 @@ export function boundBody(exchange: Exchange, unboundMembers: readonly MemberPat
   const masked = unboundMembers.length === 0 ? null : maskedJson(exchange, bodyBytes, unboundMembers)
   if (masked !== null) return whole(`json ${hashOf(masked)}`)
   const parts = hashParts(exchange, bodyBytes)
-  return parts === null ? whole(hashOf(bodyBytes)) : { hash: parts, withType: withoutBoundary }
+  return parts === null ? whole(bodyHash(bodyBytes)) : { hash: parts, withType: withoutBoundary }
 }
 
 function whole(hash: string | null): BoundBody {

@@ -53,7 +53,7 @@ export function createPipeline(
   const again = [createRefresh(ports), killGuard, route, ...naming] as const
   const cleared = [
     createOverride(ports, budget),
-    createHold(ports, budget, { name: naming, recheck: again }),
+    createHold(ports, { budget, pacer }, { name: naming, recheck: again }),
     createCredential(budget),
   ] as const
   const stages: readonly Stage[] = [

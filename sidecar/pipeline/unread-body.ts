@@ -3,7 +3,7 @@ import { formatOf, parseBody } from '../../core/request/body.ts'
 import { type BodyInfo, isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
 import { storableText } from '../../core/storable.ts'
 import type { UnreadBody } from '../../core/wire/internal.ts'
-import { sha256Hex } from './binding.ts'
+import { bodyHash } from './body-hash.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Who declares that the bodies of this request are opaque; null when nobody does. */
@@ -76,7 +76,7 @@ export function describeUnread(exchange: Exchange): UnreadBody | null {
   const { mediaType, encoding } = request.body
   const type = mediaType === undefined ? 'no media type' : `media type ${shortened(mediaType)}`
   const encoded = encoding === undefined ? '' : `, ${shortened(encoding)}-encoded`
-  const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${sha256Hex(bodyBytes)}`
+  const facts = `${bodyBytes.length} bytes, ${type}${encoded}, SHA-256 ${bodyHash(bodyBytes)}`
   const quotes = connector?.connector.quotesUnreadBody === true
   return {
     description: `The body is not shown${quotes ? ' in full' : ''}: ${facts}. ${quotes ? QUOTED : whyHeld(exchange)}`,

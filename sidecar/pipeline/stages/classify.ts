@@ -2,7 +2,7 @@ import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../c
 import type { BodyView, Classification, HeadReader } from '../../../core/connectors/connector.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
-import { parseBody } from '../../../core/request/body.ts'
+import { judgeLabel, parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body-budget.ts'
@@ -117,7 +117,9 @@ async function readAndClassify(exchange: Exchange, given: Given): Promise<StageR
   const keep = membersToScan(exchange)
   const limit = keep === null ? LIMITS.decidingBodyBytes : LIMITS.modelBodyBytes
   const bytes = exchange.bodyBytes ?? (await budget.read(exchange, limit))
-  if (bytes === null) return refuseReading(exchange, tooLong(exchange, limit))
+  if (bytes === null) {
+    return refuseReading(exchange, judgeLabel(given.request.body) ?? tooLong(exchange, limit))
+  }
   const view = await viewBody(exchange, { ...given, bytes, keep })
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
   // What was decided by the line stands where no rule looks at the body.

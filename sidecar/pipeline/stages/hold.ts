@@ -2,12 +2,14 @@ import { isGrpc } from '../../../core/request/grpc.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { HoldBody } from '../../../core/wire/sync.ts'
 import { abortReason } from '../../upstream/abort-reason.ts'
-import { bindingOf, boundRequest, sha256Hex } from '../binding.ts'
+import { bindingOf, boundRequest } from '../binding.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
+import { bodyHash, hashBody } from '../body-hash.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { replyWithEvents } from '../held-events.ts'
 import { describeHold } from '../hold-card.ts'
+import type { Pacer } from '../pacer.ts'
 import type { HoldOutcome, PipelinePorts } from '../ports.ts'
 import { primaryType } from '../primary-action.ts'
 import { refuse, refuseReading } from '../refuse.ts'
@@ -28,18 +30,22 @@ export type HoldStages = { readonly name: readonly Stage[]; readonly recheck: re
  * Waits for a person, then has everything decided again by `recheck` on the rules of that moment: deny wins, and an
  * approval under rules that are no longer the same does not count.
  */
-export function createHold(ports: PipelinePorts, budget: BodyBudget, stages: HoldStages): Stage {
+export function createHold(ports: PipelinePorts, bodies: HoldBodies, stages: HoldStages): Stage {
   return {
     name: 'hold',
-    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, budget, stages }) : 'continue'),
+    run: (exchange) => (isStillHeld(exchange) ? hold(exchange, { ports, bodies, stages }) : 'continue'),
   }
 }
 
-type Holding = { readonly ports: PipelinePorts; readonly budget: BodyBudget; readonly stages: HoldStages }
+/** How held bodies are kept, and how long ones are read. */
+export type HoldBodies = { readonly budget: BodyBudget; readonly pacer: Pacer }
 
-async function hold(exchange: Exchange, { ports, budget, stages }: Holding): Promise<StageResult> {
-  const read = await readWhole(exchange, budget, stages.name)
+type Holding = { readonly ports: PipelinePorts; readonly bodies: HoldBodies; readonly stages: HoldStages }
+
+async function hold(exchange: Exchange, { ports, bodies, stages }: Holding): Promise<StageResult> {
+  const read = await readWhole(exchange, bodies.budget, stages.name)
   if (read === 'responded' || !isStillHeld(exchange)) return read
+  await hashBody(exchange, bodies.pacer)
   const events = replyWithEvents(exchange, ports)
   try {
     const result = await holdUntilSettled(exchange, ports, stages.recheck)
@@ -70,7 +76,7 @@ async function holdOnce(
   ports: PipelinePorts,
   recheck: readonly Stage[],
 ): Promise<StageResult | 'again'> {
-  const bodySha256 = exchange.bodyBytes === undefined ? null : sha256Hex(exchange.bodyBytes)
+  const bodySha256 = exchange.bodyBytes === undefined ? null : bodyHash(exchange.bodyBytes)
   const bound = boundRequest(exchange)
   const binding = bindingOf(exchange, bound)
   const outcome = await ask(exchange, ports, describeHold(exchange, { binding, bound, bodySha256 }))

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
+import { exceedsJsonBounds } from '../../../core/request/json-size.ts'
 import { replySse } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import { type TestExchangeInput, testExchange } from './test-exchange.ts'
@@ -293,5 +294,76 @@ describe('the budget of kept bodies', () => {
       ).toBe(400)
     }
     expect((await world.send(messages(body(1900)))).reply.status).toBe(200)
+  })
+})
+
+describe('a policy on the name of the model, whatever the label of the body', () => {
+  const FORBIDDEN = prompt('"model":"forbidden-model"')
+  const TYPES: ReadonlyArray<readonly [what: string, headers: readonly string[], status: number]> = [
+    ['JSON in other letters', ['Content-Type', 'Application/JSON'], 403],
+    ['JSON with its charset', ['Content-Type', 'application/json; charset=UTF-8'], 403],
+    ['JSON of a vendor', ['Content-Type', 'application/vnd.api+json'], 403],
+    ['another charset', ['Content-Type', 'application/json; charset=utf-16'], 415],
+    ['plain text', ['Content-Type', 'text/plain'], 415],
+    ['a stream of bytes', ['Content-Type', 'application/octet-stream'], 415],
+    ['a multipart form', ['Content-Type', 'multipart/form-data; boundary=x'], 415],
+    ['no label', [], 415],
+    ['gzip', [...JSON_BODY, 'Content-Encoding', 'gzip'], 415],
+    ['zstd', [...JSON_BODY, 'Content-Encoding', 'zstd'], 415],
+    ['two encodings', [...JSON_BODY, 'Content-Encoding', 'identity, gzip'], 415],
+  ]
+
+  it.each(TYPES)('%s', async (_what, headers, status) => {
+    const world = await start(POLICY)
+    const { reply } = await world.send({ ...responses(FORBIDDEN), headers })
+    expect(reply.status).toBe(status)
+    expectRefused(world)
+  })
+})
+
+describe('a model request of many MiB', () => {
+  const filled = (piece: string) => piece.repeat(Math.floor((6 * MIB) / piece.length))
+  const LARGE: ReadonlyArray<readonly [what: string, body: string, status: number]> = [
+    ['objects', `{"messages":[${filled('{},')}0],"model":"m"}`, 200],
+    ['objects with keys', `{"messages":[${filled('{"a":0,"b":1},')}0],"model":"m"}`, 200],
+    ['keys with escapes', `{"messages":[${filled('{"\\u0061":0},')}0],"model":"m"}`, 200],
+    ['numbers', `{"messages":[${filled('1,')}0],"model":"m"}`, 200],
+    ['nesting at the bound', `{"messages":[${filled(`${'['.repeat(60)}${']'.repeat(60)},`)}0]}`, 200],
+    ['nesting beyond it', `{"messages":${filled('[')}`, 400],
+    ['backslashes', `{"messages":"${filled('\\\\')}","model":"m"}`, 200],
+    ['blanks', `{"messages":[]${filled(' ')},"model":"m"}`, 200],
+    ['a model', `{"model":"${filled('m')}"}`, 413],
+    ['a model of lists', `{"model":[${filled('[],')}0]}`, 413],
+    ['a key', `{"${filled('k')}":0}`, 413],
+    ['a key of escapes', `{"${filled('\\u006b')}":0}`, 413],
+    ['a number', `{"n":${filled('1')}}`, 400],
+    ['a list that never ends', `{"messages":[${filled('0,')}`, 400],
+    ['commas', `{${filled(',')}}`, 400],
+  ]
+
+  it.each(LARGE)('is read in slices, and no parser gets all of it: %s', async (_what, body, status) => {
+    const parse = JSON.parse
+    const parsed: string[] = []
+    const spy = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
+      parsed.push(String(text))
+      return parse(text, reviver)
+    })
+    const world = await start(POLICY)
+    parsed.length = 0
+    const exchange = testExchange(messages(body))
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await world.run(exchange)
+    isOver = true
+    spy.mockRestore()
+    expect(exchange.reply.status).toBe(status)
+    expect(parsed.filter((text) => text.length > MIB || exceedsJsonBounds(text))).toEqual([])
+    if (status === 200) expect(turns).toBeGreaterThan(90)
+    else expectRefused(world)
   })
 })

@@ -231,6 +231,7 @@ describe('holds', () => {
     const body = Buffer.alloc(8 * 1024 * 1024 + 1)
     const exchange = await world.send({ ...MERGE, headers: JSON_BODY, body })
     expect(exchange.reply.status).toBe(413)
+    expect(exchange.reply.json()['message']).toMatch(/codehost\..*8 MiB \(8388608 bytes\)/)
     expectRefused(world)
     expect(world.holds).toEqual([])
   })
