@@ -58,6 +58,27 @@ describe.skipIf(whySkipped !== null)('who may do what on the pages', { timeout: 
     await context.close()
   })
 
+  test('what happens after the first read and before the stream of changes opens is shown', async () => {
+    const { page, context } = await stage.signedIn(OWNER, '#/approvals')
+    const opened = Promise.withResolvers<void>()
+    await context.route('**/api/dashboard/events', async (route) => {
+      await opened.promise
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByText('Nothing waits').first().waitFor()
+    const held = stage.merge('{"commit_title":"in between"}')
+    const id = await eventually('it is held', async () => {
+      const { body } = await stage.laptop.api('GET', '/api/dashboard/proxy-approvals?status=pending')
+      return (body['approvals'] as { id: string }[])[0]?.id ?? null
+    })
+    opened.resolve()
+    await cards(page).filter({ hasText: 'in between' }).waitFor()
+    await stage.laptop.api('POST', '/api/dashboard/proxy-approvals', { id, approved: false })
+    expect(await held).toMatchObject({ status: 403 })
+    await context.close()
+  })
+
   test('the page of a suspended approver cannot approve and shows the way in', async () => {
     const id = await stage.invite('mallory@example.com', 'member')
     const { page, context } = await stage.signedIn('mallory@example.com', '#/approvals')

@@ -72,8 +72,11 @@ function manifestsOf({ level, permissions, policies }: RulesText): { gatewaySpec
 }
 
 /** Ids are the installation's own. */
+/** Manifests have names of their own here, before which the corpus names the rule alone. */
 function withoutIds(text: string): string {
-  return text.replace(/\((?:perm|pol)_[^)]*\)/g, '(id)')
+  return text
+    .replace(/\((?:perm|pol)_[^)]*\)/g, '(id)')
+    .replace(/Permission "corpus-\d+", rule ("[^"]+"),/, 'Permission $1')
 }
 
 let folder: string

@@ -34,9 +34,9 @@ export function createChangeStream(): ChangeStream {
     source = new EventSource(PATH)
     source.addEventListener('open', () => {
       retryMs = FIRST_RETRY_MS
-      const wasAway = status === 'lost'
       become('live')
-      if (wasAway) tell(() => true)
+      // What was read before may have missed a change, the first time too.
+      tell(() => true)
     })
     source.addEventListener('change', (event) => {
       const changed = kindsOf(event.data)

@@ -29,6 +29,8 @@ beforeAll(async () => {
   await writeFile(join(folder, 'enrol.token'), ENROL_TOKEN)
   await start()
   pool = new pg.Pool({ connectionString: database.adminUrl, max: 2 })
+  // The database is dropped while its connections still end.
+  pool.on('error', () => undefined)
   db = await openDb({ url: database.url, log: createTestLog() as never })
 })
 afterAll(async () => {

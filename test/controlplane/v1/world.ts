@@ -44,6 +44,8 @@ export async function startWorld(env: Record<string, string> = {}): Promise<Worl
   const token = (await readFile(join(folder, 'admin.token'), 'utf8')).trim()
   const admin = caller(plane.url, { authorization: `Bearer ${token}` })
   const pool = new pg.Pool({ connectionString: database.adminUrl, max: 2 })
+  // The database is dropped while its connections still end.
+  pool.on('error', () => undefined)
   const sql: World['sql'] = async (text, values) => (await pool.query(text, values)).rows
   return {
     database,
