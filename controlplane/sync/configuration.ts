@@ -171,6 +171,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     errorShape: spec.errorShape,
     ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
     ...(spec.scrubResponses ? { scrubResponses: true } : {}),
+    ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,

@@ -89,11 +89,19 @@ export function nameSeen(
  * that happens, too. A read would only tell, and what it tells is not passed on.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
-  if (nameMessageSocket(bound, request) !== null) return refusal('upgrade_refused', UNREAD_MESSAGES)
+  const socket = nameMessageSocket(bound, request)
+  if (socket !== null) {
+    return bound.entry.webSocketMessages === true ? socket : refusal('upgrade_refused', UNREAD_MESSAGES)
+  }
   const plain = classify(bound, { ...request, isUpgrade: false }, { kind: 'absent' })
   if (isRefusal(plain)) return plain
   const changes = actionsOf(plain).filter(({ effect }) => effect !== 'read')
   return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes] }
+}
+
+/** True for the upgrade to a WebSocket whose messages the gateway reads. */
+export function readsMessages(bound: BoundConnector, request: CanonicalRequest): boolean {
+  return bound.entry.webSocketMessages === true && nameMessageSocket(bound, request) !== null
 }
 
 const UNREAD_MESSAGES =
@@ -105,7 +113,7 @@ const UNREAD_MESSAGES =
  */
 export function nameMessageSocket(bound: BoundConnector, request: CanonicalRequest): Named | null {
   const { connector, config } = bound
-  const announces = request.isUpgrade ? (connector.messageActions?.(request, config) ?? null) : null
+  const announces = request.isUpgrade ? (connector.messages?.actions(request, config) ?? null) : null
   if (announces === null) return null
   const type = `${connector.name}.websocket.connect`
   const target = request.host + request.rawPath

@@ -4,6 +4,7 @@ import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
 import type { Commits, PackTools } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
+import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
@@ -162,11 +163,8 @@ export type Connector = {
    * `head`.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
-  /**
-   * The actions of the messages of a WebSocket at this address, where each message is a request of its own; null at every
-   * other address.
-   */
-  messageActions?(request: CanonicalRequest, config: ConnectorConfig): readonly Action[] | null
+  /** Its WebSocket on which each message is a request of its own. */
+  readonly messages?: MessageProtocol
   /** The API that it offers over a WebSocket whose messages the gateway does not read (`<name>.websocket.open`). */
   readonly unreadSocketApi?: string
   /** Adds the credential to a request from which the agent's own were already removed. */

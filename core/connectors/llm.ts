@@ -15,9 +15,11 @@ import { LLM_C_AGENTS } from './llm/c-agents.ts'
 import { LLM_C_GRPC } from './llm/c-grpc.ts'
 import { LLM_C_RETRIEVAL } from './llm/c-retrieval.ts'
 import { eventsA, eventsB, eventsC, type ProviderEvents } from './llm/event-format.ts'
+import { readResponseEvent, readResponseMessage } from './llm/response-messages.ts'
 import { LLM_A_MODELS } from './llm/rows-a.ts'
 import { LLM_B_MODELS } from './llm/rows-b.ts'
 import { LLM_C_MODELS } from './llm/rows-c.ts'
+import type { MessageProtocol } from './message-protocol.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
@@ -40,8 +42,8 @@ type Provider = {
   readonly style: (rows: () => readonly Row[]) => ApiStyle
   readonly auth: AuthScheme
   readonly carriers: CredentialCarriers
-  /** The action whose path also takes a WebSocket, with one request in each message. */
-  readonly messages?: string
+  /** The action whose path also takes a WebSocket with one request in each message, and how those are read. */
+  readonly messages?: Omit<MessageProtocol, 'actions'> & { readonly type: string }
   /** See `Connector`. */
   readonly unreadSocketApi?: string
   readonly eventFormat: ProviderEvents
@@ -78,12 +80,7 @@ function createModelConnector(provider: Provider): Connector {
       const read = style.read(request, body)
       return isRefusal(read) ? read : parseByRows(naming, read.request, read.body, config)
     },
-    messageActions: (request, config) => {
-      if (provider.messages === undefined) return null
-      const named = parseByRows(naming, { ...request, method: 'POST', isUpgrade: false }, undefined, config)
-      const actions = isRefusal(named) ? [] : actionsOf(named)
-      return actions.some(({ type }) => type === provider.messages) ? actions : null
-    },
+    ...messagesOf(provider, naming),
     decidingKeys: (request, config) => rowKeys(naming, request, config),
     scannedMembers: (request, config) => computedMembers(naming, request, config, style.body),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
@@ -107,6 +104,22 @@ function createModelConnector(provider: Provider): Connector {
   }
 }
 
+function messagesOf({ messages }: Provider, naming: RowNaming): Pick<Connector, 'messages'> {
+  if (messages === undefined) return {}
+  const { type, ...reader } = messages
+  return {
+    messages: {
+      ...reader,
+      actions(request, config) {
+        const post = { ...request, method: 'POST', isUpgrade: false }
+        const named = parseByRows(naming, post, undefined, config)
+        const actions = isRefusal(named) ? [] : actionsOf(named)
+        return actions.some((action) => action.type === type) ? actions : null
+      },
+    },
+  }
+}
+
 function modelOf({ id, model, tuned_model, dynamic_model }: Parameters): { target?: string } {
   const target = id ?? model ?? tuned_model ?? dynamic_model
   return typeof target === 'string' ? { target } : {}
@@ -120,7 +133,7 @@ export const llmA = createModelConnector({
   auth: { type: 'bearer' },
   eventFormat: eventsA,
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
-  messages: 'llm_a.response.create',
+  messages: { type: 'llm_a.response.create', read: readResponseMessage, event: readResponseEvent },
   unreadSocketApi: 'Realtime API',
   demanded: [],
 })

@@ -128,6 +128,7 @@ type ConnectorShape = {
   readonly domains?: readonly string[] | undefined
   readonly baseUrl?: string | undefined
   readonly endpoint?: readonly string[] | undefined
+  readonly webSocketMessages: boolean
   readonly auth?: { readonly type: string; readonly header?: string | undefined } | undefined
   readonly upstream: {
     readonly url?: string | undefined
@@ -155,6 +156,12 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       path: ['endpoint'],
       message: 'is for type mcp only; remove it',
       holds: ({ type, endpoint }) => endpoint === undefined || type === 'mcp',
+    },
+    {
+      cel: "!self.webSocketMessages || self.type == 'llm_a'",
+      path: ['webSocketMessages'],
+      message: 'is for type llm_a only; remove it',
+      holds: ({ type, webSocketMessages }) => !webSocketMessages || type === 'llm_a',
     },
     {
       cel: "!has(self.auth) || self.auth.type != 'header' || has(self.auth.header)",

@@ -157,6 +157,8 @@ export const ConnectorSpec = z.strictObject({
   scrubResponses: z.boolean().default(false),
   /** Bodies are files or another format of their own: requests are held although nobody can read them, and the card says so. */
   bodies: z.enum(['opaque']).optional(),
+  /** For type llm_a: `/v1/responses` takes a WebSocket, on which every message is decided as a request. Otherwise 426. */
+  webSocketMessages: z.boolean().default(false),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

@@ -88,6 +88,8 @@ export const ConnectorEntry = z.object({
   mcp: z.object({ filterTools: z.boolean() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
+  /** Left out: upgrades to WebSockets whose messages are requests are refused. */
+  webSocketMessages: z.boolean().optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),

@@ -3,6 +3,7 @@ import type {
   Credentials,
   Exchange,
   ExchangeKind,
+  MessageChannel,
   Outcome,
   Reply,
   RequestBody,
@@ -23,6 +24,7 @@ export type ExchangeParts = {
   readonly reply: Reply
   readonly abort: ExchangeAbort
   readonly problem: Problem | null
+  readonly channel?: MessageChannel
 }
 
 /** Every field is there from the start, so that all exchanges have one shape and the stages only fill it. */
@@ -40,6 +42,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     abort: parts.abort,
     malformed: parts.problem ?? undefined,
     order: undefined,
+    channel: parts.channel,
     request: undefined,
     snapshot: undefined,
     agent: undefined,
@@ -61,6 +64,7 @@ export function newExchange(parts: ExchangeParts): Exchange {
     recordId: undefined,
     intentSeq: undefined,
     assignRecord: undefined,
+    inner: undefined,
     refusalRow: undefined,
     intent: undefined,
     time: undefined,

@@ -26,6 +26,8 @@ export type Transport =
   | 'port-h1'
   | 'port-h2'
   | 'connect'
+  /** A message of a WebSocket. */
+  | 'websocket'
   /** No listener: the control plane ordered it. */
   | 'order'
 
@@ -166,6 +168,8 @@ export type Exchange = {
   readonly malformed?: { readonly code: ErrorCode; readonly detail: string } | undefined
   /** Set when the control plane ordered the request. */
   readonly order?: OrderedAction | undefined
+  /** Set when it is a message of a WebSocket: the connection that carries it. */
+  readonly channel?: MessageChannel | undefined
 
   request?: CanonicalRequest | undefined
   snapshot?: Snapshot | undefined
@@ -201,6 +205,8 @@ export type Exchange = {
   intentSeq?: number | undefined
   /** Gives the exchange the id of its record once it is refused; set by the pipeline. */
   assignRecord?: ((exchange: Exchange) => void) | undefined
+  /** Runs exchanges inside this one: the messages of a WebSocket. Set by the pipeline. */
+  inner?: InnerExchanges | undefined
   /** The row that counts this refusal. */
   refusalRow?: RefusalRow<RefusalRecord> | undefined
   /** What was written down before anything went upstream. */
@@ -214,6 +220,22 @@ export type Exchange = {
   /** The stage that runs, or ran last. */
   stage?: string | undefined
   outcome: Outcome
+}
+
+/** An open WebSocket, as the exchange of one of its messages sees it. */
+export type MessageChannel = {
+  /** Whose events it carries. */
+  readonly connectorType: string
+  /** Events of the answer carry this name; null for none. */
+  readonly lane: string | null
+  /** Sends the message upstream; resolves at the end of its answer. Rejects with a ChaperoneError when it was not sent. */
+  forward(exchange: Exchange): Promise<undefined>
+}
+
+export type InnerExchanges = {
+  run(exchange: Exchange): Promise<void>
+  newRequestId(): string
+  readonly clock: { nowMs(): number; monotonicMs(): number }
 }
 
 /** A stage either lets the request go on or has answered it. No stage knows its neighbours. */

@@ -18,6 +18,8 @@ export function replyWithEvents(
   exchange: Exchange,
   { heldEvents = DEFAULT }: Pick<PipelinePorts, 'heldEvents'>,
 ): EventReply | null {
+  // Answers over a WebSocket are messages.
+  if (exchange.channel !== undefined) return null
   const held = heldRequest(exchange)
   const format = (held && exchange.connector?.connector.eventFormat?.(held)) ?? null
   if (format === null) return null

@@ -1,7 +1,7 @@
 import type { Upstream } from '../upstream/http.ts'
 import { type BodyBudgetOptions, createBodyBudget } from './body-budget.ts'
 import { createConcurrency } from './concurrency.ts'
-import type { Exchange, Stage, StageResult } from './exchange.ts'
+import type { Exchange, InnerExchanges, Stage, StageResult } from './exchange.ts'
 import { createInflateBudget } from './inflate-budget.ts'
 import { killedBy } from './kill.ts'
 import { createPacer, type Pacer } from './pacer.ts'
@@ -69,10 +69,18 @@ export function createPipeline(
     createForward(ports, { upstream, pacer, budget }),
   ]
 
-  return async (exchange) => {
+  const inner: InnerExchanges = {
+    run: handle,
+    newRequestId: () => ports.newId('request'),
+    clock: ports.clock,
+  }
+  return handle
+
+  async function handle(exchange: Exchange): Promise<void> {
     const unregister = ports.live.add(exchange)
     const isOver = ports.events.accepted(exchange)
     exchange.assignRecord = ports.refusals.assign
+    exchange.inner = inner
     try {
       const run = new Run(stages, exchange, { pacer, clock })
       for (let wait = run.advance(); wait !== null && (await wait) !== 'responded'; ) wait = run.advance()

@@ -3,7 +3,7 @@ import { isRecord } from '../../core/connectors/fields.ts'
 import { ERRORS, type ErrorCode } from '../../core/errors.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import { isFinalStatus, type UpstreamError } from './event-answer.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, MessageChannel } from './exchange.ts'
 import type { Refused } from './refuse.ts'
 
 export type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
@@ -19,6 +19,7 @@ const JSON_RPC_INTERNAL = -32603
  */
 export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
   const { status } = ERRORS[refused.code]
+  if (exchange.channel !== undefined) return eventAnswer(exchange.channel, body, status)
   const { events } = exchange.reply
   if (events !== undefined) {
     const text = events.format.failure(errorObject(exchange, status, body), isFinalStatus(status))
@@ -99,6 +100,24 @@ function providerAnswer(exchange: Exchange, body: Record<string, unknown>, statu
   const text = String(body['message'])
   const { status: own = status, value } = shape({ text, status, body })
   return { status: own, contentType: JSON_TYPE, body: JSON.stringify(value) }
+}
+
+/** Over a WebSocket a refusal is an error event in the provider's shape; beside it stand the fields of the service. */
+function eventAnswer(
+  { connectorType, lane }: MessageChannel,
+  body: Record<string, unknown>,
+  status: number,
+): Answer {
+  const { error, message, retry_after: seconds, ...fields } = body
+  const shape = PROVIDER_SHAPES[connectorType]?.({ text: String(message), status, body }).value
+  const event = {
+    ...{ type: 'error', status },
+    ...(seconds === undefined ? {} : { headers: { 'retry-after': String(seconds) } }),
+    ...(lane === null ? {} : { stream_id: lane }),
+    ...fields,
+    ...(shape ?? { error: { message: String(message), code: String(error) } }),
+  }
+  return { status, contentType: JSON_TYPE, body: JSON.stringify(event) }
 }
 
 type ShapeInput = { readonly text: string; readonly status: number; readonly body: ErrorObject }

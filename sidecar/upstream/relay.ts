@@ -5,6 +5,7 @@ import type { Exchange, ReplyStream } from '../pipeline/exchange.ts'
 import type { Seat } from '../roster.ts'
 import { abortReason } from './abort-reason.ts'
 import { editedStream, editingSink } from './answer-edit.ts'
+import { errorTypeOf } from './error-type.ts'
 import { inboundHeaders, switchingHeaders } from './headers.ts'
 import type { ResponseHandler } from './http1/connection.ts'
 import type { ResponseHead } from './http1/response-head.ts'
@@ -200,12 +201,6 @@ export class Relay implements ResponseHandler, Watched {
     this.#outbound.watch?.answered()
     this.#settled.resolve(undefined)
   }
-}
-
-/** `401 | 429 | 500` (any 5xx) for the metrics, else null. */
-export function errorTypeOf(status: number): string | null {
-  if (status === 401 || status === 429) return String(status)
-  return status >= 500 ? '500' : null
 }
 
 function typeOf(failure: ChaperoneError): string | null {

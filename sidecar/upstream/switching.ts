@@ -15,7 +15,7 @@ export function switchingProblem(asked: RawHeaders, answer: RawHeaders): string 
   if (otherUpgrades.length > 0 || !isWebSocket(upgrade?.trim())) return 'its Upgrade is not "websocket"'
   const options = headerValues(answer, 'connection').flatMap((value) => value.toLowerCase().split(','))
   if (!options.some((option) => option.trim() === 'upgrade')) return 'its Connection does not name "upgrade"'
-  return acceptProblem(asked, answer) ?? protocolProblem(asked, answer)
+  return acceptProblem(asked, answer) ?? protocolProblem(asked, answer) ?? extensionProblem(asked, answer)
 }
 
 function acceptProblem(asked: RawHeaders, answer: RawHeaders): string | null {
@@ -35,4 +35,20 @@ function protocolProblem(asked: RawHeaders, answer: RawHeaders): string | null {
   return chosen.length === 1 && offered.some((one) => one.trim() === chosen[0]?.trim())
     ? null
     : 'it chooses a subprotocol that was not offered'
+}
+
+/** An extension changes what the frames mean. */
+function extensionProblem(asked: RawHeaders, answer: RawHeaders): string | null {
+  const offered = new Set(extensionNames(asked))
+  return extensionNames(answer).every((name) => offered.has(name))
+    ? null
+    : 'it chooses an extension that was not offered'
+}
+
+/** Values in quotation marks may hold a comma; no extension that is in use has one, and the rest of it is no name on offer. */
+function extensionNames(headers: RawHeaders): readonly string[] {
+  return headerValues(headers, 'sec-websocket-extensions')
+    .flatMap((value) => value.split(','))
+    .map((extension) => extension.split(';')[0]?.trim().toLowerCase() ?? '')
+    .filter((name) => name !== '')
 }

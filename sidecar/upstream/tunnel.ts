@@ -1,10 +1,13 @@
 import type { Duplex } from 'node:stream'
+import { readsMessages } from '../../core/connectors/classify.ts'
+import type { MessageProtocol } from '../../core/connectors/message-protocol.ts'
 import { ERRORS } from '../../core/errors.ts'
-import type { Exchange } from '../pipeline/exchange.ts'
+import { createServeMessages } from '../messages/serve-messages.ts'
+import type { Exchange, InnerExchanges } from '../pipeline/exchange.ts'
 import type { Dialer } from './dial.ts'
 import { type HelloRule, judgeHello } from './hello-gate.ts'
 import type { IdleWatch } from './idle.ts'
-import { type ClientGate, splice } from './splice.ts'
+import { type ClientGate, type SpliceEnd, splice } from './splice.ts'
 import type { UpstreamTarget } from './target.ts'
 
 export type TunnelDeps = {
@@ -24,6 +27,8 @@ const HELLO_TIMEOUT_MS = 10_000
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
 export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnels {
+  const serveMessages = createServeMessages(idle)
+
   async function open(exchange: Exchange, target: UpstreamTarget, hello: HelloRule): Promise<undefined> {
     const { outcome, abort } = exchange
     outcome.upstreamStartedAt = monotonicMs()
@@ -39,6 +44,8 @@ export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnel
   }
 
   function join(exchange: Exchange, upstream: Duplex, head: string): Promise<void> {
+    const messages = messagesOf(exchange)
+    if (messages !== null) return joinMessages(exchange, upstream, { head, ...messages })
     return joinGated(exchange, upstream, { head, gate: undefined })
   }
 
@@ -57,11 +64,37 @@ export function createTunnels({ dialer, idle, monotonicMs }: TunnelDeps): Tunnel
       noteRefused(exchange)
       return
     }
-    if (how === 'idle') exchange.outcome.errorType = 'timeout'
-    if (how !== 'closed') exchange.outcome.note ??= 'cut'
+    noteEnd(exchange, how)
+  }
+
+  async function joinMessages(
+    exchange: Exchange,
+    upstream: Duplex,
+    { head, protocol, inner }: JoiningMessages,
+  ): Promise<void> {
+    const client = exchange.reply.upgrade(head)
+    const counts = { up: 0, down: 0 }
+    exchange.tunnelBytes = counts
+    const how = await serveMessages({ opening: exchange, inner, protocol, client, upstream, counts })
+    noteEnd(exchange, how)
   }
 
   return { open, join }
+}
+
+type Messages = { readonly protocol: MessageProtocol; readonly inner: InnerExchanges }
+type JoiningMessages = Messages & { readonly head: string }
+
+/** What reads the messages of this WebSocket; null where its bytes pass unread. */
+function messagesOf({ connector: bound, request, inner }: Exchange): Messages | null {
+  if (bound === undefined || request === undefined || inner === undefined) return null
+  const { messages: protocol } = bound.connector
+  return protocol !== undefined && readsMessages(bound, request) ? { protocol, inner } : null
+}
+
+function noteEnd({ outcome }: Exchange, how: SpliceEnd): void {
+  if (how === 'idle') outcome.errorType = 'timeout'
+  if (how !== 'closed') outcome.note ??= 'cut'
 }
 
 type Joining = { readonly head: string; readonly gate: ClientGate | undefined }

@@ -1,6 +1,7 @@
 import { isOpaque } from '../../../core/capture/host-names.ts'
+import { readsMessages } from '../../../core/connectors/classify.ts'
 import { mayBePrivate } from '../../../core/decision/egress.ts'
-import type { CanonicalRequest } from '../../../core/request/canonical.ts'
+import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
 import type { HelloRule } from '../../upstream/hello-gate.ts'
 import type { Upstream } from '../../upstream/http.ts'
 import type { Outbound } from '../../upstream/outbound.ts'
@@ -26,8 +27,9 @@ export function createForward(
   return {
     name: 'forward',
     run(exchange): Promise<undefined> {
-      const { request } = exchange
+      const { request, channel } = exchange
       if (request === undefined) throw new Error('forwarded before it was read')
+      if (channel !== undefined) return channel.forward(exchange)
       const target = whereTo(exchange, request)
       if (exchange.kind === 'tunnel') return upstream.tunnel(exchange, target, helloRule(exchange, request))
       return upstream.forward(exchange, outboundOf(exchange, target, { nowMs: clock.nowMs(), pacer, budget }))
@@ -64,8 +66,7 @@ function outboundOf(exchange: Exchange, target: UpstreamTarget, { nowMs, pacer, 
     target,
     method: raw.method,
     path: outbound.rawTarget,
-    rawHeaders:
-      edit === null && !isReadHere(exchange) ? outbound.rawHeaders : askForPlain(outbound.rawHeaders),
+    rawHeaders: headersOf(exchange, edit !== null || isReadHere(exchange)),
     body: exchange.bodyBytes ?? exchange.body.forward(),
     watch: scanCandidates(exchange),
     edit,
@@ -85,4 +86,19 @@ function discardBody(exchange: Exchange, budget: BodyBudget): void {
 /** What is compressed could neither be scrubbed nor become a part of an event stream. */
 function isReadHere({ connector, echoMask, reply }: Exchange): boolean {
   return reply.events !== undefined || (connector?.entry.scrubResponses === true && Boolean(echoMask))
+}
+
+function headersOf(exchange: Exchange, isPlain: boolean): RawHeaders {
+  const { connector, request, outbound } = exchange
+  const rawHeaders = outbound?.rawHeaders ?? []
+  const asked = isPlain ? askForPlain(rawHeaders) : rawHeaders
+  const areRead = connector !== undefined && request !== undefined && readsMessages(connector, request)
+  return areRead ? withoutExtensions(asked) : asked
+}
+
+/** A compressed message could not be read. */
+function withoutExtensions(rawHeaders: RawHeaders): RawHeaders {
+  const nameOf = (at: number) => rawHeaders[at - (at % 2)]?.toLowerCase().replaceAll('_', '-')
+  const isKept = (at: number) => nameOf(at) !== 'sec-websocket-extensions'
+  return rawHeaders.filter((_text, at) => isKept(at))
 }

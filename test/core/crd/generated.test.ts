@@ -133,6 +133,7 @@ describe('a rule says in CEL what its function says', () => {
               some(
                 {},
                 { endpoint: ['/mcp'] },
+                { webSocketMessages: true },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),

@@ -57,6 +57,7 @@ describe('an answer 101', () => {
     ],
     ['with two of Sec-WebSocket-Accept', [...SOUND, `Sec-WebSocket-Accept: ${ACCEPT}`]],
     ['with a list of Sec-WebSocket-Accept', [UPGRADE, CONNECTION, `Sec-WebSocket-Accept: ${ACCEPT}, x`]],
+    ['with an extension that was not offered', [...SOUND, 'Sec-WebSocket-Extensions: permessage-deflate']],
     ['with a subprotocol that was not offered', [...SOUND, 'Sec-WebSocket-Protocol: admin']],
   ])('%s is answered with 502, and no byte of it reaches the agent', async (_what, lines) => {
     const { exchange, world, upstream, done } = await switched(lines)

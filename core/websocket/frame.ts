@@ -1,0 +1,98 @@
+/** Frames of RFC 6455 without extensions, read strictly: what two servers could read differently is a problem. */
+export type FrameHead = {
+  readonly isFinal: boolean
+  readonly opcode: number
+  readonly isMasked: boolean
+  /** Bytes of the head, its masking key included. */
+  readonly size: number
+  /** Bytes of the payload. */
+  readonly length: number
+}
+
+export type FrameProblem = { readonly problem: string }
+
+export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
+
+const KNOWN: ReadonlySet<number> = new Set(Object.values(OPCODE))
+const MASK_BYTES = 4
+const MAX_CONTROL_BYTES = 125
+const MAX_SHORT = 65_535
+/** A frame head has at most this many bytes. */
+const MAX_HEAD_BYTES = 14
+
+export function isControl(opcode: number): boolean {
+  return opcode >= OPCODE.close
+}
+
+/** The head of the frame that begins at the first byte; null while bytes are missing. */
+export function readFrameHead(bytes: Uint8Array): FrameHead | FrameProblem | null {
+  const [first, second] = bytes
+  if (first === undefined || second === undefined) return null
+  const wrong = judgeFirst(first, second & 0x7f)
+  if (wrong !== null) return { problem: wrong }
+  const isMasked = (second & 0x80) !== 0
+  const lengthBytes = lengthBytesOf(second & 0x7f)
+  const size = 2 + lengthBytes + (isMasked ? MASK_BYTES : 0)
+  if (bytes.length < size) return null
+  const length = readLength(bytes, lengthBytes, second & 0x7f)
+  if (length === null) return { problem: 'a frame has a length that is too long or not in its shortest form' }
+  return { isFinal: (first & 0x80) !== 0, opcode: first & 0x0f, isMasked, size, length }
+}
+
+function judgeFirst(first: number, shortLength: number): string | null {
+  const opcode = first & 0x0f
+  if ((first & 0x70) !== 0) return 'a frame has a reserved bit, although no extension was agreed on'
+  if (!KNOWN.has(opcode)) return `a frame has the unknown opcode ${opcode}`
+  if (!isControl(opcode)) return null
+  if ((first & 0x80) === 0) return 'a control frame is fragmented'
+  return shortLength > MAX_CONTROL_BYTES ? 'a control frame is longer than 125 bytes' : null
+}
+
+function lengthBytesOf(shortLength: number): number {
+  if (shortLength === 127) return 8
+  return shortLength === 126 ? 2 : 0
+}
+
+function readLength(bytes: Uint8Array, lengthBytes: number, shortLength: number): number | null {
+  if (lengthBytes === 0) return shortLength
+  let length = 0
+  for (let at = 2; at < 2 + lengthBytes; at++) length = length * 256 + (bytes[at] ?? 0)
+  const least = lengthBytes === 2 ? MAX_CONTROL_BYTES : MAX_SHORT
+  return Number.isSafeInteger(length) && length > least ? length : null
+}
+
+/** One unfragmented frame; masked where a key of four bytes is given, as clients have to. */
+export function encodeFrame(opcode: number, payload: Uint8Array, key: Uint8Array | null): Uint8Array {
+  const head = new Uint8Array(MAX_HEAD_BYTES)
+  head[0] = 0x80 | opcode
+  let size = 2 + writeLength(head, payload.length)
+  if (key !== null) {
+    head[1] = (head[1] ?? 0) | 0x80
+    head.set(key, size)
+    size += MASK_BYTES
+  }
+  const frame = new Uint8Array(size + payload.length)
+  frame.set(head.subarray(0, size))
+  frame.set(payload, size)
+  if (key !== null) applyMask(frame.subarray(size), key, 0)
+  return frame
+}
+
+/** Returns how many bytes the length takes behind the first two. */
+function writeLength(head: Uint8Array, length: number): number {
+  const lengthBytes = length > MAX_SHORT ? 8 : length > MAX_CONTROL_BYTES ? 2 : 0
+  head[1] = lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127
+  let rest = length
+  for (let at = 1 + lengthBytes; at > 1 && lengthBytes > 0; at--) {
+    head[at] = rest % 256
+    rest = Math.floor(rest / 256)
+  }
+  return lengthBytes
+}
+
+/** Masks or unmasks in place; `offset` is the position of the first byte in the payload. */
+export function applyMask(bytes: Uint8Array, key: Uint8Array, offset: number): void {
+  for (let at = 0; at < bytes.length; at++) {
+    bytes[at] = (bytes[at] ?? 0) ^ (key[(offset + at) % MASK_BYTES] ?? 0)
+  }
+}

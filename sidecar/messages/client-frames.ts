@@ -1,0 +1,141 @@
+import {
+  applyMask,
+  encodeFrame,
+  type FrameHead,
+  isControl,
+  OPCODE,
+  readFrameHead,
+} from '../../core/websocket/frame.ts'
+
+/** What the frames of a client come to. A message is text, whole and unmasked. */
+export type ClientFrameHandler = {
+  message(text: Buffer): void
+  /** More bytes than the limit: what is left of the message is discarded. */
+  tooLong(): void
+  /** Bytes of a message that is not whole yet; false discards it, as one that is too long. */
+  mayKeep(bytes: number): boolean
+  control(opcode: number, payload: Buffer): void
+  /** Nothing behind it is read. */
+  problem(detail: string): void
+}
+
+/** Each part costs memory besides its bytes. */
+const MAX_PARTS = 65_536
+const NO_BYTES: Buffer = Buffer.alloc(0)
+
+/** Reads the frames of a client: masked, without extensions, fragments joined. */
+export class ClientFrames {
+  readonly #handler: ClientFrameHandler
+  readonly #limit: number
+  /** Bytes of a head or a control frame that is not whole yet. */
+  #pending = NO_BYTES
+  /** The data frame whose payload is being read. */
+  #frame: { readonly head: FrameHead; readonly key: Buffer; at: number } | null = null
+  /** Payload of the message so far; null between messages. */
+  #parts: Buffer[] | null = null
+  #size = 0
+  #isDiscarded = false
+  #isOver = false
+
+  constructor(handler: ClientFrameHandler, limit: number) {
+    this.#handler = handler
+    this.#limit = limit
+  }
+
+  push(chunk: Buffer): void {
+    let rest = chunk
+    while (rest.length > 0 && !this.#isOver)
+      rest = this.#frame === null ? this.#readHead(rest) : this.#readData(rest)
+  }
+
+  #readHead(chunk: Buffer): Buffer {
+    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+    this.#pending = NO_BYTES
+    const head = readFrameHead(bytes)
+    if (head === null) return this.#wait(bytes)
+    if ('problem' in head) return this.#fail(head.problem)
+    const wrong = this.#judge(head)
+    if (wrong !== null) return this.#fail(wrong)
+    const key = bytes.subarray(head.size - 4, head.size)
+    const end = head.size + head.length
+    if (!isControl(head.opcode)) return this.#begin(head, Buffer.from(key), bytes.subarray(head.size))
+    if (bytes.length < end) return this.#wait(bytes)
+    const payload = Buffer.from(bytes.subarray(head.size, end))
+    applyMask(payload, key, 0)
+    if (head.opcode === OPCODE.close) this.#isOver = true
+    this.#handler.control(head.opcode, payload)
+    return bytes.subarray(end)
+  }
+
+  #wait(bytes: Buffer): Buffer {
+    this.#pending = Buffer.from(bytes)
+    return NO_BYTES
+  }
+
+  #judge(head: FrameHead): string | null {
+    if (!head.isMasked) return 'a frame of the client is not masked'
+    if (head.opcode === OPCODE.binary) return 'a message is binary; send text'
+    if (isControl(head.opcode)) return null
+    const isContinued = this.#parts !== null
+    if ((head.opcode === OPCODE.continuation) === isContinued) return null
+    return isContinued ? 'a message begins inside another one' : 'a frame continues no message'
+  }
+
+  #begin(head: FrameHead, key: Buffer, rest: Buffer): Buffer {
+    this.#frame = { head, key, at: 0 }
+    if (this.#parts === null) {
+      this.#parts = []
+      this.#size = 0
+      this.#isDiscarded = false
+    }
+    return this.#readData(rest)
+  }
+
+  #readData(chunk: Buffer): Buffer {
+    const frame = this.#frame
+    if (frame === null) return chunk
+    const part = chunk.subarray(0, frame.head.length - frame.at)
+    this.#keep(part, frame.key, frame.at)
+    frame.at += part.length
+    if (frame.at === frame.head.length) this.#endFrame(frame.head)
+    return chunk.subarray(part.length)
+  }
+
+  #keep(part: Buffer, key: Buffer, at: number): void {
+    if (this.#isDiscarded || this.#isOver || part.length === 0) return
+    this.#size += part.length
+    const isTooLong = this.#size > this.#limit || (this.#parts?.length ?? 0) >= MAX_PARTS
+    if (isTooLong || !this.#handler.mayKeep(part.length)) {
+      this.#isDiscarded = true
+      this.#parts = []
+      if (isTooLong) this.#handler.tooLong()
+      return
+    }
+    const copy = Buffer.from(part)
+    applyMask(copy, key, at)
+    this.#parts?.push(copy)
+  }
+
+  #endFrame(head: FrameHead): void {
+    this.#frame = null
+    if (!head.isFinal) return
+    const parts = this.#parts ?? []
+    this.#parts = null
+    if (!this.#isDiscarded)
+      this.#handler.message(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts))
+  }
+
+  #fail(detail: string): Buffer {
+    this.#isOver = true
+    this.#handler.problem(detail)
+    return NO_BYTES
+  }
+}
+
+/** Close code and reason as a frame; masked where a key is given. */
+export function closeFrame(code: number, reason: string, key: Uint8Array | null): Uint8Array {
+  const payload = Buffer.alloc(2 + Buffer.byteLength(reason))
+  payload.writeUInt16BE(code)
+  payload.write(reason, 2)
+  return encodeFrame(OPCODE.close, payload.subarray(0, 125), key)
+}

@@ -1,0 +1,86 @@
+import type { MessageEvent } from '../../core/connectors/message-protocol.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { errorTypeOf } from '../upstream/error-type.ts'
+import type { MessageReply } from './message-exchange.ts'
+
+type Flight = {
+  readonly exchange: Exchange
+  readonly reply: MessageReply
+  readonly end: () => void
+  readonly fail: (error: Error) => void
+}
+
+/** Messages that were sent and whose answers have not ended, oldest first. */
+export class Flights {
+  readonly #monotonicMs: () => number
+  readonly #flights: Flight[] = []
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** Resolves at the end of the answer; rejects when there was none. */
+  add(exchange: Exchange, reply: MessageReply): Promise<undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    const { signal } = exchange.abort
+    const onAbort = () => {
+      this.#remove(flight)
+      exchange.outcome.note ??= 'cut'
+      if (!reply.isStarted) reply.stream(0, [], false)
+      resolve(undefined)
+    }
+    const settle = (then: () => void) => () => {
+      this.#remove(flight)
+      signal.removeEventListener('abort', onAbort)
+      then()
+    }
+    const flight: Flight = {
+      ...{ exchange, reply },
+      end: settle(() => resolve(undefined)),
+      fail: (error) => settle(() => reject(error))(),
+    }
+    exchange.outcome.upstreamStartedAt = this.#monotonicMs()
+    signal.addEventListener('abort', onAbort, { once: true })
+    this.#flights.push(flight)
+    return promise
+  }
+
+  /** An event that names no lane, or an unknown one, belongs to the oldest. */
+  event({ lane, isEnd, errorStatus }: MessageEvent, size: number): void {
+    const flight = this.#flights.find(({ exchange }) => exchange.channel?.lane === lane) ?? this.#flights[0]
+    if (flight === undefined) return
+    const { exchange, reply } = flight
+    this.#begin(flight, errorStatus ?? 200)
+    if (errorStatus !== null) exchange.outcome.errorType = errorTypeOf(errorStatus)
+    reply.count(size)
+    if (isEnd) flight.end()
+  }
+
+  /** Those that were answered in part are cut; `error` is for the others. */
+  failAll(error: Error): void {
+    for (const flight of [...this.#flights]) {
+      const { outcome } = flight.exchange
+      if (!flight.reply.isStarted) {
+        flight.fail(error)
+        continue
+      }
+      outcome.errorType = 'connect'
+      outcome.note ??= 'cut'
+      flight.end()
+    }
+  }
+
+  #begin({ exchange, reply }: Flight, status: number): void {
+    const { outcome } = exchange
+    if (!reply.isStarted) {
+      outcome.upstreamHeadAt = this.#monotonicMs()
+      reply.stream(status, [], true)
+    }
+    outcome.status = status
+  }
+
+  #remove(flight: Flight): void {
+    const at = this.#flights.indexOf(flight)
+    if (at !== -1) this.#flights.splice(at, 1)
+  }
+}

@@ -1,0 +1,92 @@
+import type { RawHeaders } from '../../core/request/canonical.ts'
+import type { Problem } from '../listener/http1/framing.ts'
+import { newExchange } from '../listener/new-exchange.ts'
+import type { Exchange, InnerExchanges, MessageChannel, Reply, RequestBody } from '../pipeline/exchange.ts'
+import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
+
+export type MessageParts = {
+  /** The exchange that opened the WebSocket. */
+  readonly opening: Exchange
+  readonly inner: InnerExchanges
+  readonly channel: MessageChannel
+  /** Body of the same request over HTTP. */
+  readonly body: Buffer
+  readonly problem: Problem | null
+  readonly reply: Reply
+}
+
+/** One message of a WebSocket as the POST that it stands for: same agent, same credentials, same fields of its head. */
+export function messageExchange(parts: MessageParts): Exchange {
+  const { opening, inner, channel, body, problem, reply } = parts
+  const exchange = newExchange({
+    id: inner.newRequestId(),
+    acceptedAt: inner.clock.monotonicMs(),
+    timeMs: inner.clock.nowMs(),
+    kind: 'http',
+    transport: 'websocket',
+    raw: { ...opening.raw, method: 'POST', rawHeaders: headersOf(opening.raw.rawHeaders, body.length) },
+    credentials: opening.credentials,
+    body: wholeBody(body),
+    abort: createExchangeAbort(),
+    ...{ reply, problem, channel },
+  })
+  if (problem === null) exchange.bodyBytes = body
+  return exchange
+}
+
+/** Fields of the hop, of the handshake, and those that describe the body. */
+const DROPPED =
+  /^(connection|upgrade|keep-alive|proxy-connection|te|trailer|expect|sec[-_]websocket[-_].*|content[-_].*|transfer[-_].*)$/i
+
+function headersOf(rawHeaders: RawHeaders, length: number): string[] {
+  const kept = rawHeaders.filter((_text, at) => !DROPPED.test(rawHeaders[at - (at % 2)] ?? ''))
+  return [...kept, 'Content-Type', 'application/json', 'Content-Length', String(length)]
+}
+
+function wholeBody(bytes: Buffer): RequestBody {
+  return {
+    isEmpty: bytes.length === 0,
+    bytesIn: bytes.length,
+    buffer: async (limit) => (bytes.length <= limit ? bytes : null),
+    peek: async () => bytes,
+    endsWithin: async () => true,
+    forward: () => bytes,
+    release: () => undefined,
+  }
+}
+
+export type MessageReply = Reply & {
+  /** An event of the answer was passed on. */
+  count(bytes: number): void
+}
+
+/** Answers a message: a refusal is one event, everything else passes beside it. */
+export function messageReply(write: (event: string) => void): MessageReply {
+  let isStarted = false
+  let bytesOut = 0
+  return {
+    get isStarted() {
+      return isStarted
+    },
+    get bytesOut() {
+      return bytesOut
+    },
+    count(bytes) {
+      bytesOut += bytes
+    },
+    send(_status, _headers, body) {
+      isStarted = true
+      const event = body.toString()
+      bytesOut += Buffer.byteLength(event)
+      write(event)
+    },
+    stream() {
+      isStarted = true
+      return { write: () => true, onDrain: (callback) => callback(), end() {}, destroy() {} }
+    },
+    interim: () => undefined,
+    upgrade() {
+      throw new Error('a message is a plain request: there is nothing to upgrade')
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ChaperoneError } from '../../core/errors.ts'
+import type { ConnectorEntry } from '../../core/wire/sync.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+
+/** The connection was made for this upstream and carries this credential. */
+export function isSameUpstream(opening: Exchange, exchange: Exchange): boolean {
+  const then = opening.connector?.entry
+  const now = exchange.connector?.entry
+  if (then === undefined || now === undefined) return false
+  return then === now || isDeepStrictEqual(connectionOf(then), connectionOf(now))
+}
+
+function connectionOf({ id, secret, auth, upstream, baseUrl, tlsMode, webSocketMessages }: ConnectorEntry) {
+  return { id, secret, auth, upstream, baseUrl, tlsMode, webSocketMessages }
+}
+
+export function connectorChanged(): ChaperoneError {
+  const detail = 'The Connector was changed after the WebSocket was opened. Open it again.'
+  return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
+}

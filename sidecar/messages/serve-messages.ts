@@ -1,0 +1,92 @@
+import type { Duplex } from 'node:stream'
+import type { MessageProtocol } from '../../core/connectors/message-protocol.ts'
+import type { Exchange, InnerExchanges } from '../pipeline/exchange.ts'
+import type { IdleWatch, Watched } from '../upstream/idle.ts'
+import type { SpliceCounts, SpliceEnd } from '../upstream/splice.ts'
+import { createMessageBudget, MESSAGE_BUDGET_BYTES } from './message-budget.ts'
+import { MessageSocket } from './message-socket.ts'
+
+export type Served = {
+  readonly opening: Exchange
+  readonly inner: InnerExchanges
+  readonly protocol: MessageProtocol
+  readonly client: Duplex
+  readonly upstream: Duplex
+  /** Filled while bytes pass. */
+  readonly counts: SpliceCounts
+}
+
+export type ServeMessages = (served: Served) => Promise<SpliceEnd>
+
+/** Joins a client and an upstream message by message until both are closed and every message has its record. Never rejects. */
+export function createServeMessages(idle: IdleWatch): ServeMessages {
+  const budget = createMessageBudget(MESSAGE_BUDGET_BYTES)
+
+  return async ({ opening, inner, protocol, client, upstream, counts }) => {
+    let how: SpliceEnd = 'closed'
+    const cut = (why: SpliceEnd) => {
+      if (how === 'closed') how = why
+      client.destroy()
+      upstream.destroy()
+    }
+    const watched: Watched = {
+      quiet: 0,
+      onIdle() {
+        if (socket.isHeld) watched.quiet = 0
+        else cut('idle')
+      },
+    }
+    const socket = new MessageSocket({
+      ...{ opening, inner, protocol, client, upstream, budget },
+      moved(direction, bytes) {
+        counts[direction] += bytes
+        watched.quiet = 0
+      },
+      cut: () => cut('closed'),
+    })
+    const seat = idle.add(watched)
+    const { signal } = opening.abort
+    const onAbort = () => cut('aborted')
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    await Promise.all([serveClient(client, upstream, socket), serveUpstream(upstream, client, socket)])
+    idle.remove(seat)
+    signal.removeEventListener('abort', onAbort)
+    return how
+  }
+}
+
+async function serveClient(client: Duplex, upstream: Duplex, socket: MessageSocket): Promise<void> {
+  const ended = once(client, (chunk) => socket.fromClient(chunk))
+  await ended
+  await socket.end('client')
+  if (!upstream.destroyed) upstream.end()
+  await closed(client)
+}
+
+async function serveUpstream(upstream: Duplex, client: Duplex, socket: MessageSocket): Promise<void> {
+  await once(upstream, (chunk) => socket.fromUpstream(chunk))
+  // Refusals of what was in flight still reach the client.
+  await socket.end('upstream')
+  if (!client.destroyed) client.end()
+  await closed(upstream)
+}
+
+/** Resolves when the stream has ended or is closed. */
+function once(stream: Duplex, onData: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve) => {
+    stream.on('error', () => stream.destroy())
+    stream.on('data', onData)
+    stream.once('end', () => resolve())
+    if (stream.closed) resolve()
+    else stream.once('close', () => resolve())
+    stream.resume()
+  })
+}
+
+function closed(stream: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.closed) resolve()
+    else stream.once('close', () => resolve())
+  })
+}
