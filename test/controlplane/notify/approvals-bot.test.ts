@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MAX_CONNECTORS_TO_CHAT } from '../../../controlplane/services/approvals-bot.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
@@ -155,6 +156,36 @@ test('connectors of other types lead no agent to the channel of the approvals', 
     )
     await plane.owner('DELETE', `${CONNECTORS}?connector_id=${at(added.body, 'id')}`)
   }
+  await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: '' } })
+})
+
+test('connectors that lead to the chat get no credential beyond those that are told apart by name', async () => {
+  const added = await plane.owner('POST', CONNECTORS, {
+    ...{ type: 'webhook', token: 'key', domains: ['chat0.many.test'], base_url: 'https://acme.slack.com' },
+  })
+  expect(added.status, added.text).toBe(200)
+  await plane.owner('POST', '/api/dashboard/agents', agent)
+  await plane.owner('POST', '/api/dashboard/permissions', {
+    ...{ gateway_name: 'default/local', connector_type: 'webhook' },
+    ...{ action_pattern: 'webhook.*', decision: 'allow' },
+  })
+  await plane.db.query(
+    `insert into connectors select (jsonb_populate_record(c, jsonb_build_object('id', c.id || n, 'name', c.name || n,
+       'credential', null, 'spec', jsonb_set(c.spec, '{domains}', jsonb_build_array('chat' || n || '.many.test'))))).*
+     from connectors c, generate_series(1, $1::int) n where c.id = $2`,
+    [MAX_CONNECTORS_TO_CHAT, at(added.body, 'id')],
+  )
+  await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: 'C0APPROVALS' } })
+  const explained = async (host: string) => {
+    const query = `method=POST&url=${encodeURIComponent(`https://${host}/x`)}&agent=one`
+    return String((await plane.owner('GET', `/api/dashboard/explain?${query}`)).body['text'])
+  }
+  // The last by name.
+  await eventually('the last one is denied without its name', async () =>
+    (await explained('chat99.many.test')).includes('More than 500 Connectors') ? true : null,
+  )
+  expect(await explained('chat1.many.test')).toContain('pol_approvals_channel_connectors')
+  await plane.db.query("delete from connectors where spec->>'baseUrl' is not null")
   await plane.owner('PUT', SETTINGS, { settings: { chat_channel_id: '' } })
 })
 
