@@ -5,6 +5,8 @@
 const OFF_SWITCHES: Readonly<Record<string, string>> = {
   AIDER_CHECK_UPDATE: 'false',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  // A refused stream is otherwise sent again without a stream, and an approver is asked again.
+  CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',
   CREWAI_DISABLE_TELEMETRY: 'true',
   DISABLE_TELEMETRY: '1',
   DO_NOT_TRACK: '1',

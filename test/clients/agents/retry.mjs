@@ -70,6 +70,8 @@ await report({
     await client.connect(new StreamableHTTPClientTransport(url, { fetch: fetchOrLeave }))
     const call = { name: 'write_note', arguments: { text: 'x' } }
     const onprogress = () => undefined
-    return (await again(() => client.callTool(call, undefined, { timeout, onprogress }))).content
+    // Claude Code numbers each use of a tool.
+    const attempt = () => ({ ...call, _meta: { 'claudecode/toolUseId': `toolu_${crypto.randomUUID()}` } })
+    return (await again(() => client.callTool(attempt(), undefined, { timeout, onprogress }))).content
   },
 })

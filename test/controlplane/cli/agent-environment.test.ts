@@ -91,7 +91,7 @@ it('turns off what makers of agent programs collect, unless the person has set t
   const switches = [
     ...['AIDER_CHECK_UPDATE', 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CREWAI_DISABLE_TELEMETRY'],
     ...['DISABLE_TELEMETRY', 'DO_NOT_TRACK', 'LITELLM_LOCAL_MODEL_COST_MAP', 'OPENAI_AGENTS_DISABLE_TRACING'],
-    ...['OPENCODE_DISABLE_MODELS_FETCH', 'OTEL_SDK_DISABLED'],
+    ...['OPENCODE_DISABLE_MODELS_FETCH', 'OTEL_SDK_DISABLED', 'CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK'],
   ]
   const env = agentEnvironment({ ...input, env: {} })
   for (const name of switches) expect(env[name], name).toMatch(/^(1|true|True|false)$/)
