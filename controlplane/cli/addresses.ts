@@ -1,11 +1,9 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
-import { freePort } from './free-port.ts'
 
 /** A port to listen on: the one asked for when it is free, any free one for 0. Throws naming the option to change. */
 export async function choosePort(host: string, wanted: number, option: string): Promise<number> {
-  if (wanted === 0) return await freePort(host)
   const server = createServer()
   server.listen(wanted, host)
   try {
@@ -13,9 +11,10 @@ export async function choosePort(host: string, wanted: number, option: string): 
   } catch (cause) {
     throw new ChaperoneError('conflict', { detail: describe(host, wanted, option, cause), cause })
   }
+  const { port } = server.address() as AddressInfo
   server.close()
   await once(server, 'close')
-  return wanted
+  return port
 }
 
 function describe(host: string, port: number, option: string, cause: unknown): string {

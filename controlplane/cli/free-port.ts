@@ -10,18 +10,19 @@ import { createServer } from 'node:net'
 const FIRST = 20_000
 const END = 30_000
 const ATTEMPTS = 50
+const HOST = '127.0.0.1'
 
 /** A port of 127.0.0.1 that was free a moment ago, and that the system gives to nobody by itself. */
-export async function freePort(host = '127.0.0.1'): Promise<number> {
+export async function freePort(): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const port = randomInt(FIRST, END)
-    if (await isFree(port, host)) return port
+    if (await isFree(port)) return port
   }
-  throw new Error(`${ATTEMPTS} ports of ${host} between ${FIRST} and ${END} were tried; all are taken`)
+  throw new Error(`${ATTEMPTS} ports of ${HOST} between ${FIRST} and ${END} were tried; all are taken`)
 }
 
-async function isFree(port: number, host: string): Promise<boolean> {
-  const server = createServer().listen(port, host)
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, HOST)
   try {
     await once(server, 'listening')
   } catch (error) {

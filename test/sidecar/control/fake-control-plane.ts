@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { freePort } from '../../../controlplane/cli/free-port.ts'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
@@ -88,8 +87,7 @@ export class FakeControlPlane implements AsyncDisposable {
 
   static async start(options: FakeOptions = {}): Promise<FakeControlPlane> {
     const fake = new FakeControlPlane(options)
-    // Another one starts on this port once it has ended.
-    fake.#server.listen(options.port ?? (await freePort()), '127.0.0.1')
+    fake.#server.listen(options.port ?? 0, '127.0.0.1')
     await once(fake.#server, 'listening')
     fake.configure({})
     return fake
