@@ -60,8 +60,9 @@ export function createPipeline(
     createIdentify(ports),
     normalise,
     killGuard,
-    createGuards(ports, concurrency),
+    // Before the guards: refusals of hosts that no connector owns take nothing of the agent's limit.
     route,
+    createGuards(ports, concurrency),
     ...naming,
     ...cleared,
     createRenew(ports, [...again, ...cleared]),

@@ -1,16 +1,13 @@
 import { hash } from 'node:crypto'
 import type { TrafficRecord } from '../../core/record.ts'
-import {
-  createRefusalWindows,
-  type Refusal,
-  type RefusalRow,
-  type RefusalWindows,
-} from '../../core/state/refusal-windows.ts'
+import type { Refusal, RefusalRow } from '../../core/state/refusal-windows.ts'
+import { createLru } from '../tls/lru.ts'
 import type { Exchange } from './exchange.ts'
 import type { GrowingRow, PipelinePorts, RefusalPort } from './ports.ts'
 import { primaryAction } from './primary-action.ts'
 import { buildRecord } from './record.ts'
 import { isEventful } from './record-audit.ts'
+import { createRecordWindows, UNOWNED } from './record-windows.ts'
 import { addToRow, type RefusalRecord, recordOfRow } from './refusal-record.ts'
 
 export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 'newId'> & {
@@ -26,17 +23,19 @@ export type Refusals = RefusalPort & {
 
 /** The reason of a request that was never answered, and never let through. */
 const LEFT = 'left'
+/** First records of hosts without connector that later answers can name. */
+const REMEMBERED_HOSTS = 10_000
 
 /**
  * Bounds the records of refusals: the first of an agent in a minute and the first of each kind have one each, all others
- * are counted by one row.
+ * are counted by one row. Of hosts that no connector owns, the first refusal of each host in an hour has a record.
  */
 export function createRefusals(deps: RefusalsDeps): Refusals {
   const { events, clock, newId, journal } = deps
-  let timer: NodeJS.Timeout | null = null
   let isClosed = false
-  const windows: RefusalWindows<RefusalRecord> = createRefusalWindows({
+  const windows = createRecordWindows<RefusalRecord>({
     hash: hashOf,
+    monotonicMs: clock.monotonicMs,
     ...(deps.windowMs === undefined ? {} : { windowMs: deps.windowMs }),
     ...(deps.whole === undefined ? {} : { whole: deps.whole }),
     open: (): RefusalRecord => {
@@ -48,20 +47,8 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       writeRow(deps, row)
     },
   })
-
-  /** A minute may end without another request. */
-  function schedule(): void {
-    const end = windows.nextEndMs
-    if (timer !== null || end === null) return
-    timer = setTimeout(
-      () => {
-        timer = null
-        windows.expire(clock.monotonicMs())
-        schedule()
-      },
-      Math.max(1, Math.ceil(end - clock.monotonicMs())),
-    ).unref()
-  }
+  /** Ids of the first records by agent and host. */
+  const firstOfHost = createLru<string>(REMEMBERED_HOSTS)
 
   function assign(exchange: Exchange): void {
     if (exchange.refusalRow !== undefined) return
@@ -70,10 +57,19 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       return
     }
     const at = { nowMs: clock.monotonicMs(), time: timeOf(exchange) }
-    const row = windows.admit(exchange.agent?.name ?? '', refusalOf(exchange), at)
-    schedule()
+    const agent = exchange.agent?.name ?? ''
+    const refusal = refusalOf(exchange)
+    const row = windows.admit(agent, refusal, at)
     if (row === null) exchange.recordId ??= newId('record')
     else moveTo(row, exchange, deps)
+    if (refusal.reason === UNOWNED) nameFirst(exchange, JSON.stringify([agent, refusal.target]))
+  }
+
+  /** Has the answer name the record of the host: the row that counts it is not written before the hour is over. */
+  function nameFirst(exchange: Exchange, host: string): void {
+    const { recordId, refusalRow } = exchange
+    if (refusalRow !== undefined) exchange.recordId = firstOfHost.get(host) ?? recordId
+    else if (recordId !== undefined) firstOfHost.set(host, recordId)
   }
 
   return {
@@ -91,8 +87,6 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       return true
     },
     close() {
-      if (timer !== null) clearTimeout(timer)
-      timer = null
       isClosed = true
       windows.close()
     },
