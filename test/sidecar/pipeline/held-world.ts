@@ -16,6 +16,9 @@ export type Held = {
   sent(text: string): Promise<void>
 }
 
+/** Conditions come late on a busy machine. */
+const BUSY = { timeout: 25_000, interval: 5 }
+
 /** Sends a request that is held; events begin at once and come fast, unless the test says otherwise. */
 export async function holdRequest(rules: Rules, input: TestExchangeInput, openAfterMs = 1): Promise<Held> {
   const world = await start(rules)
@@ -30,7 +33,7 @@ export async function holdRequest(rules: Rules, input: TestExchangeInput, openAf
   const done = world.run(exchange)
   await vi.waitFor(() => {
     if (world.holds.length === 0 && reply.state === 'open') throw new Error('not held yet')
-  })
+  }, BUSY)
   return {
     ...{ world, exchange, reply, done },
     settle: (kind, note) =>
@@ -42,7 +45,7 @@ export async function holdRequest(rules: Rules, input: TestExchangeInput, openAf
     sent: (text) =>
       vi.waitFor(() => {
         if (!reply.text().includes(text)) throw new Error(`only ${reply.text()} was sent`)
-      }),
+      }, BUSY),
   }
 }
 
