@@ -53,12 +53,17 @@ export function createBodyBudget({
   }
 
   async function keep(exchange: Exchange, bytes: number): Promise<Buffer | null> {
-    if (bytes > SMALL_BYTES) await reserve(exchange, bytes)
-    const whole = await exchange.body.buffer(bytes)
+    const whole = (await readSmall(exchange, bytes)) ?? (await readLarge(exchange, bytes))
     if (whole === null) return null
-    shrink(exchange, whole.length)
     exchange.bodyBytes = whole
     await pacer.turnForBody(exchange)
+    return whole
+  }
+
+  async function readLarge(exchange: Exchange, bytes: number): Promise<Buffer | null> {
+    await reserve(exchange, bytes)
+    const whole = await exchange.body.buffer(bytes)
+    if (whole !== null) shrink(exchange, whole.length)
     return whole
   }
 
@@ -73,6 +78,12 @@ export function createBodyBudget({
     },
     release: (exchange) => shrink(exchange, 0),
   }
+}
+
+/** Null for a body that takes part of the budget. Of one without a length only its first bytes tell. */
+async function readSmall({ body, request }: Exchange, bytes: number): Promise<Buffer | null> {
+  const isLarge = request?.body.length !== undefined && bytes > SMALL_BYTES
+  return isLarge ? null : body.buffer(SMALL_BYTES)
 }
 
 /** How much of a body is read: all that was announced, else as much as may be and fits. */

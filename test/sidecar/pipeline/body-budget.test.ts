@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { describe, expect, test, vi } from 'vitest'
 import { type BodyBudget, createBodyBudget } from '../../../sidecar/pipeline/body-budget.ts'
 import type { Exchange } from '../../../sidecar/pipeline/exchange.ts'
@@ -126,6 +127,18 @@ describe('the budget of the process', () => {
     const done = exchanges.map(read)
     await Promise.all(done.map((one) => one.done))
     expect(exchanges.map(({ reservedBytes }) => reservedBytes)).toEqual([100, 100, 100].map((n) => n * KIB))
+  })
+
+  test('is not taken by a body without a length before it is longer than 64 KiB', async () => {
+    const { read } = start(1024 * KIB)
+    const large = read(request('a', 1000))
+    await large.done
+    const small = request('b', 0, null)
+    const pieces = [Buffer.alloc(30 * KIB), Buffer.alloc(30 * KIB)]
+    const body = testExchange({ method: 'POST', body: Readable.from(pieces) }).body
+    const watched = read(Object.assign(small, { body }))
+    await watched.done
+    expect([watched.state, small.bodyBytes?.length]).toEqual(['read', 60 * KIB])
   })
 
   test('refuses at once what it can never hold, with both limits named', async () => {

@@ -94,6 +94,8 @@ function testBody(body: TestExchangeInput['body']): RequestBody {
   const whole = body === undefined || body instanceof Readable ? null : Buffer.from(body)
   let bytesIn = whole?.length ?? 0
   let replay: Buffer | Readable | null = body instanceof Readable ? body : whole
+  const parts: Buffer[] = []
+  const pieces = body instanceof Readable ? body[Symbol.asyncIterator]() : null
   return {
     isEmpty: body === undefined,
     get bytesIn() {
@@ -102,12 +104,13 @@ function testBody(body: TestExchangeInput['body']): RequestBody {
     async buffer(limit) {
       if (body === undefined) return Buffer.alloc(0)
       if (whole !== null) return whole.length <= limit ? whole : null
-      const parts: Buffer[] = []
-      for await (const part of body as Readable) {
-        parts.push(part)
-        bytesIn += part.length
-        if (bytesIn > limit) return null
+      while (bytesIn <= limit) {
+        const piece = await pieces?.next()
+        if (piece === undefined || piece.done === true) break
+        parts.push(piece.value as Buffer)
+        bytesIn += parts.at(-1)?.length ?? 0
       }
+      if (bytesIn > limit) return null
       replay = Buffer.concat(parts)
       return replay
     },
