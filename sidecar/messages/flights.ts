@@ -14,6 +14,8 @@ type Flight = {
 export class Flights {
   readonly #monotonicMs: () => number
   readonly #flights: Flight[] = []
+  /** Answers that were complete. */
+  ended = 0
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs
@@ -53,7 +55,9 @@ export class Flights {
     this.#begin(flight, errorStatus ?? 200)
     if (errorStatus !== null) exchange.outcome.errorType = errorTypeOf(errorStatus)
     reply.count(size)
-    if (isEnd) flight.end()
+    if (!isEnd) return
+    this.ended++
+    flight.end()
   }
 
   /** Those that were answered in part are cut; `error` is for the others. */

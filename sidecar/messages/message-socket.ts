@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Message, MessageProtocol } from '../../core/connectors/message-protocol.ts'
-import { ChaperoneError } from '../../core/errors.ts'
 import { isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
 import { encodeFrame, OPCODE } from '../../core/websocket/frame.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
@@ -11,8 +10,9 @@ import { ClientFrames, closeFrame } from './client-frames.ts'
 import { Flights } from './flights.ts'
 import type { MessageBudget } from './message-budget.ts'
 import { type MessageReply, messageExchange, messageReply } from './message-exchange.ts'
-import { connectorChanged, isSameUpstream } from './same-upstream.ts'
+import { connectionLost, connectorChanged, isSameUpstream } from './same-upstream.ts'
 import { ServerFrames } from './server-frames.ts'
+import { strictText } from './strict-text.ts'
 
 export type MessageSocketParts = {
   readonly opening: Exchange
@@ -29,8 +29,8 @@ export type MessageSocketParts = {
 
 type Waiting = { readonly text: string; readonly refused: Refusal | null; readonly bytes: number }
 
-/** The client sends the next message before it has seen what becomes of this one. */
-const MAX_WAITING = 1
+/** Beyond it the client is not read, so that its leaving is not seen either; the provider answers 16 messages at once. */
+const MAX_WAITING = 16
 const PROTOCOL_ERROR = 1002
 const SERVICE_RESTART = 1012
 
@@ -50,6 +50,9 @@ export class MessageSocket {
   #partial = 0
   /** The message that is being decided upon; no other one overtakes it. */
   #deciding: Exchange | null = null
+  #isUpBlocked = false
+  #isDownBlocked = false
+  #acknowledged = 0
   #isClosing = false
   #isDownClosed = false
 
@@ -96,12 +99,15 @@ export class MessageSocket {
   /** Ends what is in flight and resolves when every message has its record. */
   async end(cause: 'client' | 'upstream'): Promise<void> {
     this.#isClosing = true
+    // The end of a stream that is not read is never seen.
+    this.#parts.client.resume()
+    this.#parts.upstream.resume()
     this.#release(this.#partial + this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0))
     this.#partial = 0
     this.#waiting.length = 0
     if (cause === 'client') this.#abortAll()
     else {
-      this.#flights.failAll(this.#lost())
+      this.#flights.failAll(connectionLost())
       this.#abortDeciding()
     }
     await Promise.allSettled(this.#running.values())
@@ -115,12 +121,6 @@ export class MessageSocket {
     if (this.#deciding === null) return
     this.#deciding.outcome.note ??= 'the upstream closed the WebSocket'
     this.#deciding.abort.abort(new Error('the upstream closed the WebSocket'))
-  }
-
-  #lost(): ChaperoneError {
-    const detail =
-      'The upstream closed the WebSocket before it answered. The message may have arrived: it is not sent again.'
-    return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
   }
 
   #mayKeep(bytes: number): boolean {
@@ -154,22 +154,22 @@ export class MessageSocket {
   #received(bytes: Buffer): void {
     const size = this.#partial
     this.#partial = 0
-    const text = utf8(bytes)
+    const text = strictText(bytes)
     const refused = text === null ? refusal('malformed_request', 'the message is not valid UTF-8') : null
     this.#add({ text: text ?? '', refused, bytes: size })
   }
 
   #add(message: Waiting): void {
     this.#waiting.push(message)
-    if (this.#waiting.length > MAX_WAITING) this.#parts.client.pause()
     this.#next()
+    this.#steer()
   }
 
   #next(): void {
     while (this.#deciding === null && !this.#isClosing) {
       const message = this.#waiting.shift()
       if (message === undefined) return
-      if (this.#waiting.length <= MAX_WAITING) this.#parts.client.resume()
+      this.#steer()
       this.#serve(message)
     }
   }
@@ -180,6 +180,11 @@ export class MessageSocket {
       this.#run(text, message, bytes)
       return
     }
+    if (this.#acknowledged === this.#flights.ended) {
+      this.#run(text, refusal('unsupported_body', 'the message acknowledges no answer'), bytes)
+      return
+    }
+    this.#acknowledged++
     this.#release(bytes)
     this.#toUpstream(OPCODE.text, Buffer.from(text))
   }
@@ -212,7 +217,7 @@ export class MessageSocket {
   #forward(exchange: Exchange, { text, reply, onSent }: Sending): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))
-    if (this.#isClosing) return Promise.reject(this.#lost())
+    if (this.#isClosing) return Promise.reject(connectionLost())
     if (!isSameUpstream(this.#parts.opening, exchange)) {
       setImmediate(() => this.#close(SERVICE_RESTART, 'the Connector has changed'))
       return Promise.reject(connectorChanged())
@@ -233,18 +238,34 @@ export class MessageSocket {
   }
 
   #toUpstream(opcode: number, payload: Buffer): void {
-    const { upstream, client } = this.#parts
+    const { upstream } = this.#parts
     if (upstream.destroyed || upstream.writableEnded) return
-    if (upstream.write(encodeFrame(opcode, payload, randomBytes(4)))) return
-    client.pause()
-    upstream.once('drain', () => client.resume())
+    if (upstream.write(encodeFrame(opcode, payload, randomBytes(4))) || this.#isUpBlocked) return
+    this.#isUpBlocked = true
+    this.#steer()
+    upstream.once('drain', () => {
+      this.#isUpBlocked = false
+      this.#steer()
+    })
+  }
+
+  /** Reads from the client while there is room for what it sends. */
+  #steer(): void {
+    const { client } = this.#parts
+    const isFull = this.#isUpBlocked || this.#waiting.length > MAX_WAITING
+    if (isFull && !this.#isClosing) client.pause()
+    else client.resume()
   }
 
   #toClient(bytes: Uint8Array): void {
     const { upstream, client } = this.#parts
-    if (client.destroyed || client.writableEnded || client.write(bytes)) return
-    upstream.pause()
-    client.once('drain', () => upstream.resume())
+    if (client.destroyed || client.writableEnded || client.write(bytes) || this.#isDownBlocked) return
+    this.#isDownBlocked = true
+    if (!this.#isClosing) upstream.pause()
+    client.once('drain', () => {
+      this.#isDownBlocked = false
+      upstream.resume()
+    })
   }
 
   #event(text: string): void {
@@ -275,13 +296,3 @@ export class MessageSocket {
 const NOTHING = { body: '', lane: null } as const
 
 type Sending = { readonly text: string; readonly reply: MessageReply; readonly onSent: () => void }
-
-const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function utf8(bytes: Buffer): string | null {
-  try {
-    return STRICT_UTF8.decode(bytes)
-  } catch {
-    return null
-  }
-}

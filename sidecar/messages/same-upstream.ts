@@ -19,3 +19,9 @@ export function connectorChanged(): ChaperoneError {
   const detail = 'The Connector was changed after the WebSocket was opened. Open it again.'
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }
+
+export function connectionLost(): ChaperoneError {
+  const detail =
+    'The upstream closed the WebSocket before it answered. The message may have arrived: it is not sent again.'
+  return new ChaperoneError('upstream_failed', { detail, extra: { error_type: 'connect' } })
+}

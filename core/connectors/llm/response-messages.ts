@@ -40,14 +40,14 @@ function readCreate(text: string, value: Readonly<Record<string, unknown>>): Mes
   return { kind: 'request', body, lane }
 }
 
-const MAX_ID = 256
+const RESPONSE_ID = /^[A-Za-z0-9_-]{1,128}$/
 
 /** Exactly a type and an id: there is no place for input of a model. */
 function isAcknowledgement({ type, response_id: id, ...rest }: Readonly<Record<string, unknown>>): boolean {
   return (
     type === 'response.processed' &&
     typeof id === 'string' &&
-    id.length <= MAX_ID &&
+    RESPONSE_ID.test(id) &&
     Object.keys(rest).length === 0
   )
 }

@@ -1,9 +1,15 @@
 import { once } from 'node:events'
+import { Duplex, PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import { readResponseMessage } from '../../../core/connectors/llm/response-messages.ts'
+import { llmA } from '../../../core/connectors/llm.ts'
+import type { MessageProtocol } from '../../../core/connectors/message-protocol.ts'
 import { encodeFrame, OPCODE } from '../../../core/websocket/frame.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { closeFrame } from '../../../sidecar/messages/client-frames.ts'
+import { createMessageBudget } from '../../../sidecar/messages/message-budget.ts'
+import { MessageSocket } from '../../../sidecar/messages/message-socket.ts'
+import type { Exchange, InnerExchanges } from '../../../sidecar/pipeline/exchange.ts'
 import { CREATE, HOST, type MessageWorld, startMessages, tunnelTo } from './message-world.ts'
 
 const TEXT = JSON.stringify(CREATE)
@@ -59,6 +65,8 @@ const REFUSED: ReadonlyArray<readonly [name: string, text: string, status?: numb
   ['an acknowledgement without id', '{"type":"response.processed"}'],
   ['an acknowledgement of an object', '{"type":"response.processed","response_id":{"input":"x"}}'],
   ['an acknowledgement of a long id', `{"type":"response.processed","response_id":"${'x'.repeat(257)}"}`],
+  ['an acknowledgement with text for an id', '{"type":"response.processed","response_id":"a b"}'],
+  ['an acknowledgement of no answer', '{"type":"response.processed","response_id":"resp_1"}'],
   ['a list', `[${TEXT}]`],
   ['a text', '"response.create"'],
   ['null', 'null'],
@@ -216,6 +224,39 @@ describe('frames of a client', () => {
     }
     await vi.waitFor(() => expect(here.model.messages).toEqual([TEXT]))
     await vi.waitFor(() => expect(here.world.records).toHaveLength(1))
+  })
+
+  it('without number add one listener while the upstream takes nothing, and the client is not read', async () => {
+    const upstream = new Duplex({ read() {}, write() {}, highWaterMark: 1 })
+    const client = new PassThrough()
+    const socket = new MessageSocket({
+      opening: { outcome: {} } as Exchange,
+      inner: { clock: { monotonicMs: () => 0 } } as InnerExchanges,
+      protocol: llmA.messages as MessageProtocol,
+      budget: createMessageBudget(1),
+      ...{ client, upstream, moved: () => undefined, cut: () => undefined },
+    })
+    socket.fromClient(Buffer.concat(Array.from({ length: 500 }, () => masked(OPCODE.ping, 'x'))))
+    expect(upstream.listenerCount('drain')).toBe(1)
+    expect(client.isPaused()).toBe(true)
+    await socket.end('upstream')
+    expect(client.isPaused()).toBe(false)
+  })
+
+  it('behind a held message are not read without number, and the WebSocket ends with its upstream', async () => {
+    const here = await startMessages({ permissions: [['llm_a.*', 'require_approval']] })
+    here.world.state.onHold = (_hold, signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve({ kind: 'aborted', approvalId: 'apv_1' })),
+      )
+    const client = await here.connect()
+    for (let sent = 0; sent < 40; sent++) client.send(CREATE)
+    await vi.waitFor(() => expect(here.world.holds).toHaveLength(1))
+    for (const socket of here.model.sockets) socket.terminate()
+    await client.closed
+    await vi.waitFor(() => expect(here.world.live.size).toBe(0))
+    expect(here.world.records).toHaveLength(2)
+    expect(here.model.messages).toEqual([])
   })
 
   it('that are not UTF-8, or longer than the limit, are refused by an event, and the next message passes', async () => {
