@@ -247,6 +247,7 @@ describe('a held model request', () => {
 })
 
 describe('the budget of kept bodies', () => {
+  const PATIENT = 20_000
   const FULL = { bodyBudget: { totalBytes: 2 * MIB, waitMs: 50 } }
   const TWO: Rules = { ...PLAIN, agents: [{}, { id: 'agent_2', name: 'other' }] }
   const body = (kib: number) => prompt('"stream":true', JSON.stringify('x'.repeat(kib * 1024)))
@@ -257,7 +258,7 @@ describe('the budget of kept bodies', () => {
     world.upstream.answerWith(() => undefined)
     const first = testExchange(messages(body(1900)))
     const done = world.run(first)
-    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(1))
+    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(1), PATIENT)
     const other = { ...messages(body(900)), credentials: { kind: 'port', agent: 'other' } } as const
     const { reply } = await world.send(other)
     expect(reply.status).toBe(503)
@@ -273,13 +274,13 @@ describe('the budget of kept bodies', () => {
   })
 
   it('has room again as soon as the provider begins to answer', async () => {
-    const world = await start(TWO, FULL)
+    const world = await start(TWO, { bodyBudget: { ...FULL.bodyBudget, waitMs: 60_000 } })
     world.upstream.answerWith(replySse(100_000, 5))
     const exchanges = Array.from({ length: 4 }, () => testExchange(messages(body(1900))))
     const done = exchanges.map((exchange) => world.run(exchange))
-    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(4), 10_000)
+    await vi.waitFor(() => expect(world.upstream.seen).toHaveLength(4), PATIENT)
     for (const exchange of exchanges) {
-      await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0))
+      await vi.waitFor(() => expect(exchange.reply.chunks.length).toBeGreaterThan(0), PATIENT)
       expect(exchange.bodyBytes).toBeUndefined()
       exchange.abort.abort(new Error('gone'))
     }
