@@ -16,6 +16,8 @@ export type EventFormat = {
    * With `isFinal` the same request would fail again.
    */
   failure(error: ErrorObject, isFinal: boolean): string
+  /** Of the JSON-RPC request that is answered: its body may be discarded before the answer ends. */
+  readonly rpcId?: string | number
   /** Stands before the data of an event that holds a whole answer of JSON. */
   readonly answerHead: string
 }

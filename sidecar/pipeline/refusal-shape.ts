@@ -43,15 +43,15 @@ function errorObject(exchange: Exchange, status: number, body: ErrorObject): Err
   const shape = PROVIDER_SHAPES[exchange.connector?.connector.name ?? '']
   if (shape !== undefined) return shape({ text, status, body }).value
   const code = status === 403 ? JSON_RPC_DENIED : JSON_RPC_INTERNAL
-  const id = requestId(parseJson(exchange.bodyBytes)) ?? null
+  const id = exchange.reply.events?.format.rpcId ?? null
   return { jsonrpc: '2.0', id, error: { code, message: text, data: body } }
 }
 
 /** An answer of the upstream that is in the format of the API already stays as it is. */
 export function upstreamError(exchange: Exchange, { status, text, body }: UpstreamError): ErrorObject {
-  const isOwn = isMcp(exchange)
-    ? body?.['jsonrpc'] === '2.0' && body['id'] === requestId(parseJson(exchange.bodyBytes))
-    : isRecord(body?.['error'])
+  const id = exchange.reply.events?.format.rpcId
+  const isOwn =
+    id === undefined ? isRecord(body?.['error']) : body?.['jsonrpc'] === '2.0' && body['id'] === id
   return isOwn && body !== null ? body : errorObject(exchange, status, { message: text })
 }
 

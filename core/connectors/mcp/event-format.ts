@@ -15,14 +15,15 @@ export function mcpEventFormat({ request, config, body }: HeldRequest): EventFor
   if (request.method !== 'POST' || pathKind(request, config) === 'other') return null
   if (!acceptsEvents(request)) return null
   const message = body()
-  if (!isRecord(message) || message['jsonrpc'] !== '2.0' || !isToken(message['id'])) return null
-  const { method, params } = message
-  if (typeof method !== 'string' || method === 'initialize') return null
-  return formatFor(progressToken(params))
+  if (!isRecord(message) || message['jsonrpc'] !== '2.0') return null
+  const { id, method, params } = message
+  if (!isToken(id) || typeof method !== 'string' || method === 'initialize') return null
+  return formatFor(id, progressToken(params))
 }
 
-function formatFor(token: string | number | null): EventFormat {
+function formatFor(rpcId: string | number, token: string | number | null): EventFormat {
   return {
+    rpcId,
     idle: IDLE,
     waiting: (count) => (token === null ? IDLE : IDLE + progress(token, count)),
     failure: (error) => eventText('message', error),

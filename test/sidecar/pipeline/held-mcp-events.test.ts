@@ -204,6 +204,17 @@ describe('a held MCP call whose client takes events', () => {
     expect(held.world.records).toMatchObject([{ decision: 'DENY', status: 200 }])
   })
 
+  it('names the call in an error also where its body is no longer kept', async () => {
+    const params = { name: 'pay', arguments: { note: 'x'.repeat(200_000) }, _meta: { progressToken: 'p' } }
+    const held = await holdRequest(RULES, call({ ...PAY, params }))
+    held.world.upstream.answerWith(answer(502, 'text/html', 'down'))
+    await held.sent('progress')
+    held.settle('approved')
+    await held.done
+    expect(held.exchange.bodyBytes).toBeUndefined()
+    expect(rest(held.reply.text())).toMatchObject([{ id: 7, error: { code: -32603 } }])
+  })
+
   it('passes on an error of the server in JSON-RPC', async () => {
     const own = { jsonrpc: '2.0', id: 7, error: { code: -32602, message: 'no such tool' } }
     const held = await holdRequest(RULES, call())
