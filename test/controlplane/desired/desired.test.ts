@@ -341,3 +341,13 @@ describe('an MCP Connector', () => {
     })
   })
 })
+
+test('webSocketMessages of a Connector reaches the gateways', async () => {
+  await put('Gateway', 'local', {})
+  const sockets = async () =>
+    (await section<ConnectorEntry[]>('connectors')).find(({ name }) => name === 'default/models')
+  await put('Connector', 'models', { type: 'llm_a', auth: { type: 'none' } })
+  expect(await sockets()).not.toHaveProperty('webSocketMessages')
+  await put('Connector', 'models', { type: 'llm_a', auth: { type: 'none' }, webSocketMessages: true })
+  expect(await sockets()).toMatchObject({ webSocketMessages: true })
+})
