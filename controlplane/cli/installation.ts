@@ -18,6 +18,7 @@ import {
 import { newOwnerLink } from './owner-link-client.ts'
 import { type Processes, startProcesses } from './processes.ts'
 import { type Addresses, baseUrl, dashboardUrl } from './program-environment.ts'
+import { startOnPorts } from './retry-ports.ts'
 import { ensureManifests } from './starter-manifests.ts'
 
 export type InstallationOptions = {
@@ -67,20 +68,15 @@ async function startLocked(
   lock: FolderLock,
   signal: AbortSignal,
 ): Promise<Installation> {
-  const { folder, host, manifests, warn, env, withGateway, approvals } = options
+  const { folder, manifests, warn, env, withGateway } = options
   const keys = ensureKeys(folder)
   const installationKeyFile = ensureInstallationKey(env, folder.root)
-  const addresses: Addresses = {
-    host,
-    port: await choosePort(host, options.port, '--port'),
-    gatewayPort: withGateway ? await choosePort('127.0.0.1', options.gatewayPort, '--gateway-port') : 0,
-    manifests,
-    withGateway,
-    approvals,
-    installationKeyFile,
-  }
   const { created: starterWritten } = ensureManifests(manifests)
-  const processes = await startProcesses({ folder, addresses, keys, env, warn }, signal)
+  const { ports: addresses, started: processes } = await startOnPorts(
+    options.port === 0 || (withGateway && options.gatewayPort === 0),
+    () => chooseAddresses(options, installationKeyFile),
+    (chosen) => startProcesses({ folder, addresses: chosen, keys, env, warn }, signal),
+  )
   try {
     const run = writeRunFile(folder, addresses, withGateway)
     const facts = { ...(await settle(run, keys, warn)), base_url: dashboardUrl(addresses) }
@@ -89,6 +85,19 @@ async function startLocked(
     await processes.stop()
     rmSync(folder.run, { force: true })
     throw error
+  }
+}
+
+async function chooseAddresses(
+  options: InstallationOptions,
+  installationKeyFile: Addresses['installationKeyFile'],
+): Promise<Addresses> {
+  const { host, manifests, withGateway, approvals } = options
+  return {
+    host,
+    port: await choosePort(host, options.port, '--port'),
+    gatewayPort: withGateway ? await choosePort('127.0.0.1', options.gatewayPort, '--gateway-port') : 0,
+    ...{ manifests, withGateway, approvals, installationKeyFile },
   }
 }
 
