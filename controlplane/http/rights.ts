@@ -7,6 +7,7 @@ import {
   RIGHTS,
   type Right,
   type Role,
+  reachOf,
 } from '../../core/wire/rights.ts'
 import type { Principal } from './route.ts'
 
@@ -30,6 +31,21 @@ export async function namespacesOf(user: User, right: Right, reach: Reach): Prom
   return isUnlimited(right)
     ? 'all'
     : given.map(({ namespaces }) => namespaces).reduce<Namespaces>(union, NOWHERE)
+}
+
+export type RightIn = { readonly right: Right; readonly namespaces: Namespaces }
+
+/** The rights with which the routes let the user in, and where each holds. For users whose role decides. */
+export async function rightsOf(user: User): Promise<readonly RightIn[]> {
+  const all = Object.keys(RIGHTS) as readonly Right[]
+  const held = await Promise.all(
+    all.map(async (right) => ({ right, namespaces: await namespacesOf(user, right, reachOf(right)) })),
+  )
+  return held.filter(({ right, namespaces }) => isEnough(namespaces, reachOf(right)))
+}
+
+function isEnough(namespaces: Namespaces, reach: Reach): boolean {
+  return namespaces === 'all' || (reach === 'namespaces' && namespaces.size > 0)
 }
 
 type RoleIn = { readonly role: Role; readonly namespaces: Namespaces }

@@ -1,12 +1,14 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { ownerLinkOf } from '../../core/wire/owner-link.ts'
+import type { Namespaces } from '../../core/wire/rights.ts'
 import type { Editing } from '../config.ts'
 import { actorOf } from '../events.ts'
 import type { UserPrincipal } from '../http/auth.ts'
 import { deviceCookies, setDeviceCookie } from '../http/device-cookie.ts'
 import { isForwarded } from '../http/only-here.ts'
 import { isPage } from '../http/page-secret.ts'
+import { type RightIn, rightsOf } from '../http/rights.ts'
 import { type Principal, type Route, type RouteResult, route } from '../http/route.ts'
 import { setSessionCookie } from '../http/session-cookie.ts'
 import type { OwnerLinks } from '../services/owner-links.ts'
@@ -176,6 +178,14 @@ function password({ passwordChange, isSecure }: AuthRoutesDeps): Route {
   })
 }
 
+function namesOf(namespaces: Namespaces): string[] | null {
+  return namespaces === 'all' ? null : [...namespaces].sort()
+}
+
+function namesByRight(rights: readonly RightIn[]): Record<string, string[] | null> {
+  return Object.fromEntries(rights.map(({ right, namespaces }) => [right, namesOf(namespaces)]))
+}
+
 /** The answer that begins a session: its cookie, and the secret of the page when it belongs to one. */
 export function beginSession(
   { sessionId, maxAgeS, pageSecret }: StartedSession,
@@ -200,13 +210,18 @@ function me({ editing }: AuthRoutesDeps): Route {
         restriction: z.string().nullable(),
         /** Where the role counts; null = everywhere. Absent for callers of a cluster, who have rights by RBAC. */
         namespaces: z.array(z.string()).nullable().optional(),
+        /** What the routes let the caller do, and where; null = everywhere. Absent for callers of a cluster. */
+        rights: z.record(z.string(), z.array(z.string()).nullable()).optional(),
       }),
       editing: z.enum(['rows', 'yaml']),
     }),
     handler: async ({ principal }) => {
-      const { userId, email, role, groups, via, restriction = null, namespaces } = userOf(principal)
+      const user = userOf(principal)
+      const { userId, email, role, groups, via, restriction = null, namespaces } = user
       const own =
-        via === 'cluster' ? {} : { namespaces: namespaces === 'all' ? null : [...namespaces].sort() }
+        via === 'cluster'
+          ? {}
+          : { namespaces: namesOf(namespaces), rights: namesByRight(await rightsOf(user)) }
       return { user: { id: userId, email, role, groups, via, restriction, ...own }, editing }
     },
   })

@@ -14,6 +14,8 @@ type RightEntry = {
   /** The lowest role whose users have it. */
   readonly role: Role
   readonly allows: string
+  /** True: having it in some namespaces suffices for its routes, which keep to these. Absent: it has to hold in all. */
+  readonly isNamespaced?: true
   /** Kinds that its routes write. With `DASHBOARD_EDITING=yaml` such a route answers 409 and the manifest. */
   readonly writes?: readonly ResourceKind[]
 }
@@ -26,38 +28,47 @@ export const RIGHTS = {
   'records/get': {
     role: 'viewer',
     allows: 'see what is in force and what agents did: overview, activity, traffic',
+    isNamespaced: true,
   },
-  'explanations/get': { role: 'viewer', allows: 'ask what would be decided about a request' },
-  'manifests/get': { role: 'viewer', allows: 'see the state of manifests' },
-  'killswitches/get': { role: 'viewer', allows: 'see what is stopped' },
-  'killswitches/activate': { role: 'member', allows: 'activate a kill switch' },
-  'killswitches/lift': { role: 'admin', allows: 'lift a kill switch' },
-  'approvals/get': { role: 'member', allows: 'see the requests that wait for approval' },
-  'approvals/answer': { role: 'member', allows: 'approve and deny requests that wait' },
+  'explanations/get': {
+    role: 'viewer',
+    allows: 'ask what would be decided about a request',
+    isNamespaced: true,
+  },
+  'manifests/get': { role: 'viewer', allows: 'see the state of manifests', isNamespaced: true },
+  'killswitches/get': { role: 'viewer', allows: 'see what is stopped', isNamespaced: true },
+  'killswitches/activate': { role: 'member', allows: 'activate a kill switch', isNamespaced: true },
+  'killswitches/lift': { role: 'admin', allows: 'lift a kill switch', isNamespaced: true },
+  'approvals/get': { role: 'member', allows: 'see the requests that wait for approval', isNamespaced: true },
+  'approvals/answer': { role: 'member', allows: 'approve and deny requests that wait', isNamespaced: true },
   'approverkeys/get': { role: 'member', allows: "list one's own approver keys" },
   'approverkeys/update': { role: 'member', allows: "create and revoke one's own approver keys" },
-  'agents/get': { role: 'admin', allows: 'list agents' },
+  'agents/get': { role: 'admin', allows: 'list agents', isNamespaced: true },
   'agents/update': { role: 'admin', allows: 'create, suspend and revoke agents' },
-  'gateways/get': { role: 'admin', allows: 'see the settings of gateways' },
+  'gateways/get': { role: 'admin', allows: 'see the settings of gateways', isNamespaced: true },
   'gateways/update': {
     role: 'admin',
     allows: 'create gateways and change their settings in the dashboard',
     writes: ['Gateway', 'Connector', 'Permission'],
   },
-  'connectors/get': { role: 'admin', allows: 'list connectors' },
+  'connectors/get': { role: 'admin', allows: 'list connectors', isNamespaced: true },
   'connectors/update': { role: 'admin', allows: 'remove connectors of the dashboard', writes: ['Connector'] },
   'credentials/set': {
     role: 'admin',
     allows: 'add connectors with their credential, and replace it',
     writes: ['Connector', 'Permission'],
   },
-  'permissions/get': { role: 'admin', allows: 'list permissions' },
+  'permissions/get': { role: 'admin', allows: 'list permissions', isNamespaced: true },
   'permissions/update': {
     role: 'admin',
     allows: 'set and remove permissions of the dashboard',
     writes: ['Permission'],
   },
-  'policies/get': { role: 'admin', allows: 'list and test policies, and with `records/get` replay them' },
+  'policies/get': {
+    role: 'admin',
+    allows: 'list and test policies, and with `records/get` replay them',
+    isNamespaced: true,
+  },
   'policies/update': {
     role: 'admin',
     allows: 'create, change and remove policies of the dashboard',
@@ -66,8 +77,9 @@ export const RIGHTS = {
   'auditevents/get': {
     role: 'admin',
     allows: 'read and export the audit log, with the evidence of an action',
+    isNamespaced: true,
   },
-  'configuration/export': { role: 'admin', allows: 'export the configuration' },
+  'configuration/export': { role: 'admin', allows: 'export the configuration', isNamespaced: true },
   'configuration/import': { role: 'owner', allows: 'import a configuration', writes: ['Policy'] },
   'settings/get': { role: 'admin', allows: 'read the settings of the installation' },
   'settings/update': {
@@ -85,6 +97,12 @@ export type Right = keyof typeof RIGHTS
 export function writesOf(right: Right): readonly ResourceKind[] {
   const entry: RightEntry = RIGHTS[right]
   return entry.writes ?? []
+}
+
+/** How far a right has to reach for its routes. */
+export function reachOf(right: Right): Reach {
+  const entry: RightEntry = RIGHTS[right]
+  return entry.isNamespaced === true ? 'namespaces' : 'cluster'
 }
 
 export function isRight(name: string): name is Right {

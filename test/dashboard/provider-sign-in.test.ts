@@ -88,6 +88,8 @@ describe.skipIf(whySkipped !== null)(
     test.each([
       ['bea', 'Sees only the namespaces team-a, team-a-staging'],
       ['ada', null],
+      // A viewer of all namespaces.
+      ['cleo', null],
     ])('names in the account menu of %s the namespaces that limit the lists', async (subject, line) => {
       const { page } = await visit(browser)
       stage.idp.signIn = subject
@@ -97,6 +99,23 @@ describe.skipIf(whySkipped !== null)(
       await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
       const shown = await page.getByText(/^Sees (only|no) /).allInnerTexts()
       expect(shown).toEqual(line === null ? [] : [line])
+      await page.context().close()
+    })
+
+    test('shows an admin of one namespace what they may do, and no button that would be refused', async () => {
+      const { page } = await visit(browser)
+      stage.idp.signIn = 'cleo'
+      await page.goto(base)
+      await button(page).click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      const pages = await page.getByRole('navigation').getByRole('link').allInnerTexts()
+      expect(pages).toEqual(expect.arrayContaining(['Approvals', 'Policies', 'Agents', 'Audit']))
+      for (const title of ['People', 'Settings', 'Get started']) expect(pages).not.toContain(title)
+      await page.goto(`${base}/#/policies`)
+      await page.getByRole('heading', { name: 'Policies' }).first().waitFor()
+      expect(await page.getByRole('button', { name: /new policy/i }).count()).toBe(0)
+      await page.goto(`${base}/#/people`)
+      await page.getByText('needs the right users/get').waitFor()
       await page.context().close()
     })
 

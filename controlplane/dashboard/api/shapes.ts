@@ -2,7 +2,7 @@ import type { Action } from '../../../core/action/action.ts'
 import type { ConnectorType, EnforcementLevelSchema } from '../../../core/crd/schemas.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { KillEntry } from '../../../core/wire/kill.ts'
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Right, Role } from '../../../core/wire/rights.ts'
 import type { DecisionView, DryRunReply } from '../../../core/wire/v1.ts'
 import type { Agent, User } from './admin-shapes.ts'
 
@@ -21,6 +21,8 @@ export type Me = {
     readonly restriction: string | null
     /** Where the role counts; null or absent = everywhere. */
     readonly namespaces?: readonly string[] | null | undefined
+    /** What the user may do, and where; null = everywhere. */
+    readonly rights?: Readonly<Partial<Record<Right, readonly string[] | null>>> | undefined
   }
   readonly editing: Editing
 }

@@ -1,17 +1,17 @@
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Right } from '../../../core/wire/rights.ts'
 import { PageHead } from '../parts/page-head.tsx'
 import { TeachingEmpty } from '../parts/teaching-empty.tsx'
 import { useSession } from '../session/session.tsx'
 
-/** Somebody followed a link that is not for their role: another page instead would only puzzle them. */
-export function ClosedPage({ title, least }: { readonly title: string; readonly least: Role }) {
+/** Somebody followed a link that is not for their rights: another page instead would only puzzle them. */
+export function ClosedPage({ title, right }: { readonly title: string; readonly right: Right }) {
   const { user } = useSession()
   return (
     <>
       <PageHead title={title} />
       <TeachingEmpty icon="people" title="Not for your role">
-        {title} is for the role {least} and above; you are signed in as {user.email}, {user.role}. An admin
-        can change your role under People.
+        {title} needs the right {right}; you are signed in as {user.email}, {user.role}. An admin can change
+        your role under People.
       </TeachingEmpty>
     </>
   )

@@ -15,7 +15,7 @@ export function Frame() {
   const { may } = useSession()
   const { page } = usePlace()
   const [isOpen, { toggle, close }] = useDisclosure(false)
-  const pages = PAGES.filter(({ least }) => may(least))
+  const pages = PAGES.filter(({ right }) => may(right))
   const wanted = PAGES.find(({ path }) => path === page)
   const current = wanted ?? pages[0]
   useEffect(() => {
@@ -38,10 +38,10 @@ export function Frame() {
       </AppShell.Navbar>
       <AppShell.Main className="main">
         <StopBanner />
-        {current === undefined ? null : may(current.least) ? (
+        {current === undefined ? null : may(current.right) ? (
           <CurrentPage key={current.path} entry={current} />
         ) : (
-          <ClosedPage title={current.title} least={current.least} />
+          <ClosedPage title={current.title} right={current.right} />
         )}
       </AppShell.Main>
     </AppShell>

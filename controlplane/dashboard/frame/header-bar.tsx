@@ -27,7 +27,7 @@ export function HeaderBar(props: { readonly isNavOpen: boolean; readonly onToggl
         <LiveMark />
       </Group>
       <Group gap="xs" wrap="nowrap">
-        {may('member') ? <StopButton /> : null}
+        {may('killswitches/activate') ? <StopButton /> : null}
         <ColourScheme />
         <UserButton />
       </Group>

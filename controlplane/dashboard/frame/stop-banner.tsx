@@ -32,7 +32,7 @@ export function StopBanner() {
                 </div>
               ))}
             </div>
-            {may('admin') ? (
+            {may('killswitches/lift') ? (
               <Button size="xs" variant="white" onClick={() => setLifting(entries)}>
                 Lift …
               </Button>

@@ -45,7 +45,7 @@ function Choices({ onOpen, leave }: ChoicesProps) {
           </Text>
           {user.namespaces == null ? null : (
             <Text size="xs" c="dimmed">
-              {reachOf(user.namespaces)}
+              {reachOf(user)}
             </Text>
           )}
         </div>
@@ -53,7 +53,7 @@ function Choices({ onOpen, leave }: ChoicesProps) {
         <Menu.Item onClick={() => onOpen('password')} closeMenuOnClick>
           Change password …
         </Menu.Item>
-        {may('member') ? (
+        {may('approverkeys/update') ? (
           <Menu.Item onClick={() => onOpen('keys')} closeMenuOnClick>
             Approver keys …
           </Menu.Item>
@@ -66,7 +66,9 @@ function Choices({ onOpen, leave }: ChoicesProps) {
 }
 
 /** Says why lists may be shorter than those of others. */
-function reachOf(namespaces: readonly string[]): string {
-  if (namespaces.length === 0) return 'Sees no namespace'
-  return `Sees only the ${namespaces.length === 1 ? 'namespace' : 'namespaces'} ${namespaces.join(', ')}`
+function reachOf({ role, namespaces, rights }: ReturnType<typeof useSession>['user']): string {
+  const seen = rights?.['records/get'] ?? []
+  if (rights?.['records/get'] === null) return `${role} in ${namespaces?.join(', ')} only`
+  if (seen.length === 0) return 'Sees no namespace'
+  return `Sees only the ${seen.length === 1 ? 'namespace' : 'namespaces'} ${seen.join(', ')}`
 }

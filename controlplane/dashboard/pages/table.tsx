@@ -1,5 +1,5 @@
 import type { ComponentType } from 'react'
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Right } from '../../../core/wire/rights.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { type Late, lazily } from '../parts/lazily.tsx'
 import { Outline } from '../parts/loading.tsx'
@@ -12,35 +12,47 @@ export type PageEntry = {
   readonly path: string
   readonly title: string
   readonly icon: IconName
-  /** Who sees it at all. */
-  readonly least: Role
+  /** Who has it sees the page. */
+  readonly right: Right
   readonly Page: ComponentType | Late<object>
 }
 
 /**
- * Every page, in the order of the navigation; the first one that a role may see is where it starts. What people open
+ * Every page, in the order of the navigation; the first one that a user may see is where it starts. What people open
  * in a hurry comes with the application; the others come together, so that few files are fetched at any time.
  */
 export const PAGES: readonly PageEntry[] = [
-  { path: 'overview', title: 'Overview', icon: 'overview', least: 'viewer', Page: Overview },
-  { path: 'approvals', title: 'Approvals', icon: 'approvals', least: 'member', Page: Approvals },
-  { path: 'traffic', title: 'Traffic', icon: 'traffic', least: 'viewer', Page: later('traffic') },
-  { path: 'explain', title: 'Explain', icon: 'explain', least: 'viewer', Page: later('explain') },
-  { path: 'policies', title: 'Policies', icon: 'policies', least: 'admin', Page: later('policies') },
+  { path: 'overview', title: 'Overview', icon: 'overview', right: 'records/get', Page: Overview },
+  { path: 'approvals', title: 'Approvals', icon: 'approvals', right: 'approvals/get', Page: Approvals },
+  { path: 'traffic', title: 'Traffic', icon: 'traffic', right: 'records/get', Page: later('traffic') },
+  { path: 'explain', title: 'Explain', icon: 'explain', right: 'explanations/get', Page: later('explain') },
+  { path: 'policies', title: 'Policies', icon: 'policies', right: 'policies/get', Page: later('policies') },
   {
     path: 'permissions',
     title: 'Permissions',
     icon: 'permissions',
-    least: 'viewer',
+    right: 'explanations/get',
     Page: later('permissions'),
   },
-  { path: 'connectors', title: 'Connectors', icon: 'connectors', least: 'admin', Page: later('connectors') },
-  { path: 'agents', title: 'Agents', icon: 'agents', least: 'admin', Page: later('agents') },
-  { path: 'people', title: 'People', icon: 'people', least: 'admin', Page: later('people') },
-  { path: 'audit', title: 'Audit', icon: 'audit', least: 'admin', Page: later('audit') },
-  { path: 'settings', title: 'Settings', icon: 'settings', least: 'admin', Page: later('settings') },
-  { path: 'bundle', title: 'Export', icon: 'copy', least: 'admin', Page: later('bundle') },
-  { path: 'get-started', title: 'Get started', icon: 'start', least: 'admin', Page: later('get-started') },
+  {
+    path: 'connectors',
+    title: 'Connectors',
+    icon: 'connectors',
+    right: 'connectors/get',
+    Page: later('connectors'),
+  },
+  { path: 'agents', title: 'Agents', icon: 'agents', right: 'agents/get', Page: later('agents') },
+  { path: 'people', title: 'People', icon: 'people', right: 'users/get', Page: later('people') },
+  { path: 'audit', title: 'Audit', icon: 'audit', right: 'auditevents/get', Page: later('audit') },
+  { path: 'settings', title: 'Settings', icon: 'settings', right: 'settings/get', Page: later('settings') },
+  { path: 'bundle', title: 'Export', icon: 'copy', right: 'configuration/export', Page: later('bundle') },
+  {
+    path: 'get-started',
+    title: 'Get started',
+    icon: 'start',
+    right: 'credentials/set',
+    Page: later('get-started'),
+  },
 ]
 
 function later(path: LaterPath): Late<object> {

@@ -1,15 +1,15 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
-import type { Role } from '../../../core/wire/rights.ts'
+import type { Right } from '../../../core/wire/rights.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { call, type SignInReason, whenSignedOut } from '../api/client.ts'
 import type { Editing, Me } from '../api/shapes.ts'
-import { hasRole } from './roles.ts'
 
 export type Session = {
   readonly user: Me['user']
   /** True: edits of Gateways, Connectors, Permissions and Policies are answered with the manifest to commit. */
   readonly isYaml: boolean
-  readonly may: (least: Role) => boolean
+  /** Whether routes let the user in. A page only spares people what would be refused: the server decides. */
+  readonly may: (right: Right) => boolean
   readonly signOut: () => Promise<void>
 }
 export type SessionState =
@@ -64,7 +64,7 @@ export function SessionProvider(props: {
     () => ({
       user,
       isYaml: editing === 'yaml',
-      may: (least) => hasRole(user.role, least),
+      may: (right) => user.rights?.[right] !== undefined,
       signOut: async () => {
         await call('POST /api/auth/logout', { body: {} })
         onSignedOut()

@@ -75,6 +75,25 @@ describe('every route, for every role, wherever it counts', () => {
     expect(checks).toBeGreaterThan(500)
   }, 240_000)
 
+  test('is the same in the rights that a page asks for', async () => {
+    const wrong: string[] = []
+    const names = new Set<string>()
+    for (const [who, call] of users) {
+      const { body } = await call('GET', '/api/auth/me')
+      const { rights } = body['user'] as { rights: Readonly<Record<string, readonly string[] | null>> }
+      for (const operation of operations) {
+        const { method, path, right = '', isNamespaced } = operation
+        names.add(right)
+        const sent = method === 'GET' || method === 'DELETE' ? undefined : {}
+        const { status } = await call(method, requestTo(operation, {}), sent)
+        if ((status !== 403) !== right in rights) wrong.push(`${method} ${path} as ${who}: ${status}`)
+        if (!isNamespaced && rights[right] != null) wrong.push(`${path} as ${who}: ${rights[right]}`)
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(names.size).toBeGreaterThan(25)
+  }, 240_000)
+
   test('shows no name, id or text of another tenant, and still those of the own one', async () => {
     const leaks: string[] = []
     const seen = new Set<string>()

@@ -29,7 +29,7 @@ export function Page() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [fresh, setFresh] = useState<FreshKey | null>(null)
   const agents = useResource('GET /api/dashboard/agents', {}, { on: ['config'], everyMs: 30_000 })
-  const mayAct = may('admin')
+  const mayAct = may('agents/update')
   const onKey = (key: FreshKey) => {
     setFresh(key)
     agents.reload()

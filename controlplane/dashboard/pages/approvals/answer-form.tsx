@@ -22,7 +22,7 @@ type Props = {
 export function AnswerForm({ card, onAnswered, onPartly }: Props) {
   const { user, may } = useSession()
   const groups = card.required_approver_groups
-  const users = useResource('GET /api/dashboard/users', may('admin') && groups.length > 0 ? {} : null)
+  const users = useResource('GET /api/dashboard/users', may('users/get') && groups.length > 0 ? {} : null)
   const [note, setNote] = useState('')
   const answer = useDeed(async (approved: boolean) => {
     const text = note.trim()
@@ -71,7 +71,7 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
           Deny
         </Button>
       </Group>
-      {may('admin') ? <AlwaysAllow card={card} /> : null}
+      {may('permissions/update') ? <AlwaysAllow card={card} /> : null}
     </Stack>
   )
 }

@@ -45,7 +45,7 @@ export function Page() {
             </Group>
           </Panel>
         </SimpleGrid>
-        {may('owner') ? (
+        {may('configuration/import') ? (
           <ImportBundle />
         ) : (
           <Text size="sm" c="dimmed">

@@ -22,7 +22,7 @@ export function Page() {
   const { may, isYaml } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)
   const connectors = useResource('GET /api/dashboard/connectors', {}, { on: ['config'] })
-  const mayAct = may('admin')
+  const mayAct = may('connectors/update')
   return (
     <>
       <PageHead

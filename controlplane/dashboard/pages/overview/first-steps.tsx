@@ -14,7 +14,7 @@ export function FirstSteps() {
         icon="start"
         title="No agent has called anything yet"
         actions={
-          may('admin') ? (
+          may('credentials/set') ? (
             <Group justify="center">
               <Button component="a" href={hrefOf('get-started')}>
                 Connect an agent

@@ -21,7 +21,7 @@ export function KeyFigures(props: {
         label="Waiting for a person"
         value={overview.pending_approvals}
         isLoud={overview.pending_approvals > 0}
-        href={may('member') ? hrefOf('approvals') : undefined}
+        href={may('approvals/get') ? hrefOf('approvals') : undefined}
       />
       <Figure label="Requests" value={total?.all ?? '–'} href={hrefOf('traffic')} />
       <Figure

@@ -61,7 +61,7 @@ export function Page() {
               <Warnings warnings={data.warnings} />
               <KeyFigures overview={data} activity={activity.data} />
               {data.has_traffic ? null : <FirstSteps />}
-              {may('member') && data.pending_approvals > 0 ? <PendingPreview /> : null}
+              {may('approvals/get') && data.pending_approvals > 0 ? <PendingPreview /> : null}
             </>
           )}
         </Loaded>

@@ -27,7 +27,7 @@ export function Page() {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [shown, setShown] = useState<Shown | null>(null)
   const people = useResource('GET /api/dashboard/users', {}, { on: ['audit'] })
-  const mayAct = may('admin')
+  const mayAct = may('users/update')
   return (
     <>
       <PageHead
@@ -96,7 +96,7 @@ function Role({ person, onDone }: { readonly person: User; readonly onDone: () =
     await call('POST /api/dashboard/users', { body: { action: 'change_role', user_id: person.id, role } })
     onDone()
   })
-  if (!may('admin')) return person.role
+  if (!may('users/update')) return person.role
   return (
     <Stack gap={4}>
       <Select

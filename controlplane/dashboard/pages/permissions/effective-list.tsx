@@ -101,7 +101,7 @@ function Why({ action }: { readonly action: EffectiveAction }) {
           </Text>
         ) : null}
         {rules.map(({ policyId, policyName, rule, tier }) =>
-          may('admin') ? (
+          may('policies/get') ? (
             <Anchor key={`${policyId} ${rule}`} size="sm" href={hrefOf('policies', { policy: policyId })}>
               <UntrustedText text={ruleText({ policyName, rule, tier })} />
             </Anchor>

@@ -38,7 +38,7 @@ export function Page() {
       />
       <YamlNote />
       <Stack gap="xl">
-        {may('admin') ? <PermissionRows /> : null}
+        {may('permissions/get') ? <PermissionRows /> : null}
         <Stack gap="md" component="section" aria-label="Effective permissions">
           <Loaded of={effective}>
             {(reply) => (

@@ -54,7 +54,7 @@ function Desk({ stored, onSaved }: DeskProps) {
   const [draft, setDraft] = useState<PolicyDraft>(stored === null ? NEW_DRAFT : draftOf(stored))
   const check = useCheck(draft)
   const isManaged = stored !== null && isReadOnly(stored)
-  const readOnly = !may('admin') || (isManaged && !isYaml)
+  const readOnly = !may('policies/update') || (isManaged && !isYaml)
   const change = (fields: Partial<PolicyDraft>) => setDraft((before) => ({ ...before, ...fields }))
   const begin = (policy: Policy) => {
     setBase(policy)

@@ -28,7 +28,7 @@ export function PolicyList() {
     })
     policies.reload()
   })
-  const mayAct = may('admin')
+  const mayAct = may('policies/update')
   return (
     <>
       <PageHead

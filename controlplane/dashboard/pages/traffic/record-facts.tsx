@@ -45,6 +45,6 @@ function latencyText({ latency_ms: all, overhead_ms: ours }: TrafficRecord): str
 /** The log is for admins; others can still name the story to one. */
 function AuditLink({ id }: { readonly id: string }) {
   const { may } = useSession()
-  if (!may('admin')) return <code>{id}</code>
+  if (!may('auditevents/get')) return <code>{id}</code>
   return <Anchor href={hrefOf('audit', { action: id })}>Whole story of {id}</Anchor>
 }
