@@ -42,7 +42,7 @@ import type { PipelinePorts } from './pipeline/ports.ts'
 import { createRefusals } from './pipeline/refusals.ts'
 import { openPod, type Pod, signRequest } from './pod.ts'
 import { type Authority, loadAuthority } from './tls/authority.ts'
-import { createLeafCache, type LeafCache } from './tls/leaf-cache.ts'
+import { createLeafCache, type LeafCache, MAX_LEAVES } from './tls/leaf-cache.ts'
 import { createPodAuthority, type PodAuthority } from './tls/pod-authority.ts'
 import { createUnlistedPorts } from './unlisted-ports.ts'
 import { createDialer } from './upstream/dial.ts'
@@ -58,7 +58,6 @@ export type Gateway = {
 const FIRST_SNAPSHOT_MS = 5_000
 const CLOSE_GRACE_MS = 700
 const LAST_UPLOAD_MS = 600
-const MAX_LEAVES = 5_000
 const NO_HOSTS: HostIndex = { exact: new Map(), wildcards: new Map() }
 const HEAD_TIMEOUT_MS = 30_000
 
@@ -81,7 +80,7 @@ export async function createGateway(config: GatewayConfig, log: Logger): Promise
           random: Math.random,
         })
   const authority = issuer?.authority ?? (await loadAuthority(config.ca))
-  const leaf = createLeafCache(authority, { max: MAX_LEAVES })
+  const leaf = createLeafCache(authority, { max: MAX_LEAVES.owned })
   const core = createCore(config, { log, token, leaf, issuer })
   try {
     return await serve(config, { log, authority, issuer, leaf, core })
@@ -187,10 +186,11 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const { control, uploader, ports } = core
   const internalToken = await loadOrCreateToken(config.internalTokenFile)
   const challenge = await challengeRoutes(config.installationKeyFile)
+  const canRefuseInside = config.pod === null && !authority.isConstrained
   const listener: FrontDeps = {
-    ...{ leaf, log },
+    ...{ leaf, log, refusalLeaf: createLeafCache(authority, { max: MAX_LEAVES.refused }) },
     handle: core.handle,
-    ...{ admit: createAdmit(ports), agentOf: createAgentOf(ports) },
+    ...{ admit: createAdmit(ports, canRefuseInside), agentOf: createAgentOf(ports) },
     onQuota: core.metrics.overQuota,
     api: (request) => api(request),
     newRequestId: () => ports.newId('request'),

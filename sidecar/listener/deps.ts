@@ -33,13 +33,15 @@ export type FrontLimits = QuotaLimits & {
 
 export type FrontDeps = {
   readonly leaf: LeafCache
+  /** Certificates of hosts that are refused: agents choose these names, and must not evict those of owned hosts. */
+  readonly refusalLeaf: LeafCache
   /** Takes one exchange through the pipeline; resolves when it is answered. */
   handle(exchange: Exchange): Promise<void>
-  /** Asked for every CONNECT: decrypt what comes, or let the pipeline answer or tunnel it? */
+  /** What becomes of a CONNECT: see `Admit`. */
   admit(
     target: { readonly host: string; readonly port: number },
     credentials: Credentials,
-  ): 'intercept' | 'pipeline'
+  ): 'intercept' | 'refuse' | 'pipeline'
   /** The agent that presents these credentials; null when they are nobody's. */
   agentOf(credentials: Credentials): string | null
   /** A connection was refused or evicted, because a quota is used up. */

@@ -1,14 +1,12 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { RawHeaders } from '../../core/request/canonical.ts'
 import type { Credentials, Reply } from '../pipeline/exchange.ts'
 import { EMPTY_BODY } from './body-intake.ts'
 import type { FrontDeps } from './deps.ts'
-import { Http1Connection } from './http1/connection.ts'
 import type { Lifeline } from './lifeline.ts'
 import { newExchange } from './new-exchange.ts'
-import { terminateTls } from './terminate-tls.ts'
-import { contextFor } from './tunnel.ts'
+import { type Refusal, tellRefusal } from './told-refusal.ts'
+import { enterTunnel } from './tunnel.ts'
 import { handOver } from './upgrade.ts'
 
 /** A connection that is to be joined to its destination as it is, if the pipeline lets it. */
@@ -63,8 +61,6 @@ export function openPassage(deps: FrontDeps, passage: Passage): void {
     })
 }
 
-type Refusal = { readonly status: number; readonly headers: RawHeaders; readonly body: Buffer | string }
-
 /** The client asked nothing, so an approval is silence: the stream itself. */
 function createPassageReply(
   { socket, lifeline, first }: Passage,
@@ -96,26 +92,14 @@ function createPassageReply(
  * A client that speaks TLS is told why inside it: one that only sees its connection die tries again at once. To any
  * other protocol there is nothing to say but the end.
  */
-function refuse(deps: FrontDeps, passage: Passage, { status, headers, body }: Refusal): void {
-  const { socket, lifeline, authority, first } = passage
-  const context = passage.isTls ? contextFor(deps, authority.host) : 'not TLS'
-  if (typeof context === 'string') {
+function refuse(deps: FrontDeps, passage: Passage, refusal: Refusal): void {
+  const { socket, lifeline, authority, first, credentials } = passage
+  if (!passage.isTls) {
     socket.destroySoon()
     return
   }
-  const { headTimeoutMs } = deps.limits
-  const options = { context, protocols: ['http/1.1'], lifeline, timeoutMs: headTimeoutMs }
-  terminateTls(socket, first, options, (result) => {
-    if (result.kind === 'failed') {
-      deps.log.debug({ detail: result.detail }, 'refusal could not be told')
-      return
-    }
-    new Http1Connection(result.socket, {
-      site: ({ reply }) => Promise.resolve(reply.send(status, [...headers, 'Connection', 'close'], body)),
-      lifeline,
-      idleTimeoutMs: headTimeoutMs,
-      headTimeoutMs,
-      onFailure: (error) => deps.log.debug({ err: error }, 'refusal could not be told'),
-    }).start(null)
+  const tunnel = { socket, lifeline, credentials, sources: {}, host: authority.host, isPort: true }
+  enterTunnel(tellRefusal(deps, refusal), tunnel, {
+    ...{ protocol: 'tls', bytes: first, serverName: authority.host },
   })
 }

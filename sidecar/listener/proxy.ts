@@ -1,11 +1,12 @@
 import { parseAuthority } from '../../core/request/authority.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
-import type { Credentials, ExchangeKind, KeyedPlace, Transport } from '../pipeline/exchange.ts'
+import type { Credentials, ExchangeKind, KeyedPlace, Reply, Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'
 import type { Incoming } from './http1/incoming.ts'
 import { newExchange } from './new-exchange.ts'
+import { tellRefusal } from './told-refusal.ts'
 import { openTunnel } from './tunnel.ts'
 
 /** The agent of a port: none on the shared port; with `accepts` the port takes a key, without it the port identifies its agent. */
@@ -24,7 +25,9 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   const target = parseTarget(head.target)
   const wrong = incoming.problem ?? targetProblem(incoming, target)
   const problem = wrong ?? overQuota(deps, incoming, credentials)
-  if (target === null || problem !== null || deps.admit(target, credentials) === 'pipeline') {
+  const admitted = target === null || problem !== null ? 'pipeline' : deps.admit(target, credentials)
+  if (target !== null && admitted === 'refuse') return refuseInside(deps, incoming, { owner, target })
+  if (target === null || admitted === 'pipeline') {
     const passed = pipeline(deps, incoming, { owner, kind: 'tunnel', transport: 'connect', problem })
     return passed.finally(incoming.connection.lifeline.slot.endTunnel)
   }
@@ -33,6 +36,36 @@ export function serveConnect(deps: FrontDeps, incoming: Incoming, owner: PortOwn
   const sources = { connectAuthority: head.target }
   openTunnel(deps, { socket, lifeline, credentials, sources, host: target.host, isPort: owner !== null })
   return Promise.resolve()
+}
+
+/** Leaves the CONNECT to the pipeline, and sends what the pipeline answers inside the tunnel. */
+function refuseInside(
+  deps: FrontDeps,
+  incoming: Incoming,
+  { owner, target }: { readonly owner: PortOwner; readonly target: Authority },
+): Promise<void> {
+  const { head, reply, connection } = incoming
+  const { socket, lifeline } = connection
+  const credentials = credentialsOf(incoming, owner)
+  const sources = { connectAuthority: head.target }
+  const inside: Reply = {
+    get isStarted() {
+      return reply.isStarted
+    },
+    get bytesOut() {
+      return reply.bytesOut
+    },
+    send(status, headers, body) {
+      reply.upgrade(ESTABLISHED)
+      const tunnel = { socket, lifeline, credentials, sources, host: target.host, isPort: true }
+      openTunnel(tellRefusal(deps, { status, headers, body }), tunnel)
+    },
+    stream: (status, headers, hasBody) => reply.stream(status, headers, hasBody),
+    interim: (status, headers) => reply.interim(status, headers),
+    upgrade: (established) => reply.upgrade(established),
+  }
+  const manner = { owner, kind: 'tunnel', transport: 'connect', problem: null } as const
+  return pipeline(deps, incoming, { ...manner, reply: inside })
 }
 
 function targetProblem({ head }: Incoming, target: Authority | null): Problem | null {
@@ -81,10 +114,12 @@ type Manner = {
   readonly kind: ExchangeKind
   readonly transport: Transport
   readonly problem: Problem | null
+  /** Instead of the reply of the connection. */
+  readonly reply?: Reply
 }
 
 function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<void> {
-  const { head, body, reply, abort, acceptedAt, timeMs } = incoming
+  const { head, body, abort, acceptedAt, timeMs } = incoming
   const isTls = manner.kind === 'tunnel' || /^https:/i.test(head.target)
   return deps.handle(
     newExchange({
@@ -103,7 +138,7 @@ function pipeline(deps: FrontDeps, incoming: Incoming, manner: Manner): Promise<
       },
       credentials: credentialsOf(incoming, manner.owner),
       body,
-      reply,
+      reply: manner.reply ?? incoming.reply,
       abort,
       problem: manner.problem,
     }),

@@ -103,7 +103,7 @@ function serveTls(deps: TransparentDeps, arrival: Arrival, hello: Hello): void {
     unsupported(deps, arrival, 'TLS that names no server (SNI)')
     return
   }
-  if (port !== null && deps.admit({ host, port }, credentials) === 'pipeline') {
+  if (port !== null && deps.admit({ host, port }, credentials) !== 'intercept') {
     openPassage(deps, { ...arrival, authority: { host, port }, first: hello.bytes, isTls: true })
     return
   }

@@ -1,4 +1,6 @@
 import { findConnector } from '../../core/connectors/registry.ts'
+import { decideUnowned } from '../../core/decision/egress.ts'
+import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { identify } from '../identity.ts'
 import type { Credentials } from './exchange.ts'
 import type { PipelinePorts } from './ports.ts'
@@ -7,17 +9,38 @@ export type ConnectTarget = { readonly host: string; readonly port: number }
 
 /**
  * What becomes of a CONNECT. `intercept`: answer 200, end TLS, and make an exchange of every request inside.
- * `pipeline`: make a tunnel exchange of the CONNECT itself, which answers it, and has a record.
+ * `pipeline`: make a tunnel exchange of the CONNECT itself, which answers it, and has a record. `refuse`: the same, but a
+ * refusal is sent inside the tunnel, because clients show neither status nor body of a refused CONNECT.
  */
-export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'pipeline'
+export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'refuse' | 'pipeline'
 
-export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>): Admit {
+/**
+ * `canRefuseInside`: clients of `chaperone run` accept the certificates of this gateway for every name. False in pods, and
+ * where the names of the certificate authority are constrained.
+ */
+export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseInside = false): Admit {
   return ({ host, port }, credentials) => {
     const snapshot = ports.snapshot()
     if (snapshot === null || identify(credentials, snapshot)?.status !== 'active') return 'pipeline'
     const bound = findConnector(snapshot.hosts, host, port)
-    return bound?.entry.tlsMode === 'intercept' ? 'intercept' : 'pipeline'
+    if (bound?.entry.tlsMode === 'intercept') return 'intercept'
+    const canTell = bound === null && canRefuseInside && isStartedByRun(credentials)
+    return canTell && isRefusedOnWebPort(snapshot, host, port) ? 'refuse' : 'pipeline'
   }
+}
+
+function isRefusedOnWebPort(snapshot: Snapshot, host: string, port: number): boolean {
+  return isWebPort(port) && decideUnowned(snapshot, host, port).verdict !== 'allow'
+}
+
+/** Only `chaperone run` uses the keys of places, and it makes its command trust the certificates. */
+function isStartedByRun(credentials: Credentials): boolean {
+  return credentials.kind === 'basic' && credentials.place !== undefined
+}
+
+/** The other ports below 1024 belong to protocols such as SSH and SMTP, whose clients understand a refused CONNECT alone. */
+function isWebPort(port: number): boolean {
+  return port === 443 || port === 80 || port >= 1_024
 }
 
 /** The name of the agent that presents the credentials; null when they are nobody's. */

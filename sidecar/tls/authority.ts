@@ -9,6 +9,7 @@ import {
 import { rootCertificates } from 'node:tls'
 import { certificateSubject } from '../../core/x509/certificate-subject.ts'
 import { pem } from '../../core/x509/der.ts'
+import { namesPermittedBy } from '../../core/x509/name-constraints.ts'
 import { type Issuer, keyIdentifier, leafTemplate, makeRoot } from './certificate.ts'
 import { readIfPresent, writeAtomically } from './files.ts'
 
@@ -31,6 +32,8 @@ export type Authority = {
   readonly certPem: string
   /** The trust anchor that clients install: the last certificate of the file. */
   readonly caPem: string
+  /** Clients accept its leaves for some names only (X.509 Name Constraints). */
+  readonly isConstrained: boolean
   /** A leaf for a host name or an IP address (without brackets): one signature, 50-100 us. */
   mint(host: string): Leaf
 }
@@ -70,6 +73,7 @@ export function createAuthority(key: KeyObject, chain: Chain, nowMs: () => numbe
   return {
     certPem: issuer.toString(),
     caPem: (chain.at(-1) ?? issuer).toString(),
+    isConstrained: chain.some(({ raw }) => namesPermittedBy(raw) !== null),
     mint(host) {
       const now = nowMs()
       // A leaf that outlives its issuer is refused by some clients and accepted by none for longer.

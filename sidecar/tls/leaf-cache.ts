@@ -4,6 +4,8 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Authority, Leaf } from './authority.ts'
 import { createLru } from './lru.ts'
 
+/** Names of a gateway: of hosts that a connector owns, and of hosts that are refused, which agents choose. */
+export const MAX_LEAVES = { owned: 5_000, refused: 1_000 } as const
 /** A context is tens of KiB of OpenSSL state, a leaf under one: only the busiest names keep a context. */
 const MAX_CONTEXTS = 200
 const HOST_NAME =

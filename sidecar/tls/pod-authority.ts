@@ -51,6 +51,9 @@ export function createPodAuthority(deps: PodAuthorityDeps): PodAuthority {
       get caPem() {
         return shown().caPem
       },
+      get isConstrained() {
+        return shown().isConstrained
+      },
       mint: (host) => authorityFor(host).mint(host),
     },
     get isReady() {

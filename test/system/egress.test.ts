@@ -60,10 +60,10 @@ async function lastRecord(host: string): Promise<Record<string, unknown>> {
   })
 }
 
-test('a host that no connector owns is refused at CONNECT with a reason, and recorded once', async () => {
-  const refused = await openTunnel(agent.target, 'nobody.example').catch((error: Error) => error)
-  expect(String(refused)).toMatch(/403/)
-  expect(String(refused)).toMatch(/no connector/i)
+test('a host that no connector owns is refused inside TLS with a reason, and recorded once', async () => {
+  const refused = await agent.json({ method: 'GET', host: 'nobody.example', target: '/' })
+  expect(refused.status).toBe(403)
+  expect(String(refused.body['message'])).toMatch(/no connector/i)
   expect(await lastRecord('nobody.example')).toMatchObject({
     decision: 'DENY',
     reason: expect.stringMatching(/unknown_host|connector/),

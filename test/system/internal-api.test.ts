@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestAgent, testAgent } from '../support/agent.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
-import { openTunnel } from '../support/tunnel.ts'
 import { startVendors, type Vendors } from '../support/vendors.ts'
 
 /** The gateway's internal API and its metrics, with a real control plane behind: what is answered is what then happens. */
@@ -82,7 +81,7 @@ async function scrape(path = '/metrics'): Promise<string> {
 
 test('a connector that was added owns its host until it is removed, and never shows its token', async () => {
   const request = { method: 'GET', host: 'added.example', target: '/' } as const
-  await expect(agent.send(request)).rejects.toThrow(/403/)
+  expect((await agent.send(request)).status).toBe(403)
   const token = 'canary-of-the-added-connector'
   const added = await internal('POST', '/internal/connectors/add', {
     ...{ type: 'generic', token, domains: ['added.example'] },
@@ -103,7 +102,7 @@ test('a connector that was added owns its host until it is removed, and never sh
   expect(await agent.json(request)).toMatchObject({ status: 403, body: { action_type: 'generic.get' } })
   const removed = await internal('POST', '/internal/connectors/remove', { id: added.body['id'] })
   expect(removed).toEqual({ status: 200, body: { ok: true } })
-  await expect(agent.send(request)).rejects.toThrow(/403/)
+  expect((await agent.send(request)).status).toBe(403)
   expect((await internal('POST', '/internal/connectors/remove', { id: added.body['id'] })).status).toBe(404)
 })
 
@@ -231,7 +230,7 @@ test.each(['all', 'agent:dev', 'connector:codehost', 'gateway:local', 'dev', 'co
 test('every kind of refusal and upstream failure that an agent can bring about is counted under its own label', async () => {
   expect((await agent.send(CLOSE)).status).toBe(403)
   expect((await agent.send({ ...ISSUE, target: '/repos/acme%2Fsite/issues' })).status).toBe(400)
-  await expect(openTunnel(agent.target, 'nobody.example')).rejects.toThrow(/403/)
+  expect((await agent.json({ method: 'GET', host: 'nobody.example', target: '/' })).status).toBe(403)
   for (const status of [401, 429, 503]) {
     vendors.recorder.answerWith((request, response) => {
       request.resume()

@@ -23,6 +23,9 @@ export type TestFront = AsyncDisposable & {
   readonly exchanges: Exchange[]
   readonly apiRequests: Array<ApiRequest & { readonly body: Buffer }>
   readonly failures: unknown[]
+  /** Hosts for which certificates were asked for, of owned hosts and of refused ones. */
+  readonly minted: string[]
+  readonly mintedForRefusals: string[]
   /** `AGENT LIMIT` of every connection that was refused or evicted. */
   readonly quotas: string[]
 }
@@ -49,10 +52,20 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
   const apiRequests: Array<ApiRequest & { readonly body: Buffer }> = []
   const failures: unknown[] = []
   const quotas: string[] = []
+  const minted: string[] = []
+  const mintedForRefusals: string[] = []
+  const leafOf = (names: string[]) => {
+    const mint: Authority['mint'] = (host) => {
+      names.push(host)
+      return authority.mint(host)
+    }
+    return createLeafCache({ ...authority, mint }, { max: 100 })
+  }
   const handle = options.handle ?? echo
   const note = (fields: unknown): void => void failures.push(fields)
   const front = createFront({
-    leaf: createLeafCache(authority, { max: 100 }),
+    leaf: leafOf(minted),
+    refusalLeaf: leafOf(mintedForRefusals),
     handle(exchange) {
       exchanges.push(exchange)
       return exchange.malformed === undefined ? handle(exchange) : (options.refuse ?? refuse)(exchange)
@@ -90,6 +103,8 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
     apiRequests,
     failures,
     quotas,
+    minted,
+    mintedForRefusals,
     async [Symbol.asyncDispose]() {
       await front.close(0)
       await rm(folder, { recursive: true })
