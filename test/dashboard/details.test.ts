@@ -219,7 +219,7 @@ describe.skipIf(whySkipped !== null)('what the pages tell', { timeout: 60_000 },
     const { page, context } = await stage.signedIn('eve3@example.com', '#/approvals')
     await page.getByText('Not for your role').waitFor()
     await page
-      .getByText(/for the role member and above; you are signed in as eve3@example.com, viewer/)
+      .getByText(/needs the right approvals\/get; you are signed in as eve3@example.com, viewer/)
       .waitFor()
     await context.close()
   })
