@@ -38,9 +38,9 @@ function isStartedByRun(credentials: Credentials): boolean {
   return credentials.kind === 'basic' && credentials.place !== undefined
 }
 
-/** The other ports below 1024 belong to protocols such as SSH and SMTP, whose clients understand a refused CONNECT alone. */
+/** Other ports belong to databases, SSH and the like, whose clients understand a refused CONNECT alone. */
 function isWebPort(port: number): boolean {
-  return port === 443 || port === 80 || port >= 1_024
+  return port === 443 || port === 80 || port === 8_443
 }
 
 /** The name of the agent that presents the credentials; null when they are nobody's. */
