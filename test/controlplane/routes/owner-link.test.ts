@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestInstallation, type TestInstallation } from './installation.ts'
 import { at, type Call, PASSWORD, register, startControlPlane, type TestControlPlane } from './start.ts'
@@ -152,6 +154,20 @@ describe('a request that a proxy on the same machine forwarded', () => {
     const answer = await plane.call('POST', '/api/auth/register', body(OWNER), headers)
     expect(answer.status).toBe(403)
     expect(answer.text).toMatch(/owner link/)
+  })
+
+  test('registers no first owner over HTTP/1.0, which nginx speaks without a field of its own', async () => {
+    const { port } = new URL(plane.url)
+    const text = JSON.stringify(body(OWNER))
+    const head = [
+      'POST /api/auth/register HTTP/1.0',
+      ...[`Host: 127.0.0.1:${port}`, 'Connection: close', 'Content-Type: application/json'],
+      `Content-Length: ${Buffer.byteLength(text)}`,
+    ]
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(`${head.join('\r\n')}\r\n\r\n${text}`)
+    const answer = await textOf(socket)
+    expect(answer).toMatch(/^HTTP\/1\.\d 403 [\s\S]*owner link/)
   })
 
   test('registers nobody as a viewer unless registration is open', async () => {
