@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { findConnector } from '../../core/connectors/registry.ts'
 import { decideUnowned } from '../../core/decision/egress.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
@@ -29,8 +30,9 @@ export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseIns
   }
 }
 
+/** An address has no certificate that a client expects: its CONNECT is refused. */
 function isRefusedOnWebPort(snapshot: Snapshot, host: string, port: number): boolean {
-  return isWebPort(port) && decideUnowned(snapshot, host, port).verdict !== 'allow'
+  return isIP(host) === 0 && isWebPort(port) && decideUnowned(snapshot, host, port).verdict !== 'allow'
 }
 
 /** Only `chaperone run` uses the keys of places, and it makes its command trust the certificates. */

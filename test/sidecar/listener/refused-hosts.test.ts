@@ -146,13 +146,15 @@ describe('a host that no connector owns, asked for by a client of chaperone run'
   })
 
   it.each([
-    ['SSH', `${HOST}:22`],
-    ['mail', `${HOST}:587`],
-    ['an address on a port of another protocol', '203.0.113.7:25'],
-  ])('is refused by the status of the CONNECT on the port of %s', async (_what, authority) => {
+    ['the port of SSH', `${HOST}:22`],
+    ['the port of mail', `${HOST}:587`],
+    ['the port of a database', `${HOST}:5432`],
+    ['an address', '203.0.113.7:443'],
+    ['an address of version 6', '[2001:db8::7]:443'],
+  ])('is refused by the status of the CONNECT for %s', async (_what, authority) => {
     const stage = await start()
     expect((await connected(stage.port, authority)).received).toMatch(/^HTTP\/1\.1 403 /)
-    expectRefused(stage, authority.slice(0, authority.lastIndexOf(':')))
+    expectRefused(stage, authority.slice(0, authority.lastIndexOf(':')).replaceAll(/[[\]]/g, ''))
   })
 
   it('is refused by the status of the CONNECT where the certificates cannot be for every name', async () => {
