@@ -89,6 +89,8 @@ export function createBacklog(left: readonly LeftSegment[], files: JournalFiles 
     list: () => active.values(),
     async next(max) {
       for (const segment of [...closed]) {
+        // It has nothing to hand out, and may have been deleted while another one was read.
+        if (segment.count === 0) continue
         const results = await load(segment)
         if (results.size > 0) return take(results, max)
       }

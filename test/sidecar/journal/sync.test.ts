@@ -424,8 +424,13 @@ class Workload {
   }
 
   async #upload(): Promise<void> {
-    const { records, lost } = await this.#journal.nextBatch(50)
-    if (this.isOver) return
+    // The folder of a test that is over may be gone while its last batch is read.
+    const batch = await this.#journal.nextBatch(50).catch((error: unknown) => {
+      if (this.isOver) return null
+      throw error
+    })
+    if (this.isOver || batch === null) return
+    const { records, lost } = batch
     const isDurable = this.#journal.state !== 'unwritable'
     for (const [id, json] of records) {
       const { seq } = JSON.parse(json.toString()) as TrafficRecord
