@@ -4,4 +4,4 @@ set -eu
 self=$(readlink -f "$0")
 root=$(dirname "$(dirname "$self")")
 sh "$root/scripts/install.sh"
-exec "$root/node_modules/.bin/node" "$root/controlplane/cli/main.ts" "$@"
+exec "$root/node_modules/.bin/node" --disable-sigusr1 "$root/controlplane/cli/main.ts" "$@"

@@ -124,7 +124,7 @@ const VALUES = {
 
 /** In a process of its own: what Node trusts is read when it starts. */
 async function chaperone(args: readonly string[], env: Partial<Connection['env']>): Promise<number> {
-  const child = spawn(process.execPath, [programFile(), ...args], {
+  const child = spawn(process.execPath, ['--disable-sigusr1', programFile(), ...args], {
     stdio: 'inherit',
     env: { ...process.env, ...env },
   })
@@ -196,6 +196,8 @@ function exitOf(error: unknown): number {
   return code === 'validation' ? EXIT.usage : EXIT.refused
 }
 
+// Node opens its inspector on SIGUSR1: other programs of the user could read the cluster's credentials.
+process.on('SIGUSR1', () => undefined)
 main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code

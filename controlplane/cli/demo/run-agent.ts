@@ -9,15 +9,20 @@ export type AgentAnswer = z.infer<typeof Line>
 /** Runs one step of the agent as a process of its own, in the given environment. */
 export function runAgent(step: 'issue' | 'merge' | 'branch', env: NodeJS.ProcessEnv): Promise<AgentAnswer> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [programFile('demo-agent'), step], { env }, (error, stdout, stderr) => {
-      if (error === null) resolve(Line.parse(JSON.parse(stdout)))
-      else
-        reject(
-          new ChaperoneError('conflict', {
-            detail: `The demo's agent failed: ${stderr.trim() || error.message}`,
-            cause: error,
-          }),
-        )
-    })
+    execFile(
+      process.execPath,
+      ['--disable-sigusr1', programFile('demo-agent'), step],
+      { env },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(Line.parse(JSON.parse(stdout)))
+        else
+          reject(
+            new ChaperoneError('conflict', {
+              detail: `The demo's agent failed: ${stderr.trim() || error.message}`,
+              cause: error,
+            }),
+          )
+      },
+    )
   })
 }
