@@ -56,7 +56,8 @@ export async function openHold(q: Query, input: HoldInput): Promise<HoldReply> {
 async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise<void> {
   if (owner.isSidecar === true) return
   const { gatewayId, gatewayName: name } = owner
-  refuseForeign(await foreignAgents(q, { gatewayId, name }, { agents: [body.agent], withFormer: false }))
+  const foreign = await foreignAgents(q, { gatewayId, name }, [body.agent])
+  refuseForeign({ agents: foreign.map((agent) => agent.name) })
 }
 
 /** A request that passed its gateway a moment before the stop arrived there. */

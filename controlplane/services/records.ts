@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { percent } from '../../core/decision/audit-details.ts'
 import type { TrafficRecord } from '../../core/record.ts'
+import { LIMITS } from '../../core/wire/limits.ts'
 import type { RecordsBody } from '../../core/wire/records.ts'
 import { touchAgents } from '../store/agents.ts'
 import { type AuditEvent, agentActor, appendAuditAll } from '../store/audit.ts'
@@ -29,7 +30,7 @@ export type Uploader = {
 export type Records = {
   /**
    * Stores a batch in one transaction; sending it again stores nothing twice. Answers the ids that are safe now. Throws
-   * `forbidden` when it names agents of another gateway.
+   * `forbidden` when it names agents of another gateway, or was begun after the gateway had served them.
    */
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
@@ -67,8 +68,19 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
 
 /** Their rows would stand in the lists of another Gateway or namespace. */
 async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonly TrafficRecord[]) {
-  const agents = [...new Set(defined(records.map(({ agent }) => agent)))]
-  refuseForeign(await foreignAgents(q, gateway, { agents, withFormer: true }))
+  const named = defined(records.map(({ agent }) => agent))
+  const foreign = await foreignAgents(q, gateway, named)
+  const endOf = new Map(foreign.map(({ name, servedUntil }) => [name, servedUntil]))
+  refuseForeign({
+    agents: foreign.flatMap(({ name, servedUntil }) => (servedUntil === null ? [name] : [])),
+    records: records.filter((record) => isTooNew(record, endOf)).map(({ id }) => id),
+  })
+}
+
+/** A gateway that the control plane does not reach serves its agents until the lease is over. */
+function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, number | null>): boolean {
+  const end = endOf.get(agent ?? '') ?? null
+  return end !== null && Date.parse(time) > end + LIMITS.leaseEverythingMs
 }
 
 /** A record that names the action or the approval of another agent tells of neither. */

@@ -20,9 +20,16 @@ export const RecordsBody = z.object({
   records: z.array(RecordSchema).max(1_000),
   lost: z.array(LostRange).max(LIMITS.lostRangesMax).default([]),
 })
-/** In the body of a 403: the processes and agents in the batch that are another owner's. Their records stay refused. */
+/**
+ * In the body of a 403: the processes and agents in the batch that are another owner's, and single records that were begun
+ * when the uploader served their agent no more. Their records stay refused.
+ */
 export const RecordsRefusal = z.object({
-  refused: z.object({ process_ids: z.array(z.string()).optional(), agents: z.array(z.string()).optional() }),
+  refused: z.object({
+    process_ids: z.array(z.string()).optional(),
+    agents: z.array(z.string()).optional(),
+    record_ids: z.array(z.string()).optional(),
+  }),
 })
 /** Ids stored now or before; the gateway trims its journal by them. */
 export const RecordsReply = z.object({ accepted: z.array(z.string()) })

@@ -116,11 +116,13 @@ function splitRefused(
   // The whole process is refused then, and so is its stream: its records wait.
   processes.delete(ownProcessId)
   const agents = new Set(data?.refused.agents)
-  const isRefused = (json: Buffer) => {
+  const ids = new Set(data?.refused.record_ids)
+  const isRefused = (id: string, json: Buffer) => {
+    if (ids.has(id)) return true
     const source = Source.safeParse(parse(json)).data
     return source !== undefined && (processes.has(source.process_id) || agents.has(source.agent ?? ''))
   }
-  const refused = new Map([...batch.records].filter(([, json]) => isRefused(json)))
+  const refused = new Map([...batch.records].filter(([id, json]) => isRefused(id, json)))
   const kept = new Map([...batch.records].filter(([id]) => !refused.has(id)))
   const isForeign = ({ process_id, reason }: LostRange) => reason === undefined && processes.has(process_id)
   return {

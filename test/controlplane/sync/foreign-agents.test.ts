@@ -98,6 +98,30 @@ test('records of an agent that moved or was revoked lately are taken from the ga
   expect((await upload([record({ agent: 'alpha/mover' })])).status).toBe(403)
 })
 
+test('records that a former gateway began after the end are refused one by one, those of before are taken', async () => {
+  await replica.command(alpha, 'agents.register', { name: 'alpha/leaver' })
+  await replica.db.query("update agents set gateway_id = $1 where name = 'alpha/leaver'", [omega.id])
+  await replica.db.query(
+    "update former_gateways set until = clock_timestamp() - interval '1 hour' where agent = 'alpha/leaver'",
+    [],
+  )
+  const agoMs = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  const before = record({ agent: 'alpha/leaver', time: agoMs(61) })
+  // The gateway may forward for up to 10 minutes without the control plane.
+  const inLease = record({ agent: 'alpha/leaver', time: agoMs(51) })
+  const after = record({ agent: 'alpha/leaver', time: agoMs(49) })
+  const now = record({ agent: 'alpha/leaver', time: agoMs(0) })
+  const own = record({ agent: 'alpha/bot', time: agoMs(0) })
+  const answer = await upload([before, after, own, inLease, now])
+  expect([answer.status, answer.body]).toMatchObject([
+    403,
+    { refused: { agents: [], record_ids: [after.id, now.id] } },
+  ])
+  expect((await upload([after])).status).toBe(403)
+  expect((await upload([before, own, inLease])).body).toEqual({ accepted: [before.id, own.id, inLease.id] })
+  expect(await storedOf('alpha/leaver')).toHaveLength(2)
+})
+
 test('a record names no action and no approval of an agent of another gateway', async () => {
   const body = holdBody({ agent: 'omega/bot', binding: 'd'.repeat(64) })
   const asked = await replica.gateway(omega, 'POST', '/api/gateway/holds', body, 'proc_omega')

@@ -65,8 +65,8 @@ export class FakeControlPlane implements AsyncDisposable {
   recordsReply: object = {}
   /** Record ids that make a whole batch invalid. */
   poison = new Set<string>()
-  /** Processes and agents of another owner. */
-  foreign = { process_ids: new Set<string>(), agents: new Set<string>() }
+  /** Processes and agents of another owner, and single records that are refused. */
+  foreign = { process_ids: new Set<string>(), agents: new Set<string>(), record_ids: new Set<string>() }
   /** Answers a section with other bytes than announced. */
   corrupt: string | null = null
   /** Opens approvals that nobody waits for at the gateway, as for executions. */
@@ -267,6 +267,8 @@ export class FakeControlPlane implements AsyncDisposable {
   #refused({ records, lost }: Records): object | null {
     const agents = records.flatMap(({ agent }) => (this.foreign.agents.has(agent ?? '') ? [agent] : []))
     if (agents.length > 0) return { agents }
+    const record_ids = records.map(({ id }) => id).filter((id) => this.foreign.record_ids.has(id))
+    if (record_ids.length > 0) return { record_ids }
     const stated = [...records, ...lost.filter(({ reason }) => reason === undefined)]
     const processes = stated.map(({ process_id }) => process_id)
     const process_ids = processes.filter((id) => this.foreign.process_ids.has(id))

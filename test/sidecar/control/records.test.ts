@@ -119,10 +119,22 @@ describe('records', () => {
     expect(log.text()).toContain('refuses records of another owner')
   })
 
+  test('that are refused one by one hold up no others of the same agent', async () => {
+    fake.foreign.record_ids.add('rec_1')
+    fake.recordsStatus = 503
+    for (let n = 0; n < 3; n++) put(trafficRecord({ id: `rec_${n}`, agent: 'moved', seq: n }))
+    fake.recordsStatus = 200
+    await until('the others', () => fake.records.length === 2)
+    await until('trim', () => journal.pending === 0)
+    expect(fake.records.map(({ id }) => id)).toEqual(['rec_0', 'rec_2'])
+    expect(fake.lost).toEqual([{ process_id: 'proc_1', from: 1, to: 1, reason: 'refused' }])
+  })
+
   test.each<[string, object]>([
     ['names nothing', {}],
     ['names other processes', { refused: { process_ids: ['proc_x'] } }],
     ['names other agents', { refused: { agents: ['x', ''] } }],
+    ['names other records', { refused: { record_ids: ['rec_x'] } }],
     ['names this process', { refused: { process_ids: ['proc_1'] } }],
     ['cannot be read', { refused: 'proc_1' }],
     ['has lists of something else', { refused: { process_ids: [1], agents: {} } }],
