@@ -78,7 +78,7 @@ async function start(invocation: Invocation): Promise<number> {
   const name = text(invocation, 'agent') ?? DEFAULT_AGENT
   const api = controlPlane(invocation)
   await assertUsable(await listAgents(api), name)
-  await printOwnerLink(api, terminal)
+  await printOwnerLink(api, invocation)
   const agent = await registerAgent(localGateway(invocation), name)
   if (!(await untilApplied(api, 'default/local', 5_000))) {
     terminal.warn('chaperone: the gateway has not taken over the newest configuration yet; starting anyway.')
@@ -145,10 +145,15 @@ function writeStores(dir: string, caBundleFile: string): Omit<TrustPaths, 'caFil
 }
 
 /** Before the first agent starts: it could otherwise register as the owner and approve its own requests. */
-async function printOwnerLink(api: ApiClient, terminal: Invocation['terminal']): Promise<void> {
+async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<void> {
+  const { terminal, cwd, folder } = invocation
   const link = await newOwnerLink(api, { isRequired: true })
   if (link === null) return
-  terminal.warn(`chaperone: this installation has no owner yet. Become the owner within an hour: ${link}`)
+  // The link to a terminal only: logs keep what a program prints.
+  const how = process.stderr.isTTY
+    ? ` within an hour: ${link}`
+    : `: ${commandName(cwd)} owner-link${dataOption(isNamed(invocation) ? folder.root : null)}`
+  terminal.warn(`chaperone: this installation has no owner yet. Become the owner${how}`)
   terminal.warn(
     'chaperone: from now on the first owner registers through an owner link only, because agents run here.',
   )

@@ -67,14 +67,16 @@ function signIn(password = PASSWORD): Promise<CommandResult> {
 }
 
 describe('the first owner', () => {
-  test('registers through the link only once an agent was started, and run prints it', async () => {
+  test('registers through the link only once an agent was started; run prints it to no log, and owner-link does', async () => {
     const ran = await laptop.cli(['run', '--', 'true'])
     expect(ran).toMatchObject({ code: 0, stdout: '' })
-    ownerLink = /(http\S+\/setup\?token=\S+)/.exec(ran.stderr)?.[1] ?? ''
-    expect(ownerLink).toContain(`${laptop.ready.base_url}/setup?token=`)
-    expect(ownerLink).not.toBe(laptop.ready.owner_link)
+    expect(ran.stderr).toMatch(/no owner yet\. Become the owner: \S+ owner-link/)
+    expect(ran.stderr).not.toContain('/setup?token=')
     const made = await laptop.cli(['owner-link', '--json'])
     expect(JSON.parse(made.stdout)).toEqual({ owner_link: expect.stringMatching(/token=[\w-]{43}$/) })
+    ownerLink = (JSON.parse(made.stdout) as { owner_link: string }).owner_link
+    expect(ownerLink).toContain(`${laptop.ready.base_url}/setup?token=`)
+    expect(ownerLink).not.toBe(laptop.ready.owner_link)
     for (const name of readdirSync(join(laptop.data, 'logs')))
       expect(readFileSync(join(laptop.data, 'logs', name), 'utf8')).not.toContain('/setup?token=')
     for (const extra of [{}, { setup_token: '' }, { setup_token: 'x'.repeat(43) }, { invite_token: 'x' }])
