@@ -36,7 +36,7 @@ import { bodyBudget, memoryLimit } from './memory-limit.ts'
 import { createMetrics } from './metrics.ts'
 import { resolveAbsolute } from './name-owner.ts'
 import { once } from './once.ts'
-import { createAdmit, createAgentOf } from './pipeline/admit.ts'
+import { createConnectionRules } from './pipeline/admit.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
 import type { PipelinePorts } from './pipeline/ports.ts'
 import { createRefusals } from './pipeline/refusals.ts'
@@ -190,7 +190,7 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const listener: FrontDeps = {
     ...{ leaf, log, refusalLeaf: createLeafCache(authority, { max: MAX_LEAVES.refused }) },
     handle: core.handle,
-    ...{ admit: createAdmit(ports, canRefuseInside), agentOf: createAgentOf(ports) },
+    ...createConnectionRules(ports, canRefuseInside),
     onQuota: core.metrics.overQuota,
     api: (request) => api(request),
     newRequestId: () => ports.newId('request'),

@@ -163,6 +163,9 @@ const catalogue = once(() => [...restRows(), ...gitRows(), FORCE_PUSH, ...GRAPHQ
 export const codehost: Connector = {
   name: 'codehost',
   names: CODEHOST_NAMES,
+  // git before 2.44 hangs in one of ten pushes above http.postBuffer: libcurl reads past the end of an HTTP/2 upload
+  // whose window is full, and git then waits for its own child process.
+  prefersHttp1: true,
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) =>
     body?.kind === 'head'

@@ -169,6 +169,8 @@ export type Connector = {
   readonly unreadSocketApi?: string
   /** Adds the credential to a request from which the agent's own were already removed. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
+  /** Some clients of the API fail over HTTP/2: TLS chooses HTTP/1.1 for a client that offers both. */
+  readonly prefersHttp1?: boolean
   /** Where agents' own credentials hide besides Authorization, Proxy-Authorization and Cookie. */
   readonly carriers: CredentialCarriers
   readonly defaultAuth: AuthScheme

@@ -159,6 +159,15 @@ export function findConnector(index: HostIndex, host: string, port: number): Bou
   return null
 }
 
+/** True where a connector of the host, on any port, has clients that fail over HTTP/2. */
+export function prefersHttp1({ exact, wildcards }: HostIndex, host: string): boolean {
+  const owners = [...(exact.get(host) ?? [])]
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    owners.push(...(wildcards.get(host.slice(dot + 1)) ?? []))
+  }
+  return owners.some(({ bound }) => bound.connector.prefersHttp1 === true)
+}
+
 function ownerAt(owners: readonly HostOwner[] | undefined, port: number): BoundConnector | null {
   const owner = owners?.find(({ ports }) => ports.includes(port) || (port === 80 && ports.includes(443)))
   return owner?.bound ?? null

@@ -42,6 +42,8 @@ export type FrontDeps = {
     target: { readonly host: string; readonly port: number },
     credentials: Credentials,
   ): 'intercept' | 'refuse' | 'pipeline'
+  /** True for a host some of whose clients fail over HTTP/2: TLS chooses HTTP/1.1 for a client that offers both. */
+  prefersHttp1(host: string): boolean
   /** The agent that presents these credentials; null when they are nobody's. */
   agentOf(credentials: Credentials): string | null
   /** A connection was refused or evicted, because a quota is used up. */

@@ -77,7 +77,8 @@ function decrypt(deps: FrontDeps, tunnel: Tunnel, hello: Buffer, serverName: str
     socket.destroySoon()
     return
   }
-  const options = { context, protocols: ['h2', 'http/1.1'], lifeline, timeoutMs: deps.limits.headTimeoutMs }
+  const protocols = deps.prefersHttp1(serverName ?? tunnel.host) ? ['http/1.1', 'h2'] : ['h2', 'http/1.1']
+  const options = { context, protocols, lifeline, timeoutMs: deps.limits.headTimeoutMs }
   terminateTls(socket, hello, options, (result) => {
     if (result.kind === 'failed') reportTlsFailure(deps, tunnel, result.detail, serverName)
     else serveDecrypted(deps, tunnel, result)

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
-import { findConnector } from '../../core/connectors/registry.ts'
+import { findConnector, prefersHttp1 } from '../../core/connectors/registry.ts'
 import { decideUnowned } from '../../core/decision/egress.ts'
+import { normaliseHost } from '../../core/request/authority.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { identify } from '../identity.ts'
 import type { Credentials } from './exchange.ts'
@@ -46,11 +47,30 @@ function isWebPort(port: number): boolean {
 }
 
 /** The name of the agent that presents the credentials; null when they are nobody's. */
-export function createAgentOf(
-  ports: Pick<PipelinePorts, 'snapshot'>,
-): (credentials: Credentials) => string | null {
+function createAgentOf(ports: Pick<PipelinePorts, 'snapshot'>): (credentials: Credentials) => string | null {
   return (credentials) => {
     const snapshot = ports.snapshot()
     return snapshot === null ? null : (identify(credentials, snapshot)?.name ?? null)
+  }
+}
+
+/** Tells the hosts for which TLS prefers HTTP/1.1. A host in any letter case, for example from a server name. */
+export function createPrefersHttp1(ports: Pick<PipelinePorts, 'snapshot'>): (host: string) => boolean {
+  return (host) => {
+    const snapshot = ports.snapshot()
+    const name = normaliseHost(host)
+    return snapshot !== null && name !== null && prefersHttp1(snapshot.hosts, name)
+  }
+}
+
+/** The questions of the listener about a connection that the rules in force answer. */
+export function createConnectionRules(
+  ports: Pick<PipelinePorts, 'snapshot'>,
+  canRefuseInside: boolean,
+): { admit: Admit; agentOf: ReturnType<typeof createAgentOf>; prefersHttp1: (host: string) => boolean } {
+  return {
+    admit: createAdmit(ports, canRefuseInside),
+    agentOf: createAgentOf(ports),
+    prefersHttp1: createPrefersHttp1(ports),
   }
 }

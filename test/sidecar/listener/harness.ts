@@ -36,6 +36,7 @@ export type TestFrontOptions = {
   readonly refuse?: Handle
   readonly admit?: FrontDeps['admit']
   readonly agentOf?: FrontDeps['agentOf']
+  readonly prefersHttp1?: FrontDeps['prefersHttp1']
   readonly api?: (request: ApiRequest) => Promise<ApiReply>
   readonly limits?: Partial<FrontLimits>
 }
@@ -71,6 +72,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
       return exchange.malformed === undefined ? handle(exchange) : (options.refuse ?? refuse)(exchange)
     },
     admit: options.admit ?? (() => 'intercept'),
+    prefersHttp1: options.prefersHttp1 ?? (() => false),
     async api(request) {
       const body = await request.readBody().catch((error: unknown) => error)
       if (body instanceof ChaperoneError) return failureReply(body)

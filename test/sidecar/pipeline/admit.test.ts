@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
+import { createAdmit, createPrefersHttp1 } from '../../../sidecar/pipeline/admit.ts'
 import { type Rules, snapshotOf } from './test-world.ts'
 
 const key = 'svc_test_abc'
@@ -40,5 +40,25 @@ describe('admitting a CONNECT', () => {
 
   it('leaves everything to the pipeline until there are rules', () => {
     expect(createAdmit({ snapshot: () => null })(github, { kind: 'port', agent: 'builder' })).toBe('pipeline')
+  })
+})
+
+describe('the protocol of a decrypted host', () => {
+  const prefers = (rules: Rules) => createPrefersHttp1({ snapshot: () => snapshotOf(rules, 1, 1) })
+
+  it('is HTTP/1.1 on a code host, whatever the letter case: git before 2.44 hangs in uploads over HTTP/2', () => {
+    expect(prefers({})('GitHub.com')).toBe(true)
+    expect(prefers({})('pypi.org')).toBe(false)
+  })
+
+  it('is left to the client on hosts of other types', () => {
+    const rules = { connectors: [{ type: 'generic' as const, domains: ['api.github.com', '*.example.com'] }] }
+    expect(prefers(rules)('api.github.com')).toBe(false)
+    expect(prefers(rules)('a.example.com')).toBe(false)
+  })
+
+  it('follows wildcards', () => {
+    const rules = { connectors: [{ domains: ['*.code.example'] }] }
+    expect(prefers(rules)('a.code.example')).toBe(true)
   })
 })
