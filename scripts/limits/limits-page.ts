@@ -155,7 +155,7 @@ const ANSWERS: readonly Row[] = [
     'Injected secret in header fields, trailers and (`scrubResponses`) text',
     'no bound',
     '',
-    'linear time; holds back less than the length of the secret',
+    'linear time; holds back at most the length of the secret',
     'never passes unscrubbed',
   ],
   ['Compressed answer', 'not read', '', '', 'passes as it is'],

@@ -1,19 +1,39 @@
-/** Shorter ones would match by accident. */
+/** Shorter ones match by accident within other text. */
 const MIN_LENGTH = 6
 
+export type EchoForms = {
+  /** Looked for anywhere, the longest first. */
+  readonly anywhere: readonly string[]
+  /** Looked for as whole words: a short credential, the longest first. */
+  readonly words: readonly string[]
+}
+
 /**
- * The forms in which an upstream may send a credential back, the longest first: as it was sent, without the
+ * The forms in which an upstream may send a credential back: as it was sent, without the
  * authentication scheme, the two halves of a Basic pair, and each of them in base64 (at any alignment, so also within a
  * longer text), percent-encoded and escaped as JSON and HTML have it. One character a byte, in
  * lower case: HTTP/2 writes names so, and servers write escapes in both. `sent` are the values of the
  * header fields that the connector added, `secret` is what is stored; a value without it is no credential.
  */
-export function echoForms(sent: readonly string[], secret: string): readonly string[] {
+export function echoForms(sent: readonly string[], secret: string): EchoForms {
   const bare = secret.trim()
-  const carriers = sent.map(partsOf).filter((parts) => parts.some((part) => part.includes(bare)))
-  const texts = new Set([bare, withoutScheme(bare), ...carriers.flat()])
-  const forms = [...texts].filter((text) => text.length >= MIN_LENGTH).flatMap(spellings)
-  return [...new Set(forms)].filter((form) => form.length >= MIN_LENGTH).sort((a, b) => b.length - a.length)
+  const carriers = sent.map(partsOf).filter((parts) => parts.some((part) => carries(part, bare)))
+  const texts = [...new Set([bare, withoutScheme(bare), ...carriers.flat()])]
+  const forms = texts.flatMap((text) => [...spellings(text), ...base64Within(text)])
+  return {
+    anywhere: longestFirst(forms.filter((form) => form.length >= MIN_LENGTH)),
+    // Base64 within a longer text is never a word.
+    words: longestFirst(texts.flatMap(spellings).filter((form) => form !== '' && form.length < MIN_LENGTH)),
+  }
+}
+
+/** A short secret stands by accident in other fields that a connector adds. */
+function carries(part: string, bare: string): boolean {
+  return bare.length < MIN_LENGTH ? part === bare : part.includes(bare)
+}
+
+function longestFirst(forms: readonly string[]): readonly string[] {
+  return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
 
 /** `Bearer abc` as `abc`; `Basic …` also as the pair within it and as the password, or as the user where it has none. */
@@ -32,7 +52,9 @@ function withoutScheme(value: string): string {
 function spellings(text: string): readonly string[] {
   const bytes = Buffer.from(text)
   const raw = bytes.toString('latin1')
-  const forms = [raw, ...percentEncoded(text), ...escaped(raw), ...escaped(text), ...base64(bytes)]
+  const alone = bytes.toString('base64')
+  const encoded = [alone, alone.replace(/=+$/, '')].flatMap(forUrlsToo)
+  const forms = [raw, ...percentEncoded(text), ...escaped(raw), ...escaped(text), ...encoded]
   return forms.map((form) => latin1(form).toLowerCase())
 }
 
@@ -65,16 +87,20 @@ function hex(char: string, digits: number): string {
   return char.charCodeAt(0).toString(16).padStart(digits, '0')
 }
 
-/** Alone, and what it contributes to the encoding of a longer text at each of the three alignments. */
-function base64(bytes: Buffer): readonly string[] {
-  const within = [0, 1, 2].map((offset) => {
+/** What it contributes to the base64 of a longer text at each of the three alignments. */
+function base64Within(text: string): readonly string[] {
+  const bytes = Buffer.from(text)
+  return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64')
     const bits = (offset + bytes.length) * 8
-    return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(bits / 6))
+    return forUrlsToo(encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(bits / 6))).map((form) =>
+      form.toLowerCase(),
+    )
   })
-  const alone = bytes.toString('base64')
-  const forms = [alone, alone.replace(/=+$/, ''), ...within]
-  return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
+}
+
+function forUrlsToo(encoded: string): readonly string[] {
+  return [encoded, encoded.replaceAll('+', '-').replaceAll('/', '_')]
 }
 
 /** Characters beyond a byte as UTF-8; what is one character a byte already stays. */

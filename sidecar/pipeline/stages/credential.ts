@@ -4,7 +4,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { BodyBudget } from '../body-budget.ts'
-import { echoForms } from '../echo-forms.ts'
+import { type EchoForms, echoForms } from '../echo-forms.ts'
 import { createEchoMask } from '../echo-mask.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { type Outgoing, outgoingOf } from '../outgoing.ts'
@@ -58,15 +58,15 @@ function inject(edit: OutboundEdit, { bound, request, secret, scheme }: Injectio
   return edit.rawHeaders.filter((text, at) => at % 2 === 1 && !before.has(text))
 }
 
-type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => readonly string[]
+type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /** A connector sends its credential in one or two ways; one that computes a value for each request does not fill memory. */
 const MAX_WAYS = 4
 
 function createFormsCache(): FormsCache {
-  const known = new WeakMap<BoundConnector, Map<string, readonly string[]>>()
+  const known = new WeakMap<BoundConnector, Map<string, EchoForms>>()
   return (bound, sent, secret) => {
-    const ways = known.get(bound) ?? new Map<string, readonly string[]>()
+    const ways = known.get(bound) ?? new Map<string, EchoForms>()
     const key = JSON.stringify([secret, ...sent])
     const forms = ways.get(key) ?? echoForms(sent, secret)
     if (ways.size >= MAX_WAYS) ways.clear()

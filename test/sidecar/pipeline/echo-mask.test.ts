@@ -182,9 +182,11 @@ describe('the mask', () => {
   )
 
   it('takes other fields that a connector adds for no credential', () => {
-    expect(echoForms(['abcdef123', '2024-10-22', 'application/json'], 'abcdef123')).not.toContain(
-      '2024-10-22',
-    )
+    for (const secret of ['abcdef123', '2', 'json']) {
+      const { anywhere, words } = echoForms([secret, '2024-10-22', 'application/json'], secret)
+      expect([...anywhere, ...words]).not.toContain('2024-10-22')
+      expect([...anywhere, ...words]).not.toContain('application/json')
+    }
   })
 
   it('leaves fields alone that do not hold it', () => {
@@ -194,8 +196,70 @@ describe('the mask', () => {
     expect(mask?.body(['content-type', 'text/plain'])).toBe(null)
   })
 
-  it('is not made for a secret that would match by accident', () => {
-    expect(maskOf('abc')).toBe(null)
+  it.each<readonly [string, Scheme, string | undefined, string, string]>([
+    ['a', 'bearer', undefined, 'a', '*'],
+    ['abc', 'header', undefined, 'abc', '***'],
+    ['abc', 'header', undefined, 'ABC', '***'],
+    ['abc', 'bearer', undefined, 'Bearer abc', 'Bearer ***'],
+    ['abc', 'bearer', undefined, 'k=abc; Path=/', 'k=***; Path=/'],
+    ['abc', 'bearer', undefined, '{"key":"abc"}', '{"key":"***"}'],
+    ['abc', 'bearer', undefined, '/cb?next=%3Ftoken%3Dabc%26a', '/cb?next=%3Ftoken%3D***%26a'],
+    ['abc', 'bearer', undefined, 'abc,abc', '***,***'],
+    ['abc', 'bearer', undefined, base64('abc'), '****'],
+    ['abc', 'basic', 'u', base64('u:abc'), '********'],
+    ['abc', 'basic', 'u', 'u:abc', '*****'],
+    ['abc', 'basic', 'user', 'the password abc', 'the password ***'],
+    ['a/b', 'bearer', undefined, 'k=a%2fb', 'k=*****'],
+    ['+a', 'bearer', undefined, 'k+a', 'k**'],
+    ['abcde', 'bearer', undefined, 'abcde', '*****'],
+    ['gehé', 'bearer', undefined, Buffer.from('gehé').toString('latin1'), '*****'],
+  ])(
+    'replaces the short credential %s (%s, %s) as a whole word in %s',
+    (secret, type, username, text, safe) => {
+      const mask = maskOf(secret, type, username)
+      expect(mask?.headers(['X-Echo', text])).toEqual(['X-Echo', safe])
+      const edit = mask?.body(['content-type', 'application/json'])
+      expect(`${edit?.push(Buffer.from(`x ${text}`, 'latin1'))}${edit?.end()}`).toBe(`x ${safe}`)
+    },
+  )
+
+  it.each(['abc', 'a', '1', '12', 'json', 'close'])(
+    'leaves alone what only contains the short credential %s, and the fields of the protocol',
+    (secret) => {
+      const fields = [
+        ...['Content-Length', '1', 'Connection', 'close', 'Content-Type', 'application/json'],
+        ...['Date', 'Sun, 1 Nov 2026 12:12:12 GMT', 'Transfer-Encoding', 'chunked', 'Age', '12'],
+        ...['X-Abc-Version', 'xabc abcx x-abc abc_x 121', 'ETag', '"9f-abc-1a2"', 'Server', 'jsonb/closed'],
+      ]
+      const mask = maskOf(secret)
+      expect(mask).not.toBe(null)
+      expect(mask?.headers(fields)).toBe(fields)
+    },
+  )
+
+  it('is not made without a credential', () => {
+    expect(createEchoMask({ forms: echoForms([], ''), hasBodies: true, onMasked: none })).toBe(null)
+  })
+
+  it('finds a short one at every cut', () => {
+    for (const secret of ['a', 'aab', 'ab/c']) {
+      const word = stars(secret)
+      for (const [text, safe] of [
+        [`${secret}`, word],
+        [`x ${secret} y`, `x ${word} y`],
+        [`"${secret}","${secret}"`, `"${word}","${word}"`],
+        [`x${secret} ${secret}y z`, `x${secret} ${secret}y z`],
+        [`%3D${secret}%26\u003d${secret}\n${secret}`, `%3D${word}%26\u003d${word}\n${word}`],
+      ] as const) {
+        for (let cut = 0; cut <= text.length; cut++) {
+          const edit = maskOf(secret)?.body(['content-type', 'text/plain'])
+          const parts = [text.slice(0, cut), text.slice(cut)].map((part) => edit?.push(Buffer.from(part)))
+          expect(parts.join('') + edit?.end(), `${text} cut at ${cut}`).toBe(safe)
+        }
+        const edit = maskOf(secret)?.body(['content-type', 'text/plain'])
+        expect([...text].map((char) => edit?.push(Buffer.from(char))).join('') + edit?.end()).toBe(safe)
+      }
+    }
   })
 
   it('finds it at every cut, also behind a beginning that came to nothing', () => {

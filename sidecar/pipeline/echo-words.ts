@@ -1,0 +1,48 @@
+/** Text in which a short credential stands. `isWhole` is false where more text may follow. */
+export type WordSearch = { readonly isWhole: boolean }
+
+/** Replaces whole words in `text` from `from` on by `*`, length unchanged. The text before `from` is context. */
+export type WordMask = (text: string, from: number, search: WordSearch) => string
+
+/** How much text in front of a word decides whether the word begins there. */
+export const WORD_CONTEXT = 6
+
+const WORD = '[\\w\\x80-\\xff-]'
+/** No part of a longer word; an escape of a form, of JSON or of a string ends one. */
+const BEGIN = `(?<!${WORD})|(?<=%[\\da-f]{2}|\\\\u[\\da-f]{4}|\\\\[bfnrt])`
+
+/** `words`: one character a byte, none empty, the longest first. Any case matches. */
+export function createWordMask(words: readonly string[]): WordMask {
+  const whole = expression(words, `(?!${WORD})`)
+  const open = expression(words, `(?!${WORD}|$)`)
+  return (text, from, { isWhole }) => {
+    const masked = text.replace(isWhole ? whole : open, (word, at: number) =>
+      at < from ? word : '*'.repeat(word.length),
+    )
+    return masked.slice(from)
+  }
+}
+
+function expression(words: readonly string[], end: string): RegExp {
+  const isEdge = new RegExp(WORD)
+  const alternatives = words.map((word) => {
+    const begin = isEdge.test(word.charAt(0)) ? `(?:${BEGIN})` : ''
+    return `${begin}${literal(word)}${isEdge.test(word.slice(-1)) ? end : ''}`
+  })
+  return new RegExp(alternatives.join('|'), 'gi')
+}
+
+function literal(word: string): string {
+  return [...word].map((char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+}
+
+const PROTOCOL_FIELDS = new Set([
+  ...['accept-ranges', 'age', 'allow', 'cache-control', 'connection', 'content-encoding', 'content-length'],
+  ...['content-range', 'content-type', 'date', 'expires', 'keep-alive', 'last-modified', 'retry-after'],
+  ...['sec-websocket-accept', 'sec-websocket-version', 'trailer', 'transfer-encoding', 'upgrade', 'vary'],
+])
+
+/** Fields whose values HTTP defines: an upstream echoes no credential there, and a short one may equal such a value. */
+export function isProtocolField(name: string): boolean {
+  return PROTOCOL_FIELDS.has(name.toLowerCase())
+}
