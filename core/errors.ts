@@ -19,6 +19,7 @@ export const ERRORS = {
   conflict: { status: 409, error: 'Conflict' },
   gone: { status: 410, error: 'Gone' },
   body_too_large: { status: 413, error: 'body too large' },
+  too_many_actions: { status: 413, error: 'too many actions' },
   unsupported_body: { status: 415, error: 'unsupported body' },
   misdirected: { status: 421, error: 'misdirected request' },
   upgrade_refused: { status: 426, error: 'WebSocket not served' },

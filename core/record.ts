@@ -78,6 +78,10 @@ export const RecordSchema = z.object({
   action_type: z.string().nullable(),
   /** Every action that the request may have been, where nothing told which of them it was; absent otherwise. */
   candidates: z.array(z.string()).nullish(),
+  /** Distinct names of a request that carries several actions, in its order; absent otherwise. */
+  actions: z.array(z.string()).max(64).nullish(),
+  /** How many actions it carries; absent for a single one. */
+  action_count: z.int().min(2).nullish(),
   decision: z.enum(['ALLOW', 'HOLD', 'DENY']),
   /** What full enforcement would have done, when that differs from `decision`. */
   would: z.enum(['ALLOW', 'HOLD', 'DENY']).nullable(),

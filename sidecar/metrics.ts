@@ -56,6 +56,7 @@ class Slot {
   readonly requests = { ALLOW: newCounts(), HOLD: newCounts(), DENY: newCounts() } as const
   readonly denied = new Map<string, number>()
   readonly wouldBlock = new Map<string, number>()
+  readonly actions = { ALLOW: 0, HOLD: 0, DENY: 0 }
   approved = 0
   masked = 0
 
@@ -160,6 +161,7 @@ function countRequest(slot: Slot, record: TrafficRecord, action_type: string): v
     const labels = `${slot.labels},${own}`
     counts.set(action_type, { labels, value: 1 })
   } else known.value++
+  slot.actions[record.decision] += record.action_count ?? (record.action_type === null ? 0 : 1)
   slot.duration.observe(record.latency_ms / 1_000)
   slot.overhead.observe(record.overhead_ms / 1_000)
   if (record.approval_id !== null && record.decision === 'ALLOW') slot.approved++
@@ -174,6 +176,7 @@ function writeSlots(out: Exposition, slots: readonly Slot[]): void {
       for (const { labels, value } of counts.values()) out.sample('svc_requests_total', labels, value)
     }
   }
+  writeActions(out, slots)
   out.family('svc_requests_denied_total', 'counter', 'Refused requests by reason.')
   writeBy(out, slots, { name: 'svc_requests_denied_total', label: 'reason', of: (slot) => slot.denied })
   writeCount(out, slots, {
@@ -193,6 +196,17 @@ function writeSlots(out: Exposition, slots: readonly Slot[]): void {
     of: ({ masked }) => masked,
   })
   writeHistograms(out, slots)
+}
+
+function writeActions(out: Exposition, slots: readonly Slot[]): void {
+  const name = 'svc_request_actions_total'
+  out.family(name, 'counter', 'Actions of proxied requests by agent, connector and decision.')
+  for (const { labels, actions } of slots) {
+    for (const [decision, label] of Object.entries(DECISION_LABEL)) {
+      const n = actions[decision as keyof typeof actions]
+      if (n > 0) out.sample(name, `${labels},${labelText({ decision: label })}`, n)
+    }
+  }
 }
 
 type Count = { readonly name: string; readonly help: string; readonly of: (slot: Slot) => number }

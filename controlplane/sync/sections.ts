@@ -48,8 +48,12 @@ export function buildSections(
 }
 
 function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
-  const { enforcementLevel, defaultDecision, egress, rateLimit, approvals, failurePolicy, audit } = spec
-  return { id, name, enforcementLevel, defaultDecision, egress, rateLimit, approvals, failurePolicy, audit }
+  const { enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest } = spec
+  const { approvals, failurePolicy, audit } = spec
+  return {
+    ...{ id, name, enforcementLevel, defaultDecision, egress, rateLimit, maxActionsPerRequest },
+    ...{ approvals, failurePolicy, audit },
+  }
 }
 
 /**

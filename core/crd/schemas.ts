@@ -62,6 +62,8 @@ export const GatewaySpec = z.strictObject({
     })
     .prefault({}),
   rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(1_000_000).default(120) }).prefault({}),
+  /** Actions of one request, such as the calls of an MCP batch; a request with more is refused with 413. */
+  maxActionsPerRequest: z.int().min(1).max(1_024).default(32),
   approvals: z
     .strictObject({
       timeoutSeconds: z.int().min(5).max(86_400).default(300),

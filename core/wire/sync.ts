@@ -47,6 +47,7 @@ export const GatewaySection = z.object({
   defaultDecision: RuleDecisionSchema,
   egress: GatewaySpec.shape.egress,
   rateLimit: GatewaySpec.shape.rateLimit,
+  maxActionsPerRequest: GatewaySpec.shape.maxActionsPerRequest,
   approvals: GatewaySpec.shape.approvals,
   failurePolicy: GatewaySpec.shape.failurePolicy,
   audit: GatewaySpec.shape.audit,

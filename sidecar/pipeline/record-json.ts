@@ -71,7 +71,9 @@ function isSameRule(a: TrafficRecord, b: TrafficRecord): boolean {
     a.snapshot_version === b.snapshot_version &&
     a.why === b.why &&
     isSameList(a.policies, b.policies) &&
-    isSameList(a.candidates ?? NONE, b.candidates ?? NONE)
+    isSameList(a.candidates ?? NONE, b.candidates ?? NONE) &&
+    isSameList(a.actions ?? NONE, b.actions ?? NONE) &&
+    a.action_count === b.action_count
   )
 }
 
@@ -98,12 +100,19 @@ function processText(record: TrafficRecord): string {
 
 function ruleText(record: TrafficRecord): string {
   return flat(
-    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
+    `,"gateway":${text(record.gateway)},"agent":${nullable(record.agent)},"connector":${nullable(record.connector)},"action_type":${nullable(record.action_type)}${candidatesText(record)}${actionsText(record)},"decision":"${record.decision}","would":${nullable(record.would)},"note":${nullable(record.note)},"reason":${nullable(record.reason)},"approval_id":${nullable(record.approval_id)},"act_id":${nullable(record.act_id)},"method":${text(record.method)},"host":${nullable(record.host)},"path":`,
   )
 }
 
 function candidatesText({ candidates }: TrafficRecord): string {
   return candidates === null || candidates === undefined ? '' : `,"candidates":${JSON.stringify(candidates)}`
+}
+
+function actionsText({ actions, action_count }: TrafficRecord): string {
+  const names = actions === null || actions === undefined ? '' : `,"actions":${JSON.stringify(actions)}`
+  return action_count === null || action_count === undefined
+    ? names
+    : `${names},"action_count":${action_count}`
 }
 
 function afterText(record: TrafficRecord): string {

@@ -34,6 +34,8 @@ export function buildRecord(
     connector: exchange.connector?.connector.name ?? null,
     action_type: primaryType(exchange),
     candidates: candidatesOf(exchange),
+    actions: actionNames(exchange),
+    action_count: actionCount(exchange),
     decision: logDecision(exchange),
     would,
     note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
@@ -61,6 +63,17 @@ export function buildRecord(
 /** What the request may have been, when nothing told which of them. */
 function candidatesOf({ named }: Exchange): string[] | null {
   return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
+}
+
+const MAX_NAMES = 64
+
+function actionNames({ named }: Exchange): string[] | null {
+  if (named?.kind !== 'actions' || named.actions.length < 2) return null
+  return [...new Set(named.actions.map(({ type }) => type))].slice(0, MAX_NAMES)
+}
+
+function actionCount({ named }: Exchange): number | null {
+  return named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null
 }
 
 /** What full enforcement would have done, when that is something else; null otherwise. */

@@ -74,6 +74,7 @@ const REASONS: Partial<Record<ErrorCode, DenyReason>> = {
   malformed_request: 'ambiguous',
   method_not_allowed: 'ambiguous',
   body_too_large: 'ambiguous',
+  too_many_actions: 'ambiguous',
   unsupported_body: 'ambiguous',
   upgrade_refused: 'ambiguous',
   misdirected: 'ambiguous',

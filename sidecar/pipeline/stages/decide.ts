@@ -1,12 +1,14 @@
 import type { Named } from '../../../core/connectors/connector.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
+import { type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
 import { decideNaming, decideRead } from '../deciding.ts'
 import { deny } from '../deny.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import { decideOrdered } from '../ordered-action.ts'
 import type { PipelinePorts } from '../ports.ts'
+import { refuseReading } from '../refuse.ts'
 import { refuseLost } from './guards.ts'
 
 /** THE decision, and what the state of the gateway adds to it: the lease, and whether there is a credential to use. */
@@ -19,6 +21,8 @@ export function createDecide(ports: PipelinePorts): Stage {
 }
 
 function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
+  const tooMany = judgeActionCount(exchange)
+  if (tooMany !== null) return refuseReading(exchange, tooMany)
   const decision = decideOrdered(exchange, exchange.decision ?? decideNow(exchange, ports))
   exchange.decision = decision
   if (decision.verdict === 'hold') exchange.actId ??= ports.newId('actionRequest')
@@ -26,6 +30,15 @@ function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
   exchange.decision = withOurs(exchange, decision)
   return exchange.decision.verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
+}
+
+/** Bounds what one request does, because the rate limit counts requests. */
+function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
+  const count = named?.kind === 'actions' ? named.actions.length : 0
+  const limit = snapshot?.gateway.maxActionsPerRequest ?? Number.POSITIVE_INFINITY
+  if (count <= limit) return null
+  const detail = `The request carries ${count} actions, and the Gateway allows ${limit} in one request (spec.maxActionsPerRequest). Split it into several requests.`
+  return refusal('too_many_actions', detail)
 }
 
 function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): boolean {

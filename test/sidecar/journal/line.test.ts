@@ -14,6 +14,8 @@ describe('a journal line', () => {
       ...{ id: text, path: nullable, host: nullable, reason: nullable, method: text, agent: nullable },
       policies: fc.array(text, { maxLength: 3 }),
       candidates: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
+      actions: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
+      action_count: fc.option(fc.nat(), { nil: undefined }),
       why: fc.option(
         fc.record({
           ...{ source: fc.constant('policy' as const), reason: text, pattern: nullable },

@@ -20,6 +20,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Agent', <UntrustedText key="agent" text={record.agent ?? 'unknown'} />],
           ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
+          ['Actions', actionsText(record)],
           ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
           ['Answer', record.status === null ? none : String(record.status)],
           ['Error', record.error_type],
@@ -36,6 +37,10 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
       />
     </Panel>
   )
+}
+
+function actionsText({ actions, action_count: count }: TrafficRecord): string | null {
+  return actions === null || actions === undefined ? null : `${count}: ${actions.join(', ')}`
 }
 
 function latencyText({ latency_ms: all, overhead_ms: ours }: TrafficRecord): string {

@@ -1,0 +1,83 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { TrafficRecord } from '../../../core/record.ts'
+import { createMetrics } from '../../../sidecar/metrics.ts'
+import { replyJson } from '../../support/recorder.ts'
+import { type McpWorld, startMcpWorld } from './mcp-world.ts'
+import type { Rules } from './test-world.ts'
+
+const open: McpWorld[] = []
+afterEach(async () => {
+  for (const each of open.splice(0)) await each[Symbol.asyncDispose]()
+})
+
+async function start(gateway: Rules['gateway'] = {}): Promise<McpWorld> {
+  const rules: Rules = { permissions: [['mcp.*', 'allow']], gateway }
+  const started = await startMcpWorld(rules, replyJson({ jsonrpc: '2.0', id: 1, result: {} }))
+  open.push(started)
+  return started
+}
+
+const call = (name: string, id: number) => ({
+  ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+  params: { name, arguments: {} },
+})
+const batch = (count: number) => Array.from({ length: count }, (_, n) => call(n === 0 ? 'read' : 'write', n))
+
+async function recordOf({ world }: McpWorld): Promise<TrafficRecord> {
+  return vi.waitFor(() => {
+    expect(world.records).toHaveLength(1)
+    return world.records[0] as TrafficRecord
+  })
+}
+
+describe('a request that carries several actions', () => {
+  it('has one record that lists their names once each, and their number', async () => {
+    const started = await start()
+    expect((await started.post(batch(5))).status).toBe(200)
+    const record = await recordOf(started)
+    expect(record.actions).toEqual(['mcp.tools.read', 'mcp.tools.write'])
+    expect(record.action_count).toBe(5)
+  })
+
+  it('has a record without a list where it is a single one', async () => {
+    const started = await start()
+    await started.post(call('read', 1))
+    const { actions, action_count } = await recordOf(started)
+    expect([actions ?? null, action_count ?? null]).toEqual([null, null])
+  })
+
+  it('is refused with 413 and the remedy beyond 32, and nothing is forwarded', async () => {
+    const started = await start()
+    const reply = await started.post(batch(33))
+    expect(reply.status).toBe(413)
+    expect(reply.body).toContain('maxActionsPerRequest')
+    expect(reply.body).toContain('33')
+    expect(started.world.upstream.seen).toEqual([])
+    const record = await recordOf(started)
+    expect(record).toMatchObject({ decision: 'DENY', status: 413, action_count: 33 })
+    expect((await started.post(batch(32))).status).toBe(200)
+  })
+
+  it('is bounded by maxActionsPerRequest of the Gateway', async () => {
+    const started = await start({ maxActionsPerRequest: 2 })
+    expect((await started.post(batch(3))).status).toBe(413)
+    expect((await started.post(batch(2))).status).toBe(200)
+    expect(started.world.upstream.seen).toHaveLength(1)
+  })
+
+  it('counts each of them in a counter of its own, and one request', async () => {
+    const started = await start()
+    await started.post(batch(5))
+    const metrics = createMetrics()
+    metrics.finished(await recordOf(started), null)
+    const text = metrics.scrape(NO_GAUGES)
+    expect(text).toMatch(/^svc_request_actions_total\{agent="builder",connector="mcp",decision="allow"\} 5$/m)
+    expect(text).toMatch(/^svc_requests_total\{.*\} 1$/m)
+  })
+})
+
+const NO_GAUGES = {
+  ...{ activeByAgent: new Map(), killEntries: [], approvalsPending: 0, connectors: 1 },
+  ...{ uptimeSeconds: 1, deferredBatches: 0 },
+  journal: 'ok',
+} as const satisfies Parameters<ReturnType<typeof createMetrics>['scrape']>[0]
