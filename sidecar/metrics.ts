@@ -1,5 +1,6 @@
 import type { TrafficRecord } from '../core/record.ts'
 import type { KillEntry } from '../core/wire/kill.ts'
+import { type ActionCounts, newActionCounts, writeActions } from './admin/action-metrics.ts'
 import { createExposition, type Exposition, Histogram, labelText } from './admin/exposition.ts'
 import { createJournalMetrics } from './admin/journal-metrics.ts'
 import { createLabelBounds, DECISION_LABEL, DENIED_LABEL, errorTypeOf } from './admin/labels.ts'
@@ -56,7 +57,7 @@ class Slot {
   readonly requests = { ALLOW: newCounts(), HOLD: newCounts(), DENY: newCounts() } as const
   readonly denied = new Map<string, number>()
   readonly wouldBlock = new Map<string, number>()
-  readonly actions = { ALLOW: 0, HOLD: 0, DENY: 0 }
+  readonly actions: ActionCounts = newActionCounts()
   approved = 0
   masked = 0
 
@@ -196,17 +197,6 @@ function writeSlots(out: Exposition, slots: readonly Slot[]): void {
     of: ({ masked }) => masked,
   })
   writeHistograms(out, slots)
-}
-
-function writeActions(out: Exposition, slots: readonly Slot[]): void {
-  const name = 'svc_request_actions_total'
-  out.family(name, 'counter', 'Actions of proxied requests by agent, connector and decision.')
-  for (const { labels, actions } of slots) {
-    for (const [decision, label] of Object.entries(DECISION_LABEL)) {
-      const n = actions[decision as keyof typeof actions]
-      if (n > 0) out.sample(name, `${labels},${labelText({ decision: label })}`, n)
-    }
-  }
 }
 
 type Count = { readonly name: string; readonly help: string; readonly of: (slot: Slot) => number }

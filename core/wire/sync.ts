@@ -279,11 +279,6 @@ export const StatusBody = z.object({
   warnings: z.array(z.string().max(2_000)).max(64).optional(),
 })
 
-/** `request`: PKCS#10 for a P-256 key, PEM. */
-export const CertificateBody = z.object({ request: z.string().max(4_000) })
-/** `chain`: the certificate of the key, then the root that clients trust, PEM. */
-export const CertificateReply = z.object({ chain: z.string(), not_after: z.iso.datetime() })
-
 export type GatewaySection = z.infer<typeof GatewaySection>
 export type AgentEntry = z.infer<typeof AgentEntry>
 export type ConnectorEntry = z.infer<typeof ConnectorEntry>
@@ -298,4 +293,3 @@ export type HoldReply = z.infer<typeof HoldReply>
 export type SpendReply = z.infer<typeof SpendReply>
 export type ResultBody = z.infer<typeof ResultBody>
 export type StatusBody = z.infer<typeof StatusBody>
-export type CertificateReply = z.infer<typeof CertificateReply>

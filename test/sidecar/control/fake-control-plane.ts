@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { SECTION_NAMES, sectionText } from '../../../core/snapshot/sections.ts'
+import { CertificateBody } from '../../../core/wire/certificate.ts'
 import { CommandBody, type CommandReply } from '../../../core/wire/commands.ts'
 import type { ApprovalCard, ApprovalStatus } from '../../../core/wire/internal.ts'
 import type { KillEntry } from '../../../core/wire/kill.ts'
 import { RecordsBody } from '../../../core/wire/records.ts'
 import {
   AckBody,
-  CertificateBody,
   type DownMessage,
   HoldBody,
   LeaveBody,
