@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LIMITS } from '../wire/limits.ts'
 import {
   AllowedNamespaces,
   boundedMap,
@@ -63,7 +64,7 @@ export const GatewaySpec = z.strictObject({
     .prefault({}),
   rateLimit: z.strictObject({ requestsPerMinute: z.int().min(1).max(1_000_000).default(120) }).prefault({}),
   /** Actions of one request, such as the calls of an MCP batch; a request with more is refused with 413. */
-  maxActionsPerRequest: z.int().min(1).max(1_024).default(32),
+  maxActionsPerRequest: z.int().min(1).max(1_024).default(LIMITS.actionsPerRequest),
   approvals: z
     .strictObject({
       timeoutSeconds: z.int().min(5).max(86_400).default(300),

@@ -4,6 +4,8 @@ export const LIMITS = {
   gatewayRatePerMinute: 120,
   controlPlaneRatePerMinute: 60,
   batchMax: 20,
+  /** Of one proxied request, unless the Gateway says otherwise. */
+  actionsPerRequest: 32,
   approvalTimeoutS: 300,
   approvedRetryWindowS: 300,
   maxPendingHoldsPerAgent: 20,

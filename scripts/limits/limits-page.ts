@@ -104,6 +104,13 @@ const REQUESTS: readonly Row[] = [
     'not readable: 415 where it has to be read',
   ],
   [
+    'Actions of one request: calls of an MCP batch, fields of a GraphQL mutation, references of a push',
+    '',
+    `${LIMITS.actionsPerRequest}, or \`maxActionsPerRequest\` of the Gateway`,
+    'counted once the request is named',
+    '413',
+  ],
+  [
     'GraphQL',
     `${bytes(MAX_DOCUMENT_CHARS)} of documents`,
     `${number(MAX_TOKENS)} tokens, ${MAX_GRAPHQL_BATCH} messages, ${MAX_FIELDS} root fields`,
