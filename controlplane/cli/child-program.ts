@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from '
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../core/errors.ts'
 import { failureReason } from '../../core/failure-reason.ts'
+import { NODE_OPTIONS } from './node-options.ts'
 
 export type ProgramSpec = {
   /** As people read it: `control plane`. */
@@ -42,7 +43,7 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
   const log = openSync(spec.logFile, 'a+', 0o600)
   try {
     const offset = fstatSync(log).size
-    const child = spawn(process.execPath, ['--disable-sigusr1', ...(spec.nodeFlags ?? []), spec.file], {
+    const child = spawn(process.execPath, [...NODE_OPTIONS, ...(spec.nodeFlags ?? []), spec.file], {
       env: spec.env,
       // Its own process group: Ctrl-C reaches it through us, so that everything stops in the right order.
       detached: true,

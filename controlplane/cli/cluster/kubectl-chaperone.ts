@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { EXIT } from '../command.ts'
 import type { Check } from '../doctor/check.ts'
+import { NODE_OPTIONS } from '../node-options.ts'
 import { printable } from '../table.ts'
 import { breakGlass, breakGlassText } from './break-glass.ts'
 import { type Connection, openConnection } from './connection.ts'
@@ -124,7 +125,7 @@ const VALUES = {
 
 /** In a process of its own: what Node trusts is read when it starts. */
 async function chaperone(args: readonly string[], env: Partial<Connection['env']>): Promise<number> {
-  const child = spawn(process.execPath, ['--disable-sigusr1', programFile(), ...args], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, programFile(), ...args], {
     stdio: 'inherit',
     env: { ...process.env, ...env },
   })

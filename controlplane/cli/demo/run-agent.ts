@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { NODE_OPTIONS } from '../node-options.ts'
 import { programFile } from '../program-files.ts'
 
 const Line = z.object({ status: z.number().int(), body: z.record(z.string(), z.unknown()).nullable() })
@@ -11,7 +12,7 @@ export function runAgent(step: 'issue' | 'merge' | 'branch', env: NodeJS.Process
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
-      ['--disable-sigusr1', programFile('demo-agent'), step],
+      [...NODE_OPTIONS, programFile('demo-agent'), step],
       { env },
       (error, stdout, stderr) => {
         if (error === null) resolve(Line.parse(JSON.parse(stdout)))
