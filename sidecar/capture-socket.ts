@@ -7,7 +7,8 @@ import type { FrontDeps } from './listener/deps.ts'
 import { createDnsStream } from './listener/dns.ts'
 import type { Front } from './listener/front.ts'
 import { createHandedOver } from './listener/handed-over.ts'
-import { existsOutside, ownerOf } from './name-owner.ts'
+import { createUnownedNames } from './listener/unowned-names.ts'
+import { existsOutside, isUnownedHost, ownerOf } from './name-owner.ts'
 import type { KeyedPlace } from './pipeline/exchange.ts'
 
 export type CaptureSocketDeps = {
@@ -45,10 +46,18 @@ async function open(deps: CaptureSocketDeps): Promise<void> {
       const rules = snapshot()
       return rules !== null && isOpaque(rules, host, port)
     },
+    isUnowned: (host, port) => isUnownedHost(snapshot(), host, port),
     dns: createDnsStream({
       pool,
       ownerOf: (name) => ownerOf(snapshot(), name),
       exists: existsOutside,
+      answersUnowned: listener.canRefuseInside,
+      onUnowned: createUnownedNames({
+        ...listener,
+        domains: [],
+        isUnowned: (name) => ownerOf(snapshot(), name) === 'unknown',
+        monotonicMs,
+      }),
       families: () => ({ v4: true, v6: true }),
       monotonicMs,
       log: listener.log,

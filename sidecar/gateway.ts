@@ -188,7 +188,7 @@ async function serve(config: GatewayConfig, given: Served): Promise<Gateway> {
   const challenge = await challengeRoutes(config.installationKeyFile)
   const canRefuseInside = config.pod === null && !authority.isConstrained
   const listener: FrontDeps = {
-    ...{ leaf, log, refusalLeaf: createLeafCache(authority, { max: MAX_LEAVES.refused }) },
+    ...{ leaf, log, canRefuseInside, refusalLeaf: createLeafCache(authority, { max: MAX_LEAVES.refused }) },
     handle: core.handle,
     ...createConnectionRules(ports, canRefuseInside),
     onQuota: core.metrics.overQuota,

@@ -1,4 +1,5 @@
-import { type NameOwner, ownerOfName } from '../core/capture/host-names.ts'
+import { type NameOwner, ownerOfName, portsOfHost } from '../core/capture/host-names.ts'
+import { decideUnowned } from '../core/decision/egress.ts'
 import { normaliseHost } from '../core/request/authority.ts'
 import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
@@ -9,6 +10,12 @@ export function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | nu
   if (snapshot === null) return null
   const host = normaliseHost(name)
   return host === null ? 'unknown' : ownerOfName(snapshot, host)
+}
+
+/** True when no connector owns the host on any port, and the gateway refuses hosts without connector. */
+export function isUnownedHost(snapshot: Snapshot | null, host: string, port: number): boolean {
+  if (snapshot === null || portsOfHost(snapshot, host).length > 0) return false
+  return decideUnowned(snapshot, host, port).verdict !== 'allow'
 }
 
 /**

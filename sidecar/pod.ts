@@ -1,7 +1,8 @@
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, readFile, rm } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { isOpaque } from '../core/capture/host-names.ts'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
+import { searchDomains } from '../core/capture/search-names.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply } from '../core/wire/certificate.ts'
 import { SYNC_PATHS } from '../core/wire/sync.ts'
@@ -18,7 +19,8 @@ import type { Front } from './listener/front.ts'
 import { Http1Connection } from './listener/http1/connection.ts'
 import { createOriginalDestination } from './listener/original-destination.ts'
 import { type CapturedKind, createTransparent } from './listener/transparent.ts'
-import { existsOutside, ownerOf } from './name-owner.ts'
+import { createUnownedNames } from './listener/unowned-names.ts'
+import { existsOutside, isUnownedHost, ownerOf } from './name-owner.ts'
 import { createProbe, hasIpv6Loopback, outwardFamilies, type Probe } from './probe.ts'
 import type { PodAuthority } from './tls/pod-authority.ts'
 import { writeTrustFolder } from './tls/trust-folder.ts'
@@ -45,6 +47,8 @@ export type Pod = {
 }
 export type PodCondition = 'BypassDetected'
 
+/** The resolver settings of the pod, which its containers share; only the search domains are read. */
+const RESOLV_CONF = '/etc/resolv.conf'
 /** How long the agent waits for the first rules; after that it starts and is answered 503. */
 const FIRST_RULES_MS = 30_000
 /** How long the kubelet is kept waiting for the word that the agent may start: less than `timeoutSeconds` of its probe. */
@@ -151,11 +155,19 @@ function spent(): { readonly process_ms: number; readonly cpu_ms: number } {
 
 async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<void>> {
   const pool = createAddressPool()
+  const unowned = createUnownedNames({
+    ...deps.listener,
+    domains: searchDomains(await readFile(RESOLV_CONF, 'utf8').catch(() => '')),
+    isUnowned: (name) => ownerOf(deps.snapshot(), name) === 'unknown',
+    monotonicMs: deps.monotonicMs,
+  })
   const dns = await createDns({
     port: POD_PORTS.dns,
     pool,
     ownerOf: (name) => ownerOf(deps.snapshot(), name),
     exists: existsOutside,
+    answersUnowned: false,
+    onUnowned: (name) => unowned(name, { kind: 'port', agent: deps.config.agent }),
     families: outwardFamilies,
     monotonicMs: deps.monotonicMs,
     log: deps.listener.log,
@@ -190,9 +202,10 @@ async function openRedirected(
       const rules = snapshot()
       return rules !== null && isOpaque(rules, host, port)
     },
+    isUnowned: (host, port) => isUnownedHost(snapshot(), host, port),
     async destinationOf(socket) {
       const destination = await originalDestination(socket)
-      return destination && { host: pool.nameOf(destination.address), port: destination.port }
+      return destination && { host: pool.nameOf(destination.address), ...destination }
     },
   })
   for (const [kind, port] of REDIRECTED) {

@@ -1,4 +1,5 @@
 import { decideUnowned, isListedHost } from '../decision/egress.ts'
+import { normaliseHost } from '../request/authority.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /**
@@ -14,6 +15,19 @@ export function ownerOfName(snapshot: Snapshot, name: string): NameOwner {
   if (isListedHost(listed, name)) return 'governed'
   if (snapshot.gateway.egress.tcp.some(({ port }) => isOpaque(snapshot, name, port))) return 'governed'
   return decideUnowned(snapshot, name, 443).verdict === 'allow' ? 'open' : 'unknown'
+}
+
+/** Last labels that have no server on the Internet: RFC 6761, RFC 6762, RFC 7686. */
+const SPECIAL = new Set(['arpa', 'invalid', 'local', 'localhost', 'onion'])
+
+/**
+ * False for names that no server on the Internet has: single labels, reverse look-ups, `localhost` and names of the local
+ * network. `name` is lower case without a trailing dot.
+ */
+export function isPublicName(name: string): boolean {
+  const host = normaliseHost(name)
+  const dot = host?.lastIndexOf('.') ?? -1
+  return host !== null && dot > 0 && !SPECIAL.has(host.slice(dot + 1))
 }
 
 /** Is this host and port listed in `egress.tcp`: bytes of any protocol, joined without being read? */

@@ -3,7 +3,13 @@
  * redirect be missing, they lead nowhere: 198.18.0.0/15 is kept for measurements between two machines (RFC 2544),
  * 100::/64 for packets to be thrown away (RFC 6666). Each name has its own pair, so that an address tells the name.
  */
-export type AddressPool = {
+export type AddressPool = Pick<AddressRange, 'nameOf'> & {
+  readonly owned: AddressRange
+  /** For names that no connector owns. Agents choose these names, and must not take the addresses of owned ones. */
+  readonly unowned: AddressRange
+}
+
+export type AddressRange = {
   addressesOf(name: string): { readonly v4: string; readonly v6: string }
   /** The name that was last given this address. */
   nameOf(address: string): string | null
@@ -13,6 +19,15 @@ export type AddressPool = {
 const SIZE = 60_000
 
 export function createAddressPool(size = SIZE): AddressPool {
+  const owned = createRange({ v4: '198.18', v6: '100::' }, size)
+  const unowned = createRange({ v4: '198.19', v6: '100::1:' }, size)
+  return { owned, unowned, nameOf: (address) => owned.nameOf(address) ?? unowned.nameOf(address) }
+}
+
+/** `v4` is the first half of its addresses; `v6` is everything before the last group. */
+type Prefix = { readonly v4: string; readonly v6: string }
+
+function createRange(prefix: Prefix, size: number): AddressRange {
   const indexes = new Map<string, number>()
   const names: string[] = []
   let next = 0
@@ -30,18 +45,19 @@ export function createAddressPool(size = SIZE): AddressPool {
   return {
     addressesOf(name) {
       const number = (indexes.get(name) ?? take(name)) + 1
-      return { v4: `198.18.${number >> 8}.${number & 0xff}`, v6: `100::${number.toString(16)}` }
+      return { v4: `${prefix.v4}.${number >> 8}.${number & 0xff}`, v6: prefix.v6 + number.toString(16) }
     },
     nameOf(address) {
-      const number = numberOf(address)
+      const number = numberOf(address, prefix)
       return number === null ? null : (names[number - 1] ?? null)
     },
   }
 }
 
-function numberOf(address: string): number | null {
-  const [, high, low] = /^198\.18\.(\d{1,3})\.(\d{1,3})$/.exec(address) ?? []
+function numberOf(address: string, { v4, v6 }: Prefix): number | null {
+  const isV4 = address.startsWith(`${v4}.`)
+  const [, high, low] = (isV4 && /^(\d{1,3})\.(\d{1,3})$/.exec(address.slice(v4.length + 1))) || []
   if (high !== undefined && low !== undefined) return Number(high) * 256 + Number(low)
-  const [, group] = /^100::([0-9a-f]{1,4})$/.exec(address) ?? []
+  const [group] = (address.startsWith(v6) && /^[0-9a-f]{1,4}$/.exec(address.slice(v6.length))) || []
   return group === undefined ? null : Number.parseInt(group, 16)
 }

@@ -35,6 +35,11 @@ export type FrontDeps = {
   readonly leaf: LeafCache
   /** Certificates of hosts that are refused: agents choose these names, and must not evict those of owned hosts. */
   readonly refusalLeaf: LeafCache
+  /**
+   * Clients trust the certificates for every name, so that refusals of hosts that no connector owns are sent inside TLS.
+   * False in pods, and where the names of the certificate authority are constrained.
+   */
+  readonly canRefuseInside: boolean
   /** Takes one exchange through the pipeline; resolves when it is answered. */
   handle(exchange: Exchange): Promise<void>
   /** What becomes of a CONNECT: see `Admit`. */

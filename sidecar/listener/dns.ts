@@ -1,9 +1,12 @@
 import { createSocket, type Socket as Datagrams, type RemoteInfo } from 'node:dgram'
 import { createServer, type Server, type Socket } from 'node:net'
 import { decode, encode, type Packet, streamEncode } from 'dns-packet'
+import type { Credentials } from '../pipeline/exchange.ts'
 import { answerDns, type DnsAnswerDeps } from './dns-answer.ts'
 
-export type DnsStreamDeps = DnsAnswerDeps & {
+export type DnsStreamDeps = Omit<DnsAnswerDeps, 'onUnowned'> & {
+  /** Called with each name that no connector owns, and the credentials of its stream. */
+  readonly onUnowned: (name: string, credentials: Credentials) => void
   readonly monotonicMs: () => number
   readonly log: {
     debug(fields: object, message: string): void
@@ -11,15 +14,16 @@ export type DnsStreamDeps = DnsAnswerDeps & {
   }
 }
 
-export type DnsDeps = DnsStreamDeps & { readonly port: number }
+export type DnsDeps = DnsAnswerDeps & Omit<DnsStreamDeps, 'onUnowned'> & { readonly port: number }
 
 /** Answers queries on one stream, each with two bytes of length before it, until it ends. */
-export type DnsStream = (socket: Socket) => void
+export type DnsStream = (socket: Socket, credentials: Credentials) => void
 
 export function createDnsStream(deps: DnsStreamDeps): DnsStream {
   const take = createBucket(deps.monotonicMs)
-  return (socket) => {
-    serveStream(socket, deps, take)
+  return (socket, credentials) => {
+    const onUnowned = (name: string): void => deps.onUnowned(name, credentials)
+    serveStream(socket, { ...deps, onUnowned }, take)
     socket.once('end', () => socket.end())
     socket.resume()
   }
@@ -121,7 +125,11 @@ async function openStreams(
 }
 
 /** Messages with two bytes of length before each, any number on one connection. */
-function serveStream(socket: Socket, deps: DnsStreamDeps, take: () => boolean): void {
+function serveStream(
+  socket: Socket,
+  deps: DnsAnswerDeps & Pick<DnsStreamDeps, 'log'>,
+  take: () => boolean,
+): void {
   let pending: Buffer = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])

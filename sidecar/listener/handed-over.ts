@@ -8,7 +8,8 @@ import { type Captured, createTransparent, type TransparentDeps } from './transp
 
 export type HandedOverDeps = FrontDeps & {
   readonly isOpaque: TransparentDeps['isOpaque']
-  readonly pool: AddressPool
+  readonly isUnowned: TransparentDeps['isUnowned']
+  readonly pool: Pick<AddressPool, 'nameOf'>
   readonly dns: DnsStream
   readonly accepts: KeyedPlace['accepts']
   /** Whether the credentials are those of an agent: DNS has no answer that could say why not. */
@@ -33,9 +34,10 @@ export function createHandedOver(deps: HandedOverDeps): (captured: Captured) => 
 }
 
 function serveDns(deps: HandedOverDeps, { socket, lifeline }: Captured, what: HandOver): void {
-  const isKnown = deps.isKnown(credentialsOf(deps, what))
+  const credentials = credentialsOf(deps, what)
+  const isKnown = deps.isKnown(credentials)
   const refusal = isKnown ? lifeline.slot.claim(what.agent) : 'The key is not the one of the agent.'
-  if (refusal === null) deps.dns(socket)
+  if (refusal === null) deps.dns(socket, credentials)
   else {
     deps.log.warn({ agent: what.agent, refusal }, 'DNS that was handed over is not served')
     socket.destroy()
@@ -53,7 +55,7 @@ function serve(
   captured: Captured,
   { kind, destination, ...whose }: HandOver & { readonly kind: 'tls' | 'http' | 'other' },
 ): void {
-  const at = destination && { host: deps.pool.nameOf(destination.address), port: destination.port }
+  const at = destination && { host: deps.pool.nameOf(destination.address), ...destination }
   const transparent = createTransparent({
     ...deps,
     credentials: credentialsOf(deps, { kind, destination, ...whose }),

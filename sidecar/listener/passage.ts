@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Credentials, Reply } from '../pipeline/exchange.ts'
+import { portsOfHost } from '../../core/capture/host-names.ts'
+import type { Credentials, Exchange, Reply } from '../pipeline/exchange.ts'
 import { EMPTY_BODY } from './body-intake.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Lifeline } from './lifeline.ts'
@@ -18,7 +19,7 @@ export type Passage = {
   readonly authority: { readonly host: string; readonly port: number }
   /** What the client has sent so far. */
   readonly first: Buffer
-  /** The client speaks TLS: then a refusal can be told inside it. */
+  /** The client speaks TLS, so that a refusal can be sent inside it. */
   readonly isTls: boolean
 }
 
@@ -31,7 +32,10 @@ export function openPassage(deps: FrontDeps, passage: Passage): void {
   const abort = new AbortController()
   const onClose = (): void => abort.abort(new Error('the client closed the connection'))
   socket.once('close', onClose)
-  const reply = createPassageReply(passage, (refusal) => refuse(deps, passage, refusal))
+  const reply = createPassageReply(passage, (refusal) => {
+    if (passage.isTls && (deps.canRefuseInside || isOwned(exchange))) refuseInside(deps, passage, refusal)
+    else closeRefused(passage)
+  })
   const exchange = newExchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
@@ -61,6 +65,12 @@ export function openPassage(deps: FrontDeps, passage: Passage): void {
     })
 }
 
+/** Certificates of a pod are for the hosts of its connectors; a host may be refused on a port that its connector does not list. */
+function isOwned({ outcome, snapshot, request }: Exchange): boolean {
+  if (outcome.denyReason !== 'unknown_host' || snapshot === undefined) return true
+  return portsOfHost(snapshot, request?.host ?? '').length > 0
+}
+
 /** The client asked nothing, so an approval is silence: the stream itself. */
 function createPassageReply(
   { socket, lifeline, first }: Passage,
@@ -88,18 +98,19 @@ function createPassageReply(
   }
 }
 
-/**
- * A client that speaks TLS is told why inside it: one that only sees its connection die tries again at once. To any
- * other protocol there is nothing to say but the end.
- */
-function refuse(deps: FrontDeps, passage: Passage, refusal: Refusal): void {
+/** Sends the refusal inside TLS: clients retry connections that are closed, and show no reason. */
+function refuseInside(deps: FrontDeps, passage: Passage, refusal: Refusal): void {
   const { socket, lifeline, authority, first, credentials } = passage
-  if (!passage.isTls) {
-    socket.destroySoon()
-    return
-  }
   const tunnel = { socket, lifeline, credentials, sources: {}, host: authority.host, isPort: true }
   enterTunnel(tellRefusal(deps, refusal), tunnel, {
     ...{ protocol: 'tls', bytes: first, serverName: authority.host },
   })
+}
+
+/** Fatal `access_denied` (RFC 8446, section 6.2). */
+const ACCESS_DENIED = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x31])
+
+function closeRefused({ socket, isTls }: Passage): void {
+  if (isTls) socket.write(ACCESS_DENIED)
+  socket.destroySoon()
 }

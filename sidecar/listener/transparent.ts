@@ -16,7 +16,11 @@ import { turnAway } from './turned-away.ts'
 export type CapturedKind = 'tls' | 'http' | 'other'
 
 /** Where a connection was meant to go, as far as the machine tells; `host` when one of our own answers named it. */
-export type CapturedDestination = { readonly host: string | null; readonly port: number }
+export type CapturedDestination = {
+  readonly host: string | null
+  readonly address: string
+  readonly port: number
+}
 
 export type TransparentDeps = FrontDeps & {
   /** Of the agent whose connections are redirected here. */
@@ -24,6 +28,8 @@ export type TransparentDeps = FrontDeps & {
   readonly destinationOf: (socket: Socket) => Promise<CapturedDestination | null>
   /** Listed in `egress.tcp`. */
   readonly isOpaque: (host: string, port: number) => boolean
+  /** True when no connector owns the host on any port, and the gateway refuses it. */
+  readonly isUnowned: (host: string, port: number) => boolean
   /** True when the connection is the sidecar's own proof that capture works; it is closed then. */
   readonly isProbe: (kind: CapturedKind, socket: Socket) => boolean
 }
@@ -34,6 +40,8 @@ type Arrival = Captured & {
   readonly credentials: Credentials
   /** The name that our own DNS gave this address to; null when it was not asked. */
   readonly host: string | null
+  /** The address that the client dialled; null when it cannot be told. */
+  readonly address: string | null
   /** The port that the client dialled; null when it cannot be told. */
   readonly port: number | null
 }
@@ -53,7 +61,7 @@ export function createTransparent(deps: TransparentDeps): (kind: CapturedKind, c
       return
     }
     if (isTurnedAway(deps, { socket, lifeline })) return
-    const arrival = { socket, lifeline, credentials, host: null }
+    const arrival = { socket, lifeline, credentials, host: null, address: null }
     if (kind !== 'other') listen(deps, { ...arrival, port: kind === 'tls' ? 443 : 80 }, deps.limits)
     else
       serveOther(deps, arrival).catch((error: unknown) => deps.log.error({ err: error }, 'listener failed'))
@@ -72,8 +80,8 @@ function isTurnedAway(deps: TransparentDeps, { socket, lifeline }: Captured): bo
 async function serveOther(deps: TransparentDeps, given: Omit<Arrival, 'port'>): Promise<void> {
   const destination = await deps.destinationOf(given.socket)
   if (given.socket.destroyed) return
-  const arrival = { ...given, host: destination?.host ?? null, port: destination?.port ?? null }
-  const { host, port } = arrival
+  const { host = null, address = null, port = null } = destination ?? {}
+  const arrival = { ...given, host, address, port }
   if (host !== null && port !== null && deps.isOpaque(host, port)) {
     openPassage(deps, { ...arrival, authority: { host, port }, first: Buffer.alloc(0), isTls: false })
     return
@@ -149,11 +157,27 @@ function serveSilence(deps: TransparentDeps, arrival: Arrival, { bytes }: { read
   else socket.destroySoon()
 }
 
-/** Nobody can be answered in a protocol that we do not speak; the attempt leaves its one record. */
+/** The client cannot be answered in its protocol; the attempt leaves its one record. */
 function unsupported(deps: TransparentDeps, arrival: Arrival, what: string): void {
-  const { socket, credentials, host, port } = arrival
-  const target = `${host ?? 'unknown'}:${port ?? 0}`
+  withAddress(deps, arrival)
+    .then((placed) => recordUnsupported(deps, placed, what))
+    .catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
+    .finally(() => arrival.socket.destroySoon())
+}
+
+/** On the ports of HTTP the destination is read only here, because the name of a request replaces it. */
+async function withAddress(deps: TransparentDeps, arrival: Arrival): Promise<Arrival> {
+  if (arrival.host !== null || arrival.address !== null) return arrival
+  const destination = await deps.destinationOf(arrival.socket)
+  return destination === null ? arrival : { ...arrival, ...destination }
+}
+
+async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: string): Promise<void> {
+  const { credentials, port } = arrival
+  const host = arrival.host ?? arrival.address
+  const target = `${host?.includes(':') === true ? `[${host}]` : (host ?? 'unknown')}:${port ?? 0}`
   const detail = `${what} is not let through; connect with TLS and a server name, or list host and port in egress.tcp`
+  const isUnowned = host !== null && port !== null && deps.isUnowned(host, port)
   const exchange = newExchange({
     id: deps.newRequestId(),
     acceptedAt: performance.now(),
@@ -172,11 +196,10 @@ function unsupported(deps: TransparentDeps, arrival: Arrival, what: string): voi
     body: EMPTY_BODY,
     reply: createDeadReply(),
     abort: new AbortController(),
-    problem: { code: 'malformed_request', detail },
+    problem: { code: 'malformed_request', detail, ...(isUnowned ? { reason: 'unknown_host' } : {}) },
   })
   exchange.outcome.note = 'unsupported_protocol'
-  deps.handle(exchange).catch((error: unknown) => deps.log.error({ err: error }, 'exchange failed'))
-  socket.destroySoon()
+  await deps.handle(exchange)
 }
 
 function printable(bytes: Buffer): string {

@@ -165,7 +165,9 @@ export type Exchange = {
   /** Fires once when the client went away or the kill switch cut the exchange; the reason is `signal.reason`. */
   readonly abort: ExchangeAbort
   /** Set by the listener for a head that could not be parsed at all: normalise answers it, so that it has a record too. */
-  readonly malformed?: { readonly code: ErrorCode; readonly detail: string } | undefined
+  readonly malformed?:
+    | { readonly code: ErrorCode; readonly detail: string; readonly reason?: 'unknown_host' }
+    | undefined
   /** Set when the control plane ordered the request. */
   readonly order?: OrderedAction | undefined
   /** Set when it is a message of a WebSocket: the connection that carries it. */

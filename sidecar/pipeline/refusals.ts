@@ -21,6 +21,7 @@ export type Refusals = RefusalPort & {
   close(): void
 }
 
+const PORT = /:\d{1,5}$/
 /** The reason of a request that was never answered, and never let through. */
 const LEFT = 'left'
 /** First records of hosts without connector that later answers can name. */
@@ -135,6 +136,11 @@ function refusalOf(exchange: Exchange): Refusal {
   const { outcome, decision, request, raw } = exchange
   const action = primaryAction(exchange)
   const host = request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? ''
+  if (outcome.denyReason === UNOWNED) {
+    // One kind for each host, whichever port and protocol it was.
+    const target = request?.host ?? host.replace(PORT, '').replace(/^\[|\]$/g, '')
+    return { action: null, target, rule: null, reason: UNOWNED, isJudged: true }
+  }
   return {
     action: action?.type ?? null,
     target: action?.resource.target ?? host,

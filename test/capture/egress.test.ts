@@ -100,21 +100,62 @@ describe.skipIf(reason !== null)(
         return `${issuer} ${/< HTTP\/\S+ (\d+)/.exec(ran.stderr)?.[1]}`
       }
       expect(await shown(HOST)).toMatch(new RegExp(`CN=Chaperone ${AGENT} 200$`))
-      // The specified refusal arrives inside TLS, below a root that only this pod trusts.
-      expect(await shown('new.test')).toMatch(/CN=Chaperone pod CA [0-9a-f]{8} 403$/)
+      expect(await shown('new.test')).toMatch(/alert access denied.* undefined$/s)
       hosts.push('new.test')
       pod.fake.configure({ connectors: connectors([HOST, 'new.test']) })
       await eventually(
         'certificate',
         async () => (await shown('new.test')).startsWith(`O=Chaperone; CN=Chaperone ${AGENT}`) || null,
       )
-      expect(await shown('other.test')).toMatch(/CN=Chaperone pod CA [0-9a-f]{8} 403$/)
+      expect(await shown('other.test')).toMatch(/alert access denied.* undefined$/s)
       const denied = await eventually('record of the refusal', () => {
         const found = pod.fake.records.filter(({ host }) => host === 'other.test')
         return found.length > 0 ? found : null
       })
       expect(denied).toMatchObject([{ decision: 'DENY', reason: 'unknown_host', status: 403 }])
       expect(pod.upstream.seen.every((seen) => seen.header('host') !== 'other.test')).toBe(true)
+    })
+
+    test('names and addresses that no connector owns leave one record each, whichever way they are asked for', async () => {
+      await using pod = await startGovernedPod()
+      const script = `import socket,ssl
+for n in ("evil.test","${HOST}","evil.test","a.evil.test","redis"):
+  try: socket.getaddrinfo(n,443); print(n,"yes")
+  except socket.gaierror: print(n,"no")
+c=ssl.create_default_context()
+for name in ("evil.test","bare.test","bare.test"):
+  try: c.wrap_socket(socket.create_connection(("203.0.113.9",443),5),server_hostname=name); print("open")
+  except OSError as e: print("closed",name)
+for port,first in ((22,b"SSH-2.0-x\\r\\n"),(5432,b"\\0\\0\\0\\x08\\x04\\xd2\\x16\\x2f")):
+  s=socket.create_connection(("203.0.113.9",port),5); s.settimeout(15); s.send(first); print(s.recv(9))`
+      const ran = await pod.network.exec(['/usr/bin/python3', '-c', script], {
+        uid: AGENT_UID,
+        env: trustVariables(pod.trustDir),
+      })
+      expect(ran.stdout.trim().split('\n'), ran.stderr).toEqual([
+        'evil.test no',
+        `${HOST} yes`,
+        'evil.test no',
+        'a.evil.test no',
+        'redis no',
+        'closed evil.test',
+        'closed bare.test',
+        'closed bare.test',
+        "b''",
+        "b''",
+      ])
+      const names = ['203.0.113.9:22', 'a.evil.test', 'bare.test', 'evil.test']
+      const shown = await eventually('records', () => {
+        const hosts = pod.fake.records.map(({ host, reason }) => `${host} ${reason}`)
+        return hosts.includes('203.0.113.9:22 unknown_host') && hosts.includes('bare.test unknown_host')
+          ? hosts
+          : null
+      })
+      // A single label is recorded with its search domains, and at last alone.
+      const dotted = shown.filter((line) => !line.startsWith('redis'))
+      expect(dotted.toSorted()).toEqual(names.map((name) => `${name} unknown_host`))
+      expect(shown.filter((line) => line.startsWith('redis'))).toContain('redis unknown_host')
+      expect(pod.network.left()).toEqual({ packets: 0, destinations: [] })
     })
 
     test('a connector on other ports is reached there, over TLS and over plain HTTP', async () => {

@@ -33,6 +33,15 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
     await vendors.recorder.close()
   })
 
+  /** Hosts without connector, one for each record. */
+  async function refusedHosts(): Promise<readonly string[]> {
+    const shown = await laptop.cli(['traffic', '--json', '--limit', '500'])
+    const records: { readonly host: string; readonly reason: string }[] = shown.stdout
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+    return records.filter(({ reason }) => reason === 'unknown_host').map(({ host }) => host)
+  }
+
   const run = (...command: string[]): Promise<CommandResult> =>
     laptop.cli(['run', '--capture', '--', ...command])
 
@@ -82,7 +91,10 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
       'https://evil.test/',
     )
     expect(denied.stdout).toContain('No connector owns evil.test:443')
-    expect((await run('curl', '-sS', '-m', '8', 'https://unknown.test/')).stderr).toContain('resolve host')
+    const unknown = await run('curl', '-sS', '-m', '8', 'https://unknown.test/')
+    expect(unknown.stdout, unknown.stderr).toContain('list unknown.test in egress.allowedHosts')
+    expect((await run('curl', '-sS', '-m', '8', 'https://unknown/')).stderr).toContain('resolve host')
+    expect(await refusedHosts()).toEqual(expect.arrayContaining(['evil.test', 'unknown', 'unknown.test']))
     const shell =
       'import socket;s=socket.create_connection(("203.0.113.9",22),5);s.send(b"SSH-2.0-x\\r\\n");s.settimeout(5);print(s.recv(10))'
     expect((await run('/usr/bin/python3', '-c', shell)).stdout).toContain("b''")

@@ -2,7 +2,12 @@ import type { ErrorCode } from '../../../core/errors.ts'
 import { isWebSocket } from '../../../core/request/canonicalise.ts'
 
 /** What is wrong with a request's framing; the connection ends after the answer. */
-export type Problem = { readonly code: ErrorCode; readonly detail: string }
+export type Problem = {
+  readonly code: ErrorCode
+  readonly detail: string
+  /** Set when no connector owns the host: then the refusal counts as one of that host. */
+  readonly reason?: 'unknown_host'
+}
 
 /** How the bytes behind the head are to be read, and what becomes of the connection. */
 export type Framing = {

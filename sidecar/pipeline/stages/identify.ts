@@ -23,6 +23,8 @@ export function createIdentify(ports: PipelinePorts): Stage {
 function judge(exchange: Exchange): StageResult {
   const { malformed, snapshot, agent } = exchange
   if (malformed?.code === 'not_ready') return refuse(exchange, { ...malformed, reason: 'not_ready' })
+  if (malformed?.reason !== undefined && agent?.status === 'active')
+    return refuse(exchange, { ...malformed, reason: malformed.reason })
   if (malformed !== undefined) return refuseReading(exchange, malformed)
   if (snapshot === undefined) return refuseNotReady(exchange)
   return agent === undefined ? refuseUnknown(exchange) : checkStatus(exchange, agent)

@@ -12,18 +12,22 @@ const OWNED = 'api.example.test'
 
 function deps(
   changes: Partial<DnsAnswerDeps> = {},
-): DnsAnswerDeps & { readonly pool: AddressPool; asked: string[] } {
+): DnsAnswerDeps & { readonly pool: AddressPool; asked: string[]; unowned: string[] } {
   const asked: string[] = []
+  const unowned: string[] = []
   return {
     ownerOf: (name) => (name === OWNED ? 'governed' : 'unknown'),
     exists: async (name) => {
       asked.push(name)
       return name === 'there.test'
     },
-    pool: createAddressPool(),
+    answersUnowned: false,
+    onUnowned: (name) => void unowned.push(name),
     families: () => ({ v4: true, v6: true }),
     asked,
+    unowned,
     ...changes,
+    pool: createAddressPool(),
   }
 }
 
@@ -125,9 +129,52 @@ describe('the answer to a query', () => {
   })
 })
 
+describe('the answer to a query for a name that no connector owns', () => {
+  test.each([false, true])(
+    'reports the name, whatever is asked of it (answered: %s)',
+    async (answersUnowned) => {
+      const given = deps({ answersUnowned })
+      for (const [name, type] of [
+        ['Evil.test.', 'A'],
+        ['evil.test', 'TXT'],
+        ['db', 'A'],
+      ] as const)
+        await answerDns(query(name, type), given)
+      await answerDns(query(OWNED), given)
+      expect(given.unowned).toEqual(['evil.test', 'evil.test', 'db'])
+    },
+  )
+
+  test('is an address of the second range where refusals are sent inside TLS, and leads back to the name', async () => {
+    const given = deps({ answersUnowned: true })
+    const four = addressOf(await answerDns(query('evil.test'), given))
+    const six = addressOf(await answerDns(query('evil.test', 'AAAA'), given))
+    expect(four).toMatch(/^198\.19\./)
+    expect(six).toMatch(/^100::1:/)
+    expect([four, six].map(given.pool.nameOf)).toEqual(['evil.test', 'evil.test'])
+    expect(given.pool.nameOf(addressOf(await answerDns(query(OWNED), given)))).toBe(OWNED)
+    const text = await answerDns(query('evil.test', 'TXT'), given)
+    expect([rcode(text), text.answers ?? []]).toEqual([0, []])
+  })
+
+  test.each(['db', 'printer.local', 'x.localhost', '1.0.0.10.in-addr.arpa', 'a b.test', 'x.invalid'])(
+    'is NXDOMAIN for %s, which no server on the Internet has',
+    async (name) => {
+      expect(rcode(await answerDns(query(name), deps({ answersUnowned: true })))).toBe(3)
+    },
+  )
+
+  test('takes no address of an owned name, however many names are looked up', async () => {
+    const given = deps({ answersUnowned: true })
+    const owned = addressOf(await answerDns(query(OWNED), given))
+    for (let n = 0; n < 61_000; n++) given.pool.unowned.addressesOf(`h${n}.test`)
+    expect(given.pool.nameOf(owned)).toBe(OWNED)
+  })
+})
+
 describe('the addresses that are given out', () => {
   test('are taken from the oldest name when there are no more', () => {
-    const pool = createAddressPool(2)
+    const pool = createAddressPool(2).owned
     const first = pool.addressesOf('a.test').v4
     pool.addressesOf('b.test')
     expect(pool.addressesOf('c.test').v4).toBe(first)

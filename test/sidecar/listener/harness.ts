@@ -67,6 +67,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
   const front = createFront({
     leaf: leafOf(minted),
     refusalLeaf: leafOf(mintedForRefusals),
+    canRefuseInside: true,
     handle(exchange) {
       exchanges.push(exchange)
       return exchange.malformed === undefined ? handle(exchange) : (options.refuse ?? refuse)(exchange)

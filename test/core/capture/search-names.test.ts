@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest'
+import { searchDomains, withoutSearchDomain } from '../../../core/capture/search-names.ts'
+
+const DOMAINS = ['team.svc.cluster.local', 'svc.cluster.local', 'cluster.local']
+
+describe('the search domains of a resolver', () => {
+  test('are those of the last search or domain line', () => {
+    const text =
+      'nameserver 10.0.0.1\ndomain old.test\nsearch Team.svc.cluster.local. svc.cluster.local\tcluster.local \n'
+    expect(searchDomains(text)).toEqual(DOMAINS)
+    expect(searchDomains('nameserver 10.0.0.1\noptions ndots:5\n# search x.test')).toEqual([])
+    expect(searchDomains('search .\n')).toEqual([])
+  })
+
+  test.each([
+    ['api.example.com.team.svc.cluster.local', 'api.example.com'],
+    ['api.example.com.svc.cluster.local', 'api.example.com'],
+    ['api.example.com.cluster.local', 'api.example.com'],
+    ['api.example.com', 'api.example.com'],
+    ['db.team.svc.cluster.local', 'db.team.svc.cluster.local'],
+    ['team.svc.cluster.local', 'team.svc.cluster.local'],
+    ['xcluster.local', 'xcluster.local'],
+  ])('are taken off %s', (asked, name) => {
+    expect(withoutSearchDomain(asked, DOMAINS)).toBe(name)
+    expect(withoutSearchDomain(asked, [])).toBe(asked)
+  })
+})
