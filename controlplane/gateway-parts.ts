@@ -10,6 +10,7 @@ import { createBreakGlass } from './services/break-glass.ts'
 import { readClientAuthorities } from './services/client-authority.ts'
 import { createClusterCallers } from './services/cluster-callers.ts'
 import { createClusterGroups } from './services/cluster-groups.ts'
+import { type ConfirmAnswer, createConfirmAnswer } from './services/earlier-answers.ts'
 import { ACCOUNTS_ONLY, createGroupMembers, type GroupMembers } from './services/group-members.ts'
 import { createIdentities } from './services/identities.ts'
 import { createKubeClient, type KubeClient } from './services/kube-client.ts'
@@ -31,6 +32,8 @@ export type GatewayParts = AsyncDisposable & {
   readonly clusterGroups: ClusterGroups | undefined
   /** Of approver groups without accounts. */
   readonly members: GroupMembers
+  /** Of earlier answers of an approval. */
+  readonly confirmAnswer: ConfirmAnswer
   /** The authorities of client certificates; null where there is no cluster to ask. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
   /** Null where no Secret of a cluster holds the owner's token. */
@@ -64,6 +67,7 @@ export async function createGatewayParts(given: {
     pods,
     ...clusterParts({ ...given, kube }),
     ...groupParts(given.db, kube),
+    confirmAnswer: createConfirmAnswer({ ...given, kube }),
     async [Symbol.asyncDispose]() {
       preload[Symbol.dispose]()
       await review?.close()

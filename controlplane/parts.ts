@@ -141,8 +141,8 @@ function editableDb({ config, db }: PartsDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db
 }
 
-function answerParts({ kill }: Hub, { clusterGroups }: GatewayParts) {
-  return { announcedStops: kill.announced, clusterGroups }
+function answerParts({ kill }: Hub, { clusterGroups, confirmAnswer }: GatewayParts) {
+  return { announcedStops: kill.announced, clusterGroups, confirmAnswer }
 }
 
 /** What the server needs to identify callers. */

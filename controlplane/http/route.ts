@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Namespaces, Reach, Right, Role } from '../../core/wire/rights.ts'
+import type { ClusterUser } from '../store/cluster-user.ts'
 import type { Restriction } from './restriction.ts'
 
 /**
@@ -56,6 +57,8 @@ export type Principal =
       readonly clusterRights?: (right: Right, reach: Reach) => Promise<Namespaces>
       /** How the cluster identified its caller; absent for everybody else. */
       readonly clusterCredential?: 'token' | 'certificate'
+      /** The caller's attributes in the cluster; absent for everybody else. */
+      readonly clusterUser?: ClusterUser
       /** Set for a caller who may only read, apart from what routes admit. */
       readonly restriction?: Restriction
       /** The session that vouches for the user. */

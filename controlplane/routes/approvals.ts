@@ -2,10 +2,9 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
 import { ApprovalCard, ApprovalStatus } from '../../core/wire/internal.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { personIdOf } from '../events.ts'
-import { roleWithin } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Approvals } from '../services/approvals.ts'
+import { answererOf } from './answerer.ts'
 
 const Query = z.strictObject({
   status: ApprovalStatus.optional(),
@@ -53,15 +52,13 @@ export function createApprovalRoutes({ approvals }: { readonly approvals: Approv
       response: Answered,
       handler: async ({ principal, body }) => {
         const user = userOf(principal)
-        const { email, groups, namespaces, via, clusterCredential } = user
-        const role = roleWithin(user, namespaces)
         const { id, status, answeredGroups } = await approvals.respond({
           id: body.id,
           kinds: ['action', 'hold'],
           approved: body.approved,
           note: body.note ?? null,
-          by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces, clusterCredential },
-          via: VIA[via],
+          by: answererOf(user),
+          via: VIA[user.via],
         })
         return { ok: true, id, status, ...(status === 'pending' ? { answered_groups: answeredGroups } : {}) }
       },

@@ -13,10 +13,9 @@ import {
   RespondBody,
   RespondReply,
 } from '../../core/wire/v1.ts'
-import { actorOf, personIdOf } from '../events.ts'
+import { actorOf } from '../events.ts'
 import type { AgentPrincipal } from '../http/auth.ts'
 import { refuseRestricted, restrictionOf } from '../http/restriction.ts'
-import { roleWithin } from '../http/rights.ts'
 import { type Principal, type Route, route } from '../http/route.ts'
 import type { Actions } from '../services/actions.ts'
 import type { Agents } from '../services/agents.ts'
@@ -25,6 +24,7 @@ import type { AuditReading } from '../services/audit-reading.ts'
 import { checkedScope, type KillChange, type KillSwitch } from '../services/kill-switch.ts'
 import type { Policies } from '../services/policies.ts'
 import type { PolicyRow } from '../store/policies.ts'
+import { answererOf } from './answerer.ts'
 import { AgentName, Environment, Runtime } from './fields.ts'
 import { policySummary } from './policy-view.ts'
 import { agentOf, requireCapability } from './v1-principals.ts'
@@ -136,15 +136,13 @@ function respond({ approvals, actions }: OrgRoutesDeps): Route {
     statuses: [403, 404, 409, 410],
     handler: async ({ principal, params, body }) => {
       const user = userOf(principal)
-      const { email, groups, namespaces, via, clusterCredential } = user
-      const role = roleWithin(user, namespaces)
       const { id, status, approval, answeredGroups } = await approvals.respond({
         id: params.approvalId,
         kinds: ['action'],
         approved: body.decision === 'approve',
         note: body.reason ?? null,
-        by: { kind: 'user', userId: personIdOf(user), email, role, groups, namespaces, clusterCredential },
-        via: VIA[via],
+        by: answererOf(user),
+        via: VIA[user.via],
       })
       const token = approval.actId === null ? null : await actions.tokenOf(approval.actId)
       const partial = status === 'pending' ? { answered_groups: answeredGroups } : {}

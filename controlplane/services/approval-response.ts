@@ -16,11 +16,14 @@ import {
 } from '../store/approvals.ts'
 import { type Actor, appendAudit, systemActor } from '../store/audit.ts'
 import { outdateCard } from '../store/chat-messages.ts'
+import type { ClusterUser } from '../store/cluster-user.ts'
 import type { Query } from '../store/query.ts'
 import { answerableSets } from './answerable-sets.ts'
 import { answeringPerson, personOf } from './answering-person.ts'
 import { approvalProgress } from './approval-progress.ts'
 import type { ApprovalsDeps } from './approvals.ts'
+import { currentAnswerer } from './current-answerer.ts'
+import { type ConfirmAnswer, voidAnswers } from './earlier-answers.ts'
 
 /**
  * Who answers. A `user` has signed in (or bears an approver key, or the install's admin token); `operator` holds the
@@ -37,6 +40,7 @@ export type Answerer =
       readonly groups: readonly string[]
       /** How the cluster identified the user; absent for accounts of this installation. */
       readonly clusterCredential?: 'token' | 'certificate' | undefined
+      readonly clusterUser?: ClusterUser | undefined
       /** Those whose agents' approvals the user may answer. */
       readonly namespaces: Namespaces
     }
@@ -71,17 +75,22 @@ export type Response = {
 
 /**
  * Records one person's answer, and ends the approval with it when nothing more is required. Answer, state, audit row and
- * the message to the gateways commit together; answers of several people to one approval take turns.
+ * the message to the gateways commit together; answers of several people to one approval take turns. Earlier answers are
+ * confirmed before one that approves.
  */
 export async function respond(
-  { db, orgId, onEnded, clusterGroups }: ApprovalsDeps,
-  answer: Respond,
+  { db, orgId, onEnded, clusterGroups, confirmAnswer }: ApprovalsDeps,
+  given: Respond,
 ): Promise<Response> {
+  const voidUsers = await notConfirmed(db, given, confirmAnswer)
   return db.tx(async (q) => {
-    const locked = await lockApproval(q, answer.id)
-    if (locked === undefined || !isVisible(locked, answer)) throw notFound(answer.id)
+    const locked = await lockApproval(q, given.id)
+    if (locked === undefined) throw notFound(given.id)
+    const by = await currentAnswerer(q, given.by, namespaceOf(locked.agent) || null)
+    const answer = { ...given, by }
+    if (!isVisible(locked, answer)) throw notFound(given.id)
     refuseEnded(locked)
-    const row = await dropVoidAnswers(q, locked)
+    const row = await dropVoidAnswers(q, locked, voidUsers)
     const person = await answeringPerson(q, answer.by)
     refuseSecondAnswer(row, answer.by, person)
     const own = await answerableSets(q, { row, clusterGroups }, answer.by)
@@ -100,6 +109,18 @@ export async function respond(
   })
 }
 
+/** Users whose earlier answers no longer count; asked where the caller sees the approval, and would approve it. */
+async function notConfirmed(
+  db: Query,
+  answer: Respond,
+  confirmAnswer: ConfirmAnswer | undefined,
+): Promise<readonly string[]> {
+  if (!answer.approved || confirmAnswer === undefined) return []
+  const row = await getApproval(db, answer.id)
+  const isAsked = row !== undefined && isVisible(row, answer) && endedError(row) === null
+  return isAsked ? voidAnswers(row, confirmAnswer) : []
+}
+
 /** Undefined while other people have to answer as well. */
 async function endedBy(
   q: Query,
@@ -113,7 +134,8 @@ async function endedBy(
 }
 
 function answerOf({ approved, by, via, note }: Respond) {
-  return { user_id: by.kind === 'user' ? by.userId : null, by: nameOf(by), approved, via, note }
+  const user = by.kind === 'user' ? { user_id: by.userId, cluster_user: by.clusterUser } : { user_id: null }
+  return { ...user, by: nameOf(by), approved, via, note }
 }
 
 function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: AnsweringPerson | null): void {

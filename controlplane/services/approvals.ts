@@ -16,6 +16,7 @@ import type { ClusterGroups } from './answerable-sets.ts'
 
 import { approvalCard } from './approval-card.ts'
 import { type Respond, type Response, respond } from './approval-response.ts'
+import type { ConfirmAnswer } from './earlier-answers.ts'
 import type { HoldOwner } from './hold-input.ts'
 import { bindingOf, openHold } from './holds.ts'
 
@@ -24,6 +25,8 @@ export type ApprovalsDeps = {
   readonly orgId: string
   /** Which approver groups have members that only the cluster knows. Left out: there is no cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
+  /** Left out: earlier answers count as they are stored. */
+  readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Stops that are in force and not stored yet. */
   readonly announcedStops: () => readonly KillEntry[]
   /** Called in the transaction that ends an approval (answered or expired), for what hangs on it: an action request, say. */

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Namespaces } from '../../core/wire/rights.ts'
 import { sha256 } from '../crypto/tokens.ts'
 import type { ClusterCallers, UserPrincipal } from '../http/auth.ts'
+import type { ClusterUser } from '../store/cluster-user.ts'
 import { isGovernedPod, isGovernedServiceAccount } from '../store/pod-identities.ts'
 import type { Db } from '../store/query.ts'
 import { createClusterRights } from './cluster-rights.ts'
@@ -15,15 +16,14 @@ const REVIEW_MS = 10_000
 const POD_UID = 'authentication.kubernetes.io/pod-uid'
 const NONE: Namespaces = new Set()
 
-const ClusterUser = z.object({
+const ClusterUserSchema = z.object({
   username: z.string().default(''),
   uid: z.string().optional(),
   groups: z.array(z.string()).default([]),
   extra: z.record(z.string(), z.array(z.string())).optional(),
 })
-export type ClusterUser = z.infer<typeof ClusterUser>
 const TokenReviewed = z.object({
-  status: z.object({ authenticated: z.boolean().default(false), user: ClusterUser.prefault({}) }),
+  status: z.object({ authenticated: z.boolean().default(false), user: ClusterUserSchema.prefault({}) }),
 })
 
 export type ClusterCallersDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
@@ -55,6 +55,7 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
       groups: user.groups,
       via: 'cluster',
       clusterCredential,
+      clusterUser: user,
       namespaces: NONE,
       clusterRights: (right, reach) => rightsOf(user, right, reach),
     }
@@ -75,7 +76,7 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
  * Whether the token is that of a pod with a sidecar, or of the ServiceAccount of such a pod: a token without a pod may have
  * been created or read by the agent.
  */
-async function isAgent(db: Db, { username, extra = {} }: ClusterUser): Promise<boolean> {
+export async function isAgent(db: Db, { username, extra = {} }: ClusterUser): Promise<boolean> {
   const [podUid] = extra[POD_UID] ?? []
   if (podUid !== undefined && (await isGovernedPod(db, podUid))) return true
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(username) ?? []

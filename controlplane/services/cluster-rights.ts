@@ -1,12 +1,11 @@
-import * as z from 'zod'
 import { ChaperoneError } from '../../core/errors.ts'
-import { type Namespaces, partsOfRight, type Reach, type Right } from '../../core/wire/rights.ts'
+import type { Namespaces, Reach, Right } from '../../core/wire/rights.ts'
+import type { ClusterUser } from '../store/cluster-user.ts'
 import { governedNamespaces } from '../store/namespaces.ts'
 import type { Db } from '../store/query.ts'
-import type { ClusterUser } from './cluster-callers.ts'
+import { reviewAccess } from './access-review.ts'
 import type { KubeClient } from './kube-client.ts'
 
-const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
 /** A review of a right counts for so long: a right that is withdrawn ends within that time, */
 const REVIEW_MS = 10_000
 /** and this for each namespace that was reviewed, which bounds the reviews that one user causes to 50 a second for each right. */
@@ -17,8 +16,6 @@ const IN_FLIGHT = 8
 /** of which one user causes so many for each right; the pending ones take turns. */
 const IN_FLIGHT_PER_RIGHT = 4
 const MAX_PENDING = 4_000
-
-const AccessReviewed = z.object({ status: z.object({ allowed: z.boolean() }) })
 
 export type ClusterRightsDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
 export type ClusterRightsOf = (user: ClusterUser, right: Right, reach: Reach) => Promise<Namespaces>
@@ -35,13 +32,8 @@ export function createClusterRights(
   const known = new Map<string, Known>()
   const inTurn = createTurns(IN_FLIGHT)
 
-  async function isAllowed(user: ClusterUser, right: Right, namespace: string): Promise<boolean> {
-    const resourceAttributes = { group: 'chaperone.dev', ...partsOfRight(right), namespace }
-    const { username, ...rest } = user
-    const spec = { user: username, ...rest, resourceAttributes }
-    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
-    return AccessReviewed.parse(await inTurn(() => kube.create(ACCESS_REVIEWS, review))).status.allowed
-  }
+  const isAllowed = (user: ClusterUser, right: Right, namespace: string): Promise<boolean> =>
+    inTurn(() => reviewAccess(kube, user, { right, namespace }))
 
   async function inNamespaces(
     user: ClusterUser,

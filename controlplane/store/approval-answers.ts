@@ -40,19 +40,25 @@ export async function addAnswer(
 
 /**
  * Takes out the answers of people who may not answer any more: suspended, ended by the identity provider, without a role
- * that answers in the namespace of the agent, or no longer in the group that they answered for. Their audit events stay.
+ * that answers in the namespace of the agent, no longer in the group that they answered for, or one of `voidUsers` (ids). Their
+ * audit events stay.
  */
-export async function dropVoidAnswers(q: Query, row: ApprovalRow): Promise<ApprovalRow> {
+export async function dropVoidAnswers(
+  q: Query,
+  row: ApprovalRow,
+  voidUsers: readonly string[],
+): Promise<ApprovalRow> {
   if (row.answers.length === 0) return row
   const { rows } = await q.query<ApprovalRow>(
     `update approvals set answers = (
        select coalesce(jsonb_agg(answer order by place), '[]')
        from jsonb_array_elements(answers) with ordinality as given(answer, place)
          left join users u on u.id = answer->>'user_id' left join user_identities i on i.user_id = u.id
-       where u.id is null or u.status = 'active' and ${identityStateSql('i')} <> 'ended' and ${ANSWERS_HERE}
-         and (u.role in ('owner', 'admin') and u.namespaces is null or answer->'groups' <@ to_jsonb(u.groups)))
+       where coalesce(answer->>'user_id', '') <> all($2::text[])
+         and (u.id is null or u.status = 'active' and ${identityStateSql('i')} <> 'ended' and ${ANSWERS_HERE}
+           and (u.role in ('owner', 'admin') and u.namespaces is null or answer->'groups' <@ to_jsonb(u.groups))))
      where id = $1 and status = 'pending' returning ${APPROVAL_COLUMNS}`,
-    [row.id],
+    [row.id, voidUsers],
   )
   return rows[0] ?? row
 }

@@ -2,6 +2,7 @@ import { groupNames } from '../../core/decision/required-groups.ts'
 import type { AnsweringPerson } from '../../core/state/answering-person.ts'
 import type { ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from '../../core/wire/internal.ts'
 import { newId } from '../crypto/ids.ts'
+import type { ClusterUser } from './cluster-user.ts'
 import { SYNC_CHANNEL } from './kill-switches.ts'
 import type { Query } from './query.ts'
 import { onlyRow } from './rows.ts'
@@ -35,6 +36,8 @@ export type StoredAnswer = {
   readonly user_id: string | null
   /** Null for a token that names no person; absent in answers of older versions. */
   readonly person?: AnsweringPerson | null
+  /** Absent for accounts of this installation, and in answers of older versions. */
+  readonly cluster_user?: ClusterUser | undefined
   readonly by: string
   readonly approved: boolean
   readonly sets: readonly number[]

@@ -45,6 +45,12 @@ export async function lockUser(q: Query, id: string): Promise<UserRow | undefine
   return rows[0]
 }
 
+/** The same, unchanged until the transaction ends; several transactions may share it. */
+export async function shareUser(q: Query, id: string): Promise<UserRow | undefined> {
+  const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where id = $1 for share`, [id])
+  return rows[0]
+}
+
 export async function findUserByEmail(q: Query, email: string): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(`select ${COLUMNS} from users where lower(email) = lower($1)`, [
     email,

@@ -15,6 +15,7 @@ import { createExpirySweeper } from '../../../controlplane/services/approval-exp
 import { createApprovals } from '../../../controlplane/services/approvals.ts'
 import { createCommands } from '../../../controlplane/services/commands.ts'
 import { createDesired } from '../../../controlplane/services/desired.ts'
+import type { ConfirmAnswer } from '../../../controlplane/services/earlier-answers.ts'
 import { createExplain } from '../../../controlplane/services/explain.ts'
 import { createGroupMembers } from '../../../controlplane/services/group-members.ts'
 import { createIdentities } from '../../../controlplane/services/identities.ts'
@@ -88,6 +89,8 @@ export type ReplicaOptions = {
   readonly platformNamespaces?: ReadonlySet<string>
   /** Approver groups of the cluster; none by default. */
   readonly clusterGroups?: ClusterGroups
+  /** Of earlier answers; they count as they are stored by default. */
+  readonly confirmAnswer?: (db: Db) => ConfirmAnswer
 }
 
 /** With `start` on a server of its own: for a test that stops or freezes it. */
@@ -139,6 +142,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
   const approvals = createApprovals({
     ...{ db, orgId, announcedStops: hub.kill.announced, onOpened: sweeper.wake },
     clusterGroups: given.clusterGroups,
+    confirmAnswer: given.confirmAnswer?.(db),
   })
   const refusedPods: PodRef[] = []
   const ownProcesses = createProcessOwners(db)
