@@ -3,7 +3,7 @@
 Argument: a file with one JSON object {folders: [path...], files: [path...], sockets: [path...], abstract: name, pids: [n...],
 ports: [n...], descriptors: [n...], marks: [text...], shared: path, terminal: path}.
 """
-import ctypes, glob, json, os, socket, stat, subprocess, sys, tempfile
+import ctypes, glob, json, mmap, os, platform, socket, stat, struct, subprocess, sys, tempfile
 
 with open(sys.argv[1]) as given:
     facts = json.load(given)
@@ -117,6 +117,40 @@ for path in facts["sockets"]:
     attempt(f"socket {path}", lambda: reach(socket.AF_UNIX, path))
     attempt(f"link to socket {path}", lambda: (os.link(path, f"{scratch}/s"), reach(socket.AF_UNIX, f"{scratch}/s"))[1])
 attempt("abstract socket", lambda: reach(socket.AF_UNIX, "\0" + facts["abstract"]))
+
+def opens(family):
+    """Of families that belong to no network namespace, or only to that of the machine: the socket alone is the leak."""
+    for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW]:
+        number = libc.socket(family, kind, 0)
+        if number >= 0:
+            os.close(number)
+            return True
+    return False
+
+
+AF_NETLINK = 16
+for family in range(64):
+    if family not in [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, AF_NETLINK]:
+        attempt(f"socket of family {family}", lambda: opens(family))
+        attempt(f"socket of family {family} with high bits", lambda: opens(family | 1 << 32))
+
+
+def compatible(number, first, second):
+    """A system call of the 32-bit ABI (x86)."""
+    code = b"\x53\xb8" + struct.pack("<I", number) + b"\xbb" + struct.pack("<I", first) + b"\xb9" + struct.pack("<I", second)
+    memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    memory.write(code + b"\x31\xd2\xcd\x80\x5b\xc3")
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    return ctypes.CFUNCTYPE(ctypes.c_int)(start)()
+
+
+AF_VSOCK = 40
+if platform.machine() == "x86_64":
+    attempt("socket by the 32-bit ABI", lambda: compatible(359, AF_VSOCK, socket.SOCK_STREAM) >= 0)
+    attempt("pair of sockets by the 32-bit ABI", lambda: compatible(360, AF_VSOCK, socket.SOCK_STREAM) == -14)
+    attempt("socketcall by the 32-bit ABI", lambda: compatible(102, 1, 0) == -14)
+    attempt("socket by the x32 ABI", lambda: libc.syscall(41 | 0x40000000, AF_VSOCK, socket.SOCK_STREAM, 0) >= 0)
+attempt("sockets by io_uring", lambda: libc.syscall(425, 4, ctypes.create_string_buffer(120)) >= 0)
 for port in facts["ports"]:
     attempt(f"port {port}", lambda: reach(socket.AF_INET, ("127.0.0.1", port)))
     attempt(f"port {port} by IPv6", lambda: reach(socket.AF_INET6, ("::1", port)))

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { decode, encode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assertCanCapture } from '../../controlplane/cli/capture/namespace.ts'
+import { withSocketFamilies } from '../../controlplane/cli/capture/socket-families.ts'
 import { HandOver } from '../../core/capture/hand-over.ts'
 import { eventually } from '../support/eventually.ts'
 import { type CommandResult, type Laptop, startLaptop } from '../support/laptop.ts'
@@ -205,6 +206,7 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
 describe('a machine that cannot capture', () => {
   test('is told what to install', () => {
     expect(() => assertCanCapture({ PATH: '/nowhere' }, 'darwin')).toThrow('only Linux')
+    expect(() => withSocketFamilies('s390x')).toThrow('system calls of s390x')
     expect(() => assertCanCapture({ PATH: '/nowhere' }, 'linux')).toThrow(/unshare.*Install .*util-linux/)
   })
 })

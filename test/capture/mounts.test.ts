@@ -9,6 +9,7 @@ import {
   aliasesOf,
   hasCover,
   otherProcessTables,
+  otherQueues,
   otherTerminals,
   parseMounts,
   unixSockets,
@@ -29,6 +30,7 @@ const mounts = parseMounts(
     '32 22 0:7 / /jail/dev/pts rw - devpts devpts rw',
     '33 22 0:7 /ptmx /dev/ptmx rw - devpts devpts rw',
     '34 22 0:7 /0 /dev/console rw - devpts devpts rw',
+    '35 22 0:8 / /dev/mqueue rw - mqueue mqueue rw',
   ].join('\n'),
 )
 
@@ -46,6 +48,10 @@ describe('the paths at which a folder is seen', () => {
 
 test('process tables beside that of /proc', () => {
   expect(otherProcessTables(mounts)).toEqual(['/jail/proc'])
+})
+
+test('message queues of the IPC namespace of the machine', () => {
+  expect(otherQueues(mounts)).toEqual(['/dev/mqueue'])
 })
 
 test('terminals beside those of /dev/pts', () => {

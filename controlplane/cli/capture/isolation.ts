@@ -5,12 +5,14 @@ import {
   aliasesOf,
   COVER,
   otherProcessTables,
+  otherQueues,
   otherTerminals,
   parseMounts,
   relativeSockets,
   unixSockets,
 } from './mounts.ts'
 import { NAMESPACE_FAILED, type NamespaceCommand } from './namespace.ts'
+import { withSocketFamilies } from './socket-families.ts'
 
 export type IsolationInput = {
   readonly uid: number
@@ -46,6 +48,7 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
     String(covers.length),
     ...covers,
     ...drop,
+    ...withSocketFamilies(),
     ...command,
   ]
   return {
@@ -99,7 +102,7 @@ const MAX_ENTRIES = 100_000
 /** File systems whose server may hang, and every reader of theirs with it. */
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
-/** Every path at which the folders can be reached, other process tables, other terminals, and the Unix sockets of this machine. */
+/** Every path at which the folders can be reached, other process tables, terminals, message queues, and the Unix sockets of this machine. */
 export function coveredPaths(
   folders: readonly string[],
   socketFolders: readonly string[] = SOCKET_FOLDERS,
@@ -117,7 +120,8 @@ export function coveredPaths(
     ...local.map(({ point }) => point).filter(isSocket),
     ...socketsBelow(socketFolders, left),
   ]
-  return [...new Set([...aliases, ...otherProcessTables(mounts), ...otherTerminals(mounts), ...sockets])]
+  const others = [...otherProcessTables(mounts), ...otherTerminals(mounts), ...otherQueues(mounts)]
+  return [...new Set([...aliases, ...others, ...sockets])]
 }
 
 /** A program that bound a relative path is mostly still in that folder. */

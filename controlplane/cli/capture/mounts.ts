@@ -52,6 +52,11 @@ export function otherTerminals(mounts: readonly Mount[]): readonly string[] {
     .map(({ point }) => point)
 }
 
+/** Mounts of POSIX message queues: each shows those of the IPC namespace in which it was mounted. */
+export function otherQueues(mounts: readonly Mount[]): readonly string[] {
+  return mounts.filter(({ type }) => type === 'mqueue').map(({ point }) => point)
+}
+
 /** What the covers of a captured command are called in the table of mounts. */
 export const COVER = 'chaperone'
 

@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /** Programs that make the namespace, and the package that each comes in. */
-const TOOLS = { unshare: 'util-linux', mount: 'mount', ip: 'iproute2', nft: 'nftables' } as const
+const TOOLS = {
+  unshare: 'util-linux',
+  mount: 'mount',
+  ip: 'iproute2',
+  nft: 'nftables',
+  perl: 'perl',
+} as const
 /** Where they are when a user's PATH leaves the administrator's out. */
 const ADMIN_PATH = '/usr/local/sbin:/usr/sbin:/sbin'
 

@@ -11,6 +11,7 @@ import { startForwarder } from './forwarder.ts'
 import { assertOutside, closeInherited, coveredPaths, isolationCommand } from './isolation.ts'
 import { openLocalPorts } from './local-ports.ts'
 import { assertCanCapture, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
+import { withSocketFamilies } from './socket-families.ts'
 
 /** Says to our own program which part inside the namespaces it is; the command never sees it. */
 const INSIDE_VARIABLE = 'CHAPERONE_INSIDE'
@@ -57,6 +58,8 @@ export type CapturedRun = {
 export async function runCaptured(run: CapturedRun): Promise<number> {
   const { agent, key, folder, command, ownEnv } = run
   assertCanCapture(ownEnv)
+  // Throws before anything is made.
+  withSocketFamilies()
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
   const hidden = [folder.root, ...run.hidden]

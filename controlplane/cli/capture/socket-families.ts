@@ -1,0 +1,142 @@
+import { ChaperoneError } from '../../../core/errors.ts'
+
+/**
+ * Address families of sockets that belong to a network namespace. Others reach the machine or its hypervisor from every
+ * namespace (AF_VSOCK), or have no use for a governed command.
+ */
+const FAMILIES = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
+
+const AF_UNSUPPORTED = 97
+const NOT_IMPLEMENTED = 38
+
+/** System calls of one ABI of the kernel, by number. `seccomp(2)`, `socketcall(2)`. */
+type Abi = {
+  readonly audit: number
+  readonly socket: number
+  readonly socketpair: number
+  readonly socketcall?: number
+  /** Bit of the numbers of another ABI under the same `audit`. */
+  readonly otherAbi?: number
+}
+/** Makes sockets, too; the same number everywhere. */
+const IO_URING_SETUP = 425
+
+type Machine = { readonly prctl: number; readonly abis: readonly Abi[] }
+
+const MACHINES: Readonly<Record<string, Machine>> = {
+  x64: {
+    prctl: 157,
+    abis: [
+      { audit: 0xc000_003e, socket: 41, socketpair: 53, otherAbi: 0x4000_0000 },
+      { audit: 0x4000_0003, socket: 359, socketpair: 360, socketcall: 102 },
+    ],
+  },
+  arm64: {
+    prctl: 167,
+    abis: [
+      { audit: 0xc000_00b7, socket: 198, socketpair: 199 },
+      { audit: 0x4000_0028, socket: 281, socketpair: 288 },
+    ],
+  },
+}
+
+/**
+ * The beginning of a command line that can make sockets of no other family, neither itself nor in its children, and then
+ * becomes what follows. Throws `conflict` on a machine whose system calls are not listed here.
+ */
+export function withSocketFamilies(architecture: string = process.arch): readonly string[] {
+  const machine = MACHINES[architecture]
+  if (machine === undefined) {
+    throw new ChaperoneError('conflict', {
+      detail: `Capture does not know the system calls of ${architecture}. Without --capture the command is governed by its proxy variables.`,
+    })
+  }
+  const filter = machine.abis.flatMap(sectionOf)
+  // An ABI that is not listed has no system calls at all.
+  const program = [load(ARCHITECTURE), ...filter, refuse(NOT_IMPLEMENTED)]
+  return ['perl', '-e', SCRIPT, String(machine.prctl), Buffer.concat(program).toString('hex')]
+}
+
+/** PR_SET_NO_NEW_PRIVS, then PR_SET_SECCOMP with SECCOMP_MODE_FILTER. */
+const SCRIPT = `
+my $prctl = shift(@ARGV) + 0;
+my $filter = pack('H*', shift(@ARGV));
+my $program = pack('S x![P] P', length($filter) / 8, $filter);
+if (syscall($prctl, 38, 1, 0, 0, 0) != 0 || syscall($prctl, 22, 2, $program, 0, 0) != 0) {
+  print STDERR "chaperone: the command cannot be isolated: the kernel takes no filter of system calls (seccomp): $!\\n";
+  exit 125;
+}
+exec { $ARGV[0] } @ARGV;
+exit 127;
+`
+
+/** Offsets in `struct seccomp_data`. The kernel reads the lower half of the family alone. */
+const NUMBER = 0
+const ARCHITECTURE = 4
+const FIRST_ARGUMENT = 16
+
+const ALLOW = 0x7fff_0000
+const ERRNO = 0x0005_0000
+
+/** Passed over unless the ABI is this one; else ends the filter. */
+function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): readonly Buffer[] {
+  const byFamily = [
+    load(FIRST_ARGUMENT),
+    ...Object.values(FAMILIES).flatMap((family) => [unless(family, 1), allow()]),
+    refuse(AF_UNSUPPORTED),
+  ]
+  // SYS_SOCKET and SYS_SOCKETPAIR: the family is in memory, which a filter does not read.
+  const byCall = [
+    load(FIRST_ARGUMENT),
+    unless(1, 1),
+    refuse(NOT_IMPLEMENTED),
+    unless(8, 1),
+    refuse(NOT_IMPLEMENTED),
+    allow(),
+  ]
+  const body = [
+    load(NUMBER),
+    ...(otherAbi === undefined ? [] : [unlessBit(otherAbi, 1), refuse(NOT_IMPLEMENTED)]),
+    unless(IO_URING_SETUP, 1),
+    refuse(NOT_IMPLEMENTED),
+    ...(socketcall === undefined ? [] : [unless(socketcall, byCall.length), ...byCall]),
+    unless(socketpair, byFamily.length),
+    ...byFamily,
+    unless(socket, byFamily.length),
+    ...byFamily,
+    allow(),
+  ]
+  return [unless(audit, body.length), ...body]
+}
+
+function load(offset: number): Buffer {
+  return instruction({ code: 0x20, value: offset })
+}
+
+/** Passes over `count` instructions unless the loaded word equals the value. */
+function unless(value: number, count: number): Buffer {
+  return instruction({ code: 0x15, otherwise: count, value })
+}
+
+function unlessBit(value: number, count: number): Buffer {
+  return instruction({ code: 0x45, otherwise: count, value })
+}
+
+function allow(): Buffer {
+  return instruction({ code: 0x06, value: ALLOW })
+}
+
+function refuse(errno: number): Buffer {
+  return instruction({ code: 0x06, value: ERRNO | errno })
+}
+
+type Instruction = { readonly code: number; readonly otherwise?: number; readonly value: number }
+
+/** `struct sock_filter`; both machines are little-endian. */
+function instruction({ code, otherwise = 0, value }: Instruction): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeUInt16LE(code, 0)
+  bytes.writeUInt8(otherwise, 3)
+  bytes.writeUInt32LE(value, 4)
+  return bytes
+}
