@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUILT_IN } from '../core/connectors/registry.ts'
 import { editorSchema } from '../core/crd/editor-schema.ts'
+import { effectsPage } from './catalogue/effects-page.ts'
 import { heldRequestsPage } from './catalogue/held-requests-page.ts'
 import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
@@ -59,6 +60,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
     [join(root, 'docs/limits.md'), limitsPage()],
     [join(root, 'docs/rights.md'), rightsPage()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],
+    [join(actions, 'effects.md'), effectsPage(BUILT_IN)],
     [join(actions, 'held-requests.md'), heldRequestsPage(BUILT_IN)],
     ...BUILT_IN.map(
       (connector) => [join(actions, `${connector.name}.md`), referencePage(connector)] as const,

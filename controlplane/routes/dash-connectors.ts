@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../core/connectors/clear-text.ts'
-import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
+import { PermissionPatternSchema } from '../../core/crd/action-patterns.ts'
+import { ConnectorType, RuleDecisionSchema } from '../../core/crd/schemas.ts'
 import { permissionWarnings } from '../../core/decision/permission-warnings.ts'
 import { ObjectOrigin } from '../../core/wire/origin.ts'
 import type { Namespaces } from '../../core/wire/rights.ts'
@@ -113,7 +114,7 @@ function permissions({ config, origins: readOrigins }: ConnectorRoutesDeps): rea
       body: z.strictObject({
         gateway_name: GatewayRef,
         connector_type: ConnectorType,
-        action_pattern: PatternSchema,
+        action_pattern: PermissionPatternSchema,
         decision: RuleDecisionSchema,
         agent: Agent.default('*'),
       }),

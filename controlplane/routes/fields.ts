@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { PermissionPatternSchema } from '../../core/crd/action-patterns.ts'
 import { endpointPath } from '../../core/crd/fields.ts'
-import { ConnectorType, PatternSchema, RuleDecisionSchema } from '../../core/crd/schemas.ts'
+import { ConnectorType, RuleDecisionSchema } from '../../core/crd/schemas.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
 
 /** Names of agents: they are the user name of `Proxy-Authorization: Basic`, and parts of scopes and patterns. */
@@ -90,7 +91,7 @@ export const SetupConnectorSchema = z
     ...ConnectorFields,
     accessRule: z.enum(['allow_all', 'read_only', 'require_approval', 'custom']),
     customPatterns: z
-      .array(z.strictObject({ pattern: PatternSchema, decision: RuleDecisionSchema }))
+      .array(z.strictObject({ pattern: PermissionPatternSchema, decision: RuleDecisionSchema }))
       .max(256)
       .optional(),
   })

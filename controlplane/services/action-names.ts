@@ -20,7 +20,10 @@ export function knownByName(
 function declared(type: string, connectors: readonly BoundConnector[]): KnownAction | null {
   for (const { entry, connector } of connectors) {
     const row = entry.actions.find(({ action }) => action === type)
-    if (row !== undefined) return { connector: connector.name, effect: row.effect, risk: row.risk }
+    if (row !== undefined) {
+      const { effect, risk, effects = [] } = row
+      return { connector: connector.name, effect, risk, effects }
+    }
   }
   return null
 }

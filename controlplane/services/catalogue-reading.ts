@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Catalogue } from '../../core/connectors/catalogue.ts'
+import { effectsOf } from '../../core/connectors/effects.ts'
 import { connectorOfType } from '../../core/connectors/registry.ts'
 import { ConnectorType } from '../../core/crd/schemas.ts'
 import type { ActionsReply, ConnectorKindsReply } from '../../core/wire/dashboard.ts'
@@ -26,7 +27,10 @@ export function createCatalogueReading({ rows, knownAction }: Catalogue): Catalo
     actions: (type) =>
       namesOf(type).flatMap((name) => {
         const known = knownAction(name)
-        return known === null ? [] : [{ type: name, effect: known.effect, risk: known.risk }]
+        if (known === null) return []
+        const { connector, effect, risk } = known
+        const effects = effectsOf({ type: name, connector, effect }) ?? []
+        return [{ type: name, effect, risk, ...(effects.length === 0 ? {} : { effects: [...effects] }) }]
       }),
   }
 }

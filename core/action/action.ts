@@ -1,3 +1,5 @@
+import type { EffectClass } from './effect-class.ts'
+
 /** What a request does to its upstream: `compute` costs but changes nothing there (a model call). */
 export type Effect = 'read' | 'compute' | 'write'
 
@@ -24,6 +26,8 @@ export type Action = {
   readonly resource: Resource
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
+  /** Effect classes beside those of its name: what this request adds, or what a Connector declares. */
+  readonly effects?: readonly EffectClass[]
   /** Why the action has this name and not a milder one, as a sentence; part of the decision's reason. */
   readonly nameReason?: string
   /** True for `<connector>.unmapped.<method>`: no catalogue row describes the request. */

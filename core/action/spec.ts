@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../errors.ts'
 import type { Action, Effect, Resource, RiskLevel } from './action.ts'
+import type { EffectClass } from './effect-class.ts'
 
 /** Who is acted upon, as an agent states it. */
 export const ResourceSpec = z.looseObject({
@@ -31,6 +32,8 @@ export type KnownAction = {
   readonly risk: RiskLevel
   readonly hints?: Readonly<Record<string, boolean>>
   readonly unmapped?: boolean
+  /** Declared by a Connector. */
+  readonly effects?: readonly EffectClass[] | undefined
 }
 
 /**
@@ -47,6 +50,7 @@ export function actionFromSpec(spec: ActionSpec, known: KnownAction | null): Act
     parameters: spec.parameters ?? {},
     riskHints: mergeHints(spec.risk_hints, known?.hints),
     ...(known?.unmapped === true ? { unmapped: true } : {}),
+    ...(known?.effects === undefined ? {} : { effects: known.effects }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Action, Effect, Parameters, Resource, RiskLevel } from '../action/action.ts'
+import type { EffectClass } from '../action/effect-class.ts'
 import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
 import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
@@ -91,6 +92,8 @@ export type Row = {
   readonly isLong?: boolean
   /** An older or alternative address of a deed that another row names, or the same deed on another owner's thing. */
   readonly isAlternative?: boolean
+  /** Effect classes that a Connector declares; built-in rows have those of their table (`effects.ts`). */
+  readonly effects?: readonly EffectClass[]
 }
 
 /** What a connector knows of an action by its name; `method` and `template` where a row describes it. */
@@ -112,6 +115,8 @@ export type UserRow = {
   readonly effect: Effect
   readonly risk: RiskLevel
   readonly bodies?: 'opaque' | undefined
+  /** Left out: none. */
+  readonly effects?: readonly EffectClass[] | undefined
 }
 
 /** Keys from the root object of a JSON body down to one member. */

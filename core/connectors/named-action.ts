@@ -6,6 +6,7 @@ import {
   type RiskLevel,
   unmappedType,
 } from '../action/action.ts'
+import type { EffectClass } from '../action/effect-class.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
 import type { Classification, ConnectorConfig, Named } from './connector.ts'
 
@@ -20,6 +21,7 @@ export type ActionParts = {
   readonly account?: string | undefined
   readonly parameters?: Parameters
   readonly hints?: Readonly<Record<string, boolean>> | undefined
+  readonly effects?: readonly EffectClass[] | undefined
 }
 
 /** An action with the resource and the environment of its connector filled in. */
@@ -39,6 +41,7 @@ export function namedAction(parts: ActionParts, config: ConnectorConfig): Action
     resource,
     parameters: parts.parameters ?? {},
     riskHints: parts.hints ?? {},
+    ...(parts.effects === undefined ? {} : { effects: parts.effects }),
   }
 }
 

@@ -42,8 +42,8 @@ export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie
   return compileRows(usable.map(toRow))
 }
 
-function toRow({ method, path, action, effect, risk, bodies }: UserRow): Row {
-  const row = { method, template: path, type: action, effect, risk }
+function toRow({ method, path, action, effect, risk, bodies, effects = [] }: UserRow): Row {
+  const row = { method, template: path, type: action, effect, risk, effects }
   return bodies === undefined ? row : { ...row, bodies }
 }
 
@@ -95,8 +95,8 @@ type Declared = {
   readonly config: ConnectorConfig
 }
 
-function declaredAction({ type, effect, risk }: Row, declared: Declared): Action {
+function declaredAction({ type, effect, risk, effects }: Row, declared: Declared): Action {
   const { connector, request, parameters, config } = declared
   const target = request.host + request.rawPath
-  return namedAction({ connector, type, effect, risk, target, parameters }, config)
+  return namedAction({ connector, type, effect, risk, target, parameters, effects }, config)
 }

@@ -1,4 +1,6 @@
 import type * as z from 'zod'
+import { EFFECT_CLASSES, EFFECT_PREFIX } from '../action/effect-class.ts'
+import { isPermissionPattern } from './action-patterns.ts'
 
 /**
  * What no single field of a custom resource can say. Each rule stands here twice, side by side: as CEL for the API
@@ -210,8 +212,19 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
   ],
 }
 
-export const PERMISSION_RULES: SpecRules<object> = {
-  cross: [],
+type PermissionShape = { readonly rules: ReadonlyArray<{ readonly actionPattern: string }> }
+
+const EFFECTS = EFFECT_CLASSES.map((effect) => `'${EFFECT_PREFIX}${effect}'`).join(', ')
+
+export const PERMISSION_RULES: SpecRules<PermissionShape> = {
+  cross: [
+    {
+      cel: `self.rules.all(rule, !rule.actionPattern.startsWith('${EFFECT_PREFIX}') || rule.actionPattern in [${EFFECTS}])`,
+      path: ['rules'],
+      message: `after ${EFFECT_PREFIX} in actionPattern stands one of ${EFFECT_CLASSES.join(', ')}`,
+      holds: ({ rules }) => rules.every(({ actionPattern }) => isPermissionPattern(actionPattern)),
+    },
+  ],
   lists: [
     { path: ['agents'], keys: null },
     { path: ['rules'], keys: ['connectorType', 'actionPattern'] },

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { LIMITS } from '../wire/limits.ts'
+import { PatternSchema, PermissionPatternSchema } from './action-patterns.ts'
 import {
   AllowedNamespaces,
   boundedMap,
@@ -32,12 +34,6 @@ export const ConnectorType = z.enum([
 ])
 export const RuleDecisionSchema = z.enum(['allow', 'deny', 'require_approval'])
 export const EnforcementLevelSchema = z.enum(['monitor', 'enforce_high_risk', 'full_enforce'])
-/** Dotted segments of a permission or scope; `*` only as the last character. */
-export const PatternSchema = z
-  .string()
-  .min(1)
-  .max(300)
-  .regex(/^[^*\s]*\*?$/, '`*` is allowed at the end only')
 
 export const GatewaySpec = z.strictObject({
   enforcementLevel: EnforcementLevelSchema.default('full_enforce'),
@@ -124,6 +120,8 @@ export const UserRowSpec = z.strictObject({
     .regex(/^[a-z0-9_]+(\.[A-Za-z0-9_~-]+)+$/, 'connector.resource.verb'),
   effect: z.enum(['read', 'compute', 'write']),
   risk: z.enum(['low', 'medium', 'high']),
+  /** Effect classes, for conditions on `action.effects` and permissions such as `effect:merge`. */
+  effects: z.array(z.enum(EFFECT_CLASSES)).max(EFFECT_CLASSES.length).optional(),
   /** Bodies are files: requests are held although nobody can read them. */
   bodies: z.enum(['opaque']).optional(),
 })
@@ -173,7 +171,8 @@ export const PermissionSpec = z.strictObject({
     .array(
       z.strictObject({
         connectorType: ConnectorType,
-        actionPattern: PatternSchema,
+        /** A name, the beginning of names and `*`, or `effect:` and a class of effects. */
+        actionPattern: PermissionPatternSchema,
         decision: RuleDecisionSchema,
         reason: z.string().max(500).optional(),
       }),

@@ -10,13 +10,14 @@ import {
   combineReadings,
   combineUnknown,
 } from './combine.ts'
+import { decidingPermission } from './deciding-permission.ts'
 import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './decision.ts'
 import { applyLevel } from './enforcement.ts'
 import { type PlacedInput, placedInputs } from './environment.ts'
 import { createFacts } from './facts.ts'
 import { type Judgement, judge, modeOf, policyRefs } from './judgement.ts'
 import { killReason } from './kill-switch.ts'
-import { lookupPermission, type PermissionIndex } from './permissions.ts'
+import type { PermissionIndex } from './permissions.ts'
 import type { PolicyIndex } from './policy-index.ts'
 import { collectOpinions, matchedRule, tracePolicies, weigh } from './policy-opinion.ts'
 import { agentReason, agentRemedy, levelReason, reasonOf, remedyOf, shadowReason } from './reasons.ts'
@@ -77,7 +78,8 @@ function decidePlaced(
   const opinions = collectOpinions(rules.policies, input, facts)
   const enforced = opinions.filter(({ policy }) => policy.mode !== 'monitor')
   const { permissions, defaultVerdict } = rules
-  const permission = permissions && lookupPermission(permissions, input.agent.name, input.action.type)
+  const { action, agent } = input
+  const permission = permissions && decidingPermission(permissions, agent.name, { action, defaultVerdict })
   const frame = { mode: modeOf(rules), permission, defaultVerdict }
   const judged = judge({ ...frame, policy: weigh(enforced) })
   const shadowed = enforced.length === opinions.length ? judged : judge({ ...frame, policy: weigh(opinions) })

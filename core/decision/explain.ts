@@ -1,4 +1,5 @@
 import type { Action } from '../action/action.ts'
+import { effectsOf } from '../connectors/effects.ts'
 import type { Decision } from './decision.ts'
 import { requiredText } from './required-groups.ts'
 import { policyLabel } from './rule-label.ts'
@@ -40,7 +41,10 @@ export function explainText(given: Explained): string {
 }
 
 function actionLine(action: Action, { riskScore, riskFactors }: Decision): string {
-  return `${action.type} (${action.effect}, risk ${riskScore}: ${riskFactors.join(', ')})`
+  const classes = effectsOf(action)
+  const effects = classes === null ? 'unknown' : classes.join(', ')
+  const shown = effects === '' ? '' : `, effects: ${effects}`
+  return `${action.type} (${action.effect}, risk ${riskScore}: ${riskFactors.join(', ')}${shown})`
 }
 
 function permissionLine({ permission, permissionPattern, permissionManifest }: Decision): string {

@@ -12,7 +12,7 @@ import {
 
 /** The fields of the facts that have a known shape; `parameters`, `context` and `request.query` hold what was sent. */
 const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['action', ['type', 'connector', 'effect', 'risk', 'unmapped']],
+  ['action', ['type', 'connector', 'effect', 'effects', 'risk', 'unmapped']],
   ['resource', ['provider', 'account', 'target', 'raw_target', 'environment']],
   ['agent', ['id', 'name', 'environment', 'runtime', 'status']],
   ['gateway', ['name', 'environment']],

@@ -1,8 +1,13 @@
+import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { nearest } from '../nearest.ts'
 import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, ShapeError } from './cel-node.ts'
 
-/** A string list enumerates the possible values. Facts with contents from the request have no type. */
-type FactType = 'string' | 'number' | 'bool' | 'list' | readonly string[]
+/**
+ * A string list enumerates the possible values, `listOf` those of a list's items. Facts with contents from the request
+ * have no type.
+ */
+type FactType = 'string' | 'number' | 'bool' | 'list' | readonly string[] | ListOf
+type ListOf = { readonly listOf: readonly string[] }
 
 const LEVELS = ['low', 'medium', 'high']
 const TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
@@ -10,6 +15,7 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
     type: 'string',
     connector: 'string',
     effect: ['read', 'compute', 'write'],
+    effects: { listOf: EFFECT_CLASSES },
     risk: LEVELS,
     unmapped: 'bool',
   },
@@ -61,7 +67,7 @@ export function assertFactTypes(node: CelNode, variables: ReadonlySet<string> = 
 
 function assertHasFields(node: CelNode, path: FactPath, variables: ReadonlySet<string>): void {
   const type = typeOf(path, variables)
-  if (type === null || path.keys.length <= 1 || type === 'list') return
+  if (type === null || path.keys.length <= 1 || kindOf(type) === 'list') return
   throw new ShapeError(`${nameOf(path)} is ${article(type)} and has no fields`, node.start)
 }
 
@@ -77,7 +83,11 @@ function assertMember([left, right]: readonly CelNode[], variables: ReadonlySet<
   if (right.op === 'list') for (const item of childrenOf(right.args)) assertFits(left, item, variables)
   const path = pathOf(right)
   const type = path === null || path.keys.length !== 1 ? null : typeOf(path, variables)
-  if (path === null || type === null || type === 'list') return
+  if (path === null || type === null) return
+  if (kindOf(type) === 'list') {
+    assertItem(nameOf(path), type, left)
+    return
+  }
   throw new ShapeError(
     `${nameOf(path)} is ${article(type)} and contains nothing: use contains()`,
     right.start,
@@ -90,13 +100,32 @@ function assertFits(fact: CelNode, literal: CelNode, variables: ReadonlySet<stri
   if (path === null || type === null || literal.op !== 'value') return
   const given = literalType(literal.args)
   if (given === null) return
-  const wanted = typeof type === 'string' ? type : 'string'
-  if (given !== wanted)
+  if (given !== kindOf(type))
     throw new ShapeError(`${nameOf(path)} is ${article(type)} and never ${article(given)}`, literal.start)
-  if (typeof type === 'string' || type.includes(String(literal.args))) return
-  const meant = nearest(String(literal.args), type)
-  const hint = meant === undefined ? ` (values: ${type.join(', ')})` : ` (did you mean ${meant}?)`
-  throw new ShapeError(`${nameOf(path)} is never ${JSON.stringify(literal.args)}${hint}`, literal.start)
+  if (isEnumerated(type)) assertOneOf(literal, type, `${nameOf(path)} is never`)
+}
+
+/** `LITERAL in FACT` of a list whose items are enumerated. */
+function assertItem(name: string, type: FactType, item: CelNode): void {
+  if (item.op !== 'value' || typeof type === 'string' || isEnumerated(type)) return
+  assertOneOf(item, type.listOf, `${name} never contains`)
+}
+
+function assertOneOf(literal: CelNode, values: readonly string[], never: string): void {
+  const text = String(literal.args)
+  if (values.includes(text)) return
+  const meant = nearest(text, values)
+  const hint = meant === undefined ? ` (values: ${values.join(', ')})` : ` (did you mean ${meant}?)`
+  throw new ShapeError(`${never} ${JSON.stringify(literal.args)}${hint}`, literal.start)
+}
+
+function isEnumerated(type: FactType): type is readonly string[] {
+  return Array.isArray(type)
+}
+
+function kindOf(type: FactType): string {
+  if (typeof type === 'string') return type
+  return isEnumerated(type) ? 'string' : 'list'
 }
 
 /** Null for a fact without a declared type. */
@@ -113,7 +142,7 @@ function literalType(value: unknown): 'string' | 'number' | 'bool' | null {
 }
 
 function article(type: FactType): string {
-  return `a ${typeof type === 'string' ? type : 'string'}`
+  return `a ${kindOf(type)}`
 }
 
 function nameOf({ root, keys }: FactPath): string {

@@ -1,6 +1,7 @@
 import type { Parameters } from '../action/action.ts'
 import { fold } from '../action/pattern.ts'
 import type { Risk } from '../action/risk.ts'
+import { effectsOf } from '../connectors/effects.ts'
 import { canonicalParameters, canonicalResource } from '../connectors/names.ts'
 import { nameRulesOf } from '../connectors/registry.ts'
 import { createCelEnvironment } from './cel-environment.ts'
@@ -15,6 +16,8 @@ export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as
 
 /** CEL has no such type, so that touching the fact is an error. */
 const TOO_LARGE = Symbol('too large to be evaluated')
+/** The same of effect classes that are not known. */
+const UNKNOWN = Symbol('not known')
 
 type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
 
@@ -28,6 +31,7 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
     type: action.type,
     connector: action.connector,
     effect: action.effect,
+    effects: effectsOf(action) ?? UNKNOWN,
     risk: action.risk,
     unmapped: action.unmapped === true,
   }),

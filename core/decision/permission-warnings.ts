@@ -1,6 +1,8 @@
+import { effectOfPattern } from '../action/effect-class.ts'
 import { matchesPattern, parsePattern } from '../action/pattern.ts'
 import { idleAllowWarning } from '../connectors/action-names.ts'
 import { createCatalogue } from '../connectors/catalogue.ts'
+import { effectEntries } from '../connectors/effects.ts'
 import { once } from '../connectors/once.ts'
 import { BUILT_IN } from '../connectors/registry.ts'
 import { nearest } from '../nearest.ts'
@@ -25,6 +27,8 @@ const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*'
  */
 export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
   const { connectorType, actionPattern, decision } = rule
+  const effect = effectOfPattern(actionPattern)
+  if (effect !== null) return idleEffect(connectorType, effect)
   const stem = actionPattern.replace(/\*$/, '')
   const prefix = `${connectorType}.`
   if (connectorType !== '*' && !stem.startsWith(prefix) && !prefix.startsWith(stem)) {
@@ -40,6 +44,15 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
   const meant = nearest(actionPattern, pattern.isExact ? names : wildcardsOf(names))
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
   return `${actionPattern} matches no action of connector type ${connectorType} and allows nothing.${hint}`
+}
+
+/** Tools and rows of a Connector may declare any class; the others have those of their table. */
+function idleEffect(connectorType: string, effect: string): string | null {
+  const entries = effectEntries(connectorType)
+  const isPossible =
+    entries.length === 0 || entries.some(({ effects }) => effects.some((one) => one === effect))
+  if (isPossible) return null
+  return `No action of connector type ${connectorType} has the effect class ${effect}, so effect:${effect} has no effect there.`
 }
 
 /** The only patterns that allow what no row describes, beside `<connector>.*`. */
@@ -71,7 +84,8 @@ export function permissionWarnings(
   declared: readonly string[] = [],
   others: readonly PatternRule[] = [],
 ): readonly string[] {
-  const unknown = declared.includes(rule.actionPattern) ? [] : unknownActions([rule.actionPattern])
+  const isKnown = declared.includes(rule.actionPattern) || effectOfPattern(rule.actionPattern) !== null
+  const unknown = isKnown ? [] : unknownActions([rule.actionPattern])
   if (unknown.length > 0) return unknown
   const idle = idlePermission(rule, declared)
   return idle === null ? unreadSockets(rule, others) : [idle]

@@ -1,3 +1,4 @@
+import { effectOfPattern } from '../action/effect-class.ts'
 import { fold, wildcardMayAllow } from '../action/pattern.ts'
 import type { PermissionEntry } from '../wire/sync.ts'
 import { type RuleDecision, strictness, verdictOfRule } from './vocabulary.ts'
@@ -24,6 +25,7 @@ type Maps = {
   readonly exact: Map<string, Node>
   readonly prefixes: Map<string, Node>
   readonly bare: Map<string, Node>
+  readonly effects: Map<string, Node>
 }
 
 /**
@@ -37,6 +39,8 @@ export type PermissionIndex = {
   readonly prefixes: ReadonlyMap<string, Node>
   /** Patterns shorter than `<connector>.`, all of which mean `*`, by the connector type they were written for. */
   readonly bare: ReadonlyMap<string, Node>
+  /** Permissions by effect class, keyed by `effectKey`. */
+  readonly effects: ReadonlyMap<string, Node>
   /** What was found for the action names asked so far, up to `MAX_REMEMBERED`: the only part that changes. */
   readonly remembered: Map<string, Chain>
 }
@@ -61,7 +65,7 @@ export function createPermissionIndexBuilder(): {
   add(entries: readonly PermissionEntry[]): void
   finish(): PermissionIndex
 } {
-  const maps: Maps = { exact: new Map(), prefixes: new Map(), bare: new Map() }
+  const maps: Maps = { exact: new Map(), prefixes: new Map(), bare: new Map(), effects: new Map() }
   let size = 0
   return {
     add(entries) {
@@ -89,6 +93,23 @@ export function lookupPermission(
     if (hit !== null) return hit
   }
   return null
+}
+
+/**
+ * The permission for an effect class on a connector type, or null: the agent's own before its namespace's before the
+ * gateway's; on a full tie the strictest.
+ */
+export function lookupEffectPermission(
+  index: PermissionIndex,
+  agent: string,
+  place: { readonly connector: string; readonly effect: string },
+): PermissionMatch | null {
+  const node = index.effects.get(effectKey(place.connector, place.effect))
+  return node === undefined ? null : pick({ allow: node, tighten: node }, agent, wholeNamespace(agent))
+}
+
+function effectKey(connector: string, effect: string): string {
+  return `${connector} ${effect}`
 }
 
 /** Does any permission deny this agent an action whose name begins with the prefix (lower case)? Costs one pass. */
@@ -170,6 +191,11 @@ function prefixLengths(index: PermissionIndex, type: string): readonly number[] 
 
 function insert(maps: Maps, entry: PermissionEntry): void {
   const { action_pattern: text, connector_type: connector } = entry
+  const effect = effectOfPattern(text)
+  if (effect !== null) {
+    put(nodeOf(maps.effects, effectKey(connector, effect)), entry)
+    return
+  }
   const isWildcard = text.endsWith('*')
   const written = isWildcard ? text.slice(0, -1) : text
   const key = entry.decision === 'allow' ? written : fold(written)

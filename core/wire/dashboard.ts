@@ -96,6 +96,8 @@ export const NamedAction = z.object({
   type: z.string(),
   effect: z.enum(['read', 'compute', 'write']),
   risk: z.enum(['low', 'medium', 'high']),
+  /** Effect classes of the name; a request may add some. Left out where there are none. */
+  effects: z.array(z.string()).optional(),
 })
 export const ActionsReply = z.object({ type: ConnectorType, actions: z.array(NamedAction) })
 

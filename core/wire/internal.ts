@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { ConnectorType, EnforcementLevelSchema, PatternSchema, RuleDecisionSchema } from '../crd/schemas.ts'
+import { PermissionPatternSchema } from '../crd/action-patterns.ts'
+import { ConnectorType, EnforcementLevelSchema, RuleDecisionSchema } from '../crd/schemas.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../decision/kill-switch.ts'
 
 /** Bodies of the gateway's internal API (spec 4.2; shapes as the README's extension table lists them). */
@@ -89,7 +90,7 @@ export const ConnectorRemove = z.strictObject({ id: name })
 export const PermissionSet = z.strictObject({
   gateway_name: name,
   connector_type: ConnectorType,
-  action_pattern: PatternSchema,
+  action_pattern: PermissionPatternSchema,
   decision: RuleDecisionSchema,
   agent: name.optional(),
 })

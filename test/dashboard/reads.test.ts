@@ -142,6 +142,7 @@ describe('what the pages read', () => {
       type: 'codehost.repo.delete',
       effect: 'write',
       risk: 'high',
+      effects: ['delete'],
     })
   })
 

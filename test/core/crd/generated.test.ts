@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Environment } from '@marcbachmann/cel-js'
 import { describe, expect, test } from 'vitest'
 import { CONDITIONS } from '../../../core/crd/conditions.ts'
-import { CONNECTOR_RULES, GATEWAY_RULES, type SpecRule } from '../../../core/crd/rules.ts'
+import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, type SpecRule } from '../../../core/crd/rules.ts'
 import { ConnectorSpec, GatewaySpec } from '../../../core/crd/schemas.ts'
 import { crd } from '../../../scripts/crds/crd.ts'
 import { KINDS } from '../../../scripts/crds/kinds.ts'
@@ -107,6 +107,14 @@ describe('a rule says in CEL what its function says', () => {
       ),
     )
     expect(new Set(verdicts)).toEqual(new Set([true, false]))
+  })
+
+  test('for Permissions', () => {
+    const patterns = ['codehost.*', 'effect:merge', 'effect:merg', 'effect:', 'effects.a', 'effect:*']
+    const verdicts = patterns.flatMap((actionPattern) =>
+      agree(PERMISSION_RULES.cross, { rules: [{ actionPattern: 'a' }, { actionPattern }] }),
+    )
+    expect(verdicts).toEqual([true, true, false, false, true, false])
   })
 
   test('for Connectors', () => {

@@ -304,7 +304,7 @@ describe('explain', () => {
       'request     PUT api.example/repos/a/b/pulls/1/merge',
       'agent       bot',
       'connector   codehost',
-      'action      codehost.pr.merge (write, risk 0.5: medium risk +0.5)',
+      'action      codehost.pr.merge (write, risk 0.5: medium risk +0.5, effects: merge)',
       'permission  "codehost.*" (perm_1)',
       'policy      "guard", rule "ask" (pol_1)',
       'verdict     HOLD (decided by policy, approvers: ops)',

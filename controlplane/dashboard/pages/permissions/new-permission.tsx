@@ -69,9 +69,9 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
         />
         <Autocomplete
           label="Action"
-          description="A name, or the beginning of names and a star."
+          description="A name, the beginning of names and a star, or effect: and a class such as merge."
           placeholder={`${type}.*`}
-          data={catalogue.data?.actions.map((action) => action.type) ?? []}
+          data={suggestions(catalogue.data?.actions ?? [])}
           limit={20}
           value={pattern}
           onChange={setPattern}
@@ -81,6 +81,14 @@ export function NewPermission({ isOpen, onClose, onSaved }: Props) {
       <WhatHappens decision={decision} onChange={setDecision} />
     </FormDialog>
   )
+}
+
+type Suggested = { readonly type: string; readonly effects?: readonly string[] | undefined }
+
+/** The names of the connector, and the effect classes that they have. */
+function suggestions(actions: readonly Suggested[]): readonly string[] {
+  const classes = new Set(actions.flatMap(({ effects = [] }) => effects))
+  return [...actions.map(({ type }) => type), ...[...classes].sort().map((effect) => `effect:${effect}`)]
 }
 
 function WhatHappens(props: {

@@ -1,0 +1,45 @@
+/** What an operation brings about, whatever it is called and whichever interface reaches it. The list is closed. */
+export const EFFECT_CLASSES = [
+  'merge',
+  'rewrite_history',
+  'publish',
+  'code_execution',
+  'money_out',
+  'delegate',
+  'egress',
+  'credential_out',
+  'visibility',
+  'access_grant',
+  'delete',
+] as const
+
+export type EffectClass = (typeof EFFECT_CLASSES)[number]
+
+/** The meaning of each class, as documentation shows it. */
+export const EFFECT_MEANINGS: Readonly<Record<EffectClass, string>> = {
+  merge: 'A change lands on a branch that others build on.',
+  rewrite_history: 'Published commits or files can be lost or replaced.',
+  publish: 'Content reaches people who had no access to it.',
+  code_execution: 'Programs run, or the request chooses which programs run.',
+  money_out: 'Money or credit leaves the account, or a limit of spending changes.',
+  delegate: 'Another agent gets a task, an answer or an instruction.',
+  egress: 'Data goes to, or is fetched from, an address that the request chooses.',
+  credential_out: 'The answer holds a secret.',
+  visibility: 'The audience of a thing changes, or the scanners that watch it.',
+  access_grant: 'A person, key or program gets rights, or a rule that limits them is loosened.',
+  delete: 'Stored data is gone.',
+}
+
+const KNOWN: ReadonlySet<string> = new Set(EFFECT_CLASSES)
+
+export function isEffectClass(text: string): text is EffectClass {
+  return KNOWN.has(text)
+}
+
+/** Before the class in the pattern of a permission: `effect:merge`. */
+export const EFFECT_PREFIX = 'effect:'
+
+/** The class in the pattern of a permission; null for patterns over action names. */
+export function effectOfPattern(pattern: string): string | null {
+  return pattern.startsWith(EFFECT_PREFIX) ? pattern.slice(EFFECT_PREFIX.length) : null
+}

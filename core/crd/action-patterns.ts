@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { EFFECT_CLASSES, EFFECT_PREFIX, effectOfPattern, isEffectClass } from '../action/effect-class.ts'
+
+const text = z
+  .string()
+  .min(1)
+  .max(300)
+  .regex(/^[^*\s]*\*?$/, '`*` is allowed at the end only')
+
+/** Dotted segments of a scope; `*` only as the last character. */
+export const PatternSchema = text.refine(
+  (pattern) => effectOfPattern(pattern) === null,
+  'is a pattern over action names; for an effect class compare action.effects in a condition',
+)
+
+/** The same of a permission, or `effect:CLASS`. */
+export const PermissionPatternSchema = text.refine(isPermissionPattern, {
+  error: `after ${EFFECT_PREFIX} stands one of ${EFFECT_CLASSES.join(', ')}`,
+})
+
+export function isPermissionPattern(pattern: string): boolean {
+  const effect = effectOfPattern(pattern)
+  return effect === null || isEffectClass(effect)
+}
