@@ -15,6 +15,15 @@ export type Resource = {
 
 export type Parameters = Readonly<Record<string, unknown>>
 
+/**
+ * `kind` is the end of the action's type. `reaches`: the host that the provider would connect to; `unreadable` where
+ * servers could disagree about it; null where the request names none.
+ */
+export type ProviderSideEffect = {
+  readonly kind: string
+  readonly reaches: { readonly host: string; readonly port: number } | 'unreadable' | null
+}
+
 /** A named action: the one thing that permissions, policies, approvals and records speak about. */
 export type Action = {
   /** `provider.resource.verb`, e.g. `codehost.pr.merge`. */
@@ -30,6 +39,8 @@ export type Action = {
   readonly effects?: readonly EffectClass[]
   /** Why the action has this name and not a milder one, as a sentence; part of the decision's reason. */
   readonly nameReason?: string
+  /** Set where the provider does it on behalf of the request. */
+  readonly byProvider?: ProviderSideEffect
   /** True for `<connector>.unmapped.<method>`: no catalogue row describes the request. */
   readonly unmapped?: boolean
 }

@@ -1,6 +1,7 @@
 import type { Action, Effect, Parameters, Resource, RiskLevel } from '../action/action.ts'
 import type { EffectClass } from '../action/effect-class.ts'
 import type { CanonicalRequest, RawHeaders, Refusal } from '../request/canonical.ts'
+import type { FindRules, FoundMembers } from '../request/member-finder.ts'
 import type { OverridableFormat } from '../request/method-override.ts'
 import type { Sliced } from '../sliced.ts'
 import type { Commits, PackTools } from './codehost/push/pack.ts'
@@ -22,7 +23,8 @@ export type AuthScheme =
  */
 export type BodyView =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'json'; readonly value: unknown }
+  /** `found`: what a scan found by the connector's `find`. */
+  | { readonly kind: 'json'; readonly value: unknown; readonly found?: readonly FoundMembers[] }
   | {
       readonly kind: 'form'
       readonly fields: ReadonlyArray<readonly [string, string]>
@@ -163,6 +165,8 @@ export type Connector = {
    * and describe the request, as paths (see `scanJson`). The body view `json` then holds nothing else. Null for other requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
+  /** Members that a scan looks for at any depth, beside `scannedMembers`; such a body that is no JSON is refused. */
+  readonly find?: FindRules
   /**
    * Given where the first bytes of the body, whatever its type, tell what the request does. They come as the body view
    * `head`.

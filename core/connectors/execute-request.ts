@@ -91,10 +91,11 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
   const named = isRefusal(body) ? body : classify(owner, canonical, body)
   if (isRefusal(named)) return wrong('parameters', named.detail)
   if (named.kind === 'candidates') return wrong('parameters', 'do not say which action this is')
-  const other = named.actions.find((action) => action.type !== spec.type)
+  const own = named.actions.filter(({ byProvider }) => byProvider === undefined)
+  const other = own.find((action) => action.type !== spec.type)
   if (other !== undefined)
     return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)
-  return judgeTarget(spec, named.actions, type)
+  return judgeTarget(spec, own, type)
 }
 
 /**

@@ -23,8 +23,13 @@ import type { MessageProtocol } from './message-protocol.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
+import { providerRows, withProviderActions } from './provider-side/actions.ts'
+import { type CompiledTable, compileTable } from './provider-side/table.ts'
+import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
+import { LLM_B_PROVIDER_SIDE } from './provider-side/table-b.ts'
+import { LLM_C_PROVIDER_SIDE } from './provider-side/table-c.ts'
 import {
-  computedMembers,
+  describedMembers,
   parseByRows,
   type RowNaming,
   rowKeys,
@@ -47,6 +52,8 @@ type Provider = {
   /** See `Connector`. */
   readonly unreadSocketApi?: string
   readonly eventFormat: ProviderEvents
+  /** What its requests can make the provider reach or do. */
+  readonly side: CompiledTable
   /** What the API demands of every request and an action spec does not say. */
   readonly demanded: RawHeaders
 }
@@ -55,6 +62,7 @@ type Provider = {
 function createModelConnector(provider: Provider): Connector {
   const { name, domain, tables, carriers } = provider
   const rows = once(() => readRows(name, tables))
+  const catalogue = once(() => [...rows(), ...providerRows(name)])
   const style = provider.style(rows)
   const trie = once(() => compileRows(style.rows(), style.aliases))
   const whole = prefixedSurface(trie, style.root)
@@ -78,11 +86,16 @@ function createModelConnector(provider: Provider): Connector {
     domains: (config) => ownedDomains(config, [domain]),
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
-      return isRefusal(read) ? read : parseByRows(naming, read.request, read.body, config)
+      if (isRefusal(read)) return read
+      const named = parseByRows(naming, read.request, read.body, config)
+      if (isRefusal(named)) return named
+      const isUnread = rowsAreOpaque(naming, request, config)
+      return withProviderActions(provider.side, named, { body: read.body, isUnread, config })
     },
     ...messagesOf(provider, naming),
+    find: provider.side.find,
     decidingKeys: (request, config) => rowKeys(naming, request, config),
-    scannedMembers: (request, config) => computedMembers(naming, request, config, style.body),
+    scannedMembers: (request, config) => describedMembers(naming, request, config, style.body),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),
     needsNoCredential: (request, config) => rowsAreAnonymous(naming, request, config),
     injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
@@ -91,7 +104,7 @@ function createModelConnector(provider: Provider): Connector {
     defaultAuth: provider.auth,
     eventFormat: provider.eventFormat,
     get catalogue() {
-      return rows()
+      return catalogue()
     },
     prepare: () => void trie(),
     toRequest: (spec, config) => {
@@ -133,6 +146,7 @@ export const llmA = createModelConnector({
   auth: { type: 'bearer' },
   eventFormat: eventsA,
   carriers: { headers: ['openai-api-key'], query: ['key', 'token'], bodyFields: [] },
+  side: compileTable(LLM_A_PROVIDER_SIDE),
   messages: { type: 'llm_a.response.create', read: readResponseMessage, event: readResponseEvent },
   unreadSocketApi: 'Realtime API',
   demanded: [],
@@ -150,6 +164,7 @@ export const llmB = createModelConnector({
     query: ['key', 'token'],
     bodyFields: [],
   },
+  side: compileTable(LLM_B_PROVIDER_SIDE),
   demanded: ['anthropic-version', '2023-06-01'],
 })
 
@@ -165,6 +180,7 @@ export const llmC = createModelConnector({
     query: ['key', '$key', 'token', '$access_token', '$oauth_token', 'bearer_token', '$bearer_token'],
     bodyFields: [],
   },
+  side: compileTable(LLM_C_PROVIDER_SIDE),
   unreadSocketApi: 'Live API',
   demanded: [],
 })

@@ -102,22 +102,23 @@ export function rowKeys(
 }
 
 /**
- * Members that name and describe a request whose rows only compute from a JSON body, as paths: those of the rows and
- * `others`. Null for other rows, and where the API accepts bodies that are too long to be kept.
+ * Members that name and describe a request with a JSON body, as paths: those of the rows and `others`. Null for requests
+ * without a body, and for uploads of files.
  */
-export function computedMembers(
+export function describedMembers(
   naming: RowNaming,
   request: CanonicalRequest,
   config: ConnectorConfig,
   others: MemberPathsOf,
 ): readonly string[] | null {
   const match = findRows(naming, request, config)
-  if (match === null || isRefusal(match) || !match.rows.every(({ row }) => isComputed(row))) return null
-  const known = computed.get(match.rows)
+  if (match === null && WITH_BODY.has(request.method)) return others.paths
+  if (match === null || isRefusal(match) || !match.rows.every(({ row }) => hasJson(row))) return null
+  const known = described.get(match.rows)
   if (known !== undefined) return known
   const names = match.rows.flatMap(({ row }) => fieldNames(naming, row))
   const members = [...new Set([...bodyKeys(match.rows), ...names.flatMap(others.spellings), ...others.paths])]
-  computed.set(match.rows, members)
+  described.set(match.rows, members)
   return members
 }
 
@@ -127,10 +128,12 @@ export type MemberPathsOf = {
   readonly spellings: (name: string) => readonly string[]
 }
 
-const computed = new WeakMap<readonly CompiledRow[], readonly string[]>()
+const described = new WeakMap<readonly CompiledRow[], readonly string[]>()
 
-function isComputed({ effect, bodies, isLong, method }: Row): boolean {
-  return effect === 'compute' && method === 'POST' && bodies !== 'opaque' && isLong !== true
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
+
+function hasJson({ effect, bodies, method }: Row): boolean {
+  return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute')
 }
 
 /** True where every row of this method and path declares opaque bodies. */

@@ -1,5 +1,6 @@
 import type { RootMember, ScannedJson } from '../request/json-scan.ts'
 import { exceedsJsonBounds } from '../request/json-size.ts'
+import { textBeginning } from '../request/text-beginning.ts'
 import type { BodyView } from './connector.ts'
 
 /** Values up to this size are parsed, and all of them together. */
@@ -31,12 +32,8 @@ const QUOTE = 0x22
 function beginningOf(bytes: Uint8Array, { start, end }: RootMember): string {
   const length = end - start
   if (bytes[start] !== QUOTE) return notShown(length)
-  const text = UTF8.decode(bytes.subarray(start + 1, Math.min(end - 1, start + 1 + BEGINNING_BYTES)))
-  // The end may cut an escape, or a character in two.
-  const whole = /^(?:[^\\\ufffd]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/.exec(text)?.[0] ?? ''
-  return `${String(JSON.parse(`"${whole}"`))
-    .slice(0, SHOWN)
-    .toWellFormed()}… (${length} bytes)`
+  const text = textBeginning(bytes, { start, end }, BEGINNING_BYTES)
+  return `${text.slice(0, SHOWN).toWellFormed()}… (${length} bytes)`
 }
 
 /** Short enough to be shown as it is. */

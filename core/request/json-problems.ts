@@ -1,5 +1,6 @@
 import { type Refusal, refusal } from './canonical.ts'
 import { MAX_JSON_COMMAS, MAX_JSON_DEPTH, MAX_JSON_NODES, SCAN_BOUNDS } from './json-bounds.ts'
+import { FIND_BOUNDS } from './member-finder.ts'
 
 export function notUtf8(): Refusal {
   return refusal('malformed_request', 'the body is not valid UTF-8')
@@ -43,6 +44,13 @@ export function tooMuchKept(key: string): Refusal {
   return refusal(
     'body_too_large',
     `the fields of the JSON body that rules look at, "${key}" among them, have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements`,
+  )
+}
+
+export function tooManyFound(): Refusal {
+  return refusal(
+    'body_too_large',
+    `the JSON body names more than ${FIND_BOUNDS.objects} tools, URLs and the like that the provider would act on; send it in several requests`,
   )
 }
 

@@ -9,13 +9,16 @@ import {
   notUtf8,
   nulInKey,
   tooDeep,
+  tooManyFound,
   tooManyKeys,
   tooMuchKept,
   trailingData,
   twice,
 } from './json-problems.ts'
-import { type MemberPaths, memberPaths } from './member-paths.ts'
-import { addKey, fold, type KeySet, MAX_FOLDED } from './strict-json.ts'
+import { type FindRules, type FoundMembers, MemberFinder } from './member-finder.ts'
+import { foldsTo, type MemberPaths, memberPaths } from './member-paths.ts'
+import { addKey, type KeySet } from './strict-json.ts'
+import { isUtf8 } from './utf8.ts'
 
 export type ScanRequest = {
   /**
@@ -23,6 +26,8 @@ export type ScanRequest = {
    * Keys that fold to one of them at its place are refused.
    */
   readonly keep: readonly string[]
+  /** Members that are found at any depth. */
+  readonly find?: FindRules | undefined
 }
 
 /** Where a member of the root object stands: the bytes of its value. */
@@ -39,6 +44,8 @@ export type ScannedJson = {
   readonly members: readonly RootMember[]
   /** How many members the root has. */
   readonly memberCount: number
+  /** In the order of the text; empty without rules. */
+  readonly found: readonly FoundMembers[]
 }
 
 /**
@@ -46,8 +53,8 @@ export type ScannedJson = {
  * refuses: no JSON, depth, duplicate keys in any object, keys that fold to a kept one, NUL in a key, a byte order mark,
  * trailing data, bytes that are no UTF-8. Its memory is bounded by `SCAN_BOUNDS`, not by the length of the text.
  */
-export function* scanJson(bytes: Uint8Array, { keep }: ScanRequest): Sliced<ScannedJson | Refusal> {
-  const scan = new Scan(bytes, memberPaths(keep))
+export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Sliced<ScannedJson | Refusal> {
+  const scan = new Scan(bytes, memberPaths(keep), find === undefined ? null : new MemberFinder(bytes, find))
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   for (let end = 0; end < bytes.length; ) {
     const start = end
@@ -58,15 +65,6 @@ export function* scanJson(bytes: Uint8Array, { keep }: ScanRequest): Sliced<Scan
     if (end < bytes.length) yield
   }
   return scan.finish()
-}
-
-function isUtf8(decoder: typeof UTF8, bytes: Uint8Array, isMore: boolean): boolean {
-  try {
-    decoder.decode(bytes, { stream: isMore })
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** One open object or list. */
@@ -91,6 +89,7 @@ type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'com
 class Scan {
   readonly #bytes: Uint8Array
   readonly #lexer: JsonLexer
+  readonly #finder: MemberFinder | null
   readonly #rootPaths: MemberPaths
   readonly #stack: Frame[] = []
   readonly #members: RootMember[] = []
@@ -103,8 +102,9 @@ class Scan {
   #openKeys = 0
   #openKeyChars = 0
 
-  constructor(bytes: Uint8Array, paths: MemberPaths) {
+  constructor(bytes: Uint8Array, paths: MemberPaths, finder: MemberFinder | null) {
     this.#bytes = bytes
+    this.#finder = finder
     this.#lexer = new JsonLexer(bytes)
     this.#rootPaths = paths
   }
@@ -125,6 +125,7 @@ class Scan {
       value: this.#root,
       members: this.#members,
       memberCount: this.#memberCount,
+      found: this.#finder?.found ?? [],
     }
   }
 
@@ -158,6 +159,7 @@ class Scan {
     const kept = isRoot && isObject ? {} : null
     if (kept !== null) this.#root = kept
     const keys: KeySet = { list: [], set: null }
+    this.#finder?.open(isObject)
     this.#stack.push({ isObject, keys, paths, kept, key: '', keyCount: 0, keyChars: 0 })
     this.#expected = isObject ? 'key or end' : 'value or end'
     return null
@@ -168,6 +170,8 @@ class Scan {
     const isEmpty = this.#expected === (isObject ? 'key or end' : 'value or end')
     if (frame?.isObject !== isObject || !(isEmpty || this.#expected === 'comma or end')) return notJson()
     this.#stack.pop()
+    this.#finder?.close()
+    if (this.#finder?.isWithinBounds === false) return tooManyFound()
     this.#openKeys -= frame.keyCount
     this.#openKeyChars -= frame.keyChars
     return this.#endValue()
@@ -190,6 +194,7 @@ class Scan {
   #scalar(): Refusal | null {
     if (!this.#expectsValue()) return notJson()
     this.#beginValue()
+    this.#finder?.scalar(this.#lexer.start, this.#lexer.end)
     return this.#endValue()
   }
 
@@ -211,6 +216,7 @@ class Scan {
     const other = frame.paths === null ? null : foldsTo(frame.paths, key)
     if (other !== null) return couldBe(key, other)
     frame.key = key
+    this.#finder?.key(key)
     this.#expected = 'colon'
     return this.#countKey(frame, key)
   }
@@ -287,11 +293,4 @@ const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 function put(into: Record<string, unknown> | unknown[], key: string, value: unknown): void {
   if (Array.isArray(into)) into.push(value)
   else into[key] = value
-}
-
-/** The kept name at this place that another reader could take the key for; null for none, or for the key itself. */
-function foldsTo({ folded }: MemberPaths, key: string): string | null {
-  if (folded.size === 0 || key.length > MAX_FOLDED) return null
-  const name = folded.get(fold(key))
-  return name === undefined || name === key ? null : name
 }

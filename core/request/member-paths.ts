@@ -1,4 +1,4 @@
-import { fold } from './strict-json.ts'
+import { fold, MAX_FOLDED } from './strict-json.ts'
 
 /** Paths of JSON members as a tree. */
 export type MemberPaths = {
@@ -52,4 +52,11 @@ function memberOf({ members, folded }: Growing, name: string): Growing {
   members.set(name, member)
   folded.set(fold(name), name)
   return member
+}
+
+/** The kept name at this place that another reader could take the key for; null for none, or for the key itself. */
+export function foldsTo({ folded }: MemberPaths, key: string): string | null {
+  if (folded.size === 0 || key.length > MAX_FOLDED) return null
+  const name = folded.get(fold(key))
+  return name === undefined || name === key ? null : name
 }

@@ -1,7 +1,7 @@
 import { scannedMembers } from '../../core/connectors/classify.ts'
 import type { BodyView } from '../../core/connectors/connector.ts'
 import { isPlainJson } from '../../core/request/body.ts'
-import { isRefusal, type Refusal } from '../../core/request/canonical.ts'
+import { isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
 import { type ScannedJson, scanJson } from '../../core/request/json-scan.ts'
 import { runSliced } from '../../core/sliced.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
@@ -21,6 +21,21 @@ export function membersToScan({ connector, request, body }: Exchange): readonly 
   return isPlainJson(request.body) ? scannedMembers(connector, request) : null
 }
 
+/**
+ * Refuses a body in another format where what the provider would do stands in it: many servers parse JSON whatever the
+ * label says. Null for other requests.
+ */
+export function judgeUnscanned({ connector, request, body }: Exchange): Refusal | null {
+  if (connector?.connector.find === undefined || request === undefined || body.isEmpty) return null
+  const { config } = connector
+  const isRead = isPlainJson(request.body) || connector.connector.hasOpaqueBody?.(request, config) === true
+  if (isRead || scannedMembers(connector, request) === null) return null
+  return refusal(
+    'unsupported_body',
+    'the gateway reads which tools, URLs and the like the provider would act on: send application/json in UTF-8 without Content-Encoding',
+  )
+}
+
 /** Scans the whole body, a long one in slices. The result stays with the exchange: rules may change while it is held. */
 export async function scanBody(
   exchange: Exchange,
@@ -30,7 +45,7 @@ export async function scanBody(
   if (bytes.length === 0) return { kind: 'absent' }
   const known = exchange.scan
   if (known !== undefined && known.bytes === bytes && known.keep === keep) return viewOf(known.result)
-  const work = scanJson(bytes, { keep })
+  const work = scanJson(bytes, { keep, find: exchange.connector?.connector.find })
   const isShort = bytes.length <= LIMITS.pacedBodyBytes
   const result = isShort ? runSliced(work) : await pacer.run(exchange, work)
   if (isRefusal(result)) return result
@@ -38,6 +53,6 @@ export async function scanBody(
   return viewOf(result)
 }
 
-function viewOf({ value }: ScannedJson): BodyView {
-  return { kind: 'json', value }
+function viewOf({ value, found }: ScannedJson): BodyView {
+  return { kind: 'json', value, found }
 }

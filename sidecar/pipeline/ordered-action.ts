@@ -9,9 +9,13 @@ export type OrderedAction = {
   readonly approvalId: string | null
 }
 
-/** Denies a request that does not turn out to be the ordered action. Everything else is decided as live traffic is. */
+/**
+ * Denies a request that does not turn out to be the ordered action. Everything else is decided as live traffic is, also
+ * what the provider does on behalf of the request.
+ */
 export function decideOrdered({ order, actions = [] }: Exchange, decision: Decision): Decision {
-  const other = actions.find(({ type }) => order !== undefined && type !== order.actionType)
+  const own = actions.filter(({ byProvider }) => byProvider === undefined)
+  const other = own.find(({ type }) => order !== undefined && type !== order.actionType)
   if (order === undefined || other === undefined || decision.verdict === 'deny') return decision
   const reason = `The token is for ${order.actionType}, but the request that follows from its parameters is ${other.type}. Submit it under that name, or correct the parameters.`
   return { ...decision, verdict: 'deny', would: 'deny', reason }

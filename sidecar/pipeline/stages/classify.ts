@@ -7,7 +7,7 @@ import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/re
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
-import { membersToScan, scanBody } from '../body-scan.ts'
+import { judgeUnscanned, membersToScan, scanBody } from '../body-scan.ts'
 import { decideNaming, decideRead, rulingOn } from '../deciding.ts'
 import type { Exchange, Stage, StageResult } from '../exchange.ts'
 import type { InflateBudget } from '../inflate-budget.ts'
@@ -67,8 +67,16 @@ function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResu
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
   if (hidden !== null) return refuseReading(exchange, hidden)
   if (!isSettledBy(naming, exchange, ports)) return readAndClassify(exchange, given)
-  const isScanned = membersToScan(exchange) !== null && mayBeSent(exchange, naming, ports)
-  return isScanned ? readAndClassify(exchange, given) : 'continue'
+  return nameByScan(exchange, naming, given)
+}
+
+/** Reads the body to its end where the connector has it scanned. */
+function nameByScan(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
+  const isScanned = membersToScan(exchange) !== null
+  const unscanned = isScanned ? null : judgeUnscanned(exchange)
+  if (!isScanned && unscanned === null) return 'continue'
+  if (!mayBeSent(exchange, naming, given.deps.ports)) return 'continue'
+  return unscanned === null ? readAndClassify(exchange, given) : refuseReading(exchange, unscanned)
 }
 
 /** The body of a request that is denied whatever it says is not waited for. */
@@ -122,9 +130,13 @@ async function readAndClassify(exchange: Exchange, given: Given): Promise<StageR
   }
   const view = await viewBody(exchange, { ...given, bytes, keep })
   const named = isRefusal(view) ? withPolicies(exchange, view) : classify(given.bound, given.request, view)
-  // What was decided by the line stands where no rule looks at the body.
-  if (exchange.decision?.verdict !== 'allow') exchange.decision = undefined
+  // What was decided by the line stands where no rule looks at the body, and the body names no further action.
+  if (exchange.decision?.verdict !== 'allow' || hasMore(named)) exchange.decision = undefined
   return settle(exchange, named)
+}
+
+function hasMore(named: Classification): boolean {
+  return named.kind === 'actions' && named.actions.length > 1
 }
 
 type Whole = Given & { readonly bytes: Buffer; readonly keep: readonly string[] | null }

@@ -120,7 +120,8 @@ function renamed(
   const raw = { method, target, rawHeaders, httpVersion: '1.1', scheme: 'https', sources: {} } as const
   const named = nameRequest(boundOf(name), raw, body)
   if (isRefusal(named)) throw new Error(`${method} ${target}: ${named.detail}`)
-  return named.kind === 'actions' ? named.actions : named.candidates
+  const actions = named.kind === 'actions' ? named.actions : named.candidates
+  return actions.filter(({ byProvider }) => byProvider === undefined)
 }
 
 /** Actions whose request is no JSON or form over REST. */

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { classify, decidingKeys, overridableBody } from '../../../core/connectors/classify.ts'
+import { classify, decidingKeys, overridableBody, scannedMembers } from '../../../core/connectors/classify.ts'
 import type { Classification } from '../../../core/connectors/connector.ts'
 import { careOfBody, stripBodyFields } from '../../../core/connectors/credentials.ts'
 import { type BoundConnector, bindConnector } from '../../../core/connectors/registry.ts'
-import { parseBody } from '../../../core/request/body.ts'
+import { isPlainJson, parseBody } from '../../../core/request/body.ts'
 import {
   type CanonicalRequest,
   isRefusal,
@@ -13,6 +13,7 @@ import {
 } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { headerValue } from '../../../core/request/headers.ts'
+import { scanJson } from '../../../core/request/json-scan.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { runSliced } from '../../../core/sliced.ts'
 import type { ConnectorEntry } from '../../../core/wire/sync.ts'
@@ -119,6 +120,13 @@ export function nameRequest(bound: BoundConnector, raw: RawRequest, body?: strin
 
 function nameWithBody(bound: BoundConnector, request: CanonicalRequest, bytes: Buffer): Classification {
   const keys = decidingKeys(bound, request)
+  const keep = isPlainJson(request.body) ? scannedMembers(bound, request) : null
+  if (keep !== null && bytes.length > 0) {
+    const scan = runSliced(scanJson(bytes, { keep, find: bound.connector.find }))
+    return isRefusal(scan)
+      ? scan
+      : classify(bound, request, { kind: 'json', value: scan.value, found: scan.found })
+  }
   const view = parseBody(bytes, request.body, keys)
   // A body that decides nothing streams by: what is wrong with it is between the agent and the upstream.
   if (isRefusal(view)) return keys.length > 0 ? view : classify(bound, request)

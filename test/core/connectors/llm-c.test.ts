@@ -236,8 +236,6 @@ describe('a call over gRPC', () => {
   const PACKAGE = 'google.ai.generativelanguage'
 
   test.each([
-    [`/${PACKAGE}.v1beta.GenerativeService/GenerateContent`, 'llm_c.content.generate'],
-    [`/${PACKAGE}.v1.GenerativeService/StreamGenerateContent`, 'llm_c.content.generate_stream'],
     [`/${PACKAGE}.v1alpha.FileService/DeleteFile`, 'llm_c.file.delete'],
     [`/$rpc/${PACKAGE}.v1beta.FileService/DeleteFile`, 'llm_c.file.delete'],
     [`/%24rpc/${PACKAGE}.v1alpha.PermissionService/CreatePermission`, 'llm_c.permission.create'],
@@ -246,6 +244,13 @@ describe('a call over gRPC', () => {
     ['/resumable/upload/v1/fileSearchStores/s:uploadToFileSearchStore', 'llm_c.file_store.upload_file'],
   ])('%s has the name that it has over REST', (target, name) => {
     expect(namesOf('POST', target)).toEqual([name])
+  })
+
+  test.each([
+    [`/${PACKAGE}.v1beta.GenerativeService/GenerateContent`, 'llm_c.content.generate'],
+    [`/${PACKAGE}.v1.GenerativeService/StreamGenerateContent`, 'llm_c.content.generate_stream'],
+  ])('%s may hold tools, which the gateway does not read', (target, name) => {
+    expect(namesOf('POST', target)).toEqual([name, 'llm_c.provider_tool.unknown'])
   })
 
   test.each([

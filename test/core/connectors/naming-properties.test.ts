@@ -47,7 +47,8 @@ function typesOf(type: Type, method: string, target: string): string[] {
   const raw = { method, target, rawHeaders, httpVersion: '1.1', scheme: 'https', sources: {} } as const
   const named = nameRequest(boundOf(type), raw)
   if (named.kind === 'refusal') return []
-  return (named.kind === 'actions' ? named.actions : named.candidates).map((action) => action.type)
+  const actions = named.kind === 'actions' ? named.actions : named.candidates
+  return actions.filter(({ byProvider }) => byProvider === undefined).map((action) => action.type)
 }
 
 /** Parameters without their names: two templates of one shape describe the same paths. */

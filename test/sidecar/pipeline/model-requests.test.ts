@@ -140,10 +140,11 @@ describe('a model request under plain rules', () => {
     expect(world.records[0]?.action_type).toBe('llm_b.message.create_stream')
   })
 
-  it('leaves batches, which the provider takes up to 256 MB, to stream', async () => {
+  it('has the same limit for batches, which the provider takes up to 256 MB', async () => {
     const world = await start(PLAIN)
     const body = Readable.from(Array.from({ length: 40 }, () => Buffer.alloc(MIB, ' ')))
-    expect((await world.send(post('api.anthropic.com', '/v1/messages/batches', body))).reply.status).toBe(200)
+    expect((await world.send(post('api.anthropic.com', '/v1/messages/batches', body))).reply.status).toBe(413)
+    expectRefused(world)
   })
 })
 
@@ -211,7 +212,7 @@ describe('a held model request', () => {
     const world = await start(HELD)
     world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_1', by: 'usr_1' })
     const text = JSON.stringify('x'.repeat(9 * MIB))
-    const tools = '"tools":[{"type":"mcp","authorization_token":"canary"}]'
+    const tools = '"tools":[{"name":"f","authorization_token":"canary"}]'
     const body = prompt(`"model":"m","max_tokens":5,"system":"be short",${tools},"stream":true`, text)
     const exchange = testExchange(messages(body))
     // The exchange gets a reply around this one while it is held.
@@ -227,7 +228,7 @@ describe('a held model request', () => {
           other_fields: {
             messages: expect.stringMatching(/not shown: \d+ bytes/),
             system: 'be short',
-            tools: [{ type: 'mcp', authorization_token: '(not shown: 6 characters)' }],
+            tools: [{ name: 'f', authorization_token: '(not shown: 6 characters)' }],
           },
         },
         unread_body: null,

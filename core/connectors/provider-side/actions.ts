@@ -1,0 +1,71 @@
+import type { Action } from '../../action/action.ts'
+import { isRefusal } from '../../request/canonical.ts'
+import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../connector.ts'
+import { actionsOf, namedAction } from '../named-action.ts'
+import { PROVIDER_KINDS, type ProviderKind } from './kinds.ts'
+import { type ProviderAct, readProviderActs } from './read.ts'
+import type { CompiledTable } from './table.ts'
+
+/** The names of what a provider does on behalf of requests, for rules and documentation. */
+export function providerRows(connector: string): readonly CatalogueRow[] {
+  return Object.entries(PROVIDER_KINDS).map(([kind, { risk }]) => ({
+    type: `${connector}.${kind}`,
+    effect: 'write',
+    risk,
+  }))
+}
+
+type Given = {
+  readonly body: BodyView | undefined
+  /** The body is a message in a format that the gateway does not read. */
+  readonly isUnread: boolean
+  readonly config: ConnectorConfig
+}
+
+/** Adds an action for everything that the request makes its provider reach or do. */
+export function withProviderActions(
+  table: CompiledTable,
+  named: Named,
+  { body, isUnread, config }: Given,
+): Classification {
+  const own = named.kind === 'actions' ? named.actions : []
+  const found = body?.kind === 'json' ? (body.found ?? []) : []
+  const acts = readProviderActs(table, own, found)
+  if (isRefusal(acts)) return acts
+  const unread = isUnread && body?.kind !== 'absent' ? unreadActs(table, own) : []
+  const all = [...acts, ...unread]
+  if (all.length === 0) return named
+  const further = all.map((act) => actionOf(table.table.connector, act, config))
+  return { kind: 'actions', actions: [...actionsOf(named), ...further] }
+}
+
+function unreadActs({ table }: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
+  const names = table.unreadOperations?.map((name) => `${table.connector}.${name}`) ?? []
+  const isUnread = actions.some(({ type }) => names.includes(type))
+  const kind: ProviderKind = 'provider_tool.unknown'
+  return isUnread ? [{ kind, target: undefined, reaches: null, field: UNREAD }] : []
+}
+
+const UNREAD = 'a message that the gateway does not read; the REST API takes the same as JSON'
+
+function actionOf(
+  connector: string,
+  { kind, target, reaches, field }: ProviderAct,
+  config: ConnectorConfig,
+): Action {
+  const { risk, does } = PROVIDER_KINDS[kind]
+  const parts = {
+    connector,
+    type: `${connector}.${kind}`,
+    effect: 'write',
+    risk,
+    target,
+    parameters: { field },
+  } as const
+  const place = target === undefined ? field : `${target} (${field})`
+  return {
+    ...namedAction(parts, config),
+    byProvider: { kind, reaches },
+    nameReason: `For this request the provider ${does}: ${place}.`,
+  }
+}

@@ -1,0 +1,55 @@
+import type { RiskLevel } from '../../action/action.ts'
+
+/**
+ * What a model provider does on behalf of a request, as the end of an action name: `llm_a.provider_tool.mcp`. All of
+ * them write.
+ */
+export const PROVIDER_KINDS = {
+  'provider_tool.mcp': { risk: 'high', reachesOut: true, does: 'calls tools of an MCP server' },
+  'provider_tool.connector': {
+    risk: 'high',
+    reachesOut: true,
+    does: "reads and changes a person's account at another service through a connector of the provider",
+  },
+  'provider_tool.web_search': { risk: 'medium', reachesOut: true, does: 'searches the web' },
+  'provider_tool.web_fetch': { risk: 'high', reachesOut: true, does: 'fetches pages that the model chooses' },
+  'provider_tool.code': { risk: 'medium', reachesOut: false, does: 'runs code in a sandbox of the provider' },
+  'provider_tool.computer': { risk: 'medium', reachesOut: false, does: 'steers a browser or a desktop' },
+  'provider_tool.file_search': { risk: 'medium', reachesOut: false, does: 'searches stored files' },
+  'provider_tool.unknown': {
+    risk: 'high',
+    reachesOut: true,
+    does: 'runs a tool of a type that the catalogue does not describe',
+  },
+  'provider_fetch.url': { risk: 'high', reachesOut: true, does: 'fetches a URL of the request' },
+  'hosted_approval.answer': {
+    risk: 'high',
+    reachesOut: false,
+    does: 'goes on with a tool call that waited for an approval',
+  },
+  'hosted_agent.run': {
+    risk: 'medium',
+    reachesOut: false,
+    does: 'runs an agent, a stored configuration or a response that goes on after the request',
+  },
+  'batch.run': { risk: 'medium', reachesOut: false, does: 'sends many requests after this one' },
+} as const satisfies Readonly<Record<string, KindFacts>>
+
+/** `reachesOut`: the provider sends data of the request to others, or reads from them. */
+type KindFacts = { readonly risk: RiskLevel; readonly reachesOut: boolean; readonly does: string }
+
+export type ProviderKind = keyof typeof PROVIDER_KINDS
+
+/** Kinds that are denied unless `Connector.spec.providerTools.allow` lists them. */
+export const REACHING_KINDS = [
+  'provider_tool.mcp',
+  'provider_tool.connector',
+  'provider_tool.web_search',
+  'provider_tool.web_fetch',
+  'provider_tool.unknown',
+  'provider_fetch.url',
+] as const satisfies readonly ProviderKind[]
+
+export function isProviderKind(name: string): name is ProviderKind {
+  return Object.hasOwn(PROVIDER_KINDS, name)
+}

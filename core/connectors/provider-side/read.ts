@@ -1,0 +1,150 @@
+import type { Action } from '../../action/action.ts'
+import { type Refusal, refusal } from '../../request/canonical.ts'
+import { CONTAINER, type FoundMembers } from '../../request/member-finder.ts'
+import { snakeCase } from '../llm/resource-bodies.ts'
+import type { ProviderKind } from './kinds.ts'
+import { isInline, listedHost, type ReachedHost, reachedHost } from './reached-host.ts'
+import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
+
+/** One thing that the provider does on behalf of a request. */
+export type ProviderAct = {
+  readonly kind: ProviderKind
+  /** The host, or the id of what is used; undefined where the request names none. */
+  readonly target: string | undefined
+  /** `unreadable`: the URL has no host that every server reads alike. Null: the request names no host. */
+  readonly reaches: ReachedHost | 'unreadable' | null
+  /** Path of the field in the request, or the name of the operation. */
+  readonly field: string
+}
+
+export const MAX_PROVIDER_ACTS = 64
+
+/**
+ * What the fields of a request make its provider do, and what the operation itself starts there, each act once. One
+ * without a target is left out beside one of its kind that has one.
+ */
+export function readProviderActs(
+  table: CompiledTable,
+  actions: readonly Action[],
+  found: readonly FoundMembers[],
+): readonly ProviderAct[] | Refusal {
+  const acts = new Map<string, ProviderAct>()
+  for (const act of [...operationActs(table, actions), ...found.flatMap((one) => foundActs(table, one))])
+    if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
+  const named = new Set(
+    [...acts.values()].flatMap(({ kind, target }) => (target === undefined ? [] : [kind])),
+  )
+  const all = [...acts.values()].filter(({ kind, target }) => target !== undefined || !named.has(kind))
+  if (all.length <= MAX_PROVIDER_ACTS) return all
+  return refusal(
+    'body_too_large',
+    `the request makes the provider do ${all.length} things beside its own; send at most ${MAX_PROVIDER_ACTS} of them in one request`,
+  )
+}
+
+function keyOf({ kind, target, reaches }: ProviderAct): string {
+  const place = reaches === null || reaches === 'unreadable' ? reaches : `${reaches.host}:${reaches.port}`
+  return JSON.stringify([kind, target, place])
+}
+
+function operationActs(table: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
+  return actions.flatMap(({ type, resource }) =>
+    (table.operations.get(type) ?? []).map((kind) => ({
+      kind,
+      target: resource.target,
+      reaches: null,
+      field: type,
+    })),
+  )
+}
+
+function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
+  const fields = [...found.members].flatMap(([name, value]) =>
+    (table.fieldsByName.get(name) ?? [])
+      .filter((row) => isAt(row.end, found.place))
+      .flatMap((row) => fieldActs(table, row, { value, place: found.place })),
+  )
+  const isTool = table.toolPlaces.some((place) => endsWith(found.place, place))
+  if (!isTool) return fields
+  return [...fields, ...toolActs(table, found, new Set(fields.map(({ kind }) => kind)))]
+}
+
+function isAt(end: string, place: readonly string[]): boolean {
+  const isRooted = end.startsWith('^.')
+  const parents = (isRooted ? end.slice(2) : end).split('.').slice(0, -1)
+  return (!isRooted || place.length === parents.length) && endsWith(place, parents)
+}
+
+function endsWith(place: readonly string[], end: readonly string[]): boolean {
+  const from = place.length - end.length
+  return from >= 0 && end.every((key, at) => place[from + at] === key)
+}
+
+type At = { readonly value: unknown; readonly place: readonly string[] }
+
+function fieldActs({ table }: CompiledTable, row: FieldRow, { value, place }: At): readonly ProviderAct[] {
+  const values = Array.isArray(value) ? value : [value]
+  const field = [...place, row.end.split('.').at(-1)].join('.').slice(0, MAX_SHOWN)
+  return values.flatMap((one) => {
+    if (!counts(row, one) || (typeof one === 'string' && table.ownFile?.test(one) === true)) return []
+    const read = targetOf(row, one)
+    return read === null ? [] : row.kinds.map((kind) => ({ kind, ...read, field }))
+  })
+}
+
+function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
+  if (value === null || value === '' || value === false) return false
+  if (wanted === null) return target === 'none' || value !== CONTAINER
+  const text = String(value)
+  return wanted.by === 'equals' ? text === wanted.text : text.includes(wanted.text)
+}
+
+type Read = Pick<ProviderAct, 'target' | 'reaches'>
+
+/** Null for what stands in the request itself. */
+function targetOf({ target, end }: FieldRow, value: unknown): Read | null {
+  if (target === 'none') return { target: undefined, reaches: null }
+  const text = String(value)
+  if (target === 'text') return { target: text.slice(0, MAX_SHOWN), reaches: null }
+  if (isInline(text)) return null
+  const reaches = end.endsWith('.*') ? listedHost(text) : reachedHost(text)
+  if (reaches === null) return { target: text.slice(0, MAX_SHOWN), reaches: 'unreadable' }
+  const usual = /^(?:http|ws):/i.test(text) ? 80 : 443
+  return { target: reaches.port === usual ? reaches.host : `${reaches.host}:${reaches.port}`, reaches }
+}
+
+const MAX_SHOWN = 200
+
+/** `known`: kinds that a field of the same tool gave already, with a target. */
+function toolActs(
+  { table, tools }: CompiledTable,
+  { members, names, place }: FoundMembers,
+  known: ReadonlySet<ProviderKind>,
+): readonly ProviderAct[] {
+  const type = members.get('type')
+  const isTyped = type !== undefined && type !== null
+  const field = place.join('.').slice(0, MAX_SHOWN)
+  const act = (kind: ProviderKind, name: string): ProviderAct[] =>
+    known.has(kind) || (kind === 'provider_tool.mcp' && known.has('provider_tool.connector'))
+      ? []
+      : [
+          {
+            kind,
+            target: kind === 'provider_tool.mcp' ? undefined : name.slice(0, MAX_SHOWN),
+            reaches: null,
+            field: `${field}.${name.slice(0, 64)}`,
+          },
+        ]
+  const isKnownName = (name: string) => rowOf(tools, snakeCase(name)) !== undefined
+  const byName = table.toolsByName === true ? names.filter((name) => !isTyped || isKnownName(name)) : []
+  const wanted = [...(isTyped ? [String(type)] : []), ...byName]
+  return wanted.flatMap((name) => {
+    const row = rowOf(tools, table.toolsByName === true ? snakeCase(name) : name)
+    const kinds: readonly ProviderKind[] = row?.kinds ?? ['provider_tool.unknown']
+    return kinds.flatMap((kind) => act(kind, name))
+  })
+}
+
+function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
+  return tools.find((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))
+}

@@ -1,0 +1,60 @@
+import type { ProviderTable } from './table.ts'
+
+export const LLM_A_PROVIDER_SIDE: ProviderTable = {
+  connector: 'llm_a',
+  source: 'types of `openai` 7.57.0 (npm), read 2026-11-24',
+  opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
+  toolPlaces: [],
+  tools: `
+    function                     -
+    custom                       -
+    namespace                    -
+    apply_patch                  -
+    local_shell                  -
+    tool_search                  -
+    image_generation             -
+    mcp                          provider_tool.mcp
+    web_search*                  provider_tool.web_search
+    file_search                  provider_tool.file_search
+    retrieval                    provider_tool.file_search
+    code_interpreter             provider_tool.code
+    programmatic_tool_calling    provider_tool.code
+    shell                        provider_tool.code
+    computer*                    provider_tool.computer
+  `,
+  fields: `
+    server_url                        provider_tool.mcp         host
+    mcp_server_url                    provider_tool.mcp         host
+    tunnel_id                         provider_tool.mcp         text
+    connector_id                      provider_tool.connector   text
+    image_url                         provider_fetch.url        host
+    image_url.url                     provider_fetch.url        host
+    file_url                          provider_fetch.url        host
+    remote_url                        provider_fetch.url        host
+    token_endpoint                    provider_fetch.url        host
+    network_policy.allowed_domains.*  provider_tool.code        host
+    web_search_options                provider_tool.web_search  none
+    model                             provider_tool.web_search  text  ~-search-
+    approve                           hosted_approval.answer    none  =true
+    decision                          hosted_approval.answer    none  =approve
+    background                        hosted_agent.run          none  =true
+    prompt.id                         hosted_agent.run          text
+  `,
+  operations: `
+    run.create                     hosted_agent.run
+    agent_session.create           hosted_agent.run
+    agent_session.send_event       hosted_agent.run
+    agent_automation.create        hosted_agent.run
+    agent_automation.update        hosted_agent.run
+    agent_automation.resume        hosted_agent.run
+    automation_invocation.create   hosted_agent.run
+    chatkit_session.create         hosted_agent.run
+    live_session.create            hosted_agent.run
+    live_session.accept            hosted_agent.run
+    live_session.fork              hosted_agent.run
+    realtime_call.create           hosted_agent.run
+    realtime_call.accept           hosted_agent.run
+    batch.create                   batch.run
+    eval_run.create                batch.run
+  `,
+}

@@ -1,0 +1,44 @@
+import type { ProviderTable } from './table.ts'
+
+export const LLM_B_PROVIDER_SIDE: ProviderTable = {
+  connector: 'llm_b',
+  source: 'types of `@anthropic-ai/sdk` 1.12.0 (npm), read 2026-11-24',
+  opaque: ['input', 'input_schema', 'schema', 'metadata', 'properties', '$defs', 'definitions'],
+  toolPlaces: ['tool.definition'],
+  tools: `
+    custom                -
+    bash_*                -
+    text_editor_*         -
+    memory_*              -
+    tool_search_tool_*    -
+    advisor_*             -
+    mcp_toolset           -
+    web_search_*          provider_tool.web_search
+    web_fetch_*           provider_tool.web_fetch
+    code_execution_*      provider_tool.code
+    agent_toolset_*       provider_tool.code,provider_tool.web_fetch
+    computer_*            provider_tool.computer
+    browser_toolset_*     provider_tool.computer
+  `,
+  fields: `
+    mcp_servers.*.url               provider_tool.mcp         host
+    mcp_server_url                  provider_tool.mcp         host
+    source.url                      provider_fetch.url        host
+    resources.*.url                 provider_fetch.url        host
+    token_endpoint                  provider_fetch.url        host
+    networking.allowed_hosts.*      provider_tool.code        host
+    skills.*.skill_id               provider_tool.code        text
+    events.*.type                   hosted_approval.answer    none  =user.tool_confirmation
+    initial_events.*.type           hosted_approval.answer    none  =user.tool_confirmation
+  `,
+  operations: `
+    session.create         hosted_agent.run
+    session_event.send     hosted_agent.run
+    deployment.create      hosted_agent.run
+    deployment.update      hosted_agent.run
+    deployment.unpause     hosted_agent.run
+    deployment.run         hosted_agent.run
+    dream.create           hosted_agent.run
+    batch.create           batch.run
+  `,
+}

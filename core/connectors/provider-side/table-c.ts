@@ -1,0 +1,51 @@
+import type { ProviderTable } from './table.ts'
+
+export const LLM_C_PROVIDER_SIDE: ProviderTable = {
+  connector: 'llm_c',
+  source: 'types of `google-ai-generativelanguage` 0.12.1 and `google-genai` 1.52.0 (PyPI), read 2026-11-24',
+  opaque: [
+    ...['args', 'arguments', 'response', 'parameters', 'properties', 'schema', 'responseSchema'],
+    ...['response_schema', 'parametersJsonSchema', 'parameters_json_schema', 'responseJsonSchema'],
+    ...['response_json_schema', 'result', 'metadata', '$defs', 'defs', 'definitions'],
+  ],
+  toolPlaces: ['tools'],
+  toolsByName: true,
+  unreadOperations: ['content.generate', 'content.generate_stream', 'cached_content.create'],
+  ownFile: /^(?:https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/)?files\/[a-z0-9-]+$/,
+  tools: `
+    function                  -
+    function_declarations     -
+    mcp_server                -
+    mcp_servers               -
+    google_search             provider_tool.web_search
+    google_search_retrieval   provider_tool.web_search
+    google_maps               provider_tool.web_search
+    enterprise_web_search     provider_tool.web_search
+    url_context               provider_tool.web_fetch
+    code_execution            provider_tool.code
+    computer_use              provider_tool.computer
+    file_search               provider_tool.file_search
+    retrieval                 provider_tool.file_search
+  `,
+  fields: `
+    tools.*.url                          provider_tool.mcp    host
+    tools.url                            provider_tool.mcp    host
+    streamableHttpTransport.url          provider_tool.mcp    host
+    streamable_http_transport.url        provider_tool.mcp    host
+    fileUri                              provider_fetch.url   host
+    file_uri                             provider_fetch.url   host
+    uri                                  provider_fetch.url   host
+    gcsUri                               provider_fetch.url   host
+    gcs_uri                              provider_fetch.url   host
+    externalApi.endpoint                 provider_fetch.url   host
+    external_api.endpoint                provider_fetch.url   host
+    background                           hosted_agent.run     none  =true
+    ^.agent                              hosted_agent.run     text
+  `,
+  operations: `
+    trigger.create             hosted_agent.run
+    trigger_execution.create   hosted_agent.run
+    batch.create               batch.run
+    batch.create_embeddings    batch.run
+  `,
+}

@@ -1,0 +1,104 @@
+import type { FindRules } from '../../request/member-finder.ts'
+import { isProviderKind, type ProviderKind } from './kinds.ts'
+
+/** What the requests of one model provider can make it reach or do. */
+export type ProviderTable = {
+  readonly connector: string
+  /** Package, version and date of what it was read from. */
+  readonly source: string
+  /** One a line: type of a tool, or its beginning with `*`, and kinds; `-` where the caller runs it, or it only computes. */
+  readonly tools: string
+  /**
+   * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `text`, `none`), and
+   * optionally the value that counts (`=true`) or with which it has to begin or end (`~user.`).
+   */
+  readonly fields: string
+  /** One a line: name of an operation without its connector, kinds. */
+  readonly operations: string
+  /** See `FindRules`. */
+  readonly opaque: readonly string[]
+  /** Places of tools beside `tools.*`. */
+  readonly toolPlaces: readonly string[]
+  /** Tools are known by the names of their members (`googleSearch`) rather than by `type`. */
+  readonly toolsByName?: boolean
+  /** Operations with messages in a format that the gateway does not read, in which tools may stand. */
+  readonly unreadOperations?: readonly string[]
+  /** URLs of files at the provider itself: nothing is fetched from elsewhere. */
+  readonly ownFile?: RegExp
+}
+
+export type ToolRow = {
+  readonly type: string
+  readonly isPrefix: boolean
+  readonly kinds: readonly ProviderKind[]
+}
+
+export type FieldRow = {
+  readonly end: string
+  readonly kinds: readonly ProviderKind[]
+  readonly target: 'host' | 'text' | 'none'
+  readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
+}
+
+export type CompiledTable = {
+  readonly table: ProviderTable
+  readonly tools: readonly ToolRow[]
+  readonly fields: readonly FieldRow[]
+  readonly fieldsByName: ReadonlyMap<string, readonly FieldRow[]>
+  readonly operations: ReadonlyMap<string, readonly ProviderKind[]>
+  readonly find: FindRules
+  readonly toolPlaces: ReadonlyArray<readonly string[]>
+}
+
+export function compileTable(table: ProviderTable): CompiledTable {
+  const fields = linesOf(table.fields).map(readField)
+  const toolPlaces = ['tools.*', ...table.toolPlaces]
+  const toolEnds = toolPlaces.flatMap((place) =>
+    table.toolsByName === true ? [`${place}.?`, `${place}.type`] : [`${place}.type`],
+  )
+  return {
+    table,
+    fields,
+    tools: linesOf(table.tools).map(([type = '', kinds = '']) => ({
+      type: type.replace(/\*$/, ''),
+      isPrefix: type.endsWith('*'),
+      kinds: readKinds(kinds),
+    })),
+    fieldsByName: Map.groupBy(fields, ({ end }) => end.split('.').at(-1) ?? ''),
+    operations: new Map(
+      linesOf(table.operations).map(([name = '', kinds = '']) => [
+        `${table.connector}.${name}`,
+        readKinds(kinds),
+      ]),
+    ),
+    find: { ends: [...new Set([...toolEnds, ...fields.map(({ end }) => end)])], opaque: table.opaque },
+    toolPlaces: toolPlaces.map((place) => place.split('.')),
+  }
+}
+
+/** Lines of words; a line that begins with `#` is a remark. */
+function linesOf(text: string): readonly (readonly string[])[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(/\s+/))
+}
+
+function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
+  if (target !== 'host' && target !== 'text' && target !== 'none')
+    throw new Error(`provider-side field ${end}: no target "${target}"`)
+  return { end, kinds: readKinds(kinds), target, value: value === undefined ? null : readValue(value) }
+}
+
+function readValue(text: string): FieldRow['value'] {
+  return { by: text.startsWith('=') ? 'equals' : 'contains', text: text.slice(1) }
+}
+
+function readKinds(text: string): readonly ProviderKind[] {
+  if (text === '-') return []
+  return text.split(',').map((kind) => {
+    if (!isProviderKind(kind)) throw new Error(`no provider-side kind "${kind}"`)
+    return kind
+  })
+}

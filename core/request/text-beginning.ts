@@ -1,0 +1,12 @@
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** Decodes the first `maxBytes` bytes of a JSON text; an escape or a character that they cut is left out. */
+export function textBeginning(
+  bytes: Uint8Array,
+  { start, end }: { readonly start: number; readonly end: number },
+  maxBytes: number,
+): string {
+  const text = UTF8.decode(bytes.subarray(start + 1, Math.min(end - 1, start + 1 + maxBytes)))
+  const whole = /^(?:[^\\\ufffd]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/.exec(text)?.[0] ?? ''
+  return String(JSON.parse(`"${whole}"`))
+}

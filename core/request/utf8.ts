@@ -1,0 +1,13 @@
+/** True where the bytes continue valid UTF-8. With `isMore` a character may be cut at their end. */
+export function isUtf8(
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes: Uint8Array,
+  isMore: boolean,
+): boolean {
+  try {
+    decoder.decode(bytes, { stream: isMore })
+    return true
+  } catch {
+    return false
+  }
+}
