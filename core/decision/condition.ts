@@ -11,6 +11,7 @@ import { foldEnvironmentLiterals } from './environment-literals.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
 import { assertFactTypes } from './fact-types.ts'
 import { connectorOf, type Facts } from './facts.ts'
+import { assertHeaderNames } from './header-literals.ts'
 import { assertDecodedPaths } from './request-path.ts'
 import { singleValueEdits } from './single-values.ts'
 
@@ -76,6 +77,7 @@ function compilePrograms(text: string, isAbout: (connectorType: string) => boole
   assertKnownFacts(ast)
   assertFactTypes(ast)
   assertDecodedPaths(ast)
+  assertHeaderNames(ast)
   const written = compileProgram(text)
   const common = singleValueEdits(ast, text)
   const asSent = common.length === 0 ? written : compileProgram(applyEdits(text, common))

@@ -24,6 +24,10 @@ export type RequestFacts = {
   readonly raw_path: string
   /** A parameter that was sent several times is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>
+  /** End-to-end fields by their names in lower case, without credentials. A repeated field is a list. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  /** A JSON value, or the fields of a form; `UNKNOWN` beyond the bounds and in other formats; absent without a body. */
+  readonly body?: unknown
 }
 
 /** Everything one decision may look at. `nowMs` is epoch milliseconds. */

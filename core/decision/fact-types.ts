@@ -6,7 +6,7 @@ import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, Shape
  * A string list enumerates the possible values, `listOf` those of a list's items. Facts with contents from the request
  * have no type.
  */
-type FactType = 'string' | 'number' | 'bool' | 'list' | readonly string[] | ListOf
+type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
 type ListOf = { readonly listOf: readonly string[] }
 
 const LEVELS = ['low', 'medium', 'high']
@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, FactType>>>> = {
   },
   gateway: { name: 'string', environment: 'string' },
   connector: { name: 'string', type: 'string', environment: 'string' },
-  request: { method: 'string', host: 'string', path: 'string', raw_path: 'string' },
+  request: { method: 'string', host: 'string', path: 'string', raw_path: 'string', headers: 'map' },
   risk: { score: 'number', level: LEVELS, factors: 'list' },
   hints: { irreversible: 'bool', financial_impact: 'bool', production_target: 'bool' },
 }
@@ -67,8 +67,9 @@ export function assertFactTypes(node: CelNode, variables: ReadonlySet<string> = 
 
 function assertHasFields(node: CelNode, path: FactPath, variables: ReadonlySet<string>): void {
   const type = typeOf(path, variables)
-  if (type === null || path.keys.length <= 1 || kindOf(type) === 'list') return
-  throw new ShapeError(`${nameOf(path)} is ${article(type)} and has no fields`, node.start)
+  if (type === null || path.keys.length <= 1 || kindOf(type) === 'list' || type === 'map') return
+  const name = `${path.root}.${String(path.keys[0])}`
+  throw new ShapeError(`${name} is ${article(type)} and has no fields`, node.start)
 }
 
 function assertComparable([left, right]: readonly CelNode[], variables: ReadonlySet<string>): void {
@@ -83,7 +84,7 @@ function assertMember([left, right]: readonly CelNode[], variables: ReadonlySet<
   if (right.op === 'list') for (const item of childrenOf(right.args)) assertFits(left, item, variables)
   const path = pathOf(right)
   const type = path === null || path.keys.length !== 1 ? null : typeOf(path, variables)
-  if (path === null || type === null) return
+  if (path === null || type === null || type === 'map') return
   if (kindOf(type) === 'list') {
     assertItem(nameOf(path), type, left)
     return
@@ -96,7 +97,7 @@ function assertMember([left, right]: readonly CelNode[], variables: ReadonlySet<
 
 function assertFits(fact: CelNode, literal: CelNode, variables: ReadonlySet<string>): void {
   const path = pathOf(fact)
-  const type = path === null || path.keys.length !== 1 ? null : typeOf(path, variables)
+  const type = path === null ? null : comparedType(path, variables)
   if (path === null || type === null || literal.op !== 'value') return
   const given = literalType(literal.args)
   if (given === null) return
@@ -128,6 +129,13 @@ function kindOf(type: FactType): string {
   return isEnumerated(type) ? 'string' : 'list'
 }
 
+/** The value of a header is a string, or the list of its values. */
+function comparedType(path: FactPath, variables: ReadonlySet<string>): FactType | null {
+  const type = typeOf(path, variables)
+  if (path.keys.length === 1) return type
+  return type === 'map' && path.keys.length === 2 ? 'string' : null
+}
+
 /** Null for a fact without a declared type. */
 function typeOf({ root, keys }: FactPath, variables: ReadonlySet<string>): FactType | null {
   const [field] = keys
@@ -146,5 +154,5 @@ function article(type: FactType): string {
 }
 
 function nameOf({ root, keys }: FactPath): string {
-  return `${root}.${String(keys[0])}`
+  return [root, ...keys].map(String).join('.')
 }

@@ -7,17 +7,13 @@ import { nameRulesOf } from '../connectors/registry.ts'
 import { createCelEnvironment } from './cel-environment.ts'
 import type { DecisionInput } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
+import { UNKNOWN } from './unknown-value.ts'
 
 /** The variables of one decision as conditions see them. What no condition asks for is never converted. */
 export type Facts = Readonly<Record<string, unknown>>
 
 /** Beyond these a fact has no value for conditions: whoever looks at it gets an error, which can only tighten. */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
-
-/** CEL has no such type, so that touching the fact is an error. */
-const TOO_LARGE = Symbol('too large to be evaluated')
-/** The same of effect classes that are not known. */
-const UNKNOWN = Symbol('not known')
 
 type State = { readonly input: PlacedInput; readonly risk: Risk; readonly made: Record<string, unknown> }
 
@@ -43,9 +39,23 @@ const MAKERS: Readonly<Record<string, (state: State) => unknown>> = {
   agent: ({ input }) => folded(input.agent),
   gateway: ({ input }) => celValue(folded(input.gateway ?? {})),
   connector: ({ input }) => celValue(folded(input.connector ?? ownConnector(input))),
-  request: ({ input }) => celValue(input.request ?? {}),
+  request: ({ input }) => lazyValues(input.request ?? {}),
   risk: ({ input, risk }) => ({ score: risk.score, level: input.action.risk, factors: [...risk.factors] }),
   now: ({ input }) => timestamp(input.nowMs),
+}
+
+/** Fields that are converted when a condition reads them. */
+function lazyValues(given: object): object {
+  const made = new Map<string, unknown>()
+  const lazy = {}
+  for (const name of Object.keys(given)) {
+    const get = (): unknown => {
+      if (!made.has(name)) made.set(name, celValue(given[name as keyof typeof given]))
+      return made.get(name)
+    }
+    Object.defineProperty(lazy, name, { get, enumerable: true })
+  }
+  return lazy
 }
 
 /** One shared prototype: a decision's facts cost two objects until a condition asks for one. */
@@ -132,7 +142,7 @@ function hintsOf({ action, isProduction }: PlacedInput): Parameters {
 export function celValue(value: unknown, depth = 0): unknown {
   switch (typeof value) {
     case 'string':
-      return value.length > FACT_BOUNDS.text ? TOO_LARGE : value
+      return value.length > FACT_BOUNDS.text ? UNKNOWN : value
     case 'number':
       return Number.isSafeInteger(value) ? BigInt(value) : value
     case 'object':
@@ -143,12 +153,12 @@ export function celValue(value: unknown, depth = 0): unknown {
 }
 
 function container(value: object, depth: number): unknown {
-  if (depth >= FACT_BOUNDS.nesting) return TOO_LARGE
+  if (depth >= FACT_BOUNDS.nesting) return UNKNOWN
   if (Array.isArray(value)) {
-    return value.length > FACT_BOUNDS.list ? TOO_LARGE : value.map((item) => celValue(item, depth + 1))
+    return value.length > FACT_BOUNDS.list ? UNKNOWN : value.map((item) => celValue(item, depth + 1))
   }
   const entries = Object.entries(value)
-  if (entries.length > FACT_BOUNDS.keys) return TOO_LARGE
+  if (entries.length > FACT_BOUNDS.keys) return UNKNOWN
   const map = new Map<string, unknown>()
   for (const [key, item] of entries) if (item !== undefined) map.set(key, celValue(item, depth + 1))
   return map

@@ -7,7 +7,7 @@ import { readPair } from '../request/target.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
 import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
-import { decodedPath } from './request-path.ts'
+import { type BodyFact, requestFacts } from './request-facts.ts'
 
 /** A request on its way through a gateway, as far as a decision about it goes. */
 export type ProxiedCase = {
@@ -15,6 +15,8 @@ export type ProxiedCase = {
   readonly agent: AgentFacts
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
+  /** Without a body where it is left out. */
+  readonly body?: BodyFact
   readonly nowMs: number
 }
 
@@ -23,7 +25,7 @@ export type ProxiedCase = {
  * is explained is what happens.
  */
 export function proxiedInputs(
-  { snapshot, agent, bound, request, nowMs }: ProxiedCase,
+  { snapshot, agent, bound, request, body, nowMs }: ProxiedCase,
   actions: readonly Action[],
 ): { readonly rules: DecisionRules; readonly inputs: readonly DecisionInput[] } {
   const { entry, connector } = bound
@@ -36,7 +38,7 @@ export function proxiedInputs(
       type: connector.name,
       ...(entry.environment === undefined ? {} : { environment: entry.environment }),
     },
-    request: requestFacts(request),
+    request: requestFacts(request, bound, body),
     otherQuery: otherQuery(request, connector),
     nowMs,
   }
@@ -78,8 +80,6 @@ function agentFacts({ id, name, environment, runtime, status }: AgentFacts): Age
   return { id, name, environment, runtime, status }
 }
 
-const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({})
-
 /** What separates or spells names in ways that servers read differently. */
 const READ_DIFFERENTLY = /[;[%+]/
 
@@ -98,10 +98,4 @@ function isSame(a: RequestFacts['query'], b: RequestFacts['query']): boolean {
   const names = Object.keys(a)
   const isEqual = (name: string) => JSON.stringify(a[name]) === JSON.stringify(b[name])
   return names.length === Object.keys(b).length && names.every(isEqual)
-}
-
-export function requestFacts(request: CanonicalRequest): RequestFacts {
-  const { method, host, rawPath, query } = request
-  const facts = query.length === 0 ? NO_QUERY : queryFacts(query)
-  return { method, host, path: decodedPath(request), raw_path: rawPath, query: facts }
 }

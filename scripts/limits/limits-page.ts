@@ -15,6 +15,7 @@ import { MAX_MCP_BATCH } from '../../core/connectors/mcp.ts'
 import { MAX_MATCH_STEPS } from '../../core/decision/cel-environment.ts'
 import { ELEMENTS, MAX_COST } from '../../core/decision/cel-shape.ts'
 import { FACT_BOUNDS } from '../../core/decision/facts.ts'
+import { BODY_FACT_BOUNDS } from '../../core/decision/request-facts.ts'
 import {
   MAX_JSON_COMMAS,
   MAX_JSON_DEPTH,
@@ -134,7 +135,7 @@ const REQUESTS: readonly Row[] = [
   ],
   [
     'Facts of a condition (CEL)',
-    `${bytes(FACT_BOUNDS.text)} of text`,
+    `${bytes(FACT_BOUNDS.text)} of text; \`request.body\` ${bytes(BODY_FACT_BOUNDS.bytes)} and ${number(BODY_FACT_BOUNDS.nodes)} values`,
     `depth ${FACT_BOUNDS.nesting}, lists of ${FACT_BOUNDS.list}, ${FACT_BOUNDS.keys} keys`,
     `${number(MAX_COST)} steps, ${ELEMENTS} elements of one comprehension`,
     'no value: the condition tightens',

@@ -4,6 +4,7 @@ import type { CompiledPolicy } from '../../core/decision/compiled-policy.ts'
 import { decideAll, decideNamed, judgedActions } from '../../core/decision/decide.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import { proxiedInputs } from '../../core/decision/proxied.ts'
+import type { BodyFact } from '../../core/decision/request-facts.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { bodyQuestions } from './body-facts.ts'
 import type { Exchange } from './exchange.ts'
@@ -18,7 +19,7 @@ export function decideRead(exchange: Exchange, named: Named, nowMs: number): Dec
 
 /**
  * THE decision about actions that the request line named; `split` when the candidates get different ones. It follows
- * from line, agent and rules, so it is taken once for all requests that share them, unless a policy asks for the time.
+ * from line, agent and rules, so it is taken once for all requests that share them, unless a policy asks for the time, a header or the body.
  */
 export function decideNaming(exchange: Exchange, naming: Naming, nowMs: number): Decision | 'split' {
   const { isSteady, decisions } = rulingOn(naming, exchange)
@@ -45,14 +46,17 @@ function newRuling(actions: readonly Action[], snapshot: Snapshot): Ruling {
   return {
     snapshot,
     questions: bodyQuestions(snapshot, actions),
-    isSteady: !actions.some(({ type }) => snapshot.policies.matching(type).some(looksAtClock)),
+    isSteady: !actions.some(({ type }) => snapshot.policies.matching(type).some(looksBeyondLine)),
     decisions: new Map(),
   }
 }
 
+/** The time, and facts of the request that differ where its line is the same. */
+const NOT_IN_LINE = /\bnow\b|\brequest\b(?!\.(?:method|host|path|raw_path|query)\b)/
+
 /** Also true when the word only stands in a text: then the decision is taken anew each time, as it would be anyway. */
-function looksAtClock({ rules }: CompiledPolicy): boolean {
-  return rules.some(({ conditions }) => conditions.some(({ text }) => /\bnow\b/.test(text)))
+function looksBeyondLine({ rules }: CompiledPolicy): boolean {
+  return rules.some(({ conditions }) => conditions.some(({ text }) => NOT_IN_LINE.test(text)))
 }
 
 /** The rules and the facts under which this exchange's actions are decided. */
@@ -65,5 +69,10 @@ function decisionInputs(
   if (snapshot === undefined || agent === undefined || bound === undefined || request === undefined) {
     throw new Error('decided before the request was identified and routed')
   }
-  return proxiedInputs({ snapshot, agent, bound, request, nowMs }, actions)
+  return proxiedInputs({ snapshot, agent, bound, request, body: bodyOf(exchange), nowMs }, actions)
+}
+
+function bodyOf({ body, bodyBytes }: Exchange): BodyFact {
+  if (bodyBytes !== undefined) return bodyBytes.length === 0 ? null : bodyBytes
+  return body.isEmpty ? null : 'unread'
 }

@@ -30,7 +30,7 @@ export type Ruling = {
   readonly snapshot: Snapshot
   /** Policies that ask for something which only the body can tell. */
   readonly questions: readonly BodyQuestion[]
-  /** No policy for it looks at the clock: the same agent gets the same decision until the rules change. */
+  /** No policy for it looks beyond the line: the same agent gets the same decision until the rules change. */
   readonly isSteady: boolean
   /** By agent name. */
   readonly decisions: Map<string, Decision | 'split'>

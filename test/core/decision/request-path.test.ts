@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../../core/decision/decide.ts'
-import { requestFacts } from '../../../core/decision/proxied.ts'
+import { requestFacts } from '../../../core/decision/request-facts.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { inputOf, rulesOf } from './fixtures.ts'
