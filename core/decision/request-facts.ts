@@ -86,14 +86,18 @@ function bodyFact(body: Uint8Array | 'unread', request: CanonicalRequest): unkno
 function isUnambiguous(root: unknown): boolean {
   const open: unknown[] = [root]
   let nodes = 1
-  while (open.length > 0) {
-    const value = open.pop()
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== 'object' || value === null) continue
     const children: unknown[] = Object.values(value)
     nodes += children.length
-    if (nodes > BODY_FACT_BOUNDS.nodes) return false
-    if (!Array.isArray(value) && new Set(Object.keys(value).map(fold)).size < children.length) return false
+    if (nodes > BODY_FACT_BOUNDS.nodes || hasTwins(value)) return false
     for (const child of children) open.push(child)
   }
   return true
+}
+
+function hasTwins(value: object): boolean {
+  if (Array.isArray(value)) return false
+  const names = Object.keys(value)
+  return new Set(names.map(fold)).size < names.length
 }
