@@ -46,6 +46,7 @@ import { createSettings } from './services/settings.ts'
 import { createSetup } from './services/setup.ts'
 import { createSignInDevices } from './services/sign-in-devices.ts'
 import { createTraffic } from './services/traffic.ts'
+import { createUnownedHosts } from './services/unowned-hosts.ts'
 import { createUsers } from './services/users.ts'
 import type { Db } from './store/query.ts'
 import { createScopedQuery, type ScopedReads } from './store/scoped-query.ts'
@@ -123,7 +124,7 @@ export async function createParts(deps: PartsDeps) {
     ...{ config: createConfig(base), floorRules: base.floorRules },
     setup: createSetup({ ...base, catalogueRows: catalogue.rows }),
     policies: createPolicies({ ...base, ...gateways }),
-    traffic: createTraffic(base),
+    ...{ traffic: createTraffic(base), unownedHosts: createUnownedHosts(base) },
     auditExport: createAuditExport(base),
     bundle: createBundle(base),
     retention,

@@ -25,6 +25,7 @@ import { createProbeRoutes } from './routes/dash-probe.ts'
 import { createRecordRoute } from './routes/dash-record.ts'
 import { createRecordRoutes } from './routes/dash-records.ts'
 import { createSettingsRoutes } from './routes/dash-settings.ts'
+import { createUnownedHostRoutes } from './routes/dash-unowned-hosts.ts'
 import { createUserRoutes } from './routes/dash-users.ts'
 import { createExplainRoutes } from './routes/explain.ts'
 import { createGatewayRoutes } from './routes/gateways.ts'
@@ -67,6 +68,7 @@ export function createRoutes(
     ...createConnectorRoutes(parts),
     ...createPolicyRoutes(parts),
     ...createRecordRoutes(parts),
+    ...createUnownedHostRoutes(parts),
     ...createRecordRoute(parts),
     ...createOverviewRoutes(parts),
     ...createEventRoutes(parts),

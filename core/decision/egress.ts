@@ -3,8 +3,10 @@ import type { Decision } from './decision.ts'
 import { knownHostText } from './known-hosts.ts'
 import type { Verdict } from './vocabulary.ts'
 
+type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'level'> }
+
 /** May a host that no connector owns be reached without being governed? The level `monitor` lets it pass and says so. */
-export function decideUnowned({ gateway }: Snapshot, host: string, port: number): Decision {
+export function decideUnowned({ gateway }: EgressRules, host: string, port: number): Decision {
   const { egress, level } = gateway
   const entries = egress.allowedHosts.filter((entry) => matchesHost(readAllowed(entry).host, host))
   const listed = entries.find((entry) => readAllowed(entry).port === port)
@@ -32,6 +34,11 @@ export function isListedHost({ gateway }: Snapshot, host: string): boolean {
 export function entryForOtherPort(snapshot: Snapshot, host: string, port: number): string | undefined {
   if (decideUnowned(snapshot, host, port).would !== 'deny') return undefined
   return snapshot.gateway.egress.allowedHosts.find((entry) => matchesHost(readAllowed(entry).host, host))
+}
+
+/** The port that the reason of a refused host names; 443 where it names none. */
+export function portOfUnowned(reason: string): number {
+  return Number(/^No connector owns \S+:(\d{1,5})\. /.exec(reason)?.[1] ?? HTTPS_PORT)
 }
 
 function remedyFor(entries: readonly string[], host: string, port: number): string {

@@ -113,4 +113,45 @@ describe.skipIf(whySkipped !== null)('rows that count refusals', { timeout: 60_0
     expect(complaints).toEqual([])
     await context.close()
   })
+
+  test.each<View>([
+    { width: 1440, scheme: 'light' },
+    { width: 1440, scheme: 'dark' },
+    { width: 375, scheme: 'light' },
+    { width: 375, scheme: 'dark' },
+  ])(
+    'of hosts that no connector owns are listed with the manifest to add at $width px, $scheme',
+    async (view) => {
+      const long = `${'very-long-label.'.repeat(8)}example`
+      for (const host of [long, 'telemetry.example', 'play.googleapis.com'])
+        await stage.agent.send({ method: 'GET', host, target: '/' }, 'port-h1').catch(() => null)
+      const { page, context, complaints } = await stage.signedIn(OWNER, '#/connectors', view)
+      const shoot = async (name: string) => {
+        if (SHOTS !== undefined)
+          await page.screenshot({
+            path: join(SHOTS, `${view.width}-${view.scheme}-${name}.png`),
+            fullPage: true,
+          })
+      }
+      const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
+      const panel = page.getByRole('region', { name: 'Hosts that agents asked for' })
+      for (const host of [long, 'telemetry.example', 'play.googleapis.com'])
+        await panel.getByText(host, { exact: true }).first().waitFor()
+      expect(await panel.innerText()).toContain('Gemini CLI reports its usage there')
+      expect(await width()).toBeLessThanOrEqual(view.width)
+      expect(await violations(page)).toEqual([])
+      await shoot('unowned-hosts')
+      await panel.getByRole('button', { name: 'Show manifest for telemetry.example' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('domains:').waitFor()
+      const text = await dialog.innerText()
+      for (const line of ['kind: Connector', 'kind: Permission', 'allowedHosts:', '- telemetry.example'])
+        expect(text).toContain(line)
+      expect(await width()).toBeLessThanOrEqual(view.width)
+      expect(await violations(page)).toEqual([])
+      await shoot('unowned-host-manifest')
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
 })

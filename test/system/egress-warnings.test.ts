@@ -71,6 +71,11 @@ test('the gateway names entries of allowedHosts that agents used with another po
   })
   const doctor = await laptop.cli(['doctor'])
   expect(doctor.stdout).toContain('Agents asked for listed.example:8443.')
+  expect(doctor.stdout).toContain(
+    'warning  refused host a.wild.example: dev asked for it, and no connector owns it\n         -> a Connector with this domain, or list it in spec.egress.allowedHosts of Gateway default/local',
+  )
+  expect(doctor.stdout).toContain('refused host listed.example:8443')
+  expect(doctor.stdout).toContain('refused host other.example:22')
 
   laptop.writeManifest('gateway.yaml', gateway('listed.example', 'listed.example:8443', '*.wild.example'))
   await warningsWhen('no warning', (warnings) => warnings.length === 0)

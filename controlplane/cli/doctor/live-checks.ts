@@ -5,6 +5,7 @@ import type { Invocation } from '../command.ts'
 import { readRunFile } from '../data-folder.ts'
 import { manifestFindings } from '../get.ts'
 import { type Check, guarded, ok, problem, warning } from './check.ts'
+import { unownedHostChecks } from './unowned-host-checks.ts'
 
 const Health = z.looseObject({
   checks: z
@@ -59,6 +60,7 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
       : []),
     guarded('manifests', 'chaperone logs manifests', () => manifestChecks(api)),
     guarded('connectors', 'chaperone get connectors', () => connectorChecks(api)),
+    guarded('refused hosts', 'chaperone traffic --decision DENY', () => unownedHostChecks(api)),
   ])
   return found.flat()
 }

@@ -8,6 +8,7 @@ import type {
   RecordReply,
 } from '../../../core/wire/dashboard.ts'
 import type { ApprovalCard } from '../../../core/wire/internal.ts'
+import type { UnownedHostsReply } from '../../../core/wire/unowned-hosts.ts'
 import type { AdminOperations } from './admin-operations.ts'
 import type { ApproverKey } from './admin-shapes.ts'
 import type {
@@ -56,6 +57,7 @@ export type Operations = AdminOperations & {
     { readonly traffic: readonly TrafficRecord[]; readonly next_cursor: string | null },
     TrafficQuery
   >
+  readonly 'GET /api/dashboard/unowned-hosts': Read<UnownedHostsReply, { readonly limit?: number }>
   readonly 'GET /api/dashboard/traffic/{record_id}': Read<
     RecordReply,
     undefined,

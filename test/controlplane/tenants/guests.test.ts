@@ -89,7 +89,15 @@ async function admin(namespace: Name): Promise<Call> {
 }
 
 const PATHS = [
-  ...['overview', 'activity?seconds=3600', 'traffic?limit=500', 'audit?limit=500', 'audit-export', 'agents'],
+  ...[
+    'overview',
+    'activity?seconds=3600',
+    'traffic?limit=500',
+    'unowned-hosts?limit=500',
+    'audit?limit=500',
+    'audit-export',
+    'agents',
+  ],
   ...['gateway', 'connectors', 'permissions', 'policies', 'manifests', 'export', 'export?format=manifests'],
   ...['proxy-approvals?limit=500', 'kill-switch', 'users', 'settings'],
 ]

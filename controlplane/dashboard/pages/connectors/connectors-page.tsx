@@ -16,6 +16,7 @@ import { useSession } from '../../session/session.tsx'
 import { CONNECTOR_WORDS } from '../get-started/connector-words.ts'
 import { ConnectorDeeds } from './connector-deeds.tsx'
 import { NewConnector } from './new-connector.tsx'
+import { UnownedHosts } from './unowned-hosts.tsx'
 
 /** What stands for a provider, and whether it could send anything. A credential is never shown. */
 export function Page() {
@@ -82,6 +83,7 @@ export function Page() {
             Permissions
           </Anchor>
         </Text>
+        {may('records/get') ? <UnownedHosts /> : null}
       </Stack>
       {mayAct ? <NewConnector isOpen={isOpen} onClose={close} onSaved={connectors.reload} /> : null}
     </>

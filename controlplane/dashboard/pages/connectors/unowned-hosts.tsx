@@ -1,0 +1,117 @@
+import { Button, Modal, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import type { UnownedHost } from '../../../../core/wire/unowned-hosts.ts'
+import { useResource } from '../../live/use-resource.ts'
+import { CopyText } from '../../parts/copy-text.tsx'
+import { Loaded } from '../../parts/loading.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { RowTable } from '../../parts/row-table.tsx'
+import { AgoText } from '../../parts/time-text.tsx'
+import { UntrustedText } from '../../parts/untrusted-text.tsx'
+
+const SHOWN = 100
+
+/** Refused hosts, each with the manifest that lets agents reach it. */
+export function UnownedHosts() {
+  const hosts = useResource(
+    'GET /api/dashboard/unowned-hosts',
+    { query: { limit: SHOWN } },
+    { on: ['config', 'traffic'] },
+  )
+  const [chosen, setChosen] = useState<UnownedHost | null>(null)
+  return (
+    <Panel title="Hosts that agents asked for">
+      <Text size="sm" c="dimmed" mb="sm">
+        No connector owns these hosts, so requests to them are refused.
+      </Text>
+      <Loaded of={hosts}>
+        {({ hosts: rows }) =>
+          rows.length === 0 ? (
+            <Text size="sm">No agent has asked for such a host.</Text>
+          ) : (
+            <RowTable
+              rows={rows}
+              keyOf={({ host, gateway }) => `${gateway} ${host}`}
+              columns={[
+                { head: 'Host', width: '34%', cell: (row) => <HostName row={row} /> },
+                { head: 'Agents', cell: ({ agents }) => <UntrustedText text={agents.join(', ')} /> },
+                { head: 'Gateway', cell: ({ gateway }) => gateway },
+                { head: 'Requests', isWhole: true, cell: ({ requests }) => requests.toLocaleString('en-US') },
+                { head: 'Last', isWhole: true, cell: ({ last }) => <AgoText at={last} /> },
+              ]}
+              actions={(row) => (
+                <Button
+                  variant="default"
+                  size="xs"
+                  onClick={() => setChosen(row)}
+                  aria-label={`Show manifest for ${row.host}`}
+                >
+                  Show manifest
+                </Button>
+              )}
+            />
+          )
+        }
+      </Loaded>
+      <ManifestDialog host={chosen} onClose={() => setChosen(null)} />
+    </Panel>
+  )
+}
+
+function HostName({ row: { host, port, known } }: { readonly row: UnownedHost }) {
+  return (
+    <>
+      <span className="mono">
+        <UntrustedText text={port === 443 ? host : `${host}:${port}`} />
+      </span>
+      {known === null ? null : (
+        <Text size="sm" c="dimmed">
+          {known}
+        </Text>
+      )}
+    </>
+  )
+}
+
+function ManifestDialog({
+  host,
+  onClose,
+}: {
+  readonly host: UnownedHost | null
+  readonly onClose: () => void
+}) {
+  return (
+    <Modal
+      opened={host !== null}
+      onClose={onClose}
+      title={host === null ? '' : `Let agents reach ${host.host}`}
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      centered
+    >
+      {host === null ? null : <Manifests host={host} />}
+    </Modal>
+  )
+}
+
+function Manifests({ host: { manifests, known } }: { readonly host: UnownedHost }) {
+  return (
+    <Stack gap="md">
+      {known === null ? null : <Text size="sm">{known}</Text>}
+      {manifests.connector === null ? null : (
+        <div>
+          <Text fw={600} mb={4}>
+            As a Connector
+          </Text>
+          <CopyText text={manifests.connector} label="Connector manifest" />
+        </div>
+      )}
+      <div>
+        <Text fw={600} mb={4}>
+          {manifests.connector === null ? 'In the egress list' : 'Or in the egress list'}
+        </Text>
+        <CopyText text={manifests.egress} label="Egress lines" />
+      </div>
+    </Stack>
+  )
+}
