@@ -1,4 +1,5 @@
 import { connectorOfType } from '../../core/connectors/registry.ts'
+import { checkUserRows } from '../../core/connectors/user-rows.ts'
 import type { ConnectorSpec } from '../../core/crd/schemas.ts'
 import type { ConnectorRow } from '../store/connectors.ts'
 
@@ -78,9 +79,14 @@ export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'b
 export function connectorWarnings({
   type,
   endpoint,
-}: Pick<ConnectorSpec, 'type' | 'endpoint'>): readonly string[] {
-  if (type !== 'mcp' || endpoint !== undefined) return []
+  actions,
+}: Pick<ConnectorSpec, 'type' | 'endpoint' | 'actions'>): readonly string[] {
+  const rows = checkUserRows(type, actions).map(
+    (text) => `spec.actions: ${text}; requests of that row have no action of it`,
+  )
+  if (type !== 'mcp' || endpoint !== undefined) return rows
   return [
+    ...rows,
     'The connector names no endpoint, so JSON-RPC by POST is accepted on every path of its hosts. Set endpoint to the path of the MCP server, for example [/mcp].',
   ]
 }

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { createCatalogue } from '../../core/connectors/catalogue.ts'
+import { checkUserRows } from '../../core/connectors/user-rows.ts'
 import { type FieldBelowFloor, type FloorRules, floored, floorText } from '../../core/crd/floors.ts'
 import { knownFields } from '../../core/crd/known-fields.ts'
 import {
   ConnectorResource,
+  type ConnectorSpec,
   GatewayResource,
   type GatewaySpec,
   PermissionResource,
@@ -50,7 +52,11 @@ export function reviewManifest(request: AdmissionRequest, floorRules?: FloorRule
   if (!parsed.success) return refuse(parsed.error.issues.flatMap((issue) => issueProblems(schema, issue)))
   if (parsed.data.kind === 'Gateway')
     return judgeGateway(request, parsed.data.spec as GatewaySpec, floorRules)
-  return judge(parsed.data)
+  return judge(parsed.data, isTenant(request, floorRules))
+}
+
+function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined): boolean {
+  return rules !== undefined && !rules.platformNamespaces.has(namespace)
 }
 
 /** Refuses fields below a floor, but for those that were so before: the floor is in force for them. */
@@ -79,14 +85,27 @@ function withoutStop(spec: unknown): unknown {
   return rest
 }
 
-function judge({ kind, spec }: { readonly kind: string; readonly spec: unknown }): AdmissionResponse {
-  if (kind === 'Policy') return judgePolicy(spec as PolicySpec)
+function judge(
+  { kind, spec }: { readonly kind: string; readonly spec: unknown },
+  isOfTenant: boolean,
+): AdmissionResponse {
+  if (kind === 'Policy') return judgePolicy(spec as PolicySpec, isOfTenant)
+  if (kind === 'Connector') return judgeConnector(spec as ConnectorSpec)
   if (kind !== 'Permission') return { allowed: true }
   const { rules } = spec as { readonly rules: readonly PatternRule[] }
   return { allowed: true, warnings: rules.flatMap((rule) => permissionWarnings(rule, [], rules)) }
 }
 
-function judgePolicy(document: PolicyDocument): AdmissionResponse {
+function judgeConnector({ type, actions }: ConnectorSpec): AdmissionResponse {
+  const problems = checkUserRows(type, actions)
+  return problems.length > 0 ? refuse(problems.map((text) => `spec.actions: ${text}`)) : { allowed: true }
+}
+
+function judgePolicy(document: PolicySpec, isOfTenant: boolean): AdmissionResponse {
+  if (isOfTenant && document.namespaceSelector !== undefined)
+    return refuse([
+      'spec.namespaceSelector is for Policies in a namespace of the platform team; name Gateways in spec.gatewayRefs',
+    ])
   if (isTooLarge(document))
     return { allowed: true, warnings: ['The policy is too large to be judged at admission: see its status.'] }
   const problems = documentProblems(document)

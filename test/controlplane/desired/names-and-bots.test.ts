@@ -58,6 +58,18 @@ test('a manifest never gives a Connector the token of the approvals bot', async 
   })
 })
 
+test('actions of a Connector that cannot be used are warnings of its status', async () => {
+  const row = { method: 'GET', path: '/a/{b', action: 'generic.a.get', effect: 'read', risk: 'low' }
+  const spec = { type: 'generic', domains: ['rows.example.com'] }
+  expect(await put('Connector', 'rows', { ...spec, actions: [row] })).toMatchObject({
+    ...{ accepted: true },
+    warnings: [expect.stringContaining('spec.actions: not a template segment: {b; ')],
+  })
+  expect(
+    await put('Connector', 'rows', { ...spec, actions: [{ ...row, path: '/a/{b}' }] }, { generation: 2 }),
+  ).toMatchObject({ accepted: true, warnings: [] })
+})
+
 test('unknown names in manifests are refused in conditions, and warnings as actions, patterns and groups', async () => {
   const rule = { name: 'r', decision: 'require_approval', approver_groups: ['nobody'] }
   const policy = (condition: string) => ({

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { NO_FLOORS } from '../../../core/crd/floors.ts'
+import type { AdmissionRequest } from '../../../operator/webhook/admission-review.ts'
+import { reviewManifest } from '../../../operator/webhook/review-manifest.ts'
+
+const RESOURCES = {
+  Gateway: 'gateways',
+  Connector: 'connectors',
+  Permission: 'permissions',
+  Policy: 'policies',
+} as const
+type Kind = keyof typeof RESOURCES
+const objectOf = (kind: Kind, spec: unknown) => ({
+  ...{ apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name: 'n', namespace: 'team' }, spec },
+})
+
+/** What the API server is answered: the refusal, or null. */
+function refusal(kind: Kind, spec: object, before?: object, namespace = 'team'): string | null {
+  const { allowed, refused } = reviewManifest(
+    {
+      ...{ uid: 'u', operation: before === undefined ? 'CREATE' : 'UPDATE', namespace, name: 'n' },
+      resource: { group: 'chaperone.dev', version: 'v1alpha1', resource: RESOURCES[kind] },
+      object: objectOf(kind, spec),
+      ...(before === undefined ? {} : { oldObject: objectOf(kind, before) }),
+    } as AdmissionRequest,
+    { ...NO_FLOORS, platformNamespaces: new Set(['platform']) },
+  )
+  expect(allowed).toBe(refused === undefined)
+  return refused?.message ?? null
+}
+
+describe('a change of the stop alone is never judged', () => {
+  /** Of another version: no Gateway may have this any more. */
+  const OLD = { enforcementLevel: 'removed_level', formerField: 1, failurePolicy: { writesAfterSeconds: -1 } }
+  const stop = (killSwitch: unknown) => ({ ...OLD, killSwitch })
+  const ACTIVE = { active: true, scopes: ['all'] }
+
+  test.each<[string, object, object]>([
+    ['is set', OLD, stop({ active: true })],
+    ['is set with a reason and scopes', OLD, stop({ ...ACTIVE, reason: 'incident', scopes: ['agent:bot'] })],
+    ['is changed', stop(ACTIVE), stop({ ...ACTIVE, reason: 'more' })],
+    ['is lifted', stop(ACTIVE), stop({ ...ACTIVE, active: false })],
+    ['is taken out', stop(ACTIVE), OLD],
+  ])('when it %s on a Gateway that could not be made any more', (_what, before, after) => {
+    expect(refusal('Gateway', after, before)).toBeNull()
+  })
+
+  test('and a change beside it is', () => {
+    const message = refusal('Gateway', { ...stop(ACTIVE), audit: 'sync' }, OLD)
+    expect(message).toContain('enforcementLevel')
+    expect(message).toContain('unknown field spec.formerField')
+  })
+})
+
+const REFS = [{ name: 'main' }]
+const RULE = { name: 'no', decision: 'deny' }
+const PERMISSION = { connectorType: 'codehost', actionPattern: 'codehost.*', decision: 'allow' }
+
+describe('an unknown field is refused with the nearest name', () => {
+  test.each<[Kind, object, string]>([
+    ['Gateway', { enforcmentLevel: 'monitor' }, 'spec.enforcmentLevel; did you mean enforcementLevel?'],
+    [
+      'Gateway',
+      { egress: { unmatchedHost: 'deny' } },
+      'spec.egress.unmatchedHost; did you mean unmatchedHosts?',
+    ],
+    ['Connector', { type: 'codehost', credentail: {} }, 'spec.credentail; did you mean credential?'],
+    [
+      'Connector',
+      { type: 'codehost', upstream: { ulr: 'https://x' } },
+      'spec.upstream.ulr; did you mean url?',
+    ],
+    ['Permission', { gatewayRef: REFS, rules: [PERMISSION] }, 'spec.gatewayRef; did you mean gatewayRefs?'],
+    [
+      'Permission',
+      { gatewayRefs: REFS, rules: [{ ...PERMISSION, actionPatern: 'x' }] },
+      'spec.rules.0.actionPatern; did you mean actionPattern?',
+    ],
+    ['Policy', { rule: [RULE], rules: [RULE] }, 'spec.rule; did you mean rules?'],
+    ['Policy', { rules: [{ ...RULE, condition: [] }] }, 'spec.rules.0.condition; did you mean conditions?'],
+  ])('%s %j', (kind, spec, wanted) => {
+    expect(refusal(kind, spec)).toContain(`unknown field ${wanted}`)
+  })
+})
+
+describe('what no object of its kind can come into force with is refused', () => {
+  const row = (path: string, action = 'generic.invoice.get') => ({
+    ...{ method: 'GET', path, action, effect: 'read', risk: 'low' },
+  })
+  const connector = (...actions: object[]) => ({ type: 'generic', domains: ['a.example'], actions })
+
+  test.each<[string, Kind, object, RegExp]>([
+    [
+      'an action of another connector',
+      'Connector',
+      connector(row('/a', 'codehost.x.get')),
+      /every action must begin/,
+    ],
+    [
+      'a path that cannot be matched',
+      'Connector',
+      connector(row('/a/{b')),
+      /spec\.actions: not a template segment: \{b/,
+    ],
+    [
+      'a tail in the middle',
+      'Connector',
+      connector(row('/a/{b+}/c')),
+      /spec\.actions: a tail must come last/,
+    ],
+    [
+      'two actions of one path',
+      'Connector',
+      connector(row('/a/{b}'), row('/a/{c}', 'generic.bill.get')),
+      /spec\.actions: two actions are declared for GET \/a\//,
+    ],
+    ['a limit out of order', 'Gateway', { failurePolicy: { writesAfterSeconds: 700 } }, /must stop in order/],
+    [
+      'a rule that is there twice',
+      'Permission',
+      { gatewayRefs: REFS, rules: [PERMISSION, PERMISSION] },
+      /spec\.rules\.1: repeats entry 0/,
+    ],
+    [
+      'a selector of namespaces by a tenant',
+      'Policy',
+      { rules: [RULE], namespaceSelector: { matchLabels: { team: 'b' } } },
+      /namespaceSelector is for Policies in a namespace of the platform team/,
+    ],
+  ])('%s: %s', (_what, kind, spec, wanted) => {
+    expect(refusal(kind, spec)).toMatch(wanted)
+  })
+
+  test('and the platform team selects namespaces', () => {
+    const spec = { rules: [RULE], namespaceSelector: { matchLabels: { team: 'b' } } }
+    expect(refusal('Policy', spec, undefined, 'platform')).toBeNull()
+  })
+
+  test('and rows that can be matched are stored', () => {
+    expect(refusal('Connector', connector(row('/a/{b}'), row('/a/{b}/c/{d+}', 'generic.c.get')))).toBeNull()
+  })
+})
+
+test('every rule of a Policy is compiled, and each problem has its place and the nearest name', () => {
+  const rules = [
+    { ...RULE, name: 'a', conditions: ['true', 'action.efect == "write"'] },
+    { ...RULE, name: 'b', conditions: ['true &&\n  requst.path.startsWith("/")'] },
+    { ...RULE, name: 'c', conditions: ['request.path.startWith("/")'] },
+  ]
+  const message = refusal('Policy', { rules }) ?? ''
+  expect(message.split('; ')).toHaveLength(3)
+  expect(message).toMatch(/spec\.rules\.0\.conditions\.1: .*no field "efect" \(did you mean effect\?\)/)
+  expect(message).toMatch(/spec\.rules\.1\.conditions\.0: .*line 2, column 3.*\(did you mean request\?\)/)
+  expect(message).toMatch(/spec\.rules\.2\.conditions\.0: .*\(did you mean startsWith\?\)/)
+})
