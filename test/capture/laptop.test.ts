@@ -77,8 +77,10 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
   test('sets no proxy variable, and keeps input, output and the exit code of the command', async () => {
     const ran = await run('sh', '-c', 'env | grep -ic "_proxy="; echo err >&2; exit 7')
     expect(ran).toMatchObject({ code: 7, stdout: '0\n' })
-    // Before the command, the owner link, because nobody owns this installation yet.
-    expect(ran.stderr).toMatch(/^chaperone: .*Become the owner within an hour: http.*\nchaperone: .*\nerr\n$/)
+    // Before the command, the way to the owner link, because nobody owns this installation yet; the link to terminals only.
+    expect(ran.stderr).toMatch(
+      /^chaperone: .*Become the owner: .* owner-link --data .*\nchaperone: .*\nerr\n$/,
+    )
   })
 
   test('refuses a host that nobody owns, other protocols and UDP', async () => {
