@@ -5,12 +5,10 @@ export const CODEHOST_EFFECTS = `
   # Published commits or files of a release can be lost or replaced.
   rewrite_history git.force_push repo.disable_immutable_releases
   rewrite_history org_immutable_release.{set,set_repos,disable_repo}
-  rewrite_history import.{set_lfs,update}
-  # The provider fetches a repository from any address and writes it over this one.
-  rewrite_history,egress import.start
+  rewrite_history import.set_lfs
   # Content reaches people who had no access to it before: packages, pages, releases, gists, advisories.
   publish release.{create,update} release_asset.{upload,update} pages.{create,update} pages_build.request
-  publish pages_deployment.create gist.{create,update,fork} package.restore package_version.restore
+  publish pages_deployment.create gist.{create,update} package.restore package_version.restore
   publish repo_advisory.{update,request_cve} codespace.publish fork.create
   # Programs run, with the secrets of the repository or of a machine.
   code_execution workflow.{dispatch,enable} workflow_run.{approve,rerun} workflow_job.rerun repo.dispatch
@@ -18,13 +16,10 @@ export const CODEHOST_EFFECTS = `
   code_execution codespace.{create,start} codeql_variant_analysis.create
   # They choose which workflows run, whose code they run, and on which machine.
   code_execution actions_permission.{set,set_fork_approval,set_private_fork_workflows,set_selected_actions}
-  code_execution
-  code_execution org_actions_permission.{disable_repo,enable_repo,set,set_fork_approval}
+  code_execution org_actions_permission.{enable_repo,set,set_fork_approval}
   code_execution org_actions_permission.set_private_fork_workflows
   code_execution org_actions_permission.{set_repos,set_selected_actions} runner.{add_labels,set_labels}
-  code_execution org_runner.{add_labels,set_labels} org_hosted_runner.update
-  # A machine is rented, and workflows run on it.
-  code_execution,money_out org_hosted_runner.create
+  code_execution org_runner.{add_labels,set_labels}
   # An agent of the provider works on a task.
   delegate agent_task.create code_scanning_alert.create_autofix
   # They choose where agents of the provider may work.
@@ -58,8 +53,7 @@ export const CODEHOST_EFFECTS = `
   access_grant org_invitation.create org_member.set org_membership.accept repo_invitation.{accept,update}
   access_grant team.{create,update} team_member.set team_repo.set enterprise_team.{create,update}
   access_grant enterprise_team_member.add enterprise_team_org.add org_role.{assign_team,assign_user}
-  access_grant security_manager.add_team token_request.review user_email.add org.update
-  access_grant outside_collaborator.convert
+  access_grant security_manager.add_team token_request.review user_email.add
   access_grant app_installation.{add_repo,unsuspend} copilot_space_collaborator.{add,update}
   access_grant org_codespaces_access.{add_users,set} org_dependabot_access.{set_default_level,update}
   access_grant enterprise_dependabot_access.{set_default_level,update}
@@ -111,6 +105,23 @@ export const CODEHOST_EFFECTS = `
   delete release_asset.delete repo.delete runner.delete secret_scanning_pattern.delete ssh_key.delete
   delete ssh_signing_key.delete team.delete team_discussion.delete team_discussion_comment.delete
   delete user_codespaces_secret.delete workflow_run.{delete,delete_logs}
+  # A machine is rented, by its size, and workflows run on it.
+  code_execution,money_out org_hosted_runner.{create,update}
+  # The provider fetches a repository from any address and writes it over this one.
+  rewrite_history,egress import.{start,update}
+  # The authors of imported commits are rewritten.
+  rewrite_history import.map_author
+  # Settings decide what members may do, and what people outside can see.
+  visibility,access_grant org.update
+  # The files that assistants read, or the readers of an issue, change.
+  visibility org_copilot.set_content_exclusion graphql.transferIssue
+  # A field of the request lists the repositories that may use the secret.
+  access_grant org_actions_secret.set org_agents_secret.set org_codespaces_secret.set org_dependabot_secret.set
+  access_grant user_codespaces_secret.set
+  # Rulesets apply to repositories by the values of their properties.
+  access_grant org_property.{set,set_values} org_property_value.set repo_property_value.set
+  # Credentials of any owner end, and cannot be restored.
+  delete credential.revoke
   # Everyday work on issues, requests and boards; fields that start an agent are found in the request.
   none issue.{close,create,lock,unlock,update} issue_assignee.{add,remove}
   none issue_comment.{create,pin,unpin,update} issue_dependency.{add_blocker,remove_blocker}
@@ -119,7 +130,7 @@ export const CODEHOST_EFFECTS = `
   none issue_type.{create,update} label.{create,update} milestone.{create,update}
   none sub_issue.{add,prioritise,remove} pr.{close,create,review,update,update_branch}
   none pr_comment.{create,reply,update} pr_review.{dismiss,update} pr_reviewer.{remove,request}
-  none pr_stack.{add,create,unstack} commit_comment.{create,update} gist.{star,unstar}
+  none pr_stack.{add,create,unstack} commit_comment.{create,update} gist.{fork,star,unstar}
   none gist_comment.{create,update} reaction.{create,delete} team_discussion.{create,update}
   none team_discussion_comment.{create,update}
   none graphql.{addDiscussionComment,addDiscussionPollVote,addUpvote,archiveProjectV2Item}
@@ -129,20 +140,19 @@ export const CODEHOST_EFFECTS = `
   none graphql.{dequeuePullRequest,disablePullRequestAutoMerge,importProject,linkProjectV2ToRepository}
   none graphql.{linkRepositoryToProject,markDiscussionCommentAsAnswer,markFileAsViewed,minimizeComment}
   none graphql.{pinIssue,removeUpvote,reopenDiscussion,resolveReviewThread,setIssueFieldValue}
-  none graphql.{transferIssue,unarchiveProjectV2Item,unlinkProjectV2FromRepository}
-  none graphql.{unlinkRepositoryFromProject,unmarkDiscussionCommentAsAnswer,unmarkFileAsViewed}
-  none graphql.{unminimizeComment,unpinIssue,unresolveReviewThread,updateDiscussion}
-  none graphql.{updateDiscussionComment,updateProjectV2,updateProjectV2DraftIssue,updateProjectV2Field}
-  none graphql.{updateProjectV2ItemPosition,updateRefs,updateUserList,updateUserListsForItem}
-  none project_field.create project_item.{add,create_draft,update} project_view.create
+  none graphql.{unarchiveProjectV2Item,unlinkProjectV2FromRepository,unlinkRepositoryFromProject}
+  none graphql.{unmarkDiscussionCommentAsAnswer,unmarkFileAsViewed,unminimizeComment,unpinIssue}
+  none graphql.{unresolveReviewThread,updateDiscussion,updateDiscussionComment,updateProjectV2}
+  none graphql.{updateProjectV2DraftIssue,updateProjectV2Field,updateProjectV2ItemPosition,updateRefs}
+  none graphql.{updateUserList,updateUserListsForItem} project_field.create
+  none project_item.{add,create_draft,update} project_view.create
   none notification.{delete_subscription,mark_done,mark_read,set_subscription} subscription.{delete,set}
   none star.{add,remove} following.{add,remove}
   # Commits, files and references. Workflow files and forced updates are found by their fields.
   none file.{create,update} git.push git_blob.create git_commit.create git_tag.create git_tree.create
   none branch.{create,rename,update}
   none repo.{create,enable_immutable_releases,enable_security_fixes,enable_vulnerability_alerts}
-  none repo.{enable_vulnerability_reporting,replace_topics,update} repo_property_value.set
-  none autolink.create attestation.create
+  none repo.{enable_vulnerability_reporting,replace_topics,update} autolink.create attestation.create
   # Results that checks, scanners and deployments report, and decisions about alerts.
   none check_run.{create,update} check_suite.set_preferences commit_status.create
   none deployment_status.create code_scanning_alert.{commit_autofix,update} secret_scanning_alert.update
@@ -154,36 +164,34 @@ export const CODEHOST_EFFECTS = `
   none actions_secret.set actions_variable.{create,update}
   none actions_cache.{set_retention_limit,set_storage_limit} actions_permission.set_retention
   none agents_secret.set agents_variable.{create,update} codespaces_secret.set dependabot_secret.set
-  none environment_secret.set environment_variable.{create,update} org_actions_secret.{remove_repo,set}
-  none org_actions_variable.{add_repo,create,remove_repo,set_repos,update}
-  none org_agents_secret.{remove_repo,set}
+  none environment_secret.set environment_variable.{create,update} org_actions_secret.remove_repo
+  none org_actions_variable.{add_repo,create,remove_repo,set_repos,update} org_agents_secret.remove_repo
   none org_agents_variable.{add_repo,create,remove_repo,set_repos,update}
-  none org_codespaces_secret.{remove_repo,set} org_dependabot_secret.{remove_repo,set}
-  none user_codespaces_secret.{remove_repo,set}
-  none org_actions_cache.{set_retention_limit,set_storage_limit}
+  none org_codespaces_secret.remove_repo org_dependabot_secret.remove_repo
+  none user_codespaces_secret.remove_repo org_actions_cache.{set_retention_limit,set_storage_limit}
   none enterprise_actions_cache.{set_retention_limit,set_storage_limit}
-  none org_actions_permission.set_retention
+  none org_actions_permission.{disable_repo,set_retention}
   # Rights, seats, tokens and rules are taken away, tightened or left as they are.
   none app_installation.{remove_repo,revoke_token,suspend}
   none branch_protection.{add_required_contexts,enforce_admins,require_signatures}
   none branch_restriction.{remove_apps,remove_teams,remove_users} collaborator.remove
-  none copilot_space_collaborator.remove credential.revoke deployment_protection_rule.create
+  none copilot_space_collaborator.remove deployment_protection_rule.create
   none enterprise_coding_agent_policy.remove_orgs enterprise_team_member.remove
   none enterprise_team_org.remove interaction_limit.{remove_pr_bypass,set_pr_cap}
   none org_interaction_limit.set_pr_cap oauth_grant.delete oauth_token.delete org_block.{add,remove}
   none org_codespaces_access.remove_users org_coding_agent_permission.disable_repo
-  none org_copilot.{cancel_team_seats,cancel_user_seats,set_content_exclusion}
-  none org_immutable_release.enable_repo org_invitation.cancel org_member.remove
+  none org_copilot.{cancel_team_seats,cancel_user_seats} org_immutable_release.enable_repo
+  none org_invitation.cancel org_member.remove
   none org_role.{revoke_all_of_team,revoke_all_of_user,revoke_team,revoke_user}
   none org_runner_group.{remove_repo,remove_runner} org_self_hosted_runner_permission.disable_repo
-  none outside_collaborator.remove repo_invitation.{decline,delete} security_manager.remove_team
-  none team_member.remove team_repo.remove token_grant.revoke user_block.{add,remove}
+  none outside_collaborator.{convert,remove} repo_invitation.{decline,delete}
+  none security_manager.remove_team team_member.remove team_repo.remove token_grant.revoke
+  none user_block.{add,remove}
   # Work is stopped or prepared, and nothing runs.
-  none codespace.{export,stop,update} import.{cancel,map_author} migration.{start,unlock_repo}
+  none codespace.{export,stop,update} import.cancel migration.{start,unlock_repo}
   none pages_deployment.cancel runner.{remove_label,remove_labels}
   none org_runner.{remove_label,remove_labels} workflow.disable workflow_run.cancel
   none copilot_space.{create,update} copilot_space_resource.{create,update}
-  none org_property.{set,set_values} org_property_value.set
   # The account's own profile.
   none social_account.{add,remove} user.update user_email.remove
   # They list or describe secrets without their values; an expanded field that holds one is found by its name.

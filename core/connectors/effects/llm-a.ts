@@ -38,19 +38,20 @@ export const LLM_A_EFFECTS = `
   # Something that is stored at the provider is gone.
   delete admin_api_key.delete agent.delete agent_automation.delete agent_session.delete assistant.delete
   delete chat.delete
-  delete chatkit_thread.delete checkpoint_permission.delete container.delete container_file.delete
+  delete chatkit_thread.delete container.delete container_file.delete
   delete conversation.delete
   delete conversation_item.delete environment_template.delete eval.delete eval_run.delete
   delete external_key.delete
   delete external_storage.delete federation_rule.delete file.delete identity_provider.delete model.delete
-  delete org_certificate.delete org_group.delete org_invite.delete org_role.delete org_spend_alert.delete
-  delete org_user.remove
+  delete org_certificate.delete org_group.delete org_role.delete org_spend_alert.delete
   delete project.archive project_api_key.delete project_role.delete project_spend_alert.delete
   delete response.delete
   delete service_account.delete session_artifact.delete skill.delete skill_version.delete thread.delete
   delete thread_message.delete vault.delete vault_credential.delete vector_store.delete video.delete
   delete voice.delete
   delete voice_consent.delete webhook_endpoint.delete
+  # A limit of use is a limit of what may be spent.
+  money_out project_rate_limit.update
   # The model computes; what the provider reaches or does besides is an action of its own.
   none audio.{speech,transcribe,translate} chat.{create,create_stream,update}
   none completion.{create,create_stream} embedding.create image.{create_variation,edit,generate}
@@ -68,9 +69,10 @@ export const LLM_A_EFFECTS = `
   none agent_automation.pause chatkit_session.cancel
   # Rights are taken away, alerts, names and keys of encryption are kept.
   none external_key.{create,validate} external_storage.validate group_role.unassign group_user.remove
-  none org_spend_alert.{create,update} project.{create,update} project_group.remove
-  none project_group_role.unassign project_rate_limit.update project_spend_alert.{create,update}
-  none project_user.remove project_user_role.unassign user_role.unassign vault.{create,update}
+  none org_user.remove org_invite.delete checkpoint_permission.delete org_spend_alert.{create,update}
+  none project.{create,update} project_group.remove project_group_role.unassign
+  none project_spend_alert.{create,update} project_user.remove project_user_role.unassign
+  none user_role.unassign vault.{create,update}
   # They list or describe secrets without their values; an expanded field that holds one is found by its name.
   none vault_credential.{get,list}
   # Reads that hand out no secret.

@@ -34,26 +34,29 @@ export const LLM_B_EFFECTS = `
   delete external_key.delete
   delete federation_issuer.archive federation_rule.archive file.delete managed_setting_group.delete
   delete memory.delete
-  delete memory_store.{archive,delete} memory_version.redact org_invite.delete org_user.remove plugin.delete
+  delete memory_store.{archive,delete} memory_version.redact plugin.delete
   delete rbac_group.delete service_account.archive session.{archive,delete} session_thread.archive
   delete skill.delete
   delete skill_version.delete telemetry_destination.delete tunnel.archive tunnel_certificate.archive
   delete user_profile.delete vault.{archive,delete} vault_credential.{archive,delete}
   delete webhook_endpoint.delete workspace.archive
+  # A limit of use is a limit of what may be spent.
+  money_out workspace.update_rate_limit
+  # Channels and workspaces of a chat get an agent with the tools of a bundle.
+  access_grant tag_bundle.update tag_bundle_target.add tag_channel.{add,update} tag_workspace.update
   # The model computes; what the provider reaches or does besides is an action of its own.
   none message.{count_tokens,create,create_stream} completion.{create,create_stream}
   none batch.{cancel,create}
   # Contents are stored for the account.
   none file.upload memory.{create,update} memory_store.{create,update} user_profile.{create,update}
-  none vault.{create,update} vault_credential.validate tag_bundle.update tag_bundle_target.{add,remove}
-  none tag_channel.{add,remove,update} tag_workspace.update
+  none vault.{create,update} vault_credential.validate tag_bundle_target.remove tag_channel.remove
   # Work is stopped, or handed to the machine that asks for it.
   none deployment.pause dream.cancel environment_work.{ack,heartbeat,poll,stop,update}
   none session_resource.remove plugin.reset_installation client.log_events
   # Rights are taken away, names and keys of encryption are kept.
-  none external_key.{create,update,validate} federation_rule.remove_workspace org_user.sign_out
-  none rbac_group_member.remove service_account.remove_workspace spend_limit_request.deny
-  none telemetry_destination.remove_workspace workspace.{create,update,update_rate_limit}
+  none external_key.{create,update,validate} federation_rule.remove_workspace org_user.{remove,sign_out}
+  none org_invite.delete rbac_group_member.remove service_account.remove_workspace
+  none spend_limit_request.deny telemetry_destination.remove_workspace workspace.{create,update}
   none workspace_member.remove workspace_service_account.remove
   # They list or describe secrets without their values; an expanded field that holds one is found by its name.
   none vault_credential.{get,list}

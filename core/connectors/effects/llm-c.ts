@@ -17,7 +17,7 @@ export const LLM_C_EFFECTS = `
   delete credential.delete
   delete document.delete environment.delete file.delete file_store.delete file_store_document.delete
   delete interaction.delete
-  delete operation.delete permission.delete trigger.delete tuned_model.delete voice.delete webhook.delete
+  delete operation.delete trigger.delete tuned_model.delete voice.delete webhook.delete
   # The model computes; what the provider reaches or does besides is an action of its own.
   none answer.generate content.{count_tokens,generate,generate_stream} decision.create
   none embedding.{create,create_many} interaction.{cancel,create,create_stream}
@@ -28,6 +28,8 @@ export const LLM_C_EFFECTS = `
   none cached_content.{create,update} chunk.{create,create_many,update,update_many}
   none corpus.{create,update} document.{create,update} file.upload
   none file_store.{create,import_file,upload_file}
+  # Rights are taken away.
+  none permission.delete
   # They list or describe secrets without their values; an expanded field that holds one is found by its name.
   none credential.{get,list}
   # Reads that hand out no secret.

@@ -8,7 +8,7 @@ export const PAYMENTS_EFFECTS = `
   money_out inbound_transfer.create treasury_credit_reversal.create treasury_inbound_transfer.create
   money_out treasury_outbound_payment.create treasury_outbound_transfer.create
   money_out terminal_reader.refund_payment
-  money_out subscription.migrate cash_balance.update
+  money_out cash_balance.update
   # Accounts that money can be paid to.
   money_out external_account.{create,update} outbound_setup_intent.{create,update} us_bank_account.create
   money_out gb_bank_account.create
@@ -37,6 +37,10 @@ export const PAYMENTS_EFFECTS = `
   delete radar_value_list.delete radar_value_list_item.delete subscription_item.delete tax_id.delete
   delete terminal_configuration.delete terminal_location.delete terminal_reader.delete test_clock.delete
   delete treasury_financial_account.close verification_session.redact webhook_endpoint.delete
+  # Limits of spending by card, and the features of an account that pays.
+  money_out issuing_cardholder.update treasury_financial_account.update_features
+  # The answer holds a link that signs its bearer in.
+  credential_out terminal_onboarding_link.create
   # Money comes in, or is asked for.
   none charge.{capture,create,update} checkout_session.{create,expire,update} credit_note.{update,void}
   none customer_balance_transaction.update dispute.update
@@ -50,7 +54,7 @@ export const PAYMENTS_EFFECTS = `
   none payment_record.{report_payment_attempt_informational,report_refund}
   none quote.{accept,cancel,create,finalize,update} refund.{cancel,update} application_fee_refund.update
   none setup_intent.{cancel,confirm,create,update,verify_microdeposits} source.{create,update,verify}
-  none subscription.{cancel,create,delete_discount,pause,resume,update}
+  none subscription.{cancel,create,delete_discount,migrate,pause,resume,update}
   none subscription_item.{create,update} subscription_schedule.{cancel,create,release,update}
   none terminal_reader.{cancel_action,collect_inputs,collect_payment_method,confirm_payment_intent}
   none terminal_reader.{create,process_payment_intent,process_setup_intent,set_reader_display,update}
@@ -62,7 +66,7 @@ export const PAYMENTS_EFFECTS = `
   none transfer.{reverse,update} transfer_reversal.update topup.{cancel,update}
   none money_transaction.{refresh_regulatory_receipt,update} outbound_payment.cancel
   none outbound_setup_intent.cancel climate_order.{cancel,update} treasury_debit_reversal.create
-  none treasury_financial_account.{create,update,update_features} treasury_outbound_payment.cancel
+  none treasury_financial_account.{create,update} treasury_outbound_payment.cancel
   none treasury_outbound_transfer.cancel treasury_inbound_transfer.cancel
   none issuing_authorization.{decline,update} issuing_dispute.{create,submit,update}
   none issuing_transaction.update
@@ -85,13 +89,12 @@ export const PAYMENTS_EFFECTS = `
   none us_bank_account.{archive,confirm_microdeposits,send_microdeposits,unarchive,update}
   none payout_method.{archive,unarchive} payment_method_configuration.{create,update}
   none payment_method_domain.{create,update,validate} person_token.create
-  none recipient_verification.{acknowledge,create} issuing_cardholder.{create,update}
+  none recipient_verification.{acknowledge,create} issuing_cardholder.create
   none issuing_personalization_design.{create,update} issuing_token.update
-  none terminal_configuration.{create,update} terminal_location.{create,update}
-  none terminal_onboarding_link.create token.create verification_session.{cancel,create,update}
-  none file.upload report_run.create radar_payment_evaluation.create radar_value_list.{create,update}
-  none radar_value_list_item.create review.approve app_secret.set event_destination.disable
-  none oauth.deauthorize
+  none terminal_configuration.{create,update} terminal_location.{create,update} token.create
+  none verification_session.{cancel,create,update} file.upload report_run.create
+  none radar_payment_evaluation.create radar_value_list.{create,update} radar_value_list_item.create
+  none review.approve app_secret.set event_destination.disable oauth.deauthorize
   # Test mode, where there is no money.
   none test_clock.{advance,create} test_confirmation_token.create test_customer.fund_cash_balance
   none test_financial_address.credit
