@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { usageError } from './arguments.ts'
 import { controlPlane } from './client.ts'
-import { type Command, EXIT, flag, type Invocation, text } from './command.ts'
+import { type Command, EXIT, flag, type Invocation, list, text } from './command.ts'
 import { DEFAULT_AGENT, listAgentsIfAllowed } from './local-agents.ts'
 import { printable } from './table.ts'
 
@@ -11,10 +11,11 @@ export const explain: Command = {
   name: 'explain',
   summary:
     'Says what would happen to a request: connector, action, every rule seen, the winner. Nothing is sent.',
-  usage: ['explain METHOD URL [--agent NAME]'],
+  usage: ["explain METHOD URL [--agent NAME] [--header 'NAME: VALUE']"],
   words: 2,
   options: {
     agent: { type: 'string', value: 'NAME', help: `on behalf of which agent (default ${DEFAULT_AGENT})` },
+    header: { type: 'string', value: 'NAME: VALUE', multiple: true, help: 'a header of the request' },
   },
   examples: [
     ['chaperone explain DELETE https://api.github.com/repos/acme/site', 'why it is denied'],
@@ -35,6 +36,8 @@ async function run(invocation: Invocation): Promise<number> {
   // The URL goes on as typed: the gateway judges the bytes, not what a parser would make of them.
   const agent = text(invocation, 'agent') ?? DEFAULT_AGENT
   const query = new URLSearchParams({ method: method.toUpperCase(), url, agent })
+  const headers = list(invocation, 'header')
+  if (headers.length > 0) query.set('headers', headers.join('\n'))
   const api = controlPlane(invocation)
   const [answered, agents] = await Promise.all([
     api.call('GET', `/api/dashboard/explain?${query}`),

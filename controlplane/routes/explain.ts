@@ -18,6 +18,8 @@ const Query = z.strictObject({
   url: z.string().min(1).max(8_000),
   agent: z.string().min(1).max(253),
   gateway: z.string().min(1).max(253).optional(),
+  /** Lines `Name: value`. */
+  headers: z.string().max(8_000).optional(),
 })
 
 const Reply = z.object({
@@ -39,15 +41,25 @@ export function createExplainRoutes({ explain, gatewayFor }: ExplainRoutesDeps):
       query: Query,
       statuses: [404],
       response: Reply,
-      handler: async ({ namespaces, query: { method, url, agent, gateway } }) => {
+      handler: async ({ namespaces, query: { method, url, agent, gateway, headers = '' } }) => {
         const gatewayId = await gatewayFor(namespaces, { gateway, agent })
         if (gatewayId === undefined) {
           throw new ChaperoneError('not_found', {
             detail: gateway === undefined ? 'There is no gateway yet' : `There is no gateway ${gateway}`,
           })
         }
-        return explain({ gatewayId, method, url, agent })
+        return explain({ gatewayId, method, url, agent, headers: headersOf(headers) })
       },
     }),
   ]
+}
+
+function headersOf(lines: string): readonly string[] {
+  const stated = lines.split('\n').filter((line) => line !== '')
+  return stated.flatMap((line) => {
+    const [, name, value] = /^([^:]+):(.*)$/.exec(line) ?? []
+    if (name === undefined || value === undefined)
+      throw new ChaperoneError('validation', { detail: 'headers: write each line as "Name: value".' })
+    return [name.trim(), value.trim()]
+  })
 }

@@ -5,7 +5,11 @@ import { canonicalise } from '../../core/request/canonicalise.ts'
  * The request that a client would send for this method and URL, without a body. The URL is taken as typed: a parser
  * that tidied it up would explain another request.
  */
-export function requestOf(method: string, url: string): CanonicalRequest | Refusal {
+export function requestOf(
+  method: string,
+  url: string,
+  headers: readonly string[] = [],
+): CanonicalRequest | Refusal {
   const match = /^(https?):\/\/([^/?#]+)([^#]*)/i.exec(url)
   if (match === null) {
     return refusal('malformed_request', 'the URL must be whole, such as https://api.example.com/path')
@@ -14,7 +18,7 @@ export function requestOf(method: string, url: string): CanonicalRequest | Refus
   return canonicalise({
     method,
     target: rest.startsWith('/') ? rest : `/${rest}`,
-    rawHeaders: ['Host', authority],
+    rawHeaders: ['Host', authority, ...headers],
     httpVersion: '1.1',
     scheme: scheme.toLowerCase() === 'http' ? 'http' : 'https',
     sources: {},

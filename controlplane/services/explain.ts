@@ -30,6 +30,8 @@ export type Question = {
   readonly gatewayId: string
   readonly method: string
   readonly url: string
+  /** Names and values in turn. */
+  readonly headers?: readonly string[]
   /** Name of an agent; one that the gateway does not know is judged as an active agent without a history. */
   readonly agent: string
 }
@@ -62,7 +64,7 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
   }
   return (question) => {
     const snapshot = snapshotOf(question.gatewayId)
-    const request = requestOf(question.method, question.url)
+    const request = requestOf(question.method, question.url, question.headers)
     const finding = isRefusal(request)
       ? refusedFinding(request, null)
       : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })

@@ -212,6 +212,17 @@ export const PolicyTest = z.strictObject({
     risk_hints: boundedMap(z.boolean(), 64).default({}),
     context: boundedMap(z.unknown(), 128).default({}),
   }),
+  /** Of a proxied action: the facts `request.*`. Left out: an action that was submitted. */
+  request: z
+    .strictObject({
+      method: z.string().max(32).default('GET'),
+      host: z.string().max(253).default('api.example.com'),
+      path: z.string().max(2_000).default('/'),
+      query: boundedMap(z.string().max(8_000), 128).default({}),
+      headers: boundedMap(z.string().max(8_000), 128).default({}),
+      body: z.unknown().optional(),
+    })
+    .optional(),
   agent: z
     .strictObject({
       name: z.string().max(253).default('test'),

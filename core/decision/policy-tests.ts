@@ -5,6 +5,7 @@ import type { PolicyDocument, PolicyTest } from '../crd/schemas.ts'
 import { ChaperoneError } from '../errors.ts'
 import { type CompiledPolicy, isInScope, reachOf } from './compiled-policy.ts'
 import { epochMsOf } from './condition.ts'
+import type { RequestFacts } from './decision.ts'
 import type { PlacedInput } from './environment.ts'
 import { createFacts } from './facts.ts'
 import { compilePolicy } from './policy-document.ts'
@@ -86,9 +87,15 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
     environment: fold(action.resource.environment ?? environment),
     isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
+    ...(test.request === undefined ? {} : { request: requestOf(test.request) }),
     context: test.action.context,
     nowMs: (test.now === undefined ? null : epochMsOf(test.now)) ?? DEFAULT_NOW_MS,
   }
+}
+
+function requestOf({ headers, ...request }: NonNullable<PolicyTest['request']>): RequestFacts {
+  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { ...request, raw_path: request.path, headers: Object.fromEntries(named) }
 }
 
 function describe(outcome: string, rule: string | undefined): string {

@@ -19,6 +19,13 @@ metadata: { name: lacking }
 spec:
   gatewayRefs: [{ name: local }]
   rules: [{ connectorType: generic, actionPattern: 'generic.*', decision: allow }]
+---
+apiVersion: chaperone.dev/v1alpha1
+kind: Policy
+metadata: { name: preview }
+spec:
+  scope: { actions: [codehost.meta.list_emojis] }
+  rules: [{ name: previews, conditions: ['"x-preview" in request.headers'], decision: deny }]
 `
 
 beforeAll(async () => {
@@ -90,4 +97,16 @@ test('explain says hold where the live gateway holds', async () => {
     isAnswered = true
   }
   expect((await waiting).body['error']).toBe('approval denied')
+})
+
+test('decides by the headers that the question states', async () => {
+  const query = 'method=GET&url=https%3A%2F%2Fapi.github.com%2Femojis&agent=dev'
+  const verdictOf = async (more: string) => {
+    const { body } = await laptop.api('GET', `/api/dashboard/explain?${query}${more}`)
+    return (body as unknown as Explained).decision.verdict
+  }
+  expect(await verdictOf('')).toBe('allow')
+  expect(await verdictOf('&headers=X-Preview%3A%20on')).toBe('deny')
+  const broken = await laptop.api('GET', `/api/dashboard/explain?${query}&headers=nothing`)
+  expect(broken.status).toBe(400)
 })

@@ -142,6 +142,21 @@ tests: [{ name: t, action: { type: x.y.z, resource: { provider: x } }, expect: {
     expect(run('action.type != "x"', [32, 256])).toHaveLength(256)
   })
 
+  test('state the request of a proxied action, headers and body included', () => {
+    const text = `rules:
+  - { name: other account, conditions: ['"stripe-account" in request.headers'], decision: deny }
+  - { name: much, conditions: ['has(request.body) && request.body.amount > 100'], decision: require_approval }
+tests:
+  - { name: account, request: { headers: { Stripe-Account: acct_2 } }, action: { type: x, resource: { provider: x } }, expect: { outcome: deny } }
+  - { name: body, request: { method: POST, body: { amount: 500 } }, action: { type: x, resource: { provider: x } }, expect: { outcome: requires_approval } }
+  - { name: neither, request: { path: /v1/things }, action: { type: x, resource: { provider: x } }, expect: { outcome: no_opinion } }`
+    expect(runPolicyTests(parsePolicyYaml(text).document).map(({ passed }) => passed)).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
   test('take their time and agent from the test', () => {
     const text = `scope: { agents: [night-bot] }
 rules: [{ name: night, conditions: ['now.getHours() < 6'], decision: deny }]
