@@ -4,7 +4,6 @@ import { LIMITS } from '../wire/limits.ts'
 import { PatternSchema, PermissionPatternSchema } from './action-patterns.ts'
 import {
   AllowedNamespaces,
-  boundedMap,
   dns1123,
   endpointPath,
   GatewayRefs,
@@ -15,6 +14,7 @@ import {
   LabelSelector,
   Resources,
 } from './fields.ts'
+import { PolicyTest } from './policy-test.ts'
 import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES, withRules } from './rules.ts'
 
 /**
@@ -198,44 +198,6 @@ export const PolicyRule = z.strictObject({
   distinct: z.boolean().optional(),
 })
 
-export const PolicyTest = z.strictObject({
-  name: z.string().min(1).max(200),
-  action: z.strictObject({
-    type: z.string().min(1).max(300),
-    resource: z.strictObject({
-      provider: z.string().min(1).max(253),
-      account: z.string().max(253).optional(),
-      target: z.string().max(1_000).optional(),
-      environment: z.string().max(64).optional(),
-    }),
-    parameters: boundedMap(z.unknown(), 128).default({}),
-    risk_hints: boundedMap(z.boolean(), 64).default({}),
-    context: boundedMap(z.unknown(), 128).default({}),
-  }),
-  /** Of a proxied action: the facts `request.*`. Left out: an action that was submitted. */
-  request: z
-    .strictObject({
-      method: z.string().max(32).default('GET'),
-      host: z.string().max(253).default('api.example.com'),
-      path: z.string().max(2_000).default('/'),
-      query: boundedMap(z.string().max(8_000), 128).default({}),
-      headers: boundedMap(z.string().max(8_000), 128).default({}),
-      body: z.unknown().optional(),
-    })
-    .optional(),
-  agent: z
-    .strictObject({
-      name: z.string().max(253).default('test'),
-      environment: z.string().max(64).default('production'),
-    })
-    .prefault({}),
-  now: z.iso.datetime().max(40).optional(),
-  expect: z.strictObject({
-    outcome: z.enum(['allow', 'deny', 'requires_approval', 'no_opinion']),
-    rule: z.string().max(128).optional(),
-  }),
-})
-
 /** `{description?, scope, rules, tests?}`: the text of `policyYaml`, and the heart of a Policy resource. */
 export const PolicyDocument = z.strictObject({
   description: z.string().max(2_000).optional(),
@@ -300,7 +262,6 @@ export type ConnectorSpec = z.infer<typeof ConnectorSpec>
 export type PermissionSpec = z.infer<typeof PermissionSpec>
 export type PolicySpec = z.infer<typeof PolicySpec>
 export type PolicyDocument = z.infer<typeof PolicyDocument>
-export type PolicyTest = z.infer<typeof PolicyTest>
 export type PolicyRule = z.infer<typeof PolicyRule>
 export type PolicyScope = z.infer<typeof PolicyScope>
 export type ManifestResource = z.infer<typeof ManifestResource>

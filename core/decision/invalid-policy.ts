@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { PolicyScope, PolicyTest } from '../crd/schemas.ts'
+import { PolicyTest } from '../crd/policy-test.ts'
+import { PolicyScope } from '../crd/schemas.ts'
 import type { PolicyEntry } from '../wire/sync.ts'
 import { POLICY_INVALID } from './invalid-rule.ts'
 import { compilePolicy } from './policy-document.ts'

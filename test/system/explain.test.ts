@@ -24,7 +24,7 @@ apiVersion: chaperone.dev/v1alpha1
 kind: Policy
 metadata: { name: preview }
 spec:
-  scope: { actions: [codehost.meta.list_emojis] }
+  scope: { actions: [codehost.issue.create] }
   rules: [{ name: previews, conditions: ['"x-preview" in request.headers'], decision: deny }]
 `
 
@@ -100,7 +100,7 @@ test('explain says hold where the live gateway holds', async () => {
 })
 
 test('decides by the headers that the question states', async () => {
-  const query = 'method=GET&url=https%3A%2F%2Fapi.github.com%2Femojis&agent=dev'
+  const query = 'method=POST&url=https%3A%2F%2Fapi.github.com%2Frepos%2Facme%2Fsite%2Fissues&agent=dev'
   const verdictOf = async (more: string) => {
     const { body } = await laptop.api('GET', `/api/dashboard/explain?${query}${more}`)
     return (body as unknown as Explained).decision.verdict
