@@ -7,15 +7,16 @@ import { LLM_A_EFFECTS } from './effects/llm-a.ts'
 import { LLM_B_EFFECTS } from './effects/llm-b.ts'
 import { LLM_C_EFFECTS } from './effects/llm-c.ts'
 import { PAYMENTS_EFFECTS } from './effects/payments.ts'
+import { PROVIDER_SIDE_EFFECTS } from './effects/provider-side.ts'
 import { once } from './once.ts'
 
 /** The tables of the connector types whose operations are classified, read on first use. */
 const TABLES: ReadonlyMap<string, () => EffectTable> = new Map(
   [
     ['codehost', CODEHOST_EFFECTS] as const,
-    ['llm_a', LLM_A_EFFECTS] as const,
-    ['llm_b', LLM_B_EFFECTS] as const,
-    ['llm_c', LLM_C_EFFECTS] as const,
+    ['llm_a', LLM_A_EFFECTS + PROVIDER_SIDE_EFFECTS] as const,
+    ['llm_b', LLM_B_EFFECTS + PROVIDER_SIDE_EFFECTS] as const,
+    ['llm_c', LLM_C_EFFECTS + PROVIDER_SIDE_EFFECTS] as const,
     ['payments', PAYMENTS_EFFECTS] as const,
     ['chat', CHAT_EFFECTS] as const,
   ].map(([type, text]) => [type, once(() => tableOf(type, text))]),
