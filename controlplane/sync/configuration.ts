@@ -172,6 +172,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
     ...(spec.scrubResponses ? { scrubResponses: true } : {}),
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
+    ...(spec.providerTools === undefined ? {} : { providerTools: spec.providerTools }),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,

@@ -131,6 +131,7 @@ type ConnectorShape = {
   readonly baseUrl?: string | undefined
   readonly endpoint?: readonly string[] | undefined
   readonly webSocketMessages: boolean
+  readonly providerTools?: unknown
   readonly auth?: { readonly type: string; readonly header?: string | undefined } | undefined
   readonly upstream: {
     readonly url?: string | undefined
@@ -164,6 +165,12 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       path: ['webSocketMessages'],
       message: 'is for type llm_a only; remove it',
       holds: ({ type, webSocketMessages }) => !webSocketMessages || type === 'llm_a',
+    },
+    {
+      cel: "!has(self.providerTools) || self.type in ['llm_a', 'llm_b', 'llm_c']",
+      path: ['providerTools'],
+      message: 'is for types llm_a, llm_b and llm_c only; remove it',
+      holds: ({ type, providerTools }) => providerTools === undefined || type.startsWith('llm_'),
     },
     {
       cel: "!has(self.auth) || self.auth.type != 'header' || has(self.auth.header)",

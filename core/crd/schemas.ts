@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { LIMITS } from '../wire/limits.ts'
 import { PatternSchema, PermissionPatternSchema } from './action-patterns.ts'
+import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import {
   AllowedNamespaces,
   dns1123,
@@ -126,6 +127,10 @@ export const UserRowSpec = z.strictObject({
   bodies: z.enum(['opaque']).optional(),
 })
 
+export const ProviderToolsSpec = z.strictObject({
+  allow: z.array(z.enum(REACHING_KINDS)).max(REACHING_KINDS.length).default([]),
+})
+
 export const ConnectorSpec = z.strictObject({
   type: ConnectorType,
   /** Left out: all Gateways of its namespace. Naming a Gateway of another namespace lends it the credential. */
@@ -160,6 +165,8 @@ export const ConnectorSpec = z.strictObject({
   bodies: z.enum(['opaque']).optional(),
   /** For type llm_a: `/v1/responses` takes a WebSocket, on which every message is decided as a request. Otherwise 426. */
   webSocketMessages: z.boolean().default(false),
+  /** For types llm_a, llm_b and llm_c: what the provider may reach on behalf of a request. Left out or empty: nothing. */
+  providerTools: ProviderToolsSpec.optional(),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

@@ -104,6 +104,22 @@ export function combineConnectors(names: readonly string[], decisions: readonly 
   return { ...together(decisive, agreeing), reason }
 }
 
+/** A decision about an action of the provider, and whether the gateway lets the provider reach what the action is for. */
+export function withReach(decision: Decision, reach: Decision | undefined): Decision {
+  if (reach === undefined) return decision
+  const isStricter = strictness(reach.verdict) > strictness(decision.verdict)
+  const would = strictest(decision.would, reach.would)
+  const isShown = isStricter || strictness(reach.would) > strictness(decision.would)
+  if (!isShown) return { ...decision, would }
+  const { verdict, reason, source } = reach
+  return {
+    ...decision,
+    verdict: isStricter ? verdict : decision.verdict,
+    ...{ would, reason, source, remedy: undefined, decisive: undefined },
+    requiredGroups: isStricter ? [] : decision.requiredGroups,
+  }
+}
+
 function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 'riskFactors'> {
   const { riskScore, riskFactors } = decisions.reduce((a, b) => (b.riskScore > a.riskScore ? b : a))
   return { riskScore, riskFactors }

@@ -8,6 +8,7 @@ import {
   combineCandidates,
   combineQueries,
   combineReadings,
+  withReach,
   combineUnknown,
 } from './combine.ts'
 import { decidingPermission } from './deciding-permission.ts'
@@ -49,11 +50,11 @@ export function decide(
   input: DecisionInput,
   options: { readonly trace?: boolean } = {},
 ): Decision {
-  const { request, otherQuery: query } = input
-  const decision = decideReading(rules, input, options)
+  const { request, otherQuery: query, reach } = input
+  const decision = withReach(decideReading(rules, input, options), reach)
   if (request === undefined || query === undefined) return decision
   const other = { ...input, request: { ...request, query } }
-  return combineQueries(decision, decideReading(rules, other, options))
+  return combineQueries(decision, withReach(decideReading(rules, other, options), reach))
 }
 
 function decideReading(

@@ -42,6 +42,8 @@ export type DecisionInput = {
    * decision is taken for both.
    */
   readonly otherQuery?: RequestFacts['query'] | undefined
+  /** Whether the gateway lets the provider reach what the action is for; the stricter of both decisions holds. */
+  readonly reach?: Decision | undefined
   readonly context?: Readonly<Record<string, unknown>>
   readonly nowMs: number
   /**

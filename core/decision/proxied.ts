@@ -7,6 +7,7 @@ import { readPair } from '../request/target.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { DecisionRules } from './decide.ts'
 import type { AgentFacts, Decision, DecisionInput, RequestFacts } from './decision.ts'
+import { decideReach } from './provider-reach.ts'
 import { type BodyFact, requestFacts } from './request-facts.ts'
 
 /** A request on its way through a gateway, as far as a decision about it goes. */
@@ -42,7 +43,12 @@ export function proxiedInputs(
     otherQuery: otherQuery(request, connector),
     nowMs,
   }
-  return { rules: rulesOf(snapshot), inputs: actions.map((action) => ({ action, ...common })) }
+  const inputs = actions.map((action) => ({
+    action,
+    ...common,
+    ...(action.byProvider === undefined ? {} : { reach: decideReach(snapshot, bound, action) }),
+  }))
+  return { rules: rulesOf(snapshot), inputs }
 }
 
 /**

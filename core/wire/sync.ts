@@ -6,6 +6,7 @@ import {
   GatewaySpec,
   PolicyDocument,
   RuleDecisionSchema,
+  ProviderToolsSpec,
   UserRowSpec,
 } from '../crd/schemas.ts'
 import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'
@@ -91,6 +92,8 @@ export const ConnectorEntry = z.object({
   scrubResponses: z.boolean().optional(),
   /** Left out: upgrades to WebSockets whose messages are requests are refused. */
   webSocketMessages: z.boolean().optional(),
+  /** Left out: the provider may reach nothing on behalf of a request. */
+  providerTools: ProviderToolsSpec.optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),

@@ -1,0 +1,42 @@
+import type { Action } from '../action/action.ts'
+import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
+import { type BoundConnector, findConnector } from '../connectors/registry.ts'
+import type { Snapshot } from '../snapshot/snapshot.ts'
+import type { Decision } from './decision.ts'
+import { decideUnowned, plainDecision } from './egress.ts'
+
+/**
+ * Whether the provider may reach what an action of its own is for: its kind stands in `providerTools.allow` of the
+ * Connector, and the host is one that the agent may dial. Undefined where nothing speaks against it. The level `monitor`
+ * lets it pass and says so.
+ */
+export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
+  const { byProvider, nameReason = '' } = action
+  if (byProvider === undefined) return undefined
+  const { kind, reaches } = byProvider
+  const isAllowed = bound.entry.providerTools?.allow.some((allowed) => allowed === kind) === true
+  if (isReaching(kind) && !isAllowed) {
+    const remedy = `Add "${kind}" to providerTools.allow of Connector "${bound.entry.name}" to permit it, or remove the field.`
+    return against(snapshot, `${nameReason} ${remedy}`)
+  }
+  if (reaches === null) return undefined
+  if (reaches === 'unreadable') {
+    const remedy = 'Servers differ in how they read its host: send a plain https URL.'
+    return against(snapshot, `${nameReason} ${remedy}`)
+  }
+  if (findConnector(snapshot.hosts, reaches.host, reaches.port) !== null) return undefined
+  const decision = decideUnowned(snapshot, reaches.host, reaches.port)
+  return decision.would === 'allow' ? undefined : { ...decision, reason: `${nameReason} ${decision.reason}` }
+}
+
+const REACHING: ReadonlySet<string> = new Set(REACHING_KINDS)
+
+function isReaching(kind: string): boolean {
+  return REACHING.has(kind)
+}
+
+function against({ gateway }: Snapshot, reason: string): Decision {
+  return gateway.level === 'monitor'
+    ? plainDecision('allow', 'deny', `Enforcement level monitor lets it pass. ${reason}`, 'level')
+    : plainDecision('deny', 'deny', reason, 'default')
+}

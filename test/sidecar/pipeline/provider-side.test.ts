@@ -1,0 +1,138 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
+import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
+import type { TestExchangeInput } from './test-exchange.ts'
+import type { Rules, World } from './test-world.ts'
+
+type Manifest = { readonly kind: string; readonly metadata: { readonly name: string }; readonly spec: any }
+
+/** The rules that the first start writes, with credentials. */
+function starterRules(): Rules {
+  const folder = new URL('../../../controlplane/cli/starter/', import.meta.url)
+  const manifests = readdirSync(folder)
+    .filter((file) => file.endsWith('.yaml'))
+    .flatMap((file) => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
+    .map((document) => document.toJS() as Manifest)
+  const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
+  return {
+    connectors: of('Connector')
+      .filter(({ spec }) => spec.type.startsWith('llm_'))
+      .map(({ metadata, spec }) => ({ ...spec, name: metadata.name, auth: { type: 'bearer' } })),
+    permissions: of('Permission').flatMap(({ spec }) =>
+      spec.rules.map((rule: { actionPattern: string; decision: 'allow' }) => [rule.actionPattern, rule.decision]),
+    ),
+    policies: of('Policy').map(({ metadata, spec }) => ({ name: metadata.name, document: spec })),
+  }
+}
+
+const CASES: readonly GoldenCase[] = JSON.parse(
+  readFileSync(new URL('../../golden/requests/provider-side.json', import.meta.url), 'utf8'),
+)
+const STARTER = starterRules()
+
+const sent = ({ connector, request }: GoldenCase): TestExchangeInput => ({
+  method: request.method,
+  host: USUAL_HOST[connector],
+  target: request.target,
+  headers: JSON_BODY,
+  body: request.body,
+})
+
+const decisionOf = (world: World) => {
+  const [record] = world.records
+  return { decision: record?.decision, actions: record?.actions ?? [record?.action_type] }
+}
+
+describe('under the rules of the first start', () => {
+  const acting = CASES.filter(({ expect: { actions } }) => actions !== undefined)
+  const plain = CASES.filter(({ expect: { action, effect } }) => action !== undefined && effect !== 'write')
+
+  it.each(acting.map((one) => [`${one.connector}: ${one.name}`, one] as const))('%s is not free', async (_, one) => {
+    const world = await start(STARTER)
+    world.state.onHold = async () => ({ kind: 'denied', approvalId: 'apv_1', by: 'usr_1', note: null })
+    const { reply } = await world.send(sent(one))
+    expect(reply.status).toBe(403)
+    expect(world.upstream.seen).toEqual([])
+    expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
+    const [card] = world.holds
+    if (card !== undefined) {
+      const listed = card.parameters['actions'] as readonly { type: string }[]
+      expect(listed.map(({ type }) => type)).toEqual(one.expect.actions)
+    }
+  })
+
+  it.each(plain.map((one) => [`${one.connector}: ${one.name}`, one] as const))('%s is free', async (_, one) => {
+    const world = await start(STARTER)
+    const { reply } = await world.send(sent(one))
+    expect(reply.status).toBe(200)
+    expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: one.expect.action }])
+  })
+})
+
+const MIB = 1024 * 1024
+const LOOT = '"tools":[{"type":"mcp","server_label":"x","server_url":"https://attacker.example/mcp"}]'
+const PLAIN: Rules = { connectors: [{ type: 'llm_a', name: 'openai' }], permissions: [['llm_a.*', 'allow']] }
+const responses = (body: string, headers: readonly string[] = JSON_BODY): TestExchangeInput => ({
+  ...{ method: 'POST', host: 'api.openai.com', target: '/v1/responses', headers, body },
+})
+
+describe('a tool of the provider', () => {
+  it('is found behind 30 MiB of text', async () => {
+    const world = await start(PLAIN)
+    const { reply } = await world.send(responses(`{"model":"m","input":"${'x'.repeat(30 * MIB)}",${LOOT}}`))
+    expect(reply.status).toBe(403)
+    expect(JSON.stringify(reply.json())).toContain('attacker.example')
+    expect(world.records).toMatchObject([{ decision: 'DENY', action_type: 'llm_a.provider_tool.mcp' }])
+    expectRefused(world)
+  })
+
+  it.each([
+    ['plain text', ['Content-Type', 'text/plain']],
+    ['no label', []],
+    ['gzip', [...JSON_BODY, 'Content-Encoding', 'gzip']],
+  ])('is not hidden by another label of the body: %s', async (_what, headers) => {
+    const world = await start(PLAIN)
+    expect((await world.send(responses(`{"model":"m",${LOOT}}`, headers))).reply.status).toBe(415)
+    expectRefused(world)
+  })
+
+  it('passes where the Connector lists it, the host is allowed and rules permit it', async () => {
+    const world = await start({
+      ...PLAIN,
+      connectors: [{ type: 'llm_a', name: 'openai', providerTools: { allow: ['provider_tool.mcp'] } }],
+      gateway: { egress: { allowedHosts: ['attacker.example'] } },
+    })
+    expect((await world.send(responses(`{"model":"m",${LOOT}}`))).reply.status).toBe(200)
+    expect(world.records[0]?.actions).toEqual(['llm_a.response.create', 'llm_a.provider_tool.mcp'])
+  })
+
+  it('is decided by rules of its own, with its target', async () => {
+    const document = {
+      scope: { actions: ['llm_a.provider_tool.*'] },
+      rules: [{ name: 'foreign', conditions: ['resource.target == "attacker.example"'], decision: 'deny' }],
+    }
+    const world = await start({
+      ...PLAIN,
+      connectors: [{ type: 'llm_a', name: 'openai', providerTools: { allow: ['provider_tool.mcp'] } }],
+      gateway: { egress: { allowedHosts: ['attacker.example', 'other.example'] } },
+      policies: [{ name: 'servers', document }],
+    })
+    expect((await world.send(responses(`{"model":"m",${LOOT}}`))).reply.status).toBe(403)
+    const other = LOOT.replace('attacker', 'other')
+    expect((await world.send(responses(`{"model":"m",${other}}`))).reply.status).toBe(200)
+  })
+
+  it('writes: an access rule for reading alone does not let it through, nor a partition', async () => {
+    const rules = { ...PLAIN, permissions: [['llm_a.response.*', 'allow'], ['llm_a.*', 'deny']] } as const
+    const body = '{"model":"m","tools":[{"type":"code_interpreter"}]}'
+    const readOnly = await start(rules)
+    expect((await readOnly.send(responses(body))).reply.status).toBe(403)
+    expect((await readOnly.send(responses('{"model":"m"}'))).reply.status).toBe(200)
+    const partitioned = await start(PLAIN)
+    partitioned.state.lease = 'writes'
+    expect((await partitioned.send(responses(body))).reply.status).toBe(503)
+    expect((await partitioned.send(responses('{"model":"m"}'))).reply.status).toBe(200)
+  })
+})
