@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { EFFECT_CLASSES } from '../action/effect-class.ts'
+import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import { LIMITS } from '../wire/limits.ts'
 import { PatternSchema, PermissionPatternSchema } from './action-patterns.ts'
-import { REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import {
   AllowedNamespaces,
   dns1123,

@@ -8,8 +8,8 @@ import {
   combineCandidates,
   combineQueries,
   combineReadings,
-  withReach,
   combineUnknown,
+  withReach,
 } from './combine.ts'
 import { decidingPermission } from './deciding-permission.ts'
 import type { Decision, DecisionInput, EnforcementLevel, MatchedRule } from './decision.ts'

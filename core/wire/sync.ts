@@ -5,8 +5,8 @@ import {
   EnforcementLevelSchema,
   GatewaySpec,
   PolicyDocument,
-  RuleDecisionSchema,
   ProviderToolsSpec,
+  RuleDecisionSchema,
   UserRowSpec,
 } from '../crd/schemas.ts'
 import { ApprovalCard, ApprovalStatus, HeaderField, RequiredGroupsView, UnreadBody } from './internal.ts'

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { classify } from '../../../core/connectors/classify.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { findConnector } from '../../../core/connectors/registry.ts'
 import { decideReach } from '../../../core/decision/provider-reach.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
 import { scanJson } from '../../../core/request/json-scan.ts'
-import { classify } from '../../../core/connectors/classify.ts'
 import { runSliced } from '../../../core/sliced.ts'
 import { type Rules, snapshotOf } from '../../sidecar/pipeline/test-world.ts'
 
@@ -20,7 +20,13 @@ function reach(tools: readonly object[], allow: Kinds, gateway: Rules['gateway']
   const snapshot = snapshotOf({ connectors, gateway }, 1, 1)
   const bound = findConnector(snapshot.hosts, 'api.openai.com', 443)
   const rawHeaders = ['Host', 'api.openai.com', 'Content-Type', 'application/json', 'Content-Length', '9']
-  const raw = { method: 'POST', target: '/v1/responses', rawHeaders, httpVersion: '1.1', scheme: 'https' } as const
+  const raw = {
+    method: 'POST',
+    target: '/v1/responses',
+    rawHeaders,
+    httpVersion: '1.1',
+    scheme: 'https',
+  } as const
   const request = canonicalise({ ...raw, sources: {} })
   if (bound === null || isRefusal(request)) throw new Error('no request')
   const bytes = new TextEncoder().encode(JSON.stringify({ model: 'm', tools }))
@@ -53,25 +59,31 @@ describe('what a provider may reach on behalf of a request', () => {
     expect(reach([server('https://tools.example/mcp')], ALLOWED, gateway)[1]?.verdict).toBe('deny')
   })
 
-  test.each(['https://attacker.example/mcp', 'http://owned.example:81/', 'https://[::1]/', 'https://10.0.0.1'])(
-    'is no other host: %s',
-    (url) => {
-      const decision = reach([server(url)], ALLOWED)[1]
-      expect(decision).toMatchObject({ verdict: 'deny', would: 'deny' })
-      expect(decision?.reason).toMatch(/No connector owns .* egress\.allowedHosts/)
-    },
-  )
+  test.each([
+    'https://attacker.example/mcp',
+    'http://owned.example:81/',
+    'https://[::1]/',
+    'https://10.0.0.1',
+  ])('is no other host: %s', (url) => {
+    const decision = reach([server(url)], ALLOWED)[1]
+    expect(decision).toMatchObject({ verdict: 'deny', would: 'deny' })
+    expect(decision?.reason).toMatch(/No connector owns .* egress\.allowedHosts/)
+  })
 
-  test.each(['https://owned.example@attacker.example/', 'https://owned.example\\.attacker.example', 'owned.example'])(
-    'is no host that servers could read differently: %s',
-    (url) => {
-      expect(reach([server(url)], ALLOWED)[1]?.reason).toMatch(/send a plain https URL/)
-    },
-  )
+  test.each([
+    'https://owned.example@attacker.example/',
+    'https://owned.example\\.attacker.example',
+    'owned.example',
+  ])('is no host that servers could read differently: %s', (url) => {
+    expect(reach([server(url)], ALLOWED)[1]?.reason).toMatch(/send a plain https URL/)
+  })
 
   test('is everything at the level monitor, which says so', () => {
     const gateway = { enforcementLevel: 'monitor' as const }
-    const decisions = [...reach([server('https://a.example')], [], gateway), ...reach([server('https://a.example')], ALLOWED, gateway)]
+    const decisions = [
+      ...reach([server('https://a.example')], [], gateway),
+      ...reach([server('https://a.example')], ALLOWED, gateway),
+    ]
     expect(decisions.filter(Boolean)).toMatchObject([
       { verdict: 'allow', would: 'deny', source: 'level' },
       { verdict: 'allow', would: 'deny', source: 'level' },
@@ -79,7 +91,11 @@ describe('what a provider may reach on behalf of a request', () => {
   })
 
   test('needs no list for what stays at the provider', () => {
-    expect(reach([{ type: 'code_interpreter' }, { type: 'file_search' }], [])).toEqual([undefined, undefined, undefined])
+    expect(reach([{ type: 'code_interpreter' }, { type: 'file_search' }], [])).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
 
   test('is no tool without a row unless the Connector lists such tools', () => {

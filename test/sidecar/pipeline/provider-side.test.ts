@@ -1,12 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import type { ConnectorEntry } from '../../../core/wire/sync.ts'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
-import type { Rules, World } from './test-world.ts'
+import type { Rule, Rules, World } from './test-world.ts'
 
-type Manifest = { readonly kind: string; readonly metadata: { readonly name: string }; readonly spec: any }
+type Spec = {
+  readonly type: ConnectorEntry['type']
+  readonly scope: object
+  readonly rules: ReadonlyArray<{ readonly actionPattern: string; readonly decision: Rule[1] }>
+}
+type Manifest = {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: Spec
+}
 
 /** The rules that the first start writes, with credentials. */
 function starterRules(): Rules {
@@ -19,11 +29,14 @@ function starterRules(): Rules {
   return {
     connectors: of('Connector')
       .filter(({ spec }) => spec.type.startsWith('llm_'))
-      .map(({ metadata, spec }) => ({ ...spec, name: metadata.name, auth: { type: 'bearer' } })),
+      .map(({ metadata: { name }, spec: { type } }) => ({ id: `conn_${name}`, name, type })),
     permissions: of('Permission').flatMap(({ spec }) =>
-      spec.rules.map((rule: { actionPattern: string; decision: 'allow' }) => [rule.actionPattern, rule.decision]),
+      spec.rules.map(({ actionPattern, decision }): Rule => [actionPattern, decision]),
     ),
-    policies: of('Policy').map(({ metadata, spec }) => ({ name: metadata.name, document: spec })),
+    policies: of('Policy').map(({ metadata: { name }, spec: { scope, rules } }) => ({
+      name,
+      document: { scope, rules },
+    })),
   }
 }
 
@@ -37,7 +50,7 @@ const sent = ({ connector, request }: GoldenCase): TestExchangeInput => ({
   host: USUAL_HOST[connector],
   target: request.target,
   headers: JSON_BODY,
-  body: request.body,
+  body: request.body ?? '',
 })
 
 const decisionOf = (world: World) => {
@@ -49,26 +62,32 @@ describe('under the rules of the first start', () => {
   const acting = CASES.filter(({ expect: { actions } }) => actions !== undefined)
   const plain = CASES.filter(({ expect: { action, effect } }) => action !== undefined && effect !== 'write')
 
-  it.each(acting.map((one) => [`${one.connector}: ${one.name}`, one] as const))('%s is not free', async (_, one) => {
-    const world = await start(STARTER)
-    world.state.onHold = async () => ({ kind: 'denied', approvalId: 'apv_1', by: 'usr_1', note: null })
-    const { reply } = await world.send(sent(one))
-    expect(reply.status).toBe(403)
-    expect(world.upstream.seen).toEqual([])
-    expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
-    const [card] = world.holds
-    if (card !== undefined) {
-      const listed = card.parameters['actions'] as readonly { type: string }[]
-      expect(listed.map(({ type }) => type)).toEqual(one.expect.actions)
-    }
-  })
+  it.each(acting.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
+    '%s is not free',
+    async (_, one) => {
+      const world = await start(STARTER)
+      world.state.onHold = async () => ({ kind: 'denied', approvalId: 'apv_1', by: 'usr_1', note: null })
+      const { reply } = await world.send(sent(one))
+      expect(reply.status).toBe(403)
+      expect(world.upstream.seen).toEqual([])
+      expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
+      const [card] = world.holds
+      if (card !== undefined) {
+        const listed = card.parameters['actions'] as readonly { type: string }[]
+        expect(listed.map(({ type }) => type)).toEqual(one.expect.actions)
+      }
+    },
+  )
 
-  it.each(plain.map((one) => [`${one.connector}: ${one.name}`, one] as const))('%s is free', async (_, one) => {
-    const world = await start(STARTER)
-    const { reply } = await world.send(sent(one))
-    expect(reply.status).toBe(200)
-    expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: one.expect.action }])
-  })
+  it.each(plain.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
+    '%s is free',
+    async (_, one) => {
+      const world = await start(STARTER)
+      const { reply } = await world.send(sent(one))
+      expect(reply.status).toBe(200)
+      expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: one.expect.action }])
+    },
+  )
 })
 
 const MIB = 1024 * 1024
@@ -125,7 +144,13 @@ describe('a tool of the provider', () => {
   })
 
   it('writes: an access rule for reading alone does not let it through, nor a partition', async () => {
-    const rules = { ...PLAIN, permissions: [['llm_a.response.*', 'allow'], ['llm_a.*', 'deny']] } as const
+    const rules = {
+      ...PLAIN,
+      permissions: [
+        ['llm_a.response.*', 'allow'],
+        ['llm_a.*', 'deny'],
+      ],
+    } as const
     const body = '{"model":"m","tools":[{"type":"code_interpreter"}]}'
     const readOnly = await start(rules)
     expect((await readOnly.send(responses(body))).reply.status).toBe(403)
