@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Role } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
@@ -10,6 +11,7 @@ import { deleteSessionsOf } from '../store/sessions.ts'
 import { findIdentityOf } from '../store/user-identities.ts'
 import { getUser, listUsers, lockUser, lockUserChanges, type UserRow, updateUser } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
+import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './given-roles.ts'
 
 export type UsersDeps = { readonly db: Db; readonly orgId: string }
 
@@ -35,8 +37,9 @@ export function createUsers(deps: UsersDeps): Users {
     })
   return {
     list: () => listUsers(deps.db),
-    changeRole: (given, userId, role) =>
-      change(given, userId, async (q, user, by) => {
+    changeRole: async (given, userId, role) => {
+      await refuseMoreThanOwn(given, [{ role, namespaces: null }])
+      return change(given, userId, async (q, user, by) => {
         refuseRoleChange(by, user, role)
         if (user.role === role) return user
         if (user.role !== 'owner' && role !== 'owner') await refuseProviderUser(q, user)
@@ -50,17 +53,28 @@ export function createUsers(deps: UsersDeps): Users {
           to: role,
         })
         return changed
-      }),
+      })
+    },
     suspend: (given, userId) =>
       change(given, userId, async (q, user, by) => {
         if (user.role === 'owner') throw ownerGuard(by, 'An owner cannot be suspended: change the role first')
         return setStatus(q, deps, { by, user, status: 'suspended' })
       }),
-    activate: (given, userId) =>
-      change(given, userId, (q, user, by) => setStatus(q, deps, { by, user, status: 'active' })),
-    setGroups: (given, userId, groups) =>
-      change(given, userId, async (q, user, by) => {
+    activate: async (given, userId) => {
+      const seen = await getUser(deps.db, userId)
+      if (seen !== undefined) await refuseMoreThanOwn(given, rolesOf(seen))
+      return change(given, userId, async (q, user, by) => {
+        refuseChanged(by, { seen, now: user })
+        return setStatus(q, deps, { by, user, status: 'active' })
+      })
+    },
+    setGroups: async (given, userId, groups) => {
+      const seen = await getUser(deps.db, userId)
+      const isMore = groups.some((group) => seen?.groups.includes(group) === false)
+      if (seen !== undefined && isMore) await refuseGroupsBeyondOwn(given, seen)
+      return change(given, userId, async (q, user, by) => {
         await refuseProviderUser(q, user)
+        refuseChanged(by, { seen, now: user })
         const changed = await updateUser(q, userId, { groups: [...new Set(groups)] })
         await note(q, deps, by, 'user.role_changed', {
           user_id: userId,
@@ -70,7 +84,8 @@ export function createUsers(deps: UsersDeps): Users {
           to: changed.groups,
         })
         return changed
-      }),
+      })
+    },
     invite: (by, email, role) => invite(deps, { by, email, role }),
   }
 }
@@ -80,6 +95,7 @@ async function invite(
   { by, email, role }: { by: UserPrincipal; email: string; role: Role },
 ): Promise<string> {
   const token = randomToken()
+  await refuseMoreThanOwn(by, [{ role, namespaces: null }])
   await db.tx(async (q) => {
     const { role: own } = await stillAllowed(q, by)
     if (role === 'owner' && own !== 'owner')
@@ -142,13 +158,24 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   }
 }
 
+/** The rights of a caller of the cluster were compared with those of the user as `seen`. */
+function refuseChanged(
+  { clusterRights }: UserPrincipal,
+  { seen, now }: { readonly seen: UserRow | undefined; readonly now: UserRow },
+): void {
+  const held = (user: UserRow | undefined) => user && [rolesOf(user), user.groups]
+  if (clusterRights === undefined || isDeepStrictEqual(held(seen), held(now))) return
+  throw new ChaperoneError('conflict', { detail: `${now.email} was changed a moment ago. Try again.` })
+}
+
 /**
  * Changes of users follow each other, and who makes one must still be what he was when he signed in: of two owners who
  * end each other's ownership at once, one comes too late.
  */
 async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
   await lockUserChanges(q)
-  if (by.via === 'admin_token') return by
+  // The route has just asked the cluster about the right of its caller.
+  if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
   const role = user?.status === 'active' ? user.role : undefined
   if (role === 'owner' || role === 'admin') return { ...by, role }

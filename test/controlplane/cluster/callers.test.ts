@@ -8,6 +8,7 @@ import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClusterGroups } from '../../../controlplane/services/cluster-groups.ts'
 import { GatewaySpec } from '../../../core/crd/schemas.ts'
+import { partsOfRight, RIGHTS, type Right } from '../../../core/wire/rights.ts'
 import { type Cluster, openCluster } from '../../operator/kube/cluster.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -61,7 +62,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     for (const name of ['chaperone-system', 'people', 'team', 'other']) await cluster.namespace(name)
     const accounts = { base: '/api/v1', plural: 'serviceaccounts' }
     await cluster.createRaw(accounts, 'chaperone-system', { metadata: { name: 'chaperone-control-plane' } })
-    for (const name of ['ann', 'bob', 'eve', 'pat', 'vic', 'zoe'])
+    for (const name of ['ann', 'bob', 'eve', 'pat', 'una', 'vic', 'zoe'])
       await cluster.createRaw(accounts, 'people', { metadata: { name } })
     await role('reviews', [
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
@@ -77,6 +78,12 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     await role('explainer', [rule('explanations', 'get')])
     // As the role view of every cluster has it.
     await role('objects', [rule('policies', 'get'), rule('gateways', 'get', 'update')])
+    const rights = Object.keys(RIGHTS) as Right[]
+    await role(
+      'every-right',
+      rights.map(partsOfRight).map(({ resource, verb }) => rule(resource, verb)),
+    )
+    await role('user-admin', [rule('users', 'get', 'update')])
     await role('reader', [rule('approvals', 'get'), rule('records', 'get')])
     const everywhere = (name: string, subject: object) =>
       cluster.createRaw({ base: RBAC, plural: 'clusterrolebindings' }, undefined, {
@@ -87,6 +94,8 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     const system = { kind: 'ServiceAccount', name: 'chaperone-control-plane', namespace: 'chaperone-system' }
     await everywhere('reviews', system)
     await everywhere('objects', { kind: 'ServiceAccount', name: 'pat', namespace: 'people' })
+    await everywhere('every-right', { kind: 'ServiceAccount', name: 'una', namespace: 'people' })
+    await everywhere('user-admin', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
     await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
     await bind('team', 'approver', 'ann')
     await bind('team', 'reader', 'bob')
@@ -216,6 +225,18 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect([made.status, made.body['required_right']]).toEqual([403, 'agents/update'])
     const stored = await wizard({ connectors: [{ type: 'codehost', token: 't', accessRule: 'allow_all' }] })
     expect([stored.status, stored.body['required_right']]).toEqual([403, 'credentials/set'])
+  })
+
+  test('who may update users give no role beyond the rights that RBAC gives them', async () => {
+    const [una, zoe, users] = [await as('una'), await as('zoe'), '/api/dashboard/users']
+    const invite = (by: typeof una, given: string) =>
+      by('POST', users, { action: 'invite', email: `${given}@example.com`, role: given })
+    expect((await zoe('GET', users)).status).toBe(200)
+    const refused = await invite(zoe, 'admin')
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('settings/update')])
+    expect((await invite(zoe, 'viewer')).status).toBe(403)
+    expect((await invite(una, 'admin')).status).toBe(200)
+    expect((await invite(una, 'owner')).status).toBe(403)
   })
 
   test('of no right at all probe no gateway, and others only those of their namespaces', async () => {
