@@ -9,6 +9,11 @@ export const CONFIG_VARIABLES = {
     meaning: '`on`: also listens on `127.0.0.1` at the same port, for the programs of this machine',
   },
   PORT: { fallback: '`3000`', meaning: 'Port to listen on; `0` = any free one' },
+  ONLY_REPLICA: {
+    fallback: 'off; `chaperone up` sets `on` with its own PostgreSQL',
+    meaning:
+      '`on`: no other control plane uses the database, so that gateways of one that was killed do not count after a start',
+  },
   DATABASE_URL: {
     fallback: 'required',
     meaning:

@@ -12,6 +12,8 @@ export type ControlPlaneConfig = {
   /** Also on 127.0.0.1, at the same port. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
+  /** No other process uses the database. */
+  readonly isOnlyReplica: boolean
   /** Connections in the pool; three more listen. */
   readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
@@ -77,6 +79,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     port: port(env),
     listensOnLoopback: choice(env, 'LISTEN_LOOPBACK', ['on', 'off']) === 'on',
     databaseUrl: databaseUrl(env),
+    isOnlyReplica: choice(env, 'ONLY_REPLICA', ['off', 'on']) === 'on',
     databasePoolSize: databasePoolSize(env),
     masterKey: masterKey(env),
     adminTokenFile: text(env, 'ADMIN_TOKEN_FILE'),

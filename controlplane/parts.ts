@@ -89,7 +89,7 @@ export async function createParts(deps: PartsDeps) {
   })
   const signIn = await createSignIn({ ...base, config })
   const gateways = await createGatewayParts({ ...base, ...signIn, config, nowMs: clock.nowMs() })
-  const hub = await createHub({ ...base, library, pods: gateways.pods })
+  const hub = await createHub({ ...base, isOnlyReplica: config.isOnlyReplica, library, pods: gateways.pods })
   const onOpened = () => [sweeper, notify].map((part) => part.wake())
   const { onApprovalEnded: onEnded, ...v1 } = await createActionParts({
     ...{ ...base, keys, library, hub, settings, onOpened },

@@ -72,9 +72,12 @@ async function startDataSide(
   running: Running,
   signal: AbortSignal,
 ): Promise<void> {
-  const databaseUrl = options.env['DATABASE_URL'] || (await startPostgres(options, running))
+  const given = options.env['DATABASE_URL']
+  const database = given
+    ? { DATABASE_URL: given }
+    : { DATABASE_URL: await startPostgres(options, running), ONLY_REPLICA: 'on' }
   signal.throwIfAborted()
-  const withDatabase = { ...options, env: { ...options.env, DATABASE_URL: databaseUrl } }
+  const withDatabase = { ...options, env: { ...options.env, ...database } }
   await Promise.all([
     startKept(withDatabase, 'controlPlane', running, signal),
     startKept(options, 'operator', running, signal),

@@ -5,6 +5,7 @@ import { commandName } from './command-name.ts'
 import { type Facts, type Installation, type InstallationOptions, startInstallation } from './installation.ts'
 import { withoutKey } from './local-agents.ts'
 import { dataOption, nextSteps } from './next-steps.ts'
+import { stopSignals } from './stop-signals.ts'
 import { folderOfTree } from './tree-folder.ts'
 import { tryLine } from './try-line.ts'
 
@@ -56,7 +57,7 @@ export const up: Command = {
 
 async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
-  const stop = stopSignals()
+  using stop = stopSignals()
   const options = upOptions(invocation)
   const installation = await startUnlessStopped(options, stop.starting)
   if (installation === null) return EXIT.refused
@@ -103,24 +104,6 @@ function upOptions(invocation: Invocation): InstallationOptions {
 function approvalsMode(value = 'session'): InstallationOptions['approvals'] {
   if (value === 'session' || value === 'token') return value
   throw usageError(up, `--approvals ${value} is neither session nor token.`)
-}
-
-/** The first signal asks for an orderly stop, also in the middle of a start; a third one ends at once. */
-function stopSignals(): { readonly requested: Promise<void>; readonly starting: AbortSignal } {
-  const controller = new AbortController()
-  const { promise, resolve: done } = Promise.withResolvers<void>()
-  let count = 0
-  const onSignal = () => {
-    count += 1
-    controller.abort()
-    done()
-    if (count > 2) process.exit(EXIT.refused)
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  // A closed terminal is a stop too.
-  process.on('SIGHUP', onSignal)
-  return { requested: promise, starting: controller.signal }
 }
 
 function welcome(

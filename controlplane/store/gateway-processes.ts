@@ -87,6 +87,14 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
   await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, PROCESSES_PAYLOAD])
 }
 
+/** The same for every replica, after one that was killed and could not withdraw. */
+export async function withdrawAllReplicas(q: Query): Promise<void> {
+  await q.query(
+    `with ended as (delete from replicas)
+     update gateway_processes set departed_at = clock_timestamp() where departed_at is null`,
+  )
+}
+
 export type KnownProcess = {
   readonly processId: string
   readonly gatewayId: string

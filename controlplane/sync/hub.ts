@@ -5,6 +5,7 @@ import { type DownMessage, PROTOCOL, type ResultBody } from '../../core/wire/syn
 import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
+import { withdrawAllReplicas } from '../store/gateway-processes.ts'
 import type { ProcessWord } from '../store/process-words.ts'
 import type { Db } from '../store/query.ts'
 import { type Census, createCensus, type ElsewhereProcess } from './census.ts'
@@ -45,6 +46,8 @@ export type HubDeps = {
   readonly podTiming?: PodSessionTiming
   /** Between two beats of the streams. */
   readonly beatMs?: number
+  /** No other process uses the database: replicas that it names have ended. */
+  readonly isOnlyReplica?: boolean
 }
 
 /** Who asks for a stream; `syncKey` is the key of the gateway's row. */
@@ -118,6 +121,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   })
   await manifests.refresh()
   await kill.refresh()
+  if (deps.isOnlyReplica === true) await withdrawAllReplicas(db)
   await census.refresh()
   const watch = await watchChanges({
     db,

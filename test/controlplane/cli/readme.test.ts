@@ -42,6 +42,14 @@ test('the README gives a reason for exactly the dependencies that there are', ()
   )
 })
 
+test('the first command behind npm start in the README runs an agent program governed', () => {
+  const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+    block.trim().split('\n'),
+  )
+  const [first] = commands.slice(commands.indexOf('npm start') + 1)
+  expect(first).toBe('./scripts/chaperone.sh run -- claude')
+})
+
 test('every npm script that the README names exists', () => {
   for (const [, name = ''] of readme.matchAll(/npm run ([a-z:]+)/g))
     expect(Object.keys(project.scripts)).toContain(name)

@@ -84,6 +84,7 @@ export type ReplicaOptions = {
   readonly hangMs?: number
   readonly connectMs?: number
   readonly beatMs?: number
+  readonly isOnlyReplica?: boolean
   readonly clock?: Clock
   /** Whose Policies are the platform's; none by default. */
   readonly platformNamespaces?: ReadonlySet<string>
@@ -132,6 +133,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
   const hub = await createHub({
     ...{ db, keyring: KEYRING, library, log, clock },
     ...(beatMs === undefined ? {} : { beatMs }),
+    isOnlyReplica: given.isOnlyReplica ?? false,
   })
   const cancelStopped = createCancelStopped({ orgId, stops: { of: () => null }, notify: async () => {} })
   const killSwitch = createKillSwitch({

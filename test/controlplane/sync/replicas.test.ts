@@ -53,6 +53,26 @@ async function connect(to: Replica, options: Connecting = {}) {
   return stream
 }
 const processesAt = (replica: Replica) => replica.hub.liveOf(gateway.id)?.processes ?? 0
+
+test('the only replica does not count the processes of one that was killed a moment ago', async () => {
+  await one.db.query("insert into replicas (id) values ('proc_killed')")
+  await one.db.query(
+    `insert into gateway_processes (process_id, gateway_id, replica_id, connected_at, facts)
+     values ('proc_dead', $1, 'proc_killed', clock_timestamp(), $2)`,
+    [
+      gateway.id,
+      { name: 'default/local', applied_version: 0, sent_version: 0, agents: 0, uptime_seconds: 1 },
+    ],
+  )
+  const beside = await world.replica()
+  expect(processesAt(beside)).toBe(1)
+  const only = await world.replica({ isOnlyReplica: true })
+  expect(only.hub.liveOf(gateway.id)).toBeNull()
+  await connect(only)
+  await eventually('the process is counted', () => (processesAt(only) === 1 ? true : null))
+  await Promise.all([beside.stop(), only.stop()])
+})
+
 const bothSee = (count: number) =>
   eventually(`both replicas see ${count} processes`, () =>
     [one, two].every((replica) => processesAt(replica) === count) ? true : null,
