@@ -142,6 +142,7 @@ describe('a rule says in CEL what its function says', () => {
                 {},
                 { endpoint: ['/mcp'] },
                 { webSocketMessages: true },
+                { providerTools: {} },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
               ).map((rest) =>
                 ConnectorSpec.parse({ type, ...hosts, ...auth, upstream, tls: { mode }, ...rest }),
