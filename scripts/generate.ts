@@ -5,6 +5,7 @@ import { BUILT_IN } from '../core/connectors/registry.ts'
 import { editorSchema } from '../core/crd/editor-schema.ts'
 import { effectsPage } from './catalogue/effects-page.ts'
 import { heldRequestsPage } from './catalogue/held-requests-page.ts'
+import { providerSidePage } from './catalogue/provider-side-page.ts'
 import { referenceIndex, referencePage } from './catalogue/reference-page.ts'
 import { crdText } from './crds/crd.ts'
 import { KINDS } from './crds/kinds.ts'
@@ -61,6 +62,7 @@ function documents(): ReadonlyArray<readonly [string, string]> {
     [join(root, 'docs/rights.md'), rightsPage()],
     [join(actions, 'README.md'), referenceIndex(BUILT_IN)],
     [join(actions, 'effects.md'), effectsPage(BUILT_IN)],
+    [join(actions, 'provider-side.md'), providerSidePage()],
     [join(actions, 'held-requests.md'), heldRequestsPage(BUILT_IN)],
     ...BUILT_IN.map(
       (connector) => [join(actions, `${connector.name}.md`), referencePage(connector)] as const,

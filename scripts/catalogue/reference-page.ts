@@ -27,6 +27,7 @@ export function referenceIndex(connectors: readonly Connector[]): string {
     'Permissions, policies and records all speak of these names. The same deed has the same name, whichever address it goes to.',
     ['| Connector | Actions | Operations |', '|---|---|---|', ...lines].join('\n'),
     '[Effect classes](effects.md): one rule for all operations that merge, publish, run code or hand out secrets. [How they were classified](../effect-classification.md).',
+    '[What your model provider can do on your behalf](provider-side.md): tools, URLs, hosted agents and batches of model requests.',
     '[Held requests](held-requests.md): what an approval is bound to, and what its card shows.',
     '',
   ].join('\n\n')
