@@ -10,6 +10,7 @@ import { type CompiledPolicy, type CompiledRule, foldScope } from './compiled-po
 import { brokenCondition, type Condition, type ConditionPlace, compileCondition } from './condition.ts'
 import { invalidRule } from './invalid-rule.ts'
 import { policyWarnings } from './policy-warnings.ts'
+import { undeclaredNames } from './undeclared-parameters.ts'
 import { verdictOfRule } from './vocabulary.ts'
 
 /** Fields of the policy's record. The text may repeat them, but not contradict them. */
@@ -206,15 +207,19 @@ function validated<T>(schema: z.ZodType<T>, value: unknown, lineOf: LineOf): T {
 
 function conditionFailures(document: PolicyDocument, lineOf: LineOf): string[] {
   const failures: string[] = []
-  const isAbout = aboutOf(patternsOf(document.scope))
+  const patterns = patternsOf(document.scope)
+  const isAbout = aboutOf(patterns)
   document.rules.forEach((rule, ruleIndex) => {
     rule.conditions.forEach((text, index) => {
+      const path = ['rules', ruleIndex, 'conditions', index]
+      const fail = (message: string) => failures.push(`${lineOf(path)}${path.join('.')}: ${message}`)
       try {
         compileCondition(text, { rule: rule.name, index }, isAbout)
+        const place = `rule "${rule.name}", condition ${index + 1}`
+        for (const error of undeclaredNames(text, patterns).errors) fail(`${place}: ${error}`)
       } catch (cause) {
         if (!(cause instanceof ChaperoneError)) throw cause
-        const path = ['rules', ruleIndex, 'conditions', index]
-        failures.push(`${lineOf(path)}${path.join('.')}: ${cause.message}`)
+        fail(cause.message)
       }
     })
   })

@@ -1,7 +1,9 @@
+import { parsePattern } from '../action/pattern.ts'
 import { idleAllowWarning, unknownActionWarning } from '../connectors/action-names.ts'
 import type { PolicyDocument, PolicyRule } from '../crd/schemas.ts'
 import { nearest } from '../nearest.ts'
 import { conditionWarnings } from './condition-warnings.ts'
+import { undeclaredNames } from './undeclared-parameters.ts'
 
 /** What is legal in a policy and probably not meant. Full sentences. */
 export function policyWarnings(document: PolicyDocument): readonly string[] {
@@ -10,11 +12,19 @@ export function policyWarnings(document: PolicyDocument): readonly string[] {
     // A test of a name that does not exist passes whatever the rules say.
     ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
+    ...new Set(undeclaredWarnings(document)),
     ...idleAllows(document),
     ...repeatedNames(rules),
     ...deadRules(rules),
     ...uselessGroups(rules),
   ]
+}
+
+function undeclaredWarnings({ rules, scope }: PolicyDocument): readonly string[] {
+  const patterns = (scope.actions.length === 0 ? ['*'] : scope.actions).map(parsePattern)
+  return rules.flatMap(({ conditions }) =>
+    conditions.flatMap((text) => undeclaredNames(text, patterns).warnings.map((warning) => `${warning}.`)),
+  )
 }
 
 function idleAllows({ rules, scope }: PolicyDocument): readonly string[] {
