@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ChaperoneError } from '../../core/errors.ts'
-import type { Role } from '../../core/wire/rights.ts'
+import { hasRole, RIGHTS, type Role } from '../../core/wire/rights.ts'
 import { newId } from '../crypto/ids.ts'
 import { randomToken, sha256 } from '../crypto/tokens.ts'
 import { actorOf, recordEvent } from '../events.ts'
@@ -8,7 +8,7 @@ import type { UserPrincipal } from '../http/auth.ts'
 import { insertInvitation } from '../store/invitations.ts'
 import type { Db, Query } from '../store/query.ts'
 import { deleteSessionsOf } from '../store/sessions.ts'
-import { findIdentityOf } from '../store/user-identities.ts'
+import { findIdentityOf, identityState } from '../store/user-identities.ts'
 import { getUser, listUsers, lockUser, lockUserChanges, type UserRow, updateUser } from '../store/users.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './given-roles.ts'
@@ -177,8 +177,9 @@ async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal>
   // The route has just asked the cluster about the right of its caller.
   if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
-  const role = user?.status === 'active' ? user.role : undefined
-  if (role === 'owner' || role === 'admin') return { ...by, role }
+  const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
+  if (isActive && user.namespaces === null && hasRole(user.role, RIGHTS['users/update'].role))
+    return { ...by, role: user.role }
   throw forbidden('Your role was changed a moment ago: sign in again')
 }
 

@@ -134,3 +134,29 @@ describe('a caller of the cluster with the right to update users', () => {
     expect(await outcome(users.suspend(by, admin))).toBe('done')
   })
 })
+
+test.each([
+  ['is an admin of some namespaces', "namespaces = '{team-a}'"],
+  ['is a member', "role = 'member'"],
+  ['is suspended', "status = 'suspended'"],
+  [
+    'is removed at the identity provider',
+    `email = email; insert into user_identities (user_id, issuer, subject, tokens)
+     select id, 'https://idp.example', id, null from users`,
+  ],
+])('an admin who %s since the request began changes no user', async (_what, change) => {
+  const userId = await account({ role: 'admin' })
+  const target = await account()
+  const where = ` where id = '${userId}'`
+  for (const statement of change.split(';')) {
+    const text = statement.includes('insert') ? statement + where : `update users set ${statement}${where}`
+    await db.query(text)
+  }
+  const by: UserPrincipal = {
+    ...{ kind: 'user', userId, email: 'a@example.com', groups: [], via: 'session', namespaces: 'all' },
+    role: 'admin',
+  }
+  expect(await outcome(users.changeRole(by, target, 'admin'))).toBe('forbidden')
+  expect(await outcome(users.invite(by, 'late@example.com', 'viewer'))).toBe('forbidden')
+  expect(await outcome(users.suspend(by, target))).toBe('forbidden')
+})
