@@ -1,6 +1,7 @@
 import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
 import type { Named } from '../../core/connectors/connector.ts'
+import { judgeImpersonation } from '../../core/connectors/impersonation.ts'
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
 import { decideAll, decideNamed, judgedActions, underKillSwitch } from '../../core/decision/decide.ts'
 import type { AgentFacts, Decision } from '../../core/decision/decision.ts'
@@ -105,7 +106,7 @@ function judge(given: Case): Finding {
     const decision = decideUnowned(snapshot, request.host, request.port)
     return { bound, action: null, decision, notes: [] }
   }
-  const named = classify(bound, request)
+  const named = judgeImpersonation(bound, request) ?? classify(bound, request)
   if (isRefusal(named)) return refusedFinding(named, bound)
   return judgeNamed({ ...given, bound }, named)
 }

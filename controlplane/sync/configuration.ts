@@ -174,6 +174,8 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
     ...(spec.providerTools === undefined ? {} : { providerTools: spec.providerTools }),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
+    ...(spec.impersonationHeaders.length === 0 ? {} : { impersonationHeaders: spec.impersonationHeaders }),
+    ...(spec.keepQuery.length === 0 ? {} : { keepQuery: spec.keepQuery }),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,
     source: row.source,

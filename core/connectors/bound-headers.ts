@@ -1,4 +1,5 @@
 import type { RawHeaders } from '../request/canonical.ts'
+import { ACCOUNT_HEADERS } from '../request/header-names.ts'
 import { isSecretHeader } from './secret-names.ts'
 
 /** Header fields with the reason that they share. Names in lower case, exact: no name is matched by its beginning. */
@@ -141,6 +142,7 @@ function namesOf(groups: readonly HeaderGroup[]): ReadonlySet<string> {
 }
 
 function isUninteresting(connectorType: string, name: string, value: string): boolean {
+  if (ACCOUNT_HEADERS.has(name)) return false
   if (name === 'content-type') return PLAIN_TYPE.test(value)
   return UNINTERESTING.has(name) || UNINTERESTING_BY_TYPE[connectorType]?.includes(name) === true
 }

@@ -101,14 +101,15 @@ export const GatewaySpec = z.strictObject({
   agents: z.strictObject({ allowServiceAccountToken: z.boolean().default(false) }).optional(),
 })
 
+const headerName = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
+
 export const AuthSpec = z.strictObject({
   type: z.enum(['bearer', 'token', 'basic', 'header', 'none']),
   /** Header name for `type: header`. */
-  header: z
-    .string()
-    .max(64)
-    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
-    .optional(),
+  header: headerName.optional(),
   username: z.string().max(256).optional(),
 })
 
@@ -167,6 +168,10 @@ export const ConnectorSpec = z.strictObject({
   webSocketMessages: z.boolean().default(false),
   /** For types llm_a, llm_b and llm_c: what the provider may reach on behalf of a request. Left out or empty: nothing. */
   providerTools: ProviderToolsSpec.optional(),
+  /** Headers such as `Impersonate-User`, with which a request acts as another user; without an entry they are refused. */
+  impersonationHeaders: z.array(headerName).max(32).default([]),
+  /** Query parameters with the name of a credential (`token`) that select what a request acts upon: they are sent. */
+  keepQuery: z.array(z.string().min(1).max(64)).max(32).default([]),
   environment: z.string().min(1).max(64).optional(),
   actions: z.array(UserRowSpec).max(512).default([]),
 })

@@ -9,6 +9,8 @@ export type HeaderName = {
   /** The name as which CGI-like servers read this one, where that matters; else null. */
   readonly shadows: string | null
   readonly isForbiddenInH2: boolean
+  /** Some servers take the request for one of the user that it names. */
+  readonly isImpersonation: boolean
 }
 
 const READ = new Set([
@@ -23,16 +25,35 @@ const READ = new Set([
 ])
 
 /** Fields with which some servers replace the path that we classified. */
-const PATH_OVERRIDES = new Set(['x-original-url', 'x-original-uri', 'x-rewrite-url'])
+const PATH_OVERRIDE =
+  /^x-(?:(?:original|rewrite|forwarded|request|replaced|envoy-original)-(?:url|uri|path)|original-request-ur[il]|forwarded-prefix|script-name)$/
+
+/** Names with which servers and proxies are told on whose behalf a request is, in lower case and with `-` for `_`. */
+const IMPERSONATION = new RegExp(
+  [
+    '^(?:sudo|impersonate-(?:user|group|uid|extra-.+)|x-impersonate(?:-user|-group)?|x-act-as(?:-user)?|x-on-behalf-of',
+    'x-forwarded-(?:user|uid|email|groups?|preferred-username|client-cert|login|name|for-user)',
+    '(?:x-)?remote-(?:user|uid|name|email|groups?|extra-.+)|x-webauth-.+|x-auth-request-(?:user|email|groups|preferred-username)',
+    'x-authenticated-(?:user|userid|email|groups|scope)|x-consumer-(?:id|username|custom-id|groups)|x-credential-(?:username|identifier)',
+    'x-goog-authenticated-user-(?:id|email)|x-amzn-oidc-(?:identity|data)|x-ms-client-principal(?:-id|-name|-idp)?',
+    'cf-access-authenticated-user-email|tailscale-user-.+|mscrmcallerid|callerobjectid|(?:x-)?ssl-client-.+|x-client-cert)$',
+  ].join('|'),
+)
 
 /** Names, lower case and with `-` for `_`, under which some server takes another method: `X-HTTP-Verb`, `_method`. */
 const METHOD_OVERRIDE =
-  /^(?:-method|(?:http-)?x-(?:http-|request-|original-)*(?:method|verb)(?:-override)?|http-(?:method|verb)(?:-override)?|(?:method|verb)-override|x-http-override)$/
+  /^(?:-method|(?:http-)?x-(?:http-|request-|original-|forwarded-|envoy-)*(?:method|verb)(?:-override)?|http-(?:method|verb)(?:-override)?|(?:method|verb)-override|x-http-override)$/
 
 /** True for the name of a header, query parameter or field that replaces the method, in any spelling. */
 export function overridesMethod(name: string): boolean {
   return METHOD_OVERRIDE.test(name.toLowerCase().replaceAll('_', '-'))
 }
+
+/** Headers that choose whose account is acted upon, or which operation happens: cards always show them. */
+export const ACCOUNT_HEADERS: ReadonlySet<string> = new Set([
+  ...['stripe-account', 'stripe-context', 'x-goog-user-project', 'openai-project', 'openai-organization'],
+  ...['x-amz-target', 'soapaction'],
+])
 
 /** A header whose name with `_` for `-` becomes one of these is read as it by CGI-like servers. */
 const SHADOWED = new Set([
@@ -49,6 +70,7 @@ const SHADOWED = new Set([
   'keep-alive',
   'proxy-connection',
   'x-forwarded-host',
+  ...ACCOUNT_HEADERS,
 ])
 
 const H2_FORBIDDEN = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'])
@@ -77,8 +99,9 @@ function judge(name: string): HeaderName {
     lower,
     isToken: TOKEN.test(name),
     isRead: READ.has(lower),
-    isOverride: PATH_OVERRIDES.has(hyphenated) || overridesMethod(lower),
+    isOverride: PATH_OVERRIDE.test(hyphenated) || overridesMethod(lower),
     shadows: hyphenated !== lower && SHADOWED.has(hyphenated) ? hyphenated : null,
     isForbiddenInH2: H2_FORBIDDEN.has(lower),
+    isImpersonation: IMPERSONATION.test(hyphenated),
   }
 }

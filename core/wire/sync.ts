@@ -94,6 +94,8 @@ export const ConnectorEntry = z.object({
   webSocketMessages: z.boolean().optional(),
   /** Left out: the provider may reach nothing on behalf of a request. */
   providerTools: ProviderToolsSpec.optional(),
+  impersonationHeaders: z.array(z.string()).optional(),
+  keepQuery: z.array(z.string()).optional(),
   environment: z.string().optional(),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),

@@ -1,5 +1,6 @@
 import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
 import type { BodyView, Classification, HeadReader } from '../../../core/connectors/connector.ts'
+import { judgeImpersonation } from '../../../core/connectors/impersonation.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgeLabel, parseBody } from '../../../core/request/body.ts'
@@ -28,6 +29,8 @@ export function createClassify(deps: ClassifyDeps): Stage {
     run(exchange) {
       const { connector: bound, request, body } = exchange
       if (bound === undefined || request === undefined) return 'continue'
+      const impersonation = judgeImpersonation(bound, request)
+      if (impersonation !== null) return refuseReading(exchange, impersonation)
       const head = body.isEmpty ? undefined : bound.connector.readsHead?.(request, bound.config)
       const given = { bound, request, deps }
       return head ? nameByHead(exchange, { ...given, head }) : name(exchange, given)
