@@ -174,12 +174,22 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
     ...(spec.providerTools === undefined ? {} : { providerTools: spec.providerTools }),
     ...(spec.bodies === undefined ? {} : { bodies: spec.bodies }),
-    ...(spec.impersonationHeaders.length === 0 ? {} : { impersonationHeaders: spec.impersonationHeaders }),
-    ...(spec.keepQuery.length === 0 ? {} : { keepQuery: spec.keepQuery }),
+    ...exceptionsOf(spec),
     ...(spec.environment === undefined ? {} : { environment: spec.environment }),
     actions: spec.actions,
     source: row.source,
     managed_by: row.managedBy,
+  }
+}
+
+/** Fields and parameters that pass although their names are of the kind that is refused or removed. */
+function exceptionsOf({
+  impersonationHeaders,
+  keepQuery,
+}: ConnectorRow['spec']): Pick<ConnectorEntry, 'impersonationHeaders' | 'keepQuery'> {
+  return {
+    ...(impersonationHeaders.length === 0 ? {} : { impersonationHeaders }),
+    ...(keepQuery.length === 0 ? {} : { keepQuery }),
   }
 }
 
