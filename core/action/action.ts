@@ -35,6 +35,8 @@ export type Action = {
   readonly resource: Resource
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
+  /** The request does it besides the operation that names it, and no action spec can ask for it alone. */
+  readonly isBeside?: true
   /** Effect classes beside those of its name: what this request adds, or what a Connector declares. */
   readonly effects?: readonly EffectClass[]
   /** Why the action has this name and not a milder one, as a sentence; part of the decision's reason. */
@@ -43,6 +45,11 @@ export type Action = {
   readonly byProvider?: ProviderSideEffect
   /** True for `<connector>.unmapped.<method>`: no catalogue row describes the request. */
   readonly unmapped?: boolean
+}
+
+/** True for what a request does, or makes its provider do, besides the operation that names it. */
+export function isBeside(action: Pick<Action, 'isBeside' | 'byProvider'>): boolean {
+  return action.isBeside === true || action.byProvider !== undefined
 }
 
 /** The type of a request that no row describes. */

@@ -23,8 +23,10 @@ import { PEOPLE } from './codehost/people.ts'
 import { PROJECTS } from './codehost/projects.ts'
 import { PROTECTION } from './codehost/protection.ts'
 import { PULLS } from './codehost/pulls.ts'
-import { announcedPush, FORCE_PUSH, namePush, possiblePushes, pushReader } from './codehost/push/actions.ts'
+import { announcedPush, namePush, possiblePushes, pushReader } from './codehost/push/actions.ts'
+import { FORCE_PUSH } from './codehost/push/force-push.ts'
 import { REFERENCE } from './codehost/reference.ts'
+import { REFERENCE_ROWS, referenceKeys, withReferences } from './codehost/references.ts'
 import { REPO_ACTIONS } from './codehost/repo-actions.ts'
 import { REPO_MORE } from './codehost/repo-more.ts'
 import { REPOS } from './codehost/repos.ts'
@@ -157,7 +159,13 @@ function repositoryOf(parameters: Parameters): { target?: string; account?: stri
   return typeof org === 'string' ? { account: org, target: org } : {}
 }
 
-const catalogue = once(() => [...restRows(), ...gitRows(), FORCE_PUSH, ...GRAPHQL_CATALOGUE])
+const catalogue = once(() => [
+  ...restRows(),
+  ...gitRows(),
+  FORCE_PUSH,
+  ...REFERENCE_ROWS,
+  ...GRAPHQL_CATALOGUE,
+])
 
 /** The code host: REST, git over HTTP, and GraphQL field by field. Self-hosted ones by `baseUrl`, path prefix included. */
 export const codehost: Connector = {
@@ -174,9 +182,11 @@ export const codehost: Connector = {
         ? nameGraphql(request, body, { config, known: known() })
         : isNearGraphql(request, config)
           ? nearMiss()
-          : withPushes(parseByRows(NAMING, request, body, config), request, config),
+          : withReferences(withPushes(parseByRows(NAMING, request, body, config), request, config), body),
   decidingKeys: (request, config) =>
-    isGraphql(request, config) ? GRAPHQL_KEYS : rowKeys(NAMING, request, config),
+    isGraphql(request, config)
+      ? GRAPHQL_KEYS
+      : [...rowKeys(NAMING, request, config), ...referenceKeys(request)],
   hasOpaqueBody: (request, config) => !isGraphql(request, config) && rowsAreOpaque(NAMING, request, config),
   readsHead(request, config) {
     const push = isPush(request) ? pushOf(request, config) : undefined

@@ -1,4 +1,4 @@
-import type { Action } from '../action/action.ts'
+import { type Action, isBeside } from '../action/action.ts'
 import { parseBody } from '../request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../request/canonical.ts'
 import { canonicalise } from '../request/canonicalise.ts'
@@ -91,7 +91,7 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
   const named = isRefusal(body) ? body : classify(owner, canonical, body)
   if (isRefusal(named)) return wrong('parameters', named.detail)
   if (named.kind === 'candidates') return wrong('parameters', 'do not say which action this is')
-  const own = named.actions.filter(({ byProvider }) => byProvider === undefined)
+  const own = named.actions.filter((action) => !isBeside(action))
   const other = own.find((action) => action.type !== spec.type)
   if (other !== undefined)
     return wrong('parameters', `make it ${other.type}: submit it under that name, or correct the parameters`)

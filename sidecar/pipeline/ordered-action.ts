@@ -1,3 +1,4 @@
+import { isBeside } from '../../core/action/action.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -11,10 +12,10 @@ export type OrderedAction = {
 
 /**
  * Denies a request that does not turn out to be the ordered action. Everything else is decided as live traffic is, also
- * what the provider does on behalf of the request.
+ * what the request does besides.
  */
 export function decideOrdered({ order, actions = [] }: Exchange, decision: Decision): Decision {
-  const own = actions.filter(({ byProvider }) => byProvider === undefined)
+  const own = actions.filter((action) => !isBeside(action))
   const other = own.find(({ type }) => order !== undefined && type !== order.actionType)
   if (order === undefined || other === undefined || decision.verdict === 'deny') return decision
   const reason = `The token is for ${order.actionType}, but the request that follows from its parameters is ${other.type}. Submit it under that name, or correct the parameters.`

@@ -7,7 +7,7 @@ export const CODEHOST_EFFECTS = `
   rewrite_history org_immutable_release.{set,set_repos,disable_repo}
   rewrite_history import.set_lfs
   # Content reaches people who had no access to it before: packages, pages, releases, gists, advisories.
-  publish release.{create,update} release_asset.{upload,update} pages.{create,update} pages_build.request
+  publish release.{create,update} tag.create release_asset.{upload,update} pages.{create,update} pages_build.request
   publish pages_deployment.create gist.{create,update} package.restore package_version.restore
   publish repo_advisory.{update,request_cve} codespace.publish fork.create
   # Programs run, with the secrets of the repository or of a machine.
@@ -205,6 +205,8 @@ export const CODEHOST_EFFECTS = `
   none org_secret_scanning_pattern.list secret_scanning.get_history secret_scanning_alert.list_locations
   none secret_scanning_pattern.list token_grant.{list,list_repos} token_request.{list,list_repos}
   none user_codespaces_secret.{get,get_public_key,list,list_repos}
+  # Notes and other references that neither branches nor releases follow.
+  none ref.create
   # Reads that hand out no secret.
   none @reads
 `

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Action } from '../../../core/action/action.ts'
+import { isBeside } from '../../../core/action/action.ts'
 import type { ExecuteRequest, ExecuteSpec } from '../../../core/connectors/connector.ts'
 import { requestOfAction } from '../../../core/connectors/execute-request.ts'
 import { type BoundConnector, connectorOfType, indexConnectors } from '../../../core/connectors/registry.ts'
@@ -121,7 +122,7 @@ function renamed(
   const named = nameRequest(boundOf(name), raw, body)
   if (isRefusal(named)) throw new Error(`${method} ${target}: ${named.detail}`)
   const actions = named.kind === 'actions' ? named.actions : named.candidates
-  return actions.filter(({ byProvider }) => byProvider === undefined)
+  return actions.filter((action) => !isBeside(action))
 }
 
 /** Actions whose request is no JSON or form over REST. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { isBeside } from '../../../core/action/action.ts'
 import type { Row } from '../../../core/connectors/connector.ts'
 import { BUILT_IN } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
@@ -48,7 +49,7 @@ function typesOf(type: Type, method: string, target: string): string[] {
   const named = nameRequest(boundOf(type), raw)
   if (named.kind === 'refusal') return []
   const actions = named.kind === 'actions' ? named.actions : named.candidates
-  return actions.filter(({ byProvider }) => byProvider === undefined).map((action) => action.type)
+  return actions.filter((action) => !isBeside(action)).map((action) => action.type)
 }
 
 /** Parameters without their names: two templates of one shape describe the same paths. */

@@ -3,6 +3,7 @@ import type { Action, Effect, RiskLevel } from '../../../action/action.ts'
 import type { ConnectorConfig, Row } from '../../connector.ts'
 import { isRecord } from '../../fields.ts'
 import { namedAction } from '../../named-action.ts'
+import { withReferenceActions } from '../references.ts'
 import { DEEDS, type Deed, MILD } from './deeds.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
@@ -19,7 +20,9 @@ export function mutationActions(field: FieldNode, given: Given): readonly Action
   if (name === 'updateRefs') return referenceActions(own, given)
   if (name === 'createCommitOnBranch') return commitActions(own, given)
   const deed = chooseDeed(DEEDS.get(name) ?? [], own)
-  return [deed === undefined ? ownAction(name, own, given.config) : deedAction(deed, own, given)]
+  return withReferenceActions(
+    deed === undefined ? ownAction(name, own, given.config) : deedAction(deed, own, given),
+  )
 }
 
 type Input = Readonly<Record<string, unknown>>
@@ -69,7 +72,9 @@ const NOTHING = /^0+$/
 function referenceActions(input: Input, given: Given): readonly Action[] {
   // One value where a list is asked for is a list of one, as it is to servers.
   const updates = [input['refUpdates'] ?? []].flat()
-  const actions = updates.map((update) => referenceAction(isRecord(update) ? update : {}, given))
+  const actions = updates.flatMap((update) =>
+    withReferenceActions(referenceAction(isRecord(update) ? update : {}, given)),
+  )
   return actions.length > 0 ? actions : [ownAction('updateRefs', input, given.config)]
 }
 

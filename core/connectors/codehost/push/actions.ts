@@ -10,19 +10,14 @@ import type {
   Named,
 } from '../../connector.ts'
 import { namedAction } from '../../named-action.ts'
+import { REFERENCE_ROWS, withReferenceActions } from '../references.ts'
 import { isNothing, type PushCommand, readPushHead, scanCommands } from './commands.ts'
 import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
+import { FORCE_PUSH } from './force-push.ts'
 import { type Commits, type PackTools, readCommits } from './pack.ts'
 
 /** How much of a push is read to see that nothing is lost: its commands and, as git writes them first, its commits. */
 export const PUSH_HEAD_BYTES = 1024 * 1024
-
-export const FORCE_PUSH: CatalogueRow = {
-  type: 'codehost.git.force_push',
-  effect: 'write',
-  risk: 'high',
-  hints: { irreversible: true },
-}
 
 const CREATE: CatalogueRow = { type: 'codehost.branch.create', effect: 'write', risk: 'low' }
 const DELETE: CatalogueRow = {
@@ -67,11 +62,13 @@ export function possiblePushes(push: Action, config: ConnectorConfig): readonly 
   const { target, account } = push.resource
   const { parameters } = push
   const parts = { connector: 'codehost', effect: 'write', target, account, parameters } as const
-  return [push, ...[FORCE_PUSH, CREATE, DELETE].map((row) => namedAction({ ...row, ...parts }, config))]
+  const rows = [FORCE_PUSH, CREATE, ...REFERENCE_ROWS, DELETE]
+  return [push, ...rows.map((row) => namedAction({ ...row, ...parts }, config))]
 }
 
 /**
- * One action for each reference: `branch.create` and `branch.delete` as when it is done by REST, `git.push` where the
+ * One action for each reference: `branch.create` (with `tag.create` or `ref.create` where it is no branch) and
+ * `branch.delete` as over REST, `git.push` where the
  * commits that are sent lead back to what stood there, else `git.force_push`: what is not proved to lose nothing is
  * taken to lose something. A push without references only announces one.
  */
@@ -83,7 +80,9 @@ export function namePush(body: Head, push: Action, config: ConnectorConfig): Cla
   }
   if (head.commands.length === 0) return announcedPush(push, config)
   const proof = body.commits === null ? null : newProof(body.commits, head.shallow)
-  const actions = head.commands.map((command) => actionOf(command, proof, { push, config }))
+  const actions = head.commands.flatMap((command) =>
+    withReferenceActions(actionOf(command, proof, { push, config })),
+  )
   return { kind: 'actions', actions }
 }
 

@@ -1,0 +1,84 @@
+import type { Action } from '../../action/action.ts'
+import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
+import type { BodyView, CatalogueRow, Classification } from '../connector.ts'
+import { FORCE_PUSH } from './push/force-push.ts'
+
+/** Others take a tag for a release, and pipelines start from it. */
+const TAG: CatalogueRow = { type: 'codehost.tag.create', effect: 'write', risk: 'medium' }
+/** A reference that is neither branch nor tag, such as `refs/notes/…`. */
+const OTHER: CatalogueRow = { type: 'codehost.ref.create', effect: 'write', risk: 'medium' }
+
+/** Actions beside `branch.create`, by the namespace of the reference. */
+export const REFERENCE_ROWS: readonly CatalogueRow[] = [TAG, OTHER]
+
+const CREATE = 'codehost.branch.create'
+const UPDATE = 'codehost.branch.update'
+
+/**
+ * The action with what the same operation does besides: a forced update can lose commits, and a reference outside of
+ * `refs/heads/` is no branch. The name of the operation stays, and the strictest decides.
+ */
+export function withReferenceActions(action: Action): readonly Action[] {
+  const { force, ref } = action.parameters
+  if (action.type === UPDATE && isForced(force)) return [action, besides(action, FORCE_PUSH)]
+  if (action.type !== CREATE || ref === undefined) return [action]
+  const row = rowOf(ref)
+  return row === null ? [action] : [action, besides(action, row)]
+}
+
+/** The same of a classification over REST. Without the body everything that it could add is a candidate. */
+export function withReferences(named: Classification, body: BodyView | undefined): Classification {
+  if (isRefusal(named)) return named
+  const isOpen = body === undefined
+  if (named.kind === 'candidates') {
+    const types = new Set(named.candidates.map(({ type }) => type))
+    const further = named.candidates
+      .flatMap((one) => possible(one, isOpen))
+      .filter(({ type }) => !types.has(type))
+    return { ...named, candidates: [...named.candidates, ...further] }
+  }
+  const [action] = named.actions
+  if (action === undefined || named.actions.length > 1 || named.announces !== undefined) return named
+  const known = withReferenceActions(action)
+  if (known.length > 1) return { kind: 'actions', actions: known }
+  const candidates = possible(action, isOpen)
+  return candidates.length > 1 ? { kind: 'candidates', candidates } : named
+}
+
+/** Members of the body that tell what a write of a reference does besides; empty for other requests. */
+export function referenceKeys({ method, segments }: CanonicalRequest): readonly string[] {
+  const isReference = segments.some((segment, at) => segment === 'refs' && segments[at - 1] === 'git')
+  if (!isReference || method === 'GET' || method === 'HEAD') return []
+  return method === 'PATCH' ? ['force'] : method === 'POST' ? ['ref'] : []
+}
+
+function possible(action: Action, isOpen: boolean): readonly Action[] {
+  const known = withReferenceActions(action)
+  if (!isOpen || known.length > 1) return known
+  if (action.type === UPDATE) return [action, besides(action, FORCE_PUSH)]
+  return action.type === CREATE ? [action, ...REFERENCE_ROWS.map((row) => besides(action, row))] : [action]
+}
+
+/** What is neither absent nor plainly false counts: servers differ in how they read it. */
+function isForced(force: unknown): boolean {
+  return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)
+}
+
+function rowOf(ref: unknown): CatalogueRow | null {
+  if (typeof ref !== 'string') return OTHER
+  if (ref.startsWith('refs/heads/')) return null
+  return ref.startsWith('refs/tags/') ? TAG : OTHER
+}
+
+function besides(action: Action, { type, effect, risk, hints = {} }: CatalogueRow): Action {
+  const { connector, resource, parameters } = action
+  const nameReason = REASONS[type] ?? ''
+  const parts = { type, connector, effect, risk, resource, parameters, riskHints: hints, nameReason }
+  return { ...parts, isBeside: true }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  [FORCE_PUSH.type]: 'The update is forced, so commits can be lost.',
+  [TAG.type]: 'The reference is a tag.',
+  [OTHER.type]: 'The reference is neither a branch nor a tag.',
+}
