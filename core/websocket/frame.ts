@@ -92,7 +92,28 @@ function writeLength(head: Uint8Array, length: number): number {
 
 /** Masks or unmasks in place; `offset` is the position of the first byte in the payload. */
 export function applyMask(bytes: Uint8Array, key: Uint8Array, offset: number): void {
+  const start = Math.min((MASK_BYTES - (bytes.byteOffset % MASK_BYTES)) % MASK_BYTES, bytes.length)
+  const words = Math.floor((bytes.length - start) / MASK_BYTES)
+  // An empty view may begin at no multiple of four.
+  if (words === 0) {
+    maskBytes(bytes, key, offset)
+    return
+  }
+  maskBytes(bytes.subarray(0, start), key, offset)
+  maskWords(new Uint32Array(bytes.buffer, bytes.byteOffset + start, words), key, offset + start)
+  const end = start + words * MASK_BYTES
+  maskBytes(bytes.subarray(end), key, offset + end)
+}
+
+function maskBytes(bytes: Uint8Array, key: Uint8Array, offset: number): void {
   for (let at = 0; at < bytes.length; at++) {
     bytes[at] = (bytes[at] ?? 0) ^ (key[(offset + at) % MASK_BYTES] ?? 0)
   }
+}
+
+/** Several times as fast as byte by byte; the key is turned to where the first word begins. */
+function maskWords(words: Uint32Array, key: Uint8Array, offset: number): void {
+  const turned = Uint8Array.from({ length: MASK_BYTES }, (_, at) => key[(offset + at) % MASK_BYTES] ?? 0)
+  const word = new Uint32Array(turned.buffer)[0] ?? 0
+  for (let at = 0; at < words.length; at++) words[at] = (words[at] ?? 0) ^ word
 }

@@ -28,7 +28,6 @@ import { MAX_LOOSE_CHARS } from '../../core/request/loose-json.ts'
 import { MAX_PART_HEAD, MAX_PARTS } from '../../core/request/multipart.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { MESSAGE_BUDGET_BYTES } from '../../sidecar/messages/message-budget.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -55,10 +54,10 @@ const REQUESTS: readonly Row[] = [
   ['WebSocket frames, tunnels', 'not read', '', 'spliced', ''],
   [
     'WebSocket message that is read (`webSocketMessages`)',
-    `${bytes(LIMITS.heldBodyBytes)}, ${bytes(MESSAGE_BUDGET_BYTES)} of an agent at once`,
+    bytes(LIMITS.modelBodyBytes),
     'text; strict JSON; RFC 6455 without extensions',
     'as a body that is read whole',
-    'event 413 or 429; close code 1002',
+    'event 413 or 503; close code 1002',
   ],
   [
     'Body that names or decides',

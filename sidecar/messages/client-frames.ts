@@ -12,8 +12,11 @@ export type ClientFrameHandler = {
   message(text: Buffer): void
   /** More bytes than the limit: what is left of the message is discarded. */
   tooLong(): void
-  /** Bytes of a message that is not whole yet; false discards it, as one that is too long. */
-  mayKeep(bytes: number): boolean
+  /**
+   * Called before the payload of a frame is read, with the size of its message so far. Until the promise resolves nothing
+   * is read; false discards the message.
+   */
+  room(bytes: number): true | Promise<boolean>
   control(opcode: number, payload: Buffer): void
   /** Nothing behind it is read. */
   problem(detail: string): void
@@ -36,6 +39,8 @@ export class ClientFrames {
   #size = 0
   #isDiscarded = false
   #isOver = false
+  /** Bytes that arrived while the frame waits for room; null while it does not. */
+  #held: Buffer[] | null = null
 
   constructor(handler: ClientFrameHandler, limit: number) {
     this.#handler = handler
@@ -44,8 +49,19 @@ export class ClientFrames {
 
   push(chunk: Buffer): void {
     let rest = chunk
-    while (rest.length > 0 && !this.#isOver)
+    while (rest.length > 0 && !this.#isOver) {
+      if (this.#held !== null) {
+        this.#held.push(Buffer.from(rest))
+        return
+      }
       rest = this.#frame === null ? this.#readHead(rest) : this.#readData(rest)
+    }
+  }
+
+  /** Nothing more is read. */
+  stop(): void {
+    this.#isOver = true
+    this.#held = null
   }
 
   #readHead(chunk: Buffer): Buffer {
@@ -88,7 +104,32 @@ export class ClientFrames {
       this.#size = 0
       this.#isDiscarded = false
     }
-    return this.#readData(rest)
+    return this.#hasRoom(head.length) ? this.#readData(rest) : rest
+  }
+
+  /** False while the frame waits for room. */
+  #hasRoom(length: number): boolean {
+    if (this.#isDiscarded) return true
+    if (this.#size + length > this.#limit) {
+      this.#discard()
+      this.#handler.tooLong()
+      return true
+    }
+    const room = this.#handler.room(this.#size + length)
+    if (room === true) return true
+    this.#held = []
+    void room.then((isKept) => {
+      const held = Buffer.concat(this.#held ?? [])
+      this.#held = null
+      if (!isKept) this.#discard()
+      this.push(held)
+    })
+    return false
+  }
+
+  #discard(): void {
+    this.#isDiscarded = true
+    this.#parts = []
   }
 
   #readData(chunk: Buffer): Buffer {
@@ -104,11 +145,9 @@ export class ClientFrames {
   #keep(part: Buffer, key: Buffer, at: number): void {
     if (this.#isDiscarded || this.#isOver || part.length === 0) return
     this.#size += part.length
-    const isTooLong = this.#size > this.#limit || (this.#parts?.length ?? 0) >= MAX_PARTS
-    if (isTooLong || !this.#handler.mayKeep(part.length)) {
-      this.#isDiscarded = true
-      this.#parts = []
-      if (isTooLong) this.#handler.tooLong()
+    if ((this.#parts?.length ?? 0) >= MAX_PARTS) {
+      this.#discard()
+      this.#handler.tooLong()
       return
     }
     const copy = Buffer.from(part)

@@ -3,16 +3,14 @@ import type { Duplex } from 'node:stream'
 import type { Message, MessageProtocol } from '../../core/connectors/message-protocol.ts'
 import { isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
 import { encodeFrame, OPCODE } from '../../core/websocket/frame.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
 import type { Exchange, InnerExchanges, MessageChannel } from '../pipeline/exchange.ts'
 import { abortReason } from '../upstream/abort-reason.ts'
-import { ClientFrames, closeFrame } from './client-frames.ts'
+import { closeFrame } from './client-frames.ts'
 import { Flights } from './flights.ts'
-import type { MessageBudget } from './message-budget.ts'
 import { type MessageReply, messageExchange, messageReply } from './message-exchange.ts'
+import { type IncomingMessage, MessageIntake } from './message-intake.ts'
 import { connectionLost, connectorChanged, isSameUpstream } from './same-upstream.ts'
 import { ServerFrames } from './server-frames.ts'
-import { strictText } from './strict-text.ts'
 
 export type MessageSocketParts = {
   readonly opening: Exchange
@@ -20,17 +18,12 @@ export type MessageSocketParts = {
   readonly protocol: MessageProtocol
   readonly client: Duplex
   readonly upstream: Duplex
-  readonly budget: MessageBudget
   /** Bytes passed; a byte in either direction sets `quiet` of the idle watch to 0. */
   readonly moved: (direction: 'up' | 'down', bytes: number) => void
   /** Closes both sides at once. */
   readonly cut: () => void
 }
 
-type Waiting = { readonly text: string; readonly refused: Refusal | null; readonly bytes: number }
-
-/** Beyond it the client is not read, so that its leaving is not seen either; the provider answers 16 messages at once. */
-const MAX_WAITING = 16
 const PROTOCOL_ERROR = 1002
 const SERVICE_RESTART = 1012
 
@@ -40,14 +33,12 @@ const SERVICE_RESTART = 1012
  */
 export class MessageSocket {
   readonly #parts: MessageSocketParts
-  readonly #up: ClientFrames
+  readonly #up: MessageIntake
   readonly #down: ServerFrames
   readonly #flights: Flights
-  readonly #waiting: Waiting[] = []
   /** Messages of ours that wait for the end of a message of the server. */
   readonly #events: Uint8Array[] = []
   readonly #running = new Map<Exchange, Promise<void>>()
-  #partial = 0
   /** The message that is being decided upon; no other one overtakes it. */
   #deciding: Exchange | null = null
   #isUpBlocked = false
@@ -59,17 +50,15 @@ export class MessageSocket {
   constructor(parts: MessageSocketParts) {
     this.#parts = parts
     this.#flights = new Flights(parts.inner.clock.monotonicMs)
-    const limit = LIMITS.heldBodyBytes
-    this.#up = new ClientFrames(
-      {
-        message: (text) => this.#received(text),
-        tooLong: () => this.#tooLong(limit),
-        mayKeep: (bytes) => this.#mayKeep(bytes),
-        control: (opcode, payload) => this.#control(opcode, payload),
-        problem: (detail) => this.#close(PROTOCOL_ERROR, detail),
-      },
-      limit,
-    )
+    const { opening, inner, protocol } = parts
+    this.#up = new MessageIntake({
+      ...{ opening, inner, protocol },
+      isBusy: () => this.#deciding !== null || this.#isClosing,
+      serve: (incoming, release) => this.#serve(incoming, release),
+      control: (opcode, payload) => this.#control(opcode, payload),
+      problem: (detail) => this.#close(PROTOCOL_ERROR, detail),
+      changed: () => this.#steer(),
+    })
     this.#down = new ServerFrames({
       pass: (bytes) => this.#toClient(bytes),
       message: (head, size) => this.#flights.event(parts.protocol.event(head), size),
@@ -102,9 +91,7 @@ export class MessageSocket {
     // The end of a stream that is not read is never seen.
     this.#parts.client.resume()
     this.#parts.upstream.resume()
-    this.#release(this.#partial + this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0))
-    this.#partial = 0
-    this.#waiting.length = 0
+    this.#up.end()
     if (cause === 'client') this.#abortAll()
     else {
       this.#flights.failAll(connectionLost())
@@ -123,73 +110,25 @@ export class MessageSocket {
     this.#deciding.abort.abort(new Error('the upstream closed the WebSocket'))
   }
 
-  #mayKeep(bytes: number): boolean {
-    if (!this.#parts.budget.take(this.#agent, bytes)) {
-      this.#release(this.#partial)
-      this.#partial = 0
-      const detail =
-        'The agent has as many large messages in flight as the gateway keeps for it. Send it again later.'
-      this.#add({ text: '', refused: refusal('rate_limited', detail), bytes: 0 })
-      return false
-    }
-    this.#partial += bytes
-    return true
-  }
-
-  get #agent(): string {
-    return this.#parts.opening.agent?.name ?? ''
-  }
-
-  #release(bytes: number): void {
-    if (bytes > 0) this.#parts.budget.give(this.#agent, bytes)
-  }
-
-  #tooLong(limit: number): void {
-    this.#release(this.#partial)
-    this.#partial = 0
-    const detail = `A message of a WebSocket may have at most ${limit} bytes.`
-    this.#add({ text: '', refused: refusal('body_too_large', detail), bytes: 0 })
-  }
-
-  #received(bytes: Buffer): void {
-    const size = this.#partial
-    this.#partial = 0
-    const text = strictText(bytes)
-    const refused = text === null ? refusal('malformed_request', 'the message is not valid UTF-8') : null
-    this.#add({ text: text ?? '', refused, bytes: size })
-  }
-
-  #add(message: Waiting): void {
-    this.#waiting.push(message)
-    this.#next()
-    this.#steer()
-  }
-
-  #next(): void {
-    while (this.#deciding === null && !this.#isClosing) {
-      const message = this.#waiting.shift()
-      if (message === undefined) return
-      this.#steer()
-      this.#serve(message)
-    }
-  }
-
-  #serve({ text, refused, bytes }: Waiting): void {
-    const message = refused ?? this.#parts.protocol.read(text)
+  #serve({ bytes, message }: IncomingMessage, release: () => void): void {
     if (message.kind !== 'acknowledgement') {
-      this.#run(text, message, bytes)
+      this.#run(bytes, message, release)
       return
     }
     if (this.#acknowledged === this.#flights.ended) {
-      this.#run(text, refusal('unsupported_body', 'the message acknowledges no answer'), bytes)
+      this.#run(bytes, refusal('unsupported_body', 'the message acknowledges no answer'), release)
       return
     }
     this.#acknowledged++
-    this.#release(bytes)
-    this.#toUpstream(OPCODE.text, Buffer.from(text))
+    release()
+    this.#toUpstream(OPCODE.text, bytes)
   }
 
-  #run(text: string, message: Exclude<Message, { kind: 'acknowledgement' }> | Refusal, bytes: number): void {
+  #run(
+    bytes: Buffer,
+    message: Exclude<Message, { kind: 'acknowledgement' }> | Refusal,
+    release: () => void,
+  ): void {
     const { opening, inner } = this.#parts
     const problem = isRefusal(message) ? { code: message.code, detail: message.detail } : null
     const { body, lane } = isRefusal(message) ? NOTHING : message
@@ -197,24 +136,24 @@ export class MessageSocket {
     const channel: MessageChannel = {
       connectorType: opening.connector?.connector.name ?? '',
       lane,
-      forward: (exchange) => this.#forward(exchange, { text, reply, onSent: decided }),
+      forward: (exchange) => this.#forward(exchange, { bytes, reply, onSent: decided }),
     }
-    const exchange = messageExchange({ opening, inner, channel, body: Buffer.from(body), problem, reply })
+    const exchange = messageExchange({ opening, inner, channel, body: bufferOf(body), problem, reply })
     const decided = () => {
       if (this.#deciding !== exchange) return
       this.#deciding = null
-      this.#next()
+      this.#up.next()
     }
     this.#deciding = exchange
     const run = inner.run(exchange).finally(() => {
       this.#running.delete(exchange)
-      this.#release(bytes)
+      release()
       decided()
     })
     this.#running.set(exchange, run)
   }
 
-  #forward(exchange: Exchange, { text, reply, onSent }: Sending): Promise<undefined> {
+  #forward(exchange: Exchange, { bytes, reply, onSent }: Sending): Promise<undefined> {
     const { signal } = exchange.abort
     if (signal.aborted) return Promise.reject(abortReason(signal))
     if (this.#isClosing) return Promise.reject(connectionLost())
@@ -223,7 +162,7 @@ export class MessageSocket {
       return Promise.reject(connectorChanged())
     }
     const flight = this.#flights.add(exchange, reply)
-    this.#toUpstream(OPCODE.text, Buffer.from(text))
+    this.#toUpstream(OPCODE.text, bytes)
     exchange.bodyBytes = undefined
     onSent()
     return flight
@@ -252,7 +191,7 @@ export class MessageSocket {
   /** Reads from the client while there is room for what it sends. */
   #steer(): void {
     const { client } = this.#parts
-    const isFull = this.#isUpBlocked || this.#waiting.length > MAX_WAITING
+    const isFull = this.#isUpBlocked || this.#up.isFull
     if (isFull && !this.#isClosing) client.pause()
     else client.resume()
   }
@@ -293,6 +232,10 @@ export class MessageSocket {
   }
 }
 
-const NOTHING = { body: '', lane: null } as const
+const NOTHING = { body: new Uint8Array(0), lane: null } as const
 
-type Sending = { readonly text: string; readonly reply: MessageReply; readonly onSent: () => void }
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+type Sending = { readonly bytes: Buffer; readonly reply: MessageReply; readonly onSent: () => void }

@@ -3,7 +3,6 @@ import type { MessageProtocol } from '../../core/connectors/message-protocol.ts'
 import type { Exchange, InnerExchanges } from '../pipeline/exchange.ts'
 import type { IdleWatch, Watched } from '../upstream/idle.ts'
 import type { SpliceCounts, SpliceEnd } from '../upstream/splice.ts'
-import { createMessageBudget, MESSAGE_BUDGET_BYTES } from './message-budget.ts'
 import { MessageSocket } from './message-socket.ts'
 
 export type Served = {
@@ -20,8 +19,6 @@ export type ServeMessages = (served: Served) => Promise<SpliceEnd>
 
 /** Joins a client and an upstream message by message until both are closed and every message has its record. Never rejects. */
 export function createServeMessages(idle: IdleWatch): ServeMessages {
-  const budget = createMessageBudget(MESSAGE_BUDGET_BYTES)
-
   return async ({ opening, inner, protocol, client, upstream, counts }) => {
     let how: SpliceEnd = 'closed'
     const cut = (why: SpliceEnd) => {
@@ -37,7 +34,7 @@ export function createServeMessages(idle: IdleWatch): ServeMessages {
       },
     }
     const socket = new MessageSocket({
-      ...{ opening, inner, protocol, client, upstream, budget },
+      ...{ opening, inner, protocol, client, upstream },
       moved(direction, bytes) {
         counts[direction] += bytes
         watched.quiet = 0

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import { LIMITS } from '../../core/wire/limits.ts'
-import { createByteQuota } from './byte-quota.ts'
+import { type ByteRequest, createByteQuota } from './byte-quota.ts'
 import type { Exchange } from './exchange.ts'
 import type { Pacer } from './pacer.ts'
 import { sizeText } from './too-large.ts'
@@ -17,6 +17,17 @@ export type BodyBudget = {
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
   /** Gives back what the exchange took. */
   release(exchange: Exchange): void
+  readonly messages: MessageRoom
+}
+
+/** Room in the budget for messages of WebSockets, which are read before they are exchanges. */
+export type MessageRoom = {
+  /**
+   * Resolves once the bytes are counted for the agent. Rejects with `overloaded` when there was no room for too long, with
+   * `body_too_large` when there never can be, and when the signal fires: then nothing is counted.
+   */
+  take(request: ByteRequest): Promise<void>
+  giveBack(agent: string, bytes: number): void
 }
 
 export type BodyBudgetOptions = {
@@ -27,7 +38,7 @@ export type BodyBudgetOptions = {
 }
 
 /** Bodies that are announced to be this small are bounded by how many requests an agent may run at once. */
-const SMALL_BYTES = 64 * 1024
+export const SMALL_BYTES = 64 * 1024
 const RETRY_AFTER_S = 5
 
 export function createBodyBudget({
@@ -77,6 +88,13 @@ export function createBodyBudget({
       return whole
     },
     release: (exchange) => shrink(exchange, 0),
+    messages: {
+      take: async (request) => {
+        if (request.bytes > totalBytes) throw tooLarge(totalBytes)
+        await quota.take(request)
+      },
+      giveBack: quota.giveBack,
+    },
   }
 }
 

@@ -6,9 +6,11 @@ import type { BoundConnector } from '../../core/connectors/registry.ts'
 import type { Decision } from '../../core/decision/decision.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { CanonicalRequest, RawHeaders, RawRequest } from '../../core/request/canonical.ts'
+import type { Sliced } from '../../core/sliced.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { RefusalRow } from '../../core/state/refusal-windows.ts'
 import type { AgentEntry } from '../../core/wire/sync.ts'
+import type { MessageRoom } from './body-budget.ts'
 import type { BodyScan } from './body-scan.ts'
 import type { EchoMask } from './echo-mask.ts'
 import type { ExchangeAbort } from './exchange-abort.ts'
@@ -238,6 +240,10 @@ export type InnerExchanges = {
   run(exchange: Exchange): Promise<void>
   newRequestId(): string
   readonly clock: { nowMs(): number; monotonicMs(): number }
+  /** Room for messages in the budget of kept bodies. */
+  readonly room: MessageRoom
+  /** Runs work for the exchange in slices. */
+  runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>
 }
 
 /** A stage either lets the request go on or has answered it. No stage knows its neighbours. */

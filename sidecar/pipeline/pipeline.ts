@@ -74,6 +74,8 @@ export function createPipeline(
     run: handle,
     newRequestId: () => ports.newId('request'),
     clock: ports.clock,
+    room: budget.messages,
+    runSliced: pacer.run,
   }
   return handle
 

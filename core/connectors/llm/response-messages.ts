@@ -1,5 +1,7 @@
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
-import { fold, parseStrictJson } from '../../request/strict-json.ts'
+import { scanJson } from '../../request/json-scan.ts'
+import { fold } from '../../request/strict-json.ts'
+import type { Sliced } from '../../sliced.ts'
 import { isRecord } from '../fields.ts'
 import type { Message, MessageEvent } from '../message-protocol.ts'
 
@@ -10,24 +12,26 @@ const KEYS = ['type', 'stream', 'stream_id', 'response', 'response_id']
  * Reads a message of a client of the Responses API over a WebSocket: `response.create` with the fields of the HTTP
  * request beside `type`. Its answer always streams, so the body of the request has `stream: true`.
  */
-export function readResponseMessage(text: string): Message | Refusal {
-  const parsed = parseStrictJson(text, KEYS)
-  if (isRefusal(parsed)) return parsed
-  const { value } = parsed
+export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusal> {
+  const scanned = yield* scanJson(bytes, { keep: KEYS })
+  if (isRefusal(scanned)) return scanned
+  const { value, members, memberCount } = scanned
   if (!isRecord(value)) return refusal('malformed_request', 'the message is no JSON object')
-  if (new Set(Object.keys(value).map(fold)).size < Object.keys(value).length)
+  if (memberCount > members.length)
+    return refusal('unsupported_body', `the message has more than ${members.length} members`)
+  if (new Set(members.map(({ key }) => fold(key))).size < memberCount)
     return refusal('ambiguous_request', 'two keys of the message differ only in case or width')
-  if (isAcknowledgement(value)) return { kind: 'acknowledgement' }
+  if (memberCount === ACKNOWLEDGEMENT_MEMBERS && isAcknowledgement(value)) return { kind: 'acknowledgement' }
   if (value['type'] !== 'response.create') {
     return refusal(
       'unsupported_body',
       'the gateway reads messages of type response.create only; send other requests over HTTP',
     )
   }
-  return readCreate(text, value)
+  return readCreate(bytes, value)
 }
 
-function readCreate(text: string, value: Readonly<Record<string, unknown>>): Message | Refusal {
+function readCreate(bytes: Uint8Array, value: Readonly<Record<string, unknown>>): Message | Refusal {
   const { stream, stream_id: lane = null } = value
   if (Object.hasOwn(value, 'response')) {
     return refusal('ambiguous_request', 'the fields of response.create stand beside type, not below response')
@@ -36,20 +40,29 @@ function readCreate(text: string, value: Readonly<Record<string, unknown>>): Mes
   if (stream !== undefined && stream !== true) {
     return refusal('ambiguous_request', 'an answer over a WebSocket always streams; leave stream out')
   }
-  const body = stream === true ? text : text.replace('{', '{"stream":true,')
-  return { kind: 'request', body, lane }
+  return { kind: 'request', body: stream === true ? bytes : withStream(bytes), lane }
+}
+
+const BRACE = 0x7b
+const STREAM = new TextEncoder().encode('"stream":true,')
+
+/** Only white space stands before the brace of the root. */
+function withStream(bytes: Uint8Array): Uint8Array {
+  const at = bytes.indexOf(BRACE) + 1
+  const body = new Uint8Array(bytes.length + STREAM.length)
+  body.set(bytes.subarray(0, at))
+  body.set(STREAM, at)
+  body.set(bytes.subarray(at), at + STREAM.length)
+  return body
 }
 
 const RESPONSE_ID = /^[A-Za-z0-9_-]{1,128}$/
 
 /** Exactly a type and an id: there is no place for input of a model. */
-function isAcknowledgement({ type, response_id: id, ...rest }: Readonly<Record<string, unknown>>): boolean {
-  return (
-    type === 'response.processed' &&
-    typeof id === 'string' &&
-    RESPONSE_ID.test(id) &&
-    Object.keys(rest).length === 0
-  )
+const ACKNOWLEDGEMENT_MEMBERS = 2
+
+function isAcknowledgement({ type, response_id: id }: Readonly<Record<string, unknown>>): boolean {
+  return type === 'response.processed' && typeof id === 'string' && RESPONSE_ID.test(id)
 }
 
 const ENDS: ReadonlySet<string | undefined> = new Set([

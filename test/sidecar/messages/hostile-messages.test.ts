@@ -4,10 +4,10 @@ import { describe, expect, it, vi } from 'vitest'
 import { readResponseMessage } from '../../../core/connectors/llm/response-messages.ts'
 import { llmA } from '../../../core/connectors/llm.ts'
 import type { MessageProtocol } from '../../../core/connectors/message-protocol.ts'
+import { runSliced } from '../../../core/sliced.ts'
 import { encodeFrame, OPCODE } from '../../../core/websocket/frame.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import { closeFrame } from '../../../sidecar/messages/client-frames.ts'
-import { createMessageBudget } from '../../../sidecar/messages/message-budget.ts'
 import { MessageSocket } from '../../../sidecar/messages/message-socket.ts'
 import type { Exchange, InnerExchanges } from '../../../sidecar/pipeline/exchange.ts'
 import { CREATE, HOST, type MessageWorld, startMessages, tunnelTo } from './message-world.ts'
@@ -126,13 +126,17 @@ describe('a hostile message', () => {
   })
 
   it('what passes says what the HTTP request says, and what is sent is what was read', () => {
-    const read = readResponseMessage(` {"type":"response.create","model":"m-1"}`)
-    expect(read).toEqual({
+    const read = (text: string) => {
+      const message = runSliced(readResponseMessage(Buffer.from(text)))
+      if (message.kind !== 'request') throw new Error(`it is read as ${message.kind}`)
+      return { ...message, body: Buffer.from(message.body).toString() }
+    }
+    expect(read(` {"type":"response.create","model":"m-1"}`)).toEqual({
       ...{ kind: 'request', lane: null },
       body: ' {"stream":true,"type":"response.create","model":"m-1"}',
     })
     const given = '{"type":"response.create","stream":true,"stream_id":"a"}'
-    expect(readResponseMessage(given)).toEqual({ kind: 'request', lane: 'a', body: given })
+    expect(read(given)).toEqual({ kind: 'request', lane: 'a', body: given })
   })
 })
 
@@ -233,7 +237,6 @@ describe('frames of a client', () => {
       opening: { outcome: {} } as Exchange,
       inner: { clock: { monotonicMs: () => 0 } } as InnerExchanges,
       protocol: llmA.messages as MessageProtocol,
-      budget: createMessageBudget(1),
       ...{ client, upstream, moved: () => undefined, cut: () => undefined },
     })
     socket.fromClient(Buffer.concat(Array.from({ length: 500 }, () => masked(OPCODE.ping, 'x'))))
@@ -264,7 +267,7 @@ describe('frames of a client', () => {
     const client = await here.connect()
     client.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false })
     expect(await client.seen(1)).toMatchObject([{ type: 'error', status: 400 }])
-    client.socket.send(Buffer.alloc(LIMITS.heldBodyBytes + 1, 'x'), { binary: false })
+    client.socket.send(Buffer.alloc(LIMITS.modelBodyBytes + 1, 'x'), { binary: false })
     expect((await client.seen(2))[1]).toMatchObject({ type: 'error', status: 413 })
     expect(here.model.messages).toEqual([])
     client.send(CREATE)

@@ -5,6 +5,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterEach, expect, vi } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
 import { createAdmit } from '../../../sidecar/pipeline/admit.ts'
+import type { PipelineOptions } from '../../../sidecar/pipeline/pipeline.ts'
 import { startFront, type TestFront } from '../listener/harness.ts'
 import { type Rule, type Rules, startWorld, type World } from '../pipeline/test-world.ts'
 
@@ -85,7 +86,7 @@ export type Client = {
 export const ALLOW_CALLS: readonly Rule[] = [['llm_a.response.*', 'allow']]
 
 /** The real front, pipeline and upstream side before a WebSocket server. */
-export async function startMessages(over: Rules = {}): Promise<MessageWorld> {
+export async function startMessages(over: Rules = {}, pipeline: PipelineOptions = {}): Promise<MessageWorld> {
   const model = await startModel()
   const rules = (more: Rules = {}): Rules => ({
     agents: [AGENT],
@@ -103,7 +104,7 @@ export async function startMessages(over: Rules = {}): Promise<MessageWorld> {
       ...one,
     })),
   })
-  const world = await startWorld(rules())
+  const world = await startWorld(rules(), { pipeline })
   const front = await startFront({ handle: world.run, admit: createAdmit(world.ports) })
   open.push(world, front)
   return {
