@@ -98,7 +98,7 @@ export async function respond(
     if (answered === undefined) throw await whyNot(q, answer.id)
     await answer.within?.(q)
     const after = (await endedBy(q, answered, answer)) ?? answered
-    await appendAudit(q, { ...answeredEvent(after, answer), orgId })
+    await appendAudit(q, { ...answeredEvent(after, answer, goneSince(locked, row)), orgId })
     await (after.status === 'pending' ? outdateCard(q, after.id) : onEnded?.(q, after))
     return {
       id: after.id,
@@ -151,7 +151,13 @@ function refuseSecondAnswer(row: ApprovalRow, by: Answerer, person: AnsweringPer
   })
 }
 
-function answeredEvent(row: EndedApproval, answer: Respond) {
+/** Names of the users whose earlier answers were taken out. */
+function goneSince(before: ApprovalRow, { answers: left }: ApprovalRow): readonly string[] {
+  const isLeft = ({ by, at }: StoredAnswer) => left.some((answer) => answer.by === by && answer.at === at)
+  return before.answers.filter((answer) => !isLeft(answer)).map(({ by }) => by)
+}
+
+function answeredEvent(row: EndedApproval, answer: Respond, gone: readonly string[]) {
   return {
     eventType: 'approval.responded' as const,
     agentId: row.agentId,
@@ -167,6 +173,7 @@ function answeredEvent(row: EndedApproval, answer: Respond) {
       ...(answer.by.kind === 'operator' && { responded_by_claimed: true, gateway: answer.by.gateway }),
       approval_status: row.status,
       answered_groups: approvalProgress(row).answeredGroups,
+      ...(gone.length > 0 && { void_answers: gone }),
     },
   }
 }

@@ -72,6 +72,15 @@ const users = async (id: string) => {
   )
   return rows[0]?.by
 }
+/** What the audit event of each answer says of earlier ones. */
+const voidInAudit = async (id: string) => {
+  const { rows } = await replica.db.query<{ names: string[] | null }>(
+    `select details->'void_answers' as names from audit_events
+     where event_type = 'approval.responded' and details->>'approval_id' = $1 order by id`,
+    [id],
+  )
+  return rows.map(({ names }) => names)
+}
 const cluster = (username: string, groups: readonly string[], more: Partial<UserPrincipal> = {}) =>
   person({
     ...{ userId: `cluster:${username}`, email: username, groups, via: 'cluster', clusterCredential: 'token' },
@@ -109,6 +118,7 @@ test('an earlier answer of a user of the cluster whose right was withdrawn since
   denied = new Set(['ann approvals agents'])
   expect(await answer(id, cluster('bob', ['finance']))).toBe('pending')
   expect(await users(id)).toEqual(['bob'])
+  expect(await voidInAudit(id)).toEqual([null, ['ann']])
   denied = new Set()
   expect(await answer(id, cluster('ann', ['security']))).toBe('approved')
 })
