@@ -17,11 +17,12 @@ export type Parameters = Readonly<Record<string, unknown>>
 
 /**
  * `kind` is the end of the action's type. `reaches`: the host that the provider would connect to; `unreadable` where
- * servers could disagree about it; null where the request names none.
+ * servers could disagree about it, `unread` where it stands in what the gateway does not read; null where the request
+ * names none.
  */
 export type ProviderSideEffect = {
   readonly kind: string
-  readonly reaches: { readonly host: string; readonly port: number } | 'unreadable' | null
+  readonly reaches: { readonly host: string; readonly port: number } | 'unreadable' | 'unread' | null
 }
 
 /** A named action: the one thing that permissions, policies, approvals and records speak about. */

@@ -8,6 +8,7 @@ import type { Commits, PackTools } from './codehost/push/pack.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
+import type { ProviderAct } from './provider-side/kinds.ts'
 
 /** How a credential travels upstream. `basic` is `Authorization: Basic base64(user:secret)`; `none` sends none. */
 export type AuthScheme =
@@ -30,8 +31,8 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes` where the body was read whole. */
-  | { readonly kind: 'opaque'; readonly bytes?: Uint8Array }
+  /** `bytes` where the body was read whole; `acts` where it is a file that `readUpload` read. */
+  | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
   /**
    * The first bytes of a body that streams on, and the commits in them; null where the class does not depend on them. See
    * `HeadReader`.
@@ -168,6 +169,11 @@ export type Connector = {
   /** Members that a scan looks for at any depth, beside `scannedMembers`; such a body that is no JSON is refused. */
   readonly find?: FindRules
   /**
+   * Given for uploads of files that may hold the requests of a batch. Reads what the provider would do for them; without
+   * bytes for a file that is too long to be read. Null for other requests.
+   */
+  readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
+  /**
    * Given where the first bytes of the body, whatever its type, tell what the request does. They come as the body view
    * `head`.
    */
@@ -234,6 +240,11 @@ export type HeadReader = {
   /** The commits in the head, within `PACK_BUDGET`; null where the class does not depend on them. */
   read(bytes: Uint8Array, tools: PackTools): Sliced<Commits | null>
 }
+
+export type UploadReader = (
+  bytes: Uint8Array | null,
+  contentType: string,
+) => Sliced<readonly ProviderAct[] | Refusal>
 
 /** What `/execute` knows of an action. */
 export type ExecuteSpec = {

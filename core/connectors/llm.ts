@@ -24,6 +24,7 @@ import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { prefixedSurface } from './prefixed-surface.ts'
 import { providerRows, withProviderActions } from './provider-side/actions.ts'
+import { isBatchUpload, readUploaded } from './provider-side/batch-file.ts'
 import { type CompiledTable, compileTable } from './provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from './provider-side/table-b.ts'
@@ -94,6 +95,12 @@ function createModelConnector(provider: Provider): Connector {
     },
     ...messagesOf(provider, naming),
     find: provider.side.find,
+    readUpload(request, config) {
+      const named = parseByRows(naming, request, { kind: 'opaque' }, config)
+      const isUpload =
+        !isRefusal(named) && actionsOf(named).some(({ type }) => isBatchUpload(provider.side, type))
+      return isUpload ? (bytes, type) => readUploaded(provider.side, bytes, type) : null
+    },
     decidingKeys: (request, config) => rowKeys(naming, request, config),
     scannedMembers: (request, config) => describedMembers(naming, request, config, style.body),
     hasOpaqueBody: (request, config) => rowsAreOpaque(naming, request, config),

@@ -15,6 +15,7 @@ export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: A
   if (byProvider === undefined) return undefined
   const { kind, reaches } = byProvider
   const isAllowed = bound.entry.providerTools?.allow.some((allowed) => allowed === kind) === true
+  if (reaches === 'unread') return isAllowed ? undefined : heldUnread(snapshot, bound, action)
   if (isReaching(kind) && !isAllowed) {
     const remedy = `Add "${kind}" to providerTools.allow of Connector "${bound.entry.name}" to permit it, or remove the field.`
     return against(snapshot, `${nameReason} ${remedy}`)
@@ -33,6 +34,14 @@ const REACHING: ReadonlySet<string> = new Set(REACHING_KINDS)
 
 function isReaching(kind: string): boolean {
   return REACHING.has(kind)
+}
+
+/** A person decides about what the gateway does not read, whatever permissions say. */
+function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
+  const reason = `${nameReason} The gateway does not read it, so a person decides. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
+  return gateway.level === 'monitor'
+    ? plainDecision('allow', 'hold', `Enforcement level monitor lets it pass. ${reason}`, 'level')
+    : plainDecision('hold', 'hold', reason, 'default')
 }
 
 function against({ gateway }: Snapshot, reason: string): Decision {

@@ -70,8 +70,10 @@ At the enforcement level \`monitor\` everything passes, and the record says what
 - One request may hold ${MAX_PROVIDER_ACTS} of these actions (413 beyond), each counted once for a target. Requests that name the same thing in the
   request itself (\`data:\` URLs) or a file that was uploaded to the provider before do not count.
 - The body must be JSON in UTF-8 without \`Content-Encoding\`, up to 32 MiB, batches too: 415 and 413 otherwise.
-- gRPC messages are not read: a call that can hold tools has \`provider_tool.unknown\`. Send the same as JSON over REST.
-- Files of batches are named by what is in them where they are uploaded; see [held requests](held-requests.md) for bodies that nobody reads.
+- Files of batches (llm_a, purpose \`batch\`) are read where they are uploaded, line by line, up to 32 MiB and 50,000 lines: the
+  upload has the actions of the requests in it. A file that is longer or cannot be read, an upload in parts, a batch of llm_c by the name
+  of a file, and a call of llm_c over gRPC that can hold tools have \`provider_tool.unknown\` and are held, whatever permissions say,
+  unless the Connector lists it.
 - WebSockets that the gateway does not read (Realtime API, Live API) have one action for the whole connection.`
 
 function sectionOf(table: CompiledTable): string {
@@ -103,7 +105,12 @@ function kindsText(kinds: readonly ProviderKind[]): string {
     : kinds.map((kind) => `\`${kind}\``).join(', ')
 }
 
-const TARGETS = { host: 'host of the URL', text: 'the value', none: '' } as const
+const TARGETS = {
+  host: 'host of the URL',
+  text: 'the value',
+  unread: 'the value; held, because it names what the gateway does not read',
+  none: '',
+} as const
 
 function fieldTable({ fields }: CompiledTable): string {
   const rows = fields.map(

@@ -2,8 +2,9 @@ import type { Action } from '../../action/action.ts'
 import { isRefusal } from '../../request/canonical.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../connector.ts'
 import { actionsOf, namedAction } from '../named-action.ts'
-import { PROVIDER_KINDS, type ProviderKind } from './kinds.ts'
-import { type ProviderAct, readProviderActs } from './read.ts'
+import { unreadAct } from './batch-file.ts'
+import { PROVIDER_KINDS, type ProviderAct } from './kinds.ts'
+import { readProviderActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
 
 /** The names of what a provider does on behalf of requests, for rules and documentation. */
@@ -29,8 +30,10 @@ export function withProviderActions(
   { body, isUnread, config }: Given,
 ): Classification {
   const own = named.kind === 'actions' ? named.actions : []
-  const found = body?.kind === 'json' ? (body.found ?? []) : []
-  const acts = readProviderActs(table, own, found)
+  const acts = readProviderActs(table, own, {
+    found: body?.kind === 'json' ? body.found : undefined,
+    uploaded: body?.kind === 'opaque' ? body.acts : undefined,
+  })
   if (isRefusal(acts)) return acts
   const unread = isUnread && body?.kind !== 'absent' ? unreadActs(table, own) : []
   const all = [...acts, ...unread]
@@ -42,8 +45,7 @@ export function withProviderActions(
 function unreadActs({ table }: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
   const names = table.unreadOperations?.map((name) => `${table.connector}.${name}`) ?? []
   const isUnread = actions.some(({ type }) => names.includes(type))
-  const kind: ProviderKind = 'provider_tool.unknown'
-  return isUnread ? [{ kind, target: undefined, reaches: null, field: UNREAD }] : []
+  return isUnread ? [unreadAct(UNREAD)] : []
 }
 
 const UNREAD = 'a message that the gateway does not read; the REST API takes the same as JSON'

@@ -1,4 +1,5 @@
 import type { RiskLevel } from '../../action/action.ts'
+import type { ReachedHost } from './reached-host.ts'
 
 /**
  * What a model provider does on behalf of a request, as the end of an action name: `llm_a.provider_tool.mcp`. All of
@@ -39,6 +40,20 @@ export const PROVIDER_KINDS = {
 type KindFacts = { readonly risk: RiskLevel; readonly reachesOut: boolean; readonly does: string }
 
 export type ProviderKind = keyof typeof PROVIDER_KINDS
+
+/** One thing that the provider does on behalf of a request. */
+export type ProviderAct = {
+  readonly kind: ProviderKind
+  /** The host, or the id of what is used; undefined where the request names none. */
+  readonly target: string | undefined
+  /**
+   * `unreadable`: the URL has no host that every server reads alike. `unread`: it stands in what the gateway does not read.
+   * Null: the request names no host.
+   */
+  readonly reaches: ReachedHost | 'unreadable' | 'unread' | null
+  /** Path of the field in the request, or the name of the operation. */
+  readonly field: string
+}
 
 /** Kinds that are denied unless `Connector.spec.providerTools.allow` lists them. */
 export const REACHING_KINDS = [

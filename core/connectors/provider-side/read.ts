@@ -2,20 +2,9 @@ import type { Action } from '../../action/action.ts'
 import { type Refusal, refusal } from '../../request/canonical.ts'
 import { CONTAINER, type FoundMembers } from '../../request/member-finder.ts'
 import { snakeCase } from '../llm/resource-bodies.ts'
-import type { ProviderKind } from './kinds.ts'
-import { isInline, listedHost, type ReachedHost, reachedHost } from './reached-host.ts'
+import type { ProviderAct, ProviderKind } from './kinds.ts'
+import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
-
-/** One thing that the provider does on behalf of a request. */
-export type ProviderAct = {
-  readonly kind: ProviderKind
-  /** The host, or the id of what is used; undefined where the request names none. */
-  readonly target: string | undefined
-  /** `unreadable`: the URL has no host that every server reads alike. Null: the request names no host. */
-  readonly reaches: ReachedHost | 'unreadable' | null
-  /** Path of the field in the request, or the name of the operation. */
-  readonly field: string
-}
 
 export const MAX_PROVIDER_ACTS = 64
 
@@ -26,11 +15,14 @@ export const MAX_PROVIDER_ACTS = 64
 export function readProviderActs(
   table: CompiledTable,
   actions: readonly Action[],
-  found: readonly FoundMembers[],
+  { found = [], uploaded = [] }: Read,
 ): readonly ProviderAct[] | Refusal {
   const acts = new Map<string, ProviderAct>()
-  for (const act of [...operationActs(table, actions), ...found.flatMap((one) => foundActs(table, one))])
-    if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
+  addActs(acts, [
+    ...operationActs(table, actions),
+    ...found.flatMap((one) => foundActs(table, one)),
+    ...uploaded,
+  ])
   const named = new Set(
     [...acts.values()].flatMap(({ kind, target }) => (target === undefined ? [] : [kind])),
   )
@@ -42,8 +34,19 @@ export function readProviderActs(
   )
 }
 
+/** Members that a scan found, or acts that were read from an uploaded file. */
+type Read = {
+  readonly found?: readonly FoundMembers[] | undefined
+  readonly uploaded?: readonly ProviderAct[] | undefined
+}
+
+/** Adds acts that are not there yet. */
+export function addActs(acts: Map<string, ProviderAct>, further: readonly ProviderAct[]): void {
+  for (const act of further) if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
+}
+
 function keyOf({ kind, target, reaches }: ProviderAct): string {
-  const place = reaches === null || reaches === 'unreadable' ? reaches : `${reaches.host}:${reaches.port}`
+  const place = reaches === null || typeof reaches === 'string' ? reaches : `${reaches.host}:${reaches.port}`
   return JSON.stringify([kind, target, place])
 }
 
@@ -58,7 +61,8 @@ function operationActs(table: CompiledTable, actions: readonly Action[]): readon
   )
 }
 
-function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
+/** What the members of one object make the provider do. */
+export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
   const fields = [...found.members].flatMap(([name, value]) =>
     (table.fieldsByName.get(name) ?? [])
       .filter((row) => isAt(row.end, found.place))
@@ -99,13 +103,14 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
   return wanted.by === 'equals' ? text === wanted.text : text.includes(wanted.text)
 }
 
-type Read = Pick<ProviderAct, 'target' | 'reaches'>
+type Target = Pick<ProviderAct, 'target' | 'reaches'>
 
 /** Null for what stands in the request itself. */
-function targetOf({ target, end }: FieldRow, value: unknown): Read | null {
+function targetOf({ target, end }: FieldRow, value: unknown): Target | null {
   if (target === 'none') return { target: undefined, reaches: null }
   const text = String(value)
   if (target === 'text') return { target: text.slice(0, MAX_SHOWN), reaches: null }
+  if (target === 'unread') return { target: text.slice(0, MAX_SHOWN), reaches: 'unread' }
   if (isInline(text)) return null
   const reaches = end.endsWith('.*') ? listedHost(text) : reachedHost(text)
   if (reaches === null) return { target: text.slice(0, MAX_SHOWN), reaches: 'unreadable' }

@@ -5,6 +5,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   source: 'types of `openai` 7.57.0 (npm), read 2026-11-24',
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
   toolPlaces: [],
+  batchUploads: ['file.upload'],
   tools: `
     function                     -
     custom                       -
@@ -39,6 +40,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     decision                          hosted_approval.answer    none  =approve
     background                        hosted_agent.run          none  =true
     prompt.id                         hosted_agent.run          text
+    purpose                           provider_tool.unknown     unread  =batch
   `,
   operations: `
     run.create                     hosted_agent.run

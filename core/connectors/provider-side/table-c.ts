@@ -39,6 +39,10 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     gcs_uri                              provider_fetch.url   host
     externalApi.endpoint                 provider_fetch.url   host
     external_api.endpoint                provider_fetch.url   host
+    inputConfig.fileName                 provider_tool.unknown  unread
+    inputConfig.file_name                provider_tool.unknown  unread
+    input_config.fileName                provider_tool.unknown  unread
+    input_config.file_name               provider_tool.unknown  unread
     background                           hosted_agent.run     none  =true
     ^.agent                              hosted_agent.run     text
   `,

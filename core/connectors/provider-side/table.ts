@@ -9,7 +9,8 @@ export type ProviderTable = {
   /** One a line: type of a tool, or its beginning with `*`, and kinds; `-` where the caller runs it, or it only computes. */
   readonly tools: string
   /**
-   * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `text`, `none`), and
+   * One a line: end of a path (see `FindRules`), kinds, how the target is read (`host` of a URL, `text`, `unread` for the
+   * name of something with requests in it, `none`), and
    * optionally the value that counts (`=true`) or with which it has to begin or end (`~user.`).
    */
   readonly fields: string
@@ -23,6 +24,8 @@ export type ProviderTable = {
   readonly toolsByName?: boolean
   /** Operations with messages in a format that the gateway does not read, in which tools may stand. */
   readonly unreadOperations?: readonly string[]
+  /** Uploads of files that may hold the requests of a batch, one JSON object a line, as a multipart form. */
+  readonly batchUploads?: readonly string[]
   /** URLs of files at the provider itself: nothing is fetched from elsewhere. */
   readonly ownFile?: RegExp
 }
@@ -36,7 +39,7 @@ export type ToolRow = {
 export type FieldRow = {
   readonly end: string
   readonly kinds: readonly ProviderKind[]
-  readonly target: 'host' | 'text' | 'none'
+  readonly target: 'host' | 'text' | 'unread' | 'none'
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
 }
 
@@ -86,9 +89,12 @@ function linesOf(text: string): readonly (readonly string[])[] {
 }
 
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
-  if (target !== 'host' && target !== 'text' && target !== 'none')
-    throw new Error(`provider-side field ${end}: no target "${target}"`)
+  if (!isTarget(target)) throw new Error(`provider-side field ${end}: no target "${target}"`)
   return { end, kinds: readKinds(kinds), target, value: value === undefined ? null : readValue(value) }
+}
+
+function isTarget(text: string): text is FieldRow['target'] {
+  return text === 'host' || text === 'text' || text === 'unread' || text === 'none'
 }
 
 function readValue(text: string): FieldRow['value'] {

@@ -1,10 +1,16 @@
 import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
-import type { BodyView, Classification, HeadReader } from '../../../core/connectors/connector.ts'
+import type {
+  BodyView,
+  Classification,
+  HeadReader,
+  UploadReader,
+} from '../../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../../core/connectors/impersonation.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgeLabel, parseBody } from '../../../core/request/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
+import { headerValue } from '../../../core/request/headers.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { areAskedFor, hasReadableBody, judgeHiddenFacts } from '../body-facts.ts'
@@ -75,6 +81,13 @@ function nameByBody(exchange: Exchange, naming: Naming, given: Given): StageResu
 
 /** Reads the body to its end where the connector has it scanned. */
 function nameByScan(exchange: Exchange, naming: Naming, given: Given): StageResult | Promise<StageResult> {
+  const upload = exchange.body.isEmpty
+    ? null
+    : (given.bound.connector.readUpload?.(given.request, given.bound.config) ?? null)
+  if (upload !== null) {
+    const isSent = mayBeSent(exchange, naming, given.deps.ports)
+    return isSent ? nameByUpload(exchange, given, upload) : 'continue'
+  }
   const isScanned = membersToScan(exchange) !== null
   const unscanned = isScanned ? null : judgeUnscanned(exchange)
   if (!isScanned && unscanned === null) return 'continue'
@@ -151,6 +164,21 @@ function viewBody(
   return keep === null
     ? parseBody(bytes, request.body, decidingKeys(bound, request))
     : scanBody(exchange, bytes, { keep, pacer: deps.pacer })
+}
+
+/** Names the upload of a file by the requests in it. */
+async function nameByUpload(exchange: Exchange, given: Given, read: UploadReader): Promise<StageResult> {
+  const { bound, request, deps } = given
+  const limit = LIMITS.modelBodyBytes
+  const isLong = (request.body.length ?? 0) > limit
+  const bytes = isLong ? null : (exchange.bodyBytes ?? (await deps.budget.read(exchange, limit)))
+  if (bytes === null && !isLong) return refuseReading(exchange, tooLong(exchange, limit))
+  const type =
+    request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
+  const acts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
+  const named = isRefusal(acts) ? acts : classify(bound, request, { kind: 'opaque', acts })
+  if (hasMore(named)) exchange.decision = undefined
+  return settle(exchange, named)
 }
 
 type ByHead = Given & { readonly head: HeadReader }

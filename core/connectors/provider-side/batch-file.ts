@@ -1,0 +1,111 @@
+import { isRefusal, type Refusal } from '../../request/canonical.ts'
+import { scanJson } from '../../request/json-scan.ts'
+import { boundaryOf, type Part, readParts } from '../../request/multipart.ts'
+import type { Sliced } from '../../sliced.ts'
+import type { ProviderAct } from './kinds.ts'
+import { addActs, foundActs } from './read.ts'
+import type { CompiledTable } from './table.ts'
+
+/** Stands for requests that the gateway cannot read. */
+export function unreadAct(field: string): ProviderAct {
+  return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
+}
+
+export const UNREAD_FILE = 'an uploaded file, which may hold the requests of a batch and cannot be read'
+/** Lines of a batch: what the provider takes in one file. */
+const MAX_LINES = 50_000
+
+/**
+ * What the provider would do for the requests in an uploaded file, one JSON object a line: nothing where the form says
+ * that the file has another purpose than a batch. A file that cannot be read may hold anything.
+ */
+export function* readBatchFile(
+  table: CompiledTable,
+  bytes: Uint8Array,
+  contentType: string,
+): Sliced<readonly ProviderAct[] | Refusal> {
+  const boundary = boundaryOf(contentType)
+  const parts = isRefusal(boundary) ? boundary : readParts(bytes, boundary)
+  if (isRefusal(parts)) return [unreadAct(UNREAD_FILE)]
+  if (!isForBatch(bytes, parts)) return []
+  const acts = new Map<string, ProviderAct>()
+  for (const part of parts.filter(({ name }) => name === 'file')) {
+    const wrong = yield* readLines(table, contentOf(bytes, part), acts)
+    if (wrong === 'unread') return [...acts.values(), unreadAct(UNREAD_FILE)]
+    if (wrong !== null) return wrong
+  }
+  return [...acts.values()]
+}
+
+/** The same for a file that may be too long to be read: then there are no bytes. */
+export function* readUploaded(
+  table: CompiledTable,
+  bytes: Uint8Array | null,
+  contentType: string,
+): Sliced<readonly ProviderAct[] | Refusal> {
+  return bytes === null ? [unreadAct(UNREAD_FILE)] : yield* readBatchFile(table, bytes, contentType)
+}
+
+export function isBatchUpload({ table }: CompiledTable, type: string): boolean {
+  return table.batchUploads?.some((name) => type === `${table.connector}.${name}`) === true
+}
+
+function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
+  const purposes = parts
+    .filter(({ name }) => name.trim().toLowerCase() === 'purpose')
+    .map((part) => TEXT.decode(contentOf(bytes, part).subarray(0, 64)).trim().toLowerCase())
+  return purposes.length === 0 || purposes.some((purpose) => purpose === 'batch')
+}
+
+/** Without the head of the part. */
+function contentOf(bytes: Uint8Array, { start, end }: Part): Uint8Array {
+  const part = bytes.subarray(start, end)
+  for (let at = 0; at + 3 < part.length; at++) {
+    if (part[at] === CR && part[at + 1] === LF && part[at + 2] === CR && part[at + 3] === LF)
+      return part.subarray(at + 4)
+  }
+  return part.subarray(part.length)
+}
+
+function* readLines(
+  table: CompiledTable,
+  content: Uint8Array,
+  acts: Map<string, ProviderAct>,
+): Sliced<Refusal | 'unread' | null> {
+  let [lines, since] = [0, 0]
+  for (const line of linesOf(content)) {
+    lines += 1
+    const scan = yield* scanJson(line, { keep: [], find: table.find })
+    if (isRefusal(scan)) return judgeLine(scan)
+    for (const found of scan.found) addActs(acts, foundActs(table, found))
+    since += line.length + LINE_COST
+    if (since >= SLICE_BYTES) yield
+    since %= SLICE_BYTES
+  }
+  return lines > MAX_LINES ? 'unread' : null
+}
+
+function judgeLine(refusal: Refusal): Refusal | 'unread' {
+  return refusal.code === 'malformed_request' ? 'unread' : refusal
+}
+
+/** Lines that are not blank. */
+function* linesOf(content: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < content.length; ) {
+    const next = content.indexOf(LF, start)
+    const end = next === -1 ? content.length : next
+    const line = content.subarray(start, end)
+    if (!isBlank(line)) yield line
+    start = end + 1
+  }
+}
+
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === CR || byte === 0x20 || byte === 0x09)
+}
+
+const TEXT = new TextDecoder('latin1')
+const [CR, LF] = [0x0d, 0x0a]
+const SLICE_BYTES = 64 * 1024
+/** Bytes that take as long as the beginning of a scan. */
+const LINE_COST = 512
