@@ -17,7 +17,10 @@ const connectTls = tls.connect
 const proxy = proxyOf(process.env.HTTPS_PROXY)
 // Other runtimes read NODE_OPTIONS as well, and have sockets of their own.
 const isNode = process.versions.bun === undefined && process.versions.deno === undefined
-if (proxy !== null && isNode && !net[INSTALLED]) install()
+if (proxy !== null && isNode && !net[INSTALLED]) {
+  install()
+  dropStartWarning()
+}
 
 function install() {
   Object.defineProperty(net, INSTALLED, { value: true })
@@ -35,6 +38,22 @@ function install() {
     return openSecureTunnel(options, callback)
   }
   syncBuiltinESMExports()
+}
+
+/** With NODE_USE_ENV_PROXY Node 22 warns at every start that its own proxy support is experimental. */
+function dropStartWarning() {
+  const { emit } = process
+  const restore = () => {
+    process.emit = emit
+  }
+  process.emit = function (event, warning, ...rest) {
+    if (event !== 'warning' || !warning || warning.code !== 'UNDICI-EHPA')
+      return emit.call(this, event, warning, ...rest)
+    restore()
+    return false
+  }
+  // The warnings of the start are emitted in the first turn.
+  setImmediate(restore).unref()
 }
 
 /** The gateway's port on this machine; null for none, or for a proxy of somebody else. */

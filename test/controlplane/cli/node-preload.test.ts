@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const PRELOAD = new URL('../../../controlplane/cli/node-preload/preload.cjs', import.meta.url).pathname
@@ -123,4 +126,21 @@ test.each([
   const seen = await connecting(code)
   expect(seen.error).toMatch(error)
   expect(seen.asked).toEqual([])
+})
+
+test('the warning of Node 22 about its proxy support is not printed, and every other one is', async () => {
+  const warn = (code: string) => `process.emitWarning('from the start: ${code}', { code: '${code}' })`
+  const file = join(mkdtempSync(join(tmpdir(), 'preload-')), 'start.cjs')
+  writeFileSync(file, `${warn('UNDICI-EHPA')};${warn('OTHER')}`)
+  const script = `setTimeout(() => process.emitWarning('later', { code: 'UNDICI-EHPA' }), 1)`
+  const child = spawn(process.execPath, ['--require', file, '--require', PRELOAD, '-e', script], {
+    env: { HTTPS_PROXY: 'http://me:key@127.0.0.1:9', NODE_USE_ENV_PROXY: '1' },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  })
+  let printed = ''
+  for await (const chunk of child.stderr) printed += String(chunk)
+  rmSync(dirname(file), { recursive: true })
+  expect(printed).not.toContain('from the start: UNDICI-EHPA')
+  expect(printed).toContain('from the start: OTHER')
+  expect(printed).toContain('later')
 })
