@@ -2,6 +2,8 @@ import type { Action } from '../../core/action/action.ts'
 import { classify } from '../../core/connectors/classify.ts'
 import type { Named } from '../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../core/connectors/impersonation.ts'
+import { actionsOf } from '../../core/connectors/named-action.ts'
+import { lostParameter, stripRequest } from '../../core/connectors/query-credentials.ts'
 import { type BoundConnector, findConnector } from '../../core/connectors/registry.ts'
 import { decideAll, decideNamed, judgedActions, underKillSwitch } from '../../core/decision/decide.ts'
 import type { AgentFacts, Decision } from '../../core/decision/decision.ts'
@@ -99,16 +101,22 @@ type Finding = {
 
 type Case = Omit<ProxiedCase, 'bound'>
 
-function judge(given: Case): Finding {
-  const { snapshot, request } = given
-  const bound = findConnector(snapshot.hosts, request.host, request.port)
+function judge(asked: Case): Finding {
+  const { snapshot } = asked
+  const { host, port } = asked.request
+  const bound = findConnector(snapshot.hosts, host, port)
   if (bound === null) {
-    const decision = decideUnowned(snapshot, request.host, request.port)
+    const decision = decideUnowned(snapshot, host, port)
     return { bound, action: null, decision, notes: [] }
   }
+  const { request, losesOther } = stripRequest(asked.request, bound)
   const named = judgeImpersonation(bound, request) ?? classify(bound, request)
   if (isRefusal(named)) return refusedFinding(named, bound)
-  return judgeNamed({ ...given, bound }, named)
+  const found = judgeNamed({ ...asked, request, bound }, named)
+  const isWrite = actionsOf(named).some(({ effect }) => effect === 'write')
+  return losesOther && isWrite && found.decision.verdict !== 'deny'
+    ? refusedFinding(lostParameter(bound), bound)
+    : found
 }
 
 /** Where the body will say which candidate happens, and they are judged differently, each verdict is shown. */

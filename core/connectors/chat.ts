@@ -59,6 +59,7 @@ export const chat: Connector = {
   carriers: {
     headers: ['x-slack-token'],
     query: ['token'],
+    documentedQuery: ['token'],
     bodyFields: ['token'],
     // The address itself is the permission there, and what comes is the file.
     contentPaths: ['/upload/'],

@@ -198,6 +198,7 @@ export const codehost: Connector = {
   carriers: {
     headers: ['x-github-token', 'private-token'],
     query: ['client_id', 'client_secret'],
+    documentedQuery: ['client_id', 'client_secret'],
     bodyFields: [],
   },
   defaultAuth: { type: 'token' },

@@ -266,6 +266,8 @@ export type CredentialCarriers = {
   readonly headers: readonly string[]
   /** Query parameter names. */
   readonly query: readonly string[]
+  /** Those with which the API documents that its credential is sent. A write may lose no other. */
+  readonly documentedQuery?: readonly string[]
   /** Names of form or top-level JSON body fields; a non-empty list makes the gateway read forms and JSON. */
   readonly bodyFields: readonly string[]
   /** Path prefixes below which the body is a file: it streams by, whatever its type. */

@@ -29,10 +29,37 @@ const QUERY: ReadonlySet<string> = new Set([
 const KEY_SUBPROTOCOL = /^(openai-insecure-api-key|openai-insecure-session-token|bearer|authorization)[.:]/i
 
 /** Removes the agent's own credentials from headers and query; every other byte of both stays as it was. */
-export function stripCredentials(edit: OutboundEdit, connector: Connector): void {
+export function stripCredentials(
+  edit: OutboundEdit,
+  connector: Connector,
+  keepQuery: readonly string[] = [],
+): void {
   const plan = plans.get(connector) ?? newPlan(connector)
   edit.rawHeaders = keepHeaders(edit.rawHeaders, plan)
-  edit.rawTarget = stripQuery(edit.rawTarget, plan.query)
+  edit.rawTarget = stripQuery(edit.rawTarget, without(plan.query, keepQuery))
+}
+
+/** The target without credentials in its query, and whether it lost one that the API does not document as a carrier. */
+export function stripTarget(
+  rawTarget: string,
+  connector: Connector,
+  keepQuery: readonly string[],
+): { readonly rawTarget: string; readonly losesOther: boolean } {
+  if (!rawTarget.includes('?')) return { rawTarget, losesOther: false }
+  const plan = plans.get(connector) ?? newPlan(connector)
+  const stripped = stripQuery(rawTarget, without(plan.query, keepQuery))
+  const documented = new Set(connector.carriers.documentedQuery)
+  const isSame = stripped === rawTarget
+  return {
+    rawTarget: stripped,
+    losesOther: !isSame && stripped !== stripQuery(rawTarget, without(documented, keepQuery)),
+  }
+}
+
+function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlySet<string> {
+  if (kept.length === 0) return names
+  const lower = kept.map((name) => name.toLowerCase())
+  return new Set([...names].filter((name) => !lower.includes(name)))
 }
 
 /** What a connector's carriers mean for header names (in their own spelling, as they come) and query parameters. */
@@ -191,7 +218,7 @@ function judgeParts(
 }
 
 /** `token[]` and ` Token` are read as `token` by some servers. */
-function fieldOf(name: string): string {
+export function fieldOf(name: string): string {
   const bracket = name.indexOf('[')
   return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()
 }

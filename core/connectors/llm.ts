@@ -185,6 +185,7 @@ export const llmC = createModelConnector({
   carriers: {
     headers: ['x-goog-api-key', 'gemini-api-key', 'google-api-key'],
     query: ['key', '$key', 'token', '$access_token', '$oauth_token', 'bearer_token', '$bearer_token'],
+    documentedQuery: ['key', '$key', 'access_token', '$access_token', 'oauth_token', '$oauth_token'],
     bodyFields: [],
   },
   side: compileTable(LLM_C_PROVIDER_SIDE),

@@ -51,7 +51,12 @@ export const payments: Connector = {
   hasOpaqueBody: (request, config) => rowsAreOpaque(NAMING, request, config),
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   // `key` is how the provider's browser library sends its key, in the query and in forms.
-  carriers: { headers: [], query: ['key', '_stripe_key'], bodyFields: ['key'] },
+  carriers: {
+    headers: [],
+    query: ['key', '_stripe_key'],
+    documentedQuery: ['key', '_stripe_key'],
+    bodyFields: ['key'],
+  },
   defaultAuth: { type: 'bearer' },
   readsBrackets: true,
   get catalogue() {

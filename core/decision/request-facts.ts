@@ -1,4 +1,6 @@
 import { isCredentialHeader } from '../connectors/credential-headers.ts'
+import { fieldOf } from '../connectors/credentials.ts'
+import { isRecord } from '../connectors/fields.ts'
 import type { BoundConnector } from '../connectors/registry.ts'
 import { parseBody } from '../request/body.ts'
 import { type CanonicalRequest, isRefusal, type RawHeaders } from '../request/canonical.ts'
@@ -34,7 +36,7 @@ export function requestFacts(
       ? {}
       : {
           get body() {
-            value ??= bodyFact(body, request)
+            value ??= withoutCredentials(bodyFact(body, request), bound)
             return value
           },
         }),
@@ -80,6 +82,13 @@ function bodyFact(body: Uint8Array | 'unread', request: CanonicalRequest): unkno
   return view.kind === 'form' && view.fields.length <= BODY_FACT_BOUNDS.nodes
     ? queryFacts(view.fields)
     : UNKNOWN
+}
+
+/** Without the members and fields that are removed as credentials. */
+function withoutCredentials(value: unknown, bound: BoundConnector | null): unknown {
+  const fields = bound?.connector.carriers.bodyFields ?? []
+  if (fields.length === 0 || !isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(fieldOf(name))))
 }
 
 /** False beyond the bound, and where one object has two members that servers may take for one (`amount`, `Amount`). */

@@ -1,10 +1,20 @@
+import { stripRequest } from '../../core/connectors/query-credentials.ts'
 import { findConnector } from '../../core/connectors/registry.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { Exchange } from './exchange.ts'
+import { ownPasses } from './outgoing.ts'
 
-/** Finds who owns the host in the exchange's snapshot; nobody leaves it without a connector. */
+/**
+ * Finds who owns the host in the exchange's snapshot; nobody leaves it without a connector. Credentials in the query are
+ * removed here, before anything is named or decided by them.
+ */
 export function bindConnector(exchange: Exchange, request: CanonicalRequest): void {
   const { snapshot } = exchange
   const bound = snapshot === undefined ? null : findConnector(snapshot.hosts, request.host, request.port)
-  if (bound !== null) exchange.connector = bound
+  if (bound === null) return
+  exchange.connector = bound
+  if (exchange.kind === 'tunnel' || ownPasses(exchange, bound)) return
+  const stripped = stripRequest(request, bound)
+  exchange.request = stripped.request
+  if (stripped.losesOther) exchange.losesParameter = true
 }

@@ -175,7 +175,10 @@ export type Exchange = {
   /** Set when it is a message of a WebSocket: the connection that carries it. */
   readonly channel?: MessageChannel | undefined
 
+  /** Once there is a connector: without the agent's credentials in its query. */
   request?: CanonicalRequest | undefined
+  /** It lost a query parameter that may select what it acts upon. */
+  losesParameter?: boolean | undefined
   snapshot?: Snapshot | undefined
   agent?: AgentEntry | undefined
   connector?: BoundConnector | undefined

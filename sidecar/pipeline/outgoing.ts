@@ -14,21 +14,22 @@ export type Outgoing = {
 }
 
 /** The header fields and the target as they leave, without the agent's own credentials. Approvals are bound to them. */
-export function outgoingOf(
-  { snapshot }: Exchange,
-  bound: BoundConnector,
-  request: CanonicalRequest,
-): Outgoing {
+export function outgoingOf(exchange: Exchange, bound: BoundConnector, request: CanonicalRequest): Outgoing {
   const edit: OutboundEdit = { rawHeaders: [...request.rawHeaders], rawTarget: request.rawTarget }
   const { secret } = bound.entry
   const scheme = schemeOf(bound)
-  const ownPasses = snapshot?.gateway.level === 'monitor' && secret === null && scheme.type !== 'none'
-  if (ownPasses) return { edit, injected: null, ownPasses }
-  stripCredentials(edit, bound.connector)
+  if (ownPasses(exchange, bound)) return { edit, injected: null, ownPasses: true }
+  stripCredentials(edit, bound.connector, bound.entry.keepQuery)
   if (secret === null || scheme.type === 'none' || needsNone(bound, request))
-    return { edit, injected: null, ownPasses }
+    return { edit, injected: null, ownPasses: false }
   edit.rawHeaders = withoutReplaced(edit.rawHeaders, scheme)
-  return { edit, injected: { secret, scheme }, ownPasses }
+  return { edit, injected: { secret, scheme }, ownPasses: false }
+}
+
+/** At the level `monitor` the agent's own credential passes where there is no other. */
+export function ownPasses({ snapshot }: Exchange, bound: BoundConnector): boolean {
+  const isMissing = bound.entry.secret === null && schemeOf(bound).type !== 'none'
+  return snapshot?.gateway.level === 'monitor' && isMissing
 }
 
 function needsNone({ connector, config }: BoundConnector, request: CanonicalRequest): boolean {

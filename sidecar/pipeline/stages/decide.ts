@@ -1,4 +1,5 @@
 import type { Named } from '../../../core/connectors/connector.ts'
+import { lostParameter } from '../../../core/connectors/query-credentials.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type Refusal, refusal } from '../../../core/request/canonical.ts'
@@ -27,6 +28,8 @@ function decide(exchange: Exchange, ports: PipelinePorts): StageResult {
   exchange.decision = decision
   if (decision.verdict === 'hold') exchange.actId ??= ports.newId('actionRequest')
   if (decision.verdict === 'deny') return deny(exchange, decision)
+  const lost = judgeLostParameter(exchange)
+  if (lost !== null) return refuseReading(exchange, lost)
   if (isForbidden(exchange, decision, ports.lease.step())) return refuseLost(exchange)
   exchange.decision = withOurs(exchange, decision)
   return exchange.decision.verdict === 'deny' ? deny(exchange, exchange.decision) : 'continue'
@@ -39,6 +42,12 @@ function judgeActionCount({ named, snapshot }: Exchange): Refusal | null {
   if (count <= limit) return null
   const detail = `The request carries ${count} actions, and the Gateway allows ${limit} in one request (spec.maxActionsPerRequest). Split it into several requests.`
   return refusal('too_many_actions', detail)
+}
+
+/** A write whose parameter was removed would act upon something else. */
+function judgeLostParameter({ losesParameter, connector, actions = [] }: Exchange): Refusal | null {
+  if (losesParameter !== true || connector === undefined) return null
+  return actions.some(({ effect }) => effect === 'write') ? lostParameter(connector) : null
 }
 
 function isForbidden(exchange: Exchange, decision: Decision, step: LeaseStep): boolean {

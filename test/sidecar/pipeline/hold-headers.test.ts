@@ -152,6 +152,7 @@ describe('the headers of a held request', () => {
         ...['Authorization', 'Bearer hush-1', 'X-Api-Key', 'hush-2', 'x-shop-key', 'hush-3'],
         ...['X-Webhook-Secret', 'hush-4', 'Cookie', 's=hush-5', 'X-Partner-Token', 'hush-6'],
       ),
+      method: 'GET',
       target: '/transfer?access_token=hush-7&to=a',
     })
     const [hold] = world.holds

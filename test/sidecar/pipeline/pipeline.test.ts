@@ -10,7 +10,7 @@ describe('an allowed request', () => {
     const world = await start({ permissions: [['codehost.*', 'allow']] })
     const exchange = await world.send({
       ...MERGE,
-      target: `${MERGE.target}?access_token=own`,
+      target: `${MERGE.target}?client_secret=own`,
       headers: ['Authorization', 'token own', 'Cookie', 'a=own', 'X-Api-Key', 'own', ...JSON_BODY],
       body: '{"sha":"abc"}',
     })

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { expectRefused, start } from './pipeline-world.ts'
+import type { TestExchangeInput } from './test-exchange.ts'
+import type { Rules } from './test-world.ts'
+
+const HOST = 'api.example.test'
+const GENERIC = { type: 'generic' as const, domains: [HOST], auth: { type: 'bearer' as const } }
+const rules = (decision: 'allow' | 'require_approval', connector: object = {}, more: Rules = {}): Rules => ({
+  connectors: [{ ...GENERIC, ...connector }],
+  permissions: ['generic.*', 'llm_c.*', 'chat.*'].map((pattern) => [pattern, decision] as const),
+  ...more,
+})
+const sent = (method: string, target: string, host = HOST): TestExchangeInput => ({ method, host, target })
+const denying = (condition: string): Rules => ({
+  policies: [{ document: { rules: [{ name: 'r', conditions: [condition], decision: 'deny' }] } }],
+})
+
+describe('a query parameter with the name of a credential', () => {
+  it.each(['/sessions?user=acme&token=abc', '/grants?access_token=gho_1', '/grants?user=a;api_key=k'])(
+    'that a write would lose is refused with 400 and the remedy: DELETE %s',
+    async (target) => {
+      const world = await start(rules('require_approval'))
+      const { reply } = await world.send(sent('DELETE', target))
+      expect(reply.status).toBe(400)
+      expect(Buffer.concat(reply.chunks).toString()).toMatch(/in a header.*keepQuery/)
+      expect(world.holds).toEqual([])
+      expectRefused(world)
+    },
+  )
+
+  it('of a read is removed before anything is decided by it, shown or bound', async () => {
+    const given = { ...rules('require_approval'), ...denying('has(request.query.token)') }
+    const world = await start(given)
+    await world.send(sent('GET', '/sessions?user=acme&token=canary'))
+    expect(world.holds[0]?.path).toBe('/sessions?user=acme')
+    expect(JSON.stringify([world.holds, world.records])).not.toContain('canary')
+    world.apply(rules('allow'))
+    expect((await world.send(sent('GET', '/sessions?user=acme&token=canary'))).reply.status).toBe(200)
+    expect(world.upstream.seen.map(({ target }) => target)).toEqual(['/sessions?user=acme'])
+  })
+
+  it('that keepQuery of the Connector lists is decided by, shown and sent', async () => {
+    const world = await start(rules('require_approval', { keepQuery: ['Token'] }))
+    await world.send(sent('DELETE', '/sessions?user=acme&token=abc'))
+    expect(world.holds[0]?.path).toBe('/sessions?user=acme&token=abc')
+    world.apply({ ...rules('allow', { keepQuery: ['token'] }), ...denying('request.query.token == "x"') })
+    expect((await world.send(sent('DELETE', '/sessions?token=x'))).reply.status).toBe(403)
+    expect((await world.send(sent('DELETE', '/sessions?token=abc'))).reply.status).toBe(200)
+    expect(world.upstream.seen.map(({ target }) => target)).toEqual(['/sessions?token=abc'])
+  })
+
+  it('that the API documents as its carrier is removed from writes as well', async () => {
+    const host = 'generativelanguage.googleapis.com'
+    const world = await start(rules('allow', { type: 'llm_c', domains: [host] }))
+    const deletion = sent('DELETE', '/v1beta/files/abc?key=agents-own', host)
+    expect((await world.send(deletion)).reply.status).toBe(200)
+    expect(world.upstream.seen.map(({ target }) => target)).toEqual(['/v1beta/files/abc'])
+  })
+
+  it('of a request that a rule denies is refused by that rule', async () => {
+    const world = await start({ ...rules('allow'), permissions: [['generic.*', 'deny']] })
+    expect((await world.send(sent('DELETE', '/sessions?token=abc'))).reply.status).toBe(403)
+  })
+
+  it('in the form of the chat is no part of request.body', async () => {
+    const host = 'slack.com'
+    const world = await start({
+      ...rules('allow', { type: 'chat', domains: [host] }),
+      ...denying('has(request.body.token)'),
+    })
+    const headers = ['Content-Type', 'application/x-www-form-urlencoded']
+    const body = 'token=xoxb-own&channel=C1&text=hi'
+    const input = { ...sent('POST', '/api/chat.postMessage', host), headers, body }
+    expect((await world.send(input)).reply.status).toBe(200)
+    expect(world.upstream.seen[0]?.body.toString()).toBe('channel=C1&text=hi')
+  })
+})
