@@ -55,6 +55,11 @@ const LAUNCHERS = new Set([
   'env',
   'command',
   'sudo',
+  'timeout',
+  'nice',
+  'nohup',
+  'time',
+  'poetry',
 ])
 const INTERPRETERS = /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|uv|pypy[\d.]*)$/
 const SCRIPT = /\.([cm]?[jt]sx?|py)$/
@@ -70,7 +75,7 @@ export function agentProgramOf(command: readonly string[], cwd: string): AgentPr
 /** `npx -y PACKAGE`, `uvx --from PACKAGE COMMAND`, `python -m MODULE`. */
 function launchedProgram(launcher: string, words: readonly string[]): AgentProgram | null {
   if (!LAUNCHERS.has(launcher) && !INTERPRETERS.test(launcher)) return null
-  const word = words.find((each) => !VERBS.has(each)) ?? ''
+  const word = words.find((each) => !VERBS.has(each) && !AMOUNT.test(each)) ?? ''
   return programOfPackage(word) ?? (word.startsWith('@') ? null : programOf(basename(word)))
 }
 
@@ -81,6 +86,8 @@ function scriptIn(words: readonly string[]): string | null {
   return isRun ? (words[at] ?? null) : null
 }
 
+/** Of `timeout` and `nice`. */
+const AMOUNT = /^[\d.]+[smhd]?$/
 /** Between a launcher and what it runs. */
 const VERBS = new Set(['exec', 'x', 'dlx', 'run', 'tool'])
 
@@ -95,8 +102,12 @@ function programOfPackage(word: string): AgentProgram | null {
   return AGENT_PROGRAMS.find(({ packages }) => packages.includes(bare)) ?? null
 }
 
+const IN_PACKAGE = /(?:^|[\\/])node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)[\\/](?!.*[\\/]node_modules[\\/])/
+
 function programOfScript(script: string | null, cwd: string): AgentProgram | null {
   if (script === null) return null
+  const installed = programOfPackage((IN_PACKAGE.exec(script)?.[1] ?? '').replace('\\', '/'))
+  if (installed !== null) return installed
   const text = headOf(resolve(cwd, script))
   return AGENT_PROGRAMS.find(({ imports }) => imports?.test(text) === true) ?? null
 }
