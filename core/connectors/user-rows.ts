@@ -4,7 +4,7 @@ import type { Classification, ConnectorConfig, Named, Row, UserRow } from './con
 import { actionsOf, effectOfMethod, namedAction, oneAction, settledByServer } from './named-action.ts'
 import { isNearMiss, nearMiss } from './near-miss.ts'
 import { compileRows, type RowTrie } from './row-trie.ts'
-import { lookUp, lookUpWrites } from './rows.ts'
+import { descend, lookUp, lookUpWrites, type PathSegments } from './rows.ts'
 import { compileTemplate } from './template.ts'
 
 /**
@@ -49,8 +49,10 @@ function toRow({ method, path, action, effect, risk, bodies, effects = [] }: Use
 
 /** True where a declared row describes the request and says that its bodies are opaque. */
 export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boolean {
-  const match = lookUp(trie, request.method, request)
-  return match !== null && !isRefusal(match) && match.rows[0]?.row.bodies === 'opaque'
+  return readingsOf(trie, request).some((path) => {
+    const match = lookUp(trie, request.method, path)
+    return match !== null && !isRefusal(match) && match.rows[0]?.row.bodies === 'opaque'
+  })
 }
 
 /**
@@ -65,11 +67,13 @@ export function withDeclaredWrites(
   config: ConnectorConfig,
 ): Classification {
   if (effectOfMethod(request.method) === 'read') return named
-  const writes = lookUpWrites(trie, request, 'every')
-  if (isRefusal(writes)) return writes
-  const declared = writes.flatMap(({ rows, parameters }) =>
-    rows.map(({ row }) => declaredAction(row, { connector, request, parameters, config })),
-  )
+  const declared: Action[] = []
+  for (const path of readingsOf(trie, request)) {
+    const writes = lookUpWrites(trie, path, 'every')
+    if (isRefusal(writes)) return writes
+    for (const { rows, parameters } of writes)
+      declared.push(...rows.map(({ row }) => declaredAction(row, { connector, request, parameters, config })))
+  }
   return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
 }
 
@@ -80,12 +84,31 @@ export function nameByUserRows(
   request: CanonicalRequest,
   config: ConnectorConfig,
 ): Classification | null {
-  const match = lookUp(trie, request.method, request)
-  if (isRefusal(match)) return match
-  const row = match?.rows[0]?.row
-  if (match === null || row === undefined)
-    return isNearMiss(trie, request.method, request.segments) ? nearMiss() : null
-  return oneAction(declaredAction(row, { connector, request, parameters: match.parameters, config }))
+  const actions: Action[] = []
+  for (const path of readingsOf(trie, request)) {
+    const match = lookUp(trie, request.method, path)
+    if (isRefusal(match)) return match
+    const row = match?.rows[0]?.row
+    if (match === null || row === undefined) continue
+    actions.push(declaredAction(row, { connector, request, parameters: match.parameters, config }))
+  }
+  const [first, ...others] = actions
+  if (first === undefined) return isNearMiss(trie, request.method, request.segments) ? nearMiss() : null
+  return others.length === 0 ? oneAction(first) : settledByServer(actions)
+}
+
+/** Suffixes that frameworks take for a format and no part of the path (Rails: `/transfer.json` is `/transfer`). */
+const FORMAT = /^(.+)\.(?:json|xml)$/i
+
+/** The path as sent, and without such a suffix where a row then ends in that word. */
+function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
+  const sent = { rawSegments, segments }
+  const word = FORMAT.exec(segments.at(-1) ?? '')?.[1]
+  if (word === undefined) return [sent]
+  const plain = { rawSegments: rawSegments.with(-1, word), segments: segments.with(-1, word) }
+  const leaf = descend(trie.root, plain.segments, 0, 'literals')
+  const rows = Object.values(leaf ?? {}).flatMap((each = []) => each)
+  return rows.some(({ row }) => row.template.endsWith(`/${word}`)) ? [plain, sent] : [sent]
 }
 
 type Declared = {
