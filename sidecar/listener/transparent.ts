@@ -168,7 +168,8 @@ function unsupported(deps: TransparentDeps, arrival: Arrival, what: string): voi
 /** On the ports of HTTP the destination is read only here, because the name of a request replaces it. */
 async function withAddress(deps: TransparentDeps, arrival: Arrival): Promise<Arrival> {
   if (arrival.host !== null || arrival.address !== null) return arrival
-  const destination = await deps.destinationOf(arrival.socket)
+  // Without the address there is still a record.
+  const destination = await deps.destinationOf(arrival.socket).catch(() => null)
   return destination === null ? arrival : { ...arrival, ...destination }
 }
 
